@@ -1,0 +1,31 @@
+"""Errors and warnings that surefoot raises, all catchable as :class:`SurefootError`."""
+
+from __future__ import annotations
+
+
+class SurefootError(Exception):
+    """Base class of every error that surefoot raises on purpose."""
+
+
+class InvalidTableError(SurefootError, ValueError):
+    """The table or the labels cannot be used; the message names column, row and value."""
+
+
+class InfeasibleProblemError(SurefootError, ValueError):
+    """The problem has no solution (or none that is attained), whatever the solver."""
+
+
+class SeparableDataError(InfeasibleProblemError):
+    """Plain logistic regression on separable data: the coefficients would grow without end."""
+
+
+class UnsupportedProblemError(SurefootError, ValueError):
+    """The chosen solver does not accept this problem; the message says what does."""
+
+
+class CertificateError(SurefootError, ValueError):
+    """A certificate was asked to judge arrays that do not belong together."""
+
+
+class ConvergenceLimitWarning(UserWarning):
+    """A solve stopped before its tolerance; the message says which bound still holds."""

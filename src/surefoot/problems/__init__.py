@@ -1,0 +1,1 @@
+"""What is minimised: frozen data and mathematics, no iterations, no tolerances, no I/O."""

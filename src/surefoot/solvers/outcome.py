@@ -1,0 +1,64 @@
+"""What every solver returns."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict, dataclass, field
+from typing import Any, Generic, TypeVar
+
+Primal = TypeVar("Primal")
+Dual = TypeVar("Dual")
+
+
+class Status(enum.Enum):
+    """How a solve ended. Only ``OPTIMAL`` means that the requested gap was reached."""
+
+    OPTIMAL = "optimal"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+    STALLED = "stalled"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One line of a solve: its best objective, its best proven bound, and the time they took."""
+
+    iteration: int
+    upper_bound: float
+    lower_bound: float
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        return self.upper_bound - self.lower_bound
+
+
+@dataclass(frozen=True)
+class SolveOutcome(Generic[Primal, Dual]):
+    """Result of a solve; bounds are the solver's own claims until certificates/ has recomputed them.
+
+    Attributes
+    ----------
+    status : Status
+    primal : the best point found
+    dual : what proves ``lower_bound``, or None if the solver has no proof to offer
+    upper_bound, lower_bound : float
+        NaN until earned.
+    iterations : int
+    seconds : float
+    history : tuple of Progress
+    """
+
+    status: Status
+    primal: Primal
+    dual: Dual | None
+    upper_bound: float
+    lower_bound: float
+    iterations: int
+    seconds: float
+    history: tuple[Progress, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as plain Python containers and arrays."""
+        return {**asdict(self), "status": self.status.value}

@@ -1,0 +1,57 @@
+"""Names of the solvers, and the refusal of a problem a solver does not accept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from surefoot.exceptions import UnsupportedProblemError
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.solvers.outcome import Progress, SolveOutcome
+
+RobustOutcome = SolveOutcome[RobustCoefficients, ShiftPlan]
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """When to stop and whom to tell.
+
+    ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. ``on_progress`` is called once per iteration; an exception
+    it raises ends the solve and reaches the caller.
+    """
+
+    tolerance: float = 1e-6
+    max_iter: int | None = None
+    time_limit: float | None = None
+    n_threads: int = 1
+    on_progress: Callable[[Progress], None] | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.started
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.time_limit is not None and self.elapsed >= self.time_limit
+
+
+class RobustLogisticSolver(Protocol):
+    """An algorithm for :class:`RobustLogisticProblem`; ``refuses`` returns why it cannot take one, or None."""
+
+    name: str
+
+    def refuses(self, problem: RobustLogisticProblem) -> str | None: ...
+
+    def solve(
+        self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
+    ) -> RobustOutcome: ...
+
+
+def require_acceptance(solver: RobustLogisticSolver, problem: RobustLogisticProblem) -> None:
+    """Raise if the solver does not accept the problem."""
+    reason = solver.refuses(problem)
+    if reason is not None:
+        raise UnsupportedProblemError(f"solver={solver.name!r} cannot solve this problem: {reason} Use solver='sqp'.")
