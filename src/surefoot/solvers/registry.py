@@ -50,6 +50,26 @@ class RobustLogisticSolver(Protocol):
     ) -> RobustOutcome: ...
 
 
+def make_solver(name: str) -> RobustLogisticSolver:
+    """The solver of that name; ``"auto"`` is ``"sqp"``."""
+    # Imported here: the solvers import this module for their types.
+    from surefoot.solvers.conic import Monolithic
+    from surefoot.solvers.graph import Graph
+    from surefoot.solvers.scenario_cuts import ScenarioCuts
+    from surefoot.solvers.sqp import SQP
+
+    makers: dict[str, Callable[[], RobustLogisticSolver]] = {
+        "auto": SQP,
+        "sqp": SQP,
+        "graph": Graph,
+        "cutting-plane": ScenarioCuts,
+        "conic": Monolithic,
+    }
+    if name not in makers:
+        raise ValueError(f"solver={name!r} is not known. Choose one of {', '.join(map(repr, makers))}.")
+    return makers[name]()
+
+
 def require_acceptance(solver: RobustLogisticSolver, problem: RobustLogisticProblem) -> None:
     """Raise if the solver does not accept the problem."""
     reason = solver.refuses(problem)

@@ -1,0 +1,56 @@
+// How NumPy arrays cross the border: dtype, rank and layout are part of the type, so nothing is converted silently.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "surefoot/mixed_table.hpp"
+
+namespace surefoot::bindings {
+
+namespace nb = nanobind;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::numpy, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::numpy, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
+
+// A NumPy array that owns the vector's memory.
+template <class T>
+nb::object to_numpy(std::vector<T>&& values, std::size_t columns = 0) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t rows = columns ? owned->size() / columns : owned->size();
+  const std::size_t shape[2] = {rows, columns};
+  return nb::ndarray<nb::numpy, T>(owned->data(), columns ? 2 : 1, shape, owner).cast();
+}
+
+inline void require(bool holds, const std::string& message) {
+  if (!holds) throw std::invalid_argument(message);
+}
+
+// A table together with the arrays it points into.
+struct BoundTable {
+  MixedTable table;
+  LiftedLayout layout;
+  Matrix<double> numeric;
+  Matrix<std::int32_t> codes;
+  Vector<double> labels, weights;
+
+  const double* point(const Vector<double>& x) const {
+    require(x.shape(0) == static_cast<std::size_t>(layout.size) + 1, "the point must have one entry per lifted coordinate and a zero");
+    return x.data();
+  }
+};
+
+void bind_mixed_table(nb::module_& module);
+void bind_row_model(nb::module_& module);
+void bind_quadratic_step(nb::module_& module);
+
+}  // namespace surefoot::bindings

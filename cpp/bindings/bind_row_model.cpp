@@ -1,0 +1,100 @@
+#include <cmath>
+
+#include "arrays.hpp"
+#include "surefoot/row_model.hpp"
+
+namespace surefoot::bindings {
+namespace {
+
+void require_masses(const RowModel& model, const Vector<double>& mass) {
+  require(mass.shape(0) == static_cast<std::size_t>(model.tied.n_pieces()), "mass needs one entry per tied piece");
+}
+
+RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int64_t>& row, const Vector<std::uint64_t>& mask,
+                                   const Vector<std::uint8_t>& flipped, const Vector<double>& share) {
+  const std::size_t n = row.shape(0);
+  require(mask.shape(0) == n * static_cast<std::size_t>(rows.table.mask_words()) && flipped.shape(0) == n && share.shape(0) == n,
+          "remembered pieces need one mask, flip and share each");
+  for (std::size_t k = 0; k < n; ++k)
+    require(row.data()[k] >= 0 && row.data()[k] < rows.table.n_rows && (k == 0 || row.data()[k - 1] <= row.data()[k]),
+            "remembered pieces must be sorted by row");
+  return {{row.data(), n}, {mask.data(), mask.shape(0)}, {flipped.data(), n}, {share.data(), n}};
+}
+
+}  // namespace
+
+void bind_row_model(nb::module_& module) {
+  nb::class_<RowModel>(module, "RowModel")
+      .def_ro("value", &RowModel::value)
+      .def_prop_ro("gradient", [](const RowModel& self) { return to_numpy(std::vector<double>(self.gradient)); })
+      .def_prop_ro("curvature_diagonal",
+                   [](const RowModel& self) {
+                     const std::size_t length = self.gradient.size();
+                     std::vector<double> diagonal(length);
+                     for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
+                     return to_numpy(std::move(diagonal));
+                   })
+      .def_prop_ro("n_tied", [](const RowModel& self) { return self.tied.size(); })
+      .def_prop_ro("n_pieces", [](const RowModel& self) { return self.tied.n_pieces(); })
+      .def_prop_ro("piece_row",
+                   [](const RowModel& self) {
+                     std::vector<std::int64_t> rows;
+                     rows.reserve(static_cast<std::size_t>(self.tied.n_pieces()));
+                     for (std::int64_t i = 0; i < self.tied.size(); ++i)
+                       rows.insert(rows.end(), static_cast<std::size_t>(self.tied.piece_at[i + 1] - self.tied.piece_at[i]),
+                                   self.tied.row[i]);
+                     return to_numpy(std::move(rows));
+                   })
+      .def_prop_ro("piece_mask", [](const RowModel& self) { return to_numpy(std::vector<std::uint64_t>(self.tied.mask)); })
+      .def_prop_ro("piece_flipped", [](const RowModel& self) { return to_numpy(std::vector<std::uint8_t>(self.tied.flipped)); })
+      .def_prop_ro("piece_value", [](const RowModel& self) { return to_numpy(std::vector<double>(self.tied.value)); });
+
+  module.def(
+      "build_row_model",
+      [](const BoundTable& rows, Vector<double> x, double tie_width, Vector<std::int64_t> row, Vector<std::uint64_t> mask,
+         Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
+        const double* point = rows.point(x);
+        const auto remembered = remembered_pieces(rows, row, mask, flipped, share);
+        nb::gil_scoped_release released;
+        return build_row_model(rows.table, rows.layout, point, tie_width, remembered, n_threads);
+      },
+      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("row"), nb::arg("mask"), nb::arg("flipped"), nb::arg("share"),
+      nb::arg("n_threads"));
+
+  module.def(
+      "sum_plan",
+      [](const BoundTable& rows, const RowModel& model, Vector<double> mass, Vector<double> x, bool with_curvature, int n_threads) {
+        const double* point = rows.point(x);
+        require_masses(model, mass);
+        PlanSums sums;
+        {
+          nb::gil_scoped_release released;
+          sums = sum_plan(rows.table, rows.layout, model, mass.data(), point, with_curvature, n_threads);
+        }
+        const std::size_t length = sums.gradient.size();
+        return nb::make_tuple(sums.conjugate, sums.cost, to_numpy(std::move(sums.gradient)),
+                              to_numpy(std::move(sums.curvature), length));
+      },
+      nb::arg("rows"), nb::arg("model"), nb::arg("mass"), nb::arg("x"), nb::arg("with_curvature"), nb::arg("n_threads"));
+
+  module.def(
+      "write_plan",
+      [](const BoundTable& rows, const RowModel& model, Vector<double> mass, Vector<double> x) {
+        const double* point = rows.point(x);
+        require_masses(model, mass);
+        const auto n = static_cast<std::size_t>(rows.table.n_rows - model.tied.size() + model.tied.n_pieces());
+        std::vector<std::int64_t> row(n);
+        std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(rows.table.n_categorical)), flipped(n);
+        std::vector<double> piece_mass(n), slope(n);
+        {
+          nb::gil_scoped_release released;
+          write_plan(rows.table, rows.layout, model, mass.data(), point, row.data(), moved.data(), flipped.data(), piece_mass.data(),
+                     slope.data());
+        }
+        return nb::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
+                              to_numpy(std::move(piece_mass)), to_numpy(std::move(slope)));
+      },
+      nb::arg("rows"), nb::arg("model"), nb::arg("mass"), nb::arg("x"));
+}
+
+}  // namespace surefoot::bindings

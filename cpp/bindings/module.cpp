@@ -1,0 +1,8 @@
+#include "arrays.hpp"
+
+NB_MODULE(_native, module) {
+  module.doc() = "Compiled core of surefoot. Imported by surefoot.solvers only.";
+  surefoot::bindings::bind_mixed_table(module);
+  surefoot::bindings::bind_row_model(module);
+  surefoot::bindings::bind_quadratic_step(module);
+}

@@ -1,0 +1,37 @@
+// One step of sequential quadratic programming over a row model.
+//
+//   min over d, r of   g.d + 1/2 d'(H + damping)d + sum over tied rows of weight_i r_i
+//   subject to         value_ik + gradient_ik . d <= r_i   for every piece k of every tied row i
+//                      first_coef d[first] + second_coef d[second] <= slack   for every shared constraint
+//
+// solved by a primal-dual interior point (Mehrotra's predictor and corrector). The row variables r_i are eliminated one by one, so
+// a step costs one pass over the tied rows and one factorisation of the size of d, however many rows tie.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "surefoot/row_model.hpp"
+
+namespace surefoot {
+
+struct SharedConstraint {
+  std::int32_t first, second;
+  double first_coef, second_coef;
+  double slack;
+};
+
+struct QuadraticStep {
+  std::vector<double> step;        // d, length size + 1, last entry 0
+  std::vector<double> mass;        // multiplier of every piece of the tied rows; those of a row sum to its weight
+  std::vector<double> multiplier;  // of every shared constraint
+  double decrease = 0;             // how much the model falls from d = 0 to the step
+  int iterations = 0;
+  bool converged = false;
+};
+
+QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double* linear, const double* damping,
+                                   const std::vector<SharedConstraint>& constraints, double tolerance, int max_iterations,
+                                   int n_threads);
+
+}  // namespace surefoot

@@ -1,0 +1,76 @@
+// Row sums of the robust loss around a point: value, gradient, curvature, and the rows whose worst case is (nearly) tied.
+//
+// This is all a solver ever learns about the rows. Sums over parts of a table add up, and tied rows concatenate, so the rows may
+// as well live elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "surefoot/mixed_table.hpp"
+
+namespace surefoot {
+
+// Shifts a caller wants to see in the model again, sorted by row, with the share of the row's mass they held.
+struct RememberedPieces {
+  std::span<const std::int64_t> row;
+  std::span<const std::uint64_t> mask;  // mask_words per piece
+  std::span<const std::uint8_t> flipped;
+  std::span<const double> share;
+};
+
+// Rows with several pieces. The gradient of piece k of a row, in lifted coordinates, is
+//   coef_k * (dense part, 1 at the shared slots) + (varied_k at the varied slots),
+// where the first varied slot is always the price. Features whose slot is the same in every piece of the row are shared.
+struct TiedRows {
+  std::vector<std::int64_t> row;
+  std::vector<double> weight;
+  std::vector<double> dense;             // n_dense per row
+  std::vector<std::int64_t> shared_at;   // start of each row's shared slots, and the end
+  std::vector<std::int32_t> shared_slot;
+  std::vector<std::int64_t> varied_at;
+  std::vector<std::int32_t> varied_slot;
+  std::vector<std::int64_t> piece_at;
+  std::vector<std::int64_t> entry_at;    // start of each row's (pieces x varied slots) block in `varied`
+  std::vector<double> varied;
+  std::vector<double> value;             // per piece, as are all below
+  std::vector<double> coef;
+  std::vector<double> share;
+  std::vector<std::uint64_t> mask;
+  std::vector<std::uint8_t> flipped;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
+  std::int64_t n_pieces() const { return static_cast<std::int64_t>(value.size()); }
+};
+
+struct RowModel {
+  int n_dense = 0;                  // intercept (if any) and numeric columns
+  double value = 0;                 // weighted sum of the worst-case losses, all rows
+  std::vector<double> gradient;     // rows with one piece only
+  std::vector<double> curvature;    // all rows; lower triangle, (size + 1) x (size + 1)
+  TiedRows tied;
+  std::vector<std::uint64_t> mask;      // the single piece of every row that is not tied
+  std::vector<std::uint8_t> flipped;
+};
+
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
+                         const RememberedPieces& remembered, int n_threads);
+
+// Sums over an adversary's plan (one piece per untied row, `mass` over the pieces of the tied ones) at a point x, whose envelope
+// entries are taken as they are. With t_k the loss argument of piece k and q_k = sigmoid(t_k):
+struct PlanSums {
+  double conjugate = 0;           // sum mass_k (softplus(t_k) - q_k t_k), minus the conjugate of the loss at the slopes q_k
+  double cost = 0;                // sum mass_k cost_k
+  std::vector<double> gradient;   // sum mass_k q_k dt_k/dx
+  std::vector<double> curvature;  // sum mass_k q_k (1 - q_k) dt_k/dx dt_k/dx^T, lower triangle; empty unless asked for
+};
+
+PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+                  bool with_curvature, int n_threads);
+
+// The plan written out: one entry per piece, rows in order. Outputs hold n_rows - tied rows + pieces entries.
+void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+                std::int64_t* row, std::uint8_t* moved, std::uint8_t* flipped, double* piece_mass, double* slope);
+
+}  // namespace surefoot

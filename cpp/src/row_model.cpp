@@ -1,0 +1,381 @@
+#include "surefoot/row_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "surefoot/outer_product.hpp"
+#include "surefoot/parallel.hpp"
+#include "surefoot/softplus.hpp"
+#include "surefoot/worst_case.hpp"
+
+namespace surefoot {
+namespace {
+
+bool has_bit(const std::uint64_t* mask, int l) { return (mask[l >> 6] >> (l & 63)) & 1u; }
+void set_bit(std::uint64_t* mask, int l) { mask[l >> 6] |= std::uint64_t{1} << (l & 63); }
+
+template <class T>
+void append(std::vector<T>& all, const std::vector<T>& part) {
+  all.insert(all.end(), part.begin(), part.end());
+}
+
+// Offsets of a part continue where the whole ends.
+void append_offsets(std::vector<std::int64_t>& all, const std::vector<std::int64_t>& part) {
+  const std::int64_t base = all.empty() ? 0 : all.back();
+  if (all.empty()) all.push_back(0);
+  for (std::size_t k = 1; k < part.size(); ++k) all.push_back(base + part[k]);
+}
+
+void add_into(std::vector<double>& all, const std::vector<double>& part) {
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] += part[k];
+}
+
+// Everything about one row that does not depend on the piece.
+struct RowView {
+  const MixedTable& table;
+  const LiftedLayout& layout;
+  std::vector<double> dense;
+  const std::int32_t* codes = nullptr;
+  double label = 0;
+  double weight = 0;
+
+  RowView(const MixedTable& t, const LiftedLayout& l) : table(t), layout(l), dense(dense_size()) {}
+
+  std::size_t dense_size() const { return static_cast<std::size_t>(layout.first_numeric + table.n_numeric); }
+
+  void move_to(std::int64_t row) {
+    if (layout.first_numeric == 1) dense[0] = 1.0;
+    std::copy_n(table.numeric + row * table.n_numeric, table.n_numeric, dense.begin() + layout.first_numeric);
+    codes = table.codes + row * table.n_categorical;
+    label = table.labels[row];
+    weight = table.weights[row];
+  }
+
+  double target(bool flipped) const { return flipped ? -label : label; }
+
+  std::int32_t slot(int l, const std::uint64_t* mask, bool flipped) const {
+    if (has_bit(mask, l)) return target(flipped) > 0 ? layout.low[l] : layout.high[l];
+    return layout.level[table.level_offset[l] + codes[l]];
+  }
+
+  double argument(const PointTables& point, double score, const std::uint64_t* mask, bool flipped) const {
+    const double s = target(flipped);
+    double t = -s * score;
+    for (int l = 0; l < table.n_categorical; ++l)
+      if (has_bit(mask, l)) t += point.gain[s > 0 ? 0 : 1][table.level_offset[l] + codes[l]];
+    return t;
+  }
+
+  double cost(const std::uint64_t* mask, bool flipped) const {
+    double sum = flipped ? table.flip_price : 0.0;
+    for (int l = 0; l < table.n_categorical; ++l)
+      if (has_bit(mask, l)) sum += table.move_price[l];
+    return sum;
+  }
+};
+
+// gradient += scale * (dense, 1 at the slots)
+void add_gradient(double* gradient, const std::vector<double>& dense, const std::vector<std::int32_t>& slots, double scale) {
+  for (std::size_t a = 0; a < dense.size(); ++a) gradient[a] += scale * dense[a];
+  for (const auto slot : slots) gradient[slot] += scale;
+}
+
+// Partial sums of one block, and the work of adding a row to them.
+class ModelBuilder {
+ public:
+  double value = 0;
+  std::vector<double> gradient, curvature;
+  TiedRows tied;
+
+  ModelBuilder(const MixedTable& table, const LiftedLayout& layout, const PointTables& point)
+      : gradient(static_cast<std::size_t>(layout.size) + 1),
+        curvature(gradient.size() * gradient.size()),
+        table_(table),
+        layout_(layout),
+        point_(point),
+        view_(table, layout),
+        scratch_(table),
+        words_(table.mask_words()) {
+    for (auto* at : {&tied.shared_at, &tied.varied_at, &tied.piece_at, &tied.entry_at}) at->push_back(0);
+  }
+
+  // Adds the row; `first` to `last` are its remembered pieces. Returns true if the row has one piece, left in single_mask().
+  bool add(std::int64_t row, double tie_width, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
+    view_.move_to(row);
+    const double score = row_score(table_, layout_, point_, row);
+    enumerate_prefixes(table_, point_, row, score, tie_width, scratch_);
+    const double best = scratch_.pieces[scratch_.best].value;
+    value += view_.weight * best;
+    masks_.clear();
+    kept_.clear();
+    shares_.clear();
+    for (std::size_t k = 0; k < scratch_.pieces.size(); ++k) {
+      const Piece& piece = scratch_.pieces[k];
+      if (static_cast<int>(k) != scratch_.best && piece.value < best - tie_width) continue;
+      if (static_cast<int>(k) == scratch_.best) best_kept_ = kept_.size();
+      kept_.push_back(piece);
+      masks_.resize(kept_.size() * words_);
+      std::uint64_t* mask = masks_.data() + (kept_.size() - 1) * words_;
+      for (int j = 0; j < piece.n_moved; ++j) set_bit(mask, scratch_.order[piece.flipped][j]);
+      shares_.push_back(0.0);
+    }
+    for (std::size_t k = first; k < last; ++k) remember(remembered, k, score);
+    if (kept_.size() == 1) {
+      add_single();
+      return true;
+    }
+    add_tied(row);
+    return false;
+  }
+
+  const std::uint64_t* single_mask() const { return masks_.data(); }
+  bool single_flipped() const { return kept_[0].flipped; }
+
+ private:
+  void remember(const RememberedPieces& remembered, std::size_t k, double score) {
+    const std::uint64_t* mask = remembered.mask.data() + k * words_;
+    const bool flipped = remembered.flipped[k];
+    for (std::size_t p = 0; p < kept_.size(); ++p) {
+      if (kept_[p].flipped == flipped && std::equal(mask, mask + words_, masks_.data() + p * words_)) {
+        shares_[p] += remembered.share[k];
+        return;
+      }
+    }
+    const double argument = view_.argument(point_, score, mask, flipped);
+    const double cost = view_.cost(mask, flipped);
+    kept_.push_back({argument, cost, softplus(argument) - point_.price * cost, flipped, 0});
+    masks_.insert(masks_.end(), mask, mask + words_);
+    shares_.push_back(remembered.share[k]);
+  }
+
+  void fill_slots(std::size_t piece) {
+    slots_.clear();
+    for (int l = 0; l < table_.n_categorical; ++l)
+      slots_.push_back(view_.slot(l, masks_.data() + piece * words_, kept_[piece].flipped));
+  }
+
+  void add_curvature(double slope, double scale) {
+    add_outer(curvature.data(), gradient.size(), view_.dense.data(), static_cast<int>(view_.dense.size()), slots_.data(),
+              static_cast<int>(slots_.size()), scale * slope * (1 - slope));
+  }
+
+  void add_single() {
+    const Piece& piece = kept_[0];
+    const double slope = sigmoid(piece.argument);
+    fill_slots(0);
+    add_gradient(gradient.data(), view_.dense, slots_, -view_.target(piece.flipped) * slope * view_.weight);
+    gradient[layout_.price] -= view_.weight * piece.cost;
+    add_curvature(slope, view_.weight);
+  }
+
+  void add_tied(std::int64_t row) {
+    const std::size_t n_pieces = kept_.size();
+    double known = 0;
+    for (const double share : shares_) known += share;
+    if (known > 0) {
+      for (double& share : shares_) share /= known;
+    } else {
+      shares_[best_kept_] = 1.0;
+    }
+    tied.row.push_back(row);
+    tied.weight.push_back(view_.weight);
+    append(tied.dense, view_.dense);
+    for (std::size_t p = 0; p < n_pieces; ++p) {
+      const double slope = sigmoid(kept_[p].argument);
+      tied.value.push_back(kept_[p].value);
+      tied.coef.push_back(-view_.target(kept_[p].flipped) * slope);
+      tied.share.push_back(shares_[p]);
+      tied.flipped.push_back(kept_[p].flipped);
+      if (shares_[p] > 0) {
+        fill_slots(p);
+        add_curvature(slope, view_.weight * shares_[p]);
+      }
+    }
+    append(tied.mask, masks_);
+
+    const std::size_t first_varied = tied.varied_slot.size();
+    tied.varied_slot.push_back(layout_.price);
+    owner_.assign(1, -1);
+    for (int l = 0; l < table_.n_categorical; ++l) {
+      const std::size_t before = tied.varied_slot.size();
+      const std::int32_t own = view_.slot(l, masks_.data(), kept_[0].flipped);
+      bool shared = true;
+      for (std::size_t p = 1; p < n_pieces; ++p)
+        shared = shared && view_.slot(l, masks_.data() + p * words_, kept_[p].flipped) == own;
+      if (shared) {
+        tied.shared_slot.push_back(own);
+        continue;
+      }
+      for (std::size_t p = 0; p < n_pieces; ++p) {
+        const std::int32_t slot = view_.slot(l, masks_.data() + p * words_, kept_[p].flipped);
+        if (std::find(tied.varied_slot.begin() + static_cast<std::ptrdiff_t>(before), tied.varied_slot.end(), slot) ==
+            tied.varied_slot.end()) {
+          tied.varied_slot.push_back(slot);
+          owner_.push_back(l);
+        }
+      }
+    }
+    for (std::size_t p = 0; p < n_pieces; ++p) {
+      const double coef = tied.coef[tied.coef.size() - n_pieces + p];
+      tied.varied.push_back(-kept_[p].cost);
+      for (std::size_t e = 1; e < owner_.size(); ++e) {
+        const std::int32_t slot = view_.slot(owner_[e], masks_.data() + p * words_, kept_[p].flipped);
+        tied.varied.push_back(slot == tied.varied_slot[first_varied + e] ? coef : 0.0);
+      }
+    }
+    tied.shared_at.push_back(static_cast<std::int64_t>(tied.shared_slot.size()));
+    tied.varied_at.push_back(static_cast<std::int64_t>(tied.varied_slot.size()));
+    tied.piece_at.push_back(static_cast<std::int64_t>(tied.value.size()));
+    tied.entry_at.push_back(static_cast<std::int64_t>(tied.varied.size()));
+  }
+
+  const MixedTable& table_;
+  const LiftedLayout& layout_;
+  const PointTables& point_;
+  RowView view_;
+  RowScratch scratch_;
+  std::size_t words_;
+  std::vector<Piece> kept_;
+  std::vector<std::uint64_t> masks_;
+  std::vector<double> shares_;
+  std::vector<std::int32_t> slots_, owner_;
+  std::size_t best_kept_ = 0;
+};
+
+// Calls visit(row, mask, flipped, mass) for every piece of the plan in rows [begin, end).
+template <class Visit>
+void for_each_plan_piece(const MixedTable& table, const RowModel& model, const double* mass, std::int64_t begin, std::int64_t end,
+                         Visit&& visit) {
+  const auto words = static_cast<std::size_t>(table.mask_words());
+  auto tied = static_cast<std::size_t>(std::lower_bound(model.tied.row.begin(), model.tied.row.end(), begin) - model.tied.row.begin());
+  for (std::int64_t row = begin; row < end; ++row) {
+    if (tied < model.tied.row.size() && model.tied.row[tied] == row) {
+      for (auto p = static_cast<std::size_t>(model.tied.piece_at[tied]); p < static_cast<std::size_t>(model.tied.piece_at[tied + 1]); ++p)
+        visit(row, model.tied.mask.data() + p * words, model.tied.flipped[p] != 0, mass[p]);
+      ++tied;
+    } else {
+      const auto r = static_cast<std::size_t>(row);
+      visit(row, model.mask.data() + r * words, model.flipped[r] != 0, table.weights[row]);
+    }
+  }
+}
+
+}  // namespace
+
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
+                         const RememberedPieces& remembered, int n_threads) {
+  const PointTables point(table, layout, x);
+  const RowBlocks blocks(table.n_rows);
+  const auto words = static_cast<std::size_t>(table.mask_words());
+  RowModel model;
+  model.n_dense = layout.first_numeric + table.n_numeric;
+  model.mask.assign(static_cast<std::size_t>(table.n_rows) * words, 0);
+  model.flipped.assign(static_cast<std::size_t>(table.n_rows), 0);
+
+  std::vector<ModelBuilder> parts;
+  parts.reserve(static_cast<std::size_t>(blocks.n_blocks));
+  for (std::int64_t block = 0; block < blocks.n_blocks; ++block) parts.emplace_back(table, layout, point);
+  for_each_block(blocks, n_threads, [&](std::int64_t block) {
+    auto& part = parts[static_cast<std::size_t>(block)];
+    const auto row_of = [&](std::int64_t r) {
+      return static_cast<std::size_t>(std::lower_bound(remembered.row.begin(), remembered.row.end(), r) - remembered.row.begin());
+    };
+    std::size_t first = row_of(blocks.begin(block));
+    for (std::int64_t row = blocks.begin(block); row < blocks.end(block); ++row) {
+      std::size_t last = first;
+      while (last < remembered.row.size() && remembered.row[last] == row) ++last;
+      if (part.add(row, tie_width, remembered, first, last)) {
+        std::copy_n(part.single_mask(), words, model.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * words));
+        model.flipped[static_cast<std::size_t>(row)] = part.single_flipped();
+      }
+      first = last;
+    }
+  });
+
+  model.gradient.assign(static_cast<std::size_t>(layout.size) + 1, 0.0);
+  model.curvature.assign(model.gradient.size() * model.gradient.size(), 0.0);
+  for (const auto& part : parts) {
+    model.value += part.value;
+    add_into(model.gradient, part.gradient);
+    add_into(model.curvature, part.curvature);
+    auto& tied = model.tied;
+    append(tied.row, part.tied.row);
+    append(tied.weight, part.tied.weight);
+    append(tied.dense, part.tied.dense);
+    append(tied.shared_slot, part.tied.shared_slot);
+    append(tied.varied_slot, part.tied.varied_slot);
+    append(tied.varied, part.tied.varied);
+    append(tied.value, part.tied.value);
+    append(tied.coef, part.tied.coef);
+    append(tied.share, part.tied.share);
+    append(tied.mask, part.tied.mask);
+    append(tied.flipped, part.tied.flipped);
+    append_offsets(tied.shared_at, part.tied.shared_at);
+    append_offsets(tied.varied_at, part.tied.varied_at);
+    append_offsets(tied.piece_at, part.tied.piece_at);
+    append_offsets(tied.entry_at, part.tied.entry_at);
+  }
+  return model;
+}
+
+PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+                  bool with_curvature, int n_threads) {
+  const PointTables point(table, layout, x);
+  const RowBlocks blocks(table.n_rows);
+  const auto length = static_cast<std::size_t>(layout.size) + 1;
+  std::vector<PlanSums> parts(static_cast<std::size_t>(blocks.n_blocks));
+  for_each_block(blocks, n_threads, [&](std::int64_t block) {
+    PlanSums& part = parts[static_cast<std::size_t>(block)];
+    part.gradient.assign(length, 0.0);
+    if (with_curvature) part.curvature.assign(length * length, 0.0);
+    RowView view(table, layout);
+    std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
+    std::int64_t at = -1;
+    double score = 0;
+    for_each_plan_piece(table, model, mass, blocks.begin(block), blocks.end(block),
+                        [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
+                          if (piece_mass == 0) return;
+                          if (row != at) {
+                            view.move_to(row);
+                            score = row_score(table, layout, point, row);
+                            at = row;
+                          }
+                          const double t = view.argument(point, score, mask, flipped);
+                          const double slope = sigmoid(t);
+                          part.conjugate += piece_mass * (softplus(t) - slope * t);
+                          part.cost += piece_mass * view.cost(mask, flipped);
+                          for (int l = 0; l < table.n_categorical; ++l) slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
+                          add_gradient(part.gradient.data(), view.dense, slots, -view.target(flipped) * slope * piece_mass);
+                          if (with_curvature)
+                            add_outer(part.curvature.data(), length, view.dense.data(), static_cast<int>(view.dense.size()), slots.data(),
+                                      static_cast<int>(slots.size()), piece_mass * slope * (1 - slope));
+                        });
+  });
+  PlanSums sums = std::move(parts[0]);
+  for (std::size_t block = 1; block < parts.size(); ++block) {
+    sums.conjugate += parts[block].conjugate;
+    sums.cost += parts[block].cost;
+    add_into(sums.gradient, parts[block].gradient);
+    add_into(sums.curvature, parts[block].curvature);
+  }
+  return sums;
+}
+
+void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+                std::int64_t* row_out, std::uint8_t* moved, std::uint8_t* flipped_out, double* mass_out, double* slope) {
+  const PointTables point(table, layout, x);
+  RowView view(table, layout);
+  std::int64_t k = 0;
+  for_each_plan_piece(table, model, mass, 0, table.n_rows,
+                      [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
+                        view.move_to(row);
+                        row_out[k] = row;
+                        for (int l = 0; l < table.n_categorical; ++l) moved[k * table.n_categorical + l] = has_bit(mask, l);
+                        flipped_out[k] = flipped;
+                        mass_out[k] = piece_mass;
+                        slope[k] = sigmoid(view.argument(point, row_score(table, layout, point, row), mask, flipped));
+                        ++k;
+                      });
+}
+
+}  // namespace surefoot

@@ -1,0 +1,130 @@
+"""How large the coefficients of a good model can be, before any model is known.
+
+Let (beta, lambda) be any point with F(beta, lambda) <= U; the optimum is the infimum over these points whenever U is the
+objective of some model. Every r_i >= 0 (staying costs nothing and the loss is positive), so with radius > 0
+
+    sum_{i in I} w_i r_i <= U - lambda radius   for every set I of rows,  and  lambda <= U / radius =: L.        (1)
+
+Suppose all weights gamma, delta are finite. Write low_l, high_l for the smallest and largest coefficient of feature l (the
+reference level is 0, so low_l <= 0 <= high_l), Delta = sum_l delta_l, c for any fixed centre of the numeric columns, and
+
+    b0 = beta_0 + beta_x . c,    A = b0 + sum_l low_l <= b0 <= B = b0 + sum_l high_l.
+
+Moving ALL features of a row to their lowest levels with final label +1 is one of the shifts in r_i, and softplus(v) >= v:
+
+    r_i >= -(A + beta_x . (x_i - c)) - lambda (Delta + kappa 1[y_i = -1]).
+
+Average this over the rows of one label with their weights (W their total, xbar their mean) and use (1) and |beta_j| <=
+gamma_j lambda:
+
+    -A <= (U - lambda radius) / W + lambda (Delta + kappa' + sum_j gamma_j |xbar_j - c_j|),     kappa' = 0 or kappa,
+
+and the same with final label -1 bounds B. The right-hand side is linear in lambda, so over 0 <= lambda <= L its maximum is
+
+    |b0| <= max(-A, B)   with each side at most   max(U / W, L (Delta + kappa' + sum_j gamma_j |xbar_j - c_j|)).
+
+Adding the two sides before bounding lets beta_0 and c cancel:
+
+    B - A = sum_l (high_l - low_l) <= max(U (1/W + 1/W'), L (2 Delta + kappa'' + sum_j gamma_j |xbar_j - xbar'_j|)).
+
+So sum_l max_c |beta_lc| <= B - A. Each side may use the rows of either label, those of the other label at the extra price
+kappa; the smallest bound counts. With one label only and kappa = inf, or with an infinite weight, nothing holds and the
+bounds are ``inf``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.problems.row_blocks import row_blocks
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.robust_logistic import RobustLogisticProblem
+
+# The bounds multiply residuals, not objectives: one part in 10^9 covers every rounding made on the way to them.
+SAFETY = 1.0 + 1e-9
+
+
+@dataclass(frozen=True)
+class CoefficientBounds:
+    """Bounds that hold for every model with an objective at or below the one they were made from.
+
+    Attributes
+    ----------
+    price : float
+        Bound on lambda.
+    intercept : float
+        Bound on |beta_0 + beta_x . centre|; 0 without an intercept.
+    levels : float
+        Bound on the sum over features of the largest |coefficient| of a level.
+    """
+
+    price: float
+    intercept: float
+    levels: float
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One way to force a final label: rows of one label, moved at a price per unit of lambda."""
+
+    weight: float
+    mean: FloatArray
+    price: float
+
+
+def numeric_centre(problem: RobustLogisticProblem) -> FloatArray:
+    """The weighted mean of the numeric columns, or 0 where no intercept can absorb a shift of the columns."""
+    if not problem.fit_intercept:
+        return np.zeros(problem.n_numeric)
+    mean: FloatArray = problem.weights @ problem.numeric / problem.weights.sum()
+    return mean
+
+
+def _sides(problem: RobustLogisticProblem, centre: FloatArray) -> tuple[list[_Side], list[_Side]]:
+    """Ways to force final label +1 and ways to force final label -1; means are relative to the centre."""
+    positive = np.zeros(problem.n_numeric + 1)
+    negative = np.zeros(problem.n_numeric + 1)
+    for rows in row_blocks(problem.n_rows):
+        weights, above = problem.weights[rows], problem.labels[rows] > 0
+        centred = problem.numeric[rows] - centre
+        for sums, part in ((positive, weights * above), (negative, weights * ~above)):
+            sums[0] += part.sum()
+            sums[1:] += part @ centred
+    delta = float(problem.cost.categorical_weights.sum())
+    kappa = problem.cost.label_weight
+    towards: tuple[list[_Side], list[_Side]] = ([], [])
+    for sums, own in ((positive, 0), (negative, 1)):
+        if sums[0] > 0:
+            mean = sums[1:] / sums[0]
+            towards[own].append(_Side(weight=float(sums[0]), mean=mean, price=delta))
+            if np.isfinite(kappa):
+                towards[1 - own].append(_Side(weight=float(sums[0]), mean=mean, price=delta + kappa))
+    return towards
+
+
+def coefficient_bounds(problem: RobustLogisticProblem, upper_bound: float, centre: FloatArray) -> CoefficientBounds:
+    """Bounds on every model at least as good as ``upper_bound``; see the module docstring for their derivation."""
+    if problem.radius == 0:
+        return CoefficientBounds(price=np.inf, intercept=np.inf if problem.fit_intercept else 0.0, levels=np.inf)
+    price = upper_bound / problem.radius
+    gamma = problem.cost.numeric_weights
+    intercept = levels = np.inf
+    if np.isfinite(gamma).all() and np.isfinite(problem.cost.categorical_weights).all():
+        above, below = _sides(problem, centre)
+
+        def reach(side: _Side) -> float:
+            return max(upper_bound / side.weight, price * (side.price + float(gamma @ np.abs(side.mean))))
+
+        def spread(one: _Side, other: _Side) -> float:
+            return max(
+                upper_bound * (1.0 / one.weight + 1.0 / other.weight),
+                price * (one.price + other.price + float(gamma @ np.abs(one.mean - other.mean))),
+            )
+
+        intercept = max(min(map(reach, above), default=np.inf), min(map(reach, below), default=np.inf))
+        levels = min((spread(one, other) for one in above for other in below), default=np.inf)
+    return CoefficientBounds(
+        price=price * SAFETY, intercept=intercept * SAFETY if problem.fit_intercept else 0.0, levels=levels * SAFETY
+    )

@@ -1,0 +1,149 @@
+"""The rows of a robust problem as a solver sees them: sums over all rows, in lifted coordinates.
+
+Lifted coordinates (see cpp/include/surefoot/mixed_table.hpp) put the lowest and the highest coefficient of every categorical feature
+beside the coefficients themselves. A feature that moved contributes its envelope instead of its own level, so every piece of the loss
+is smooth, and the constraints
+
+    low_l <= beta_lc <= high_l        |beta_j| <= gamma_j lambda        lambda >= 0
+
+are the same for all rows. Each couples at most two coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _native
+from surefoot.problems.arrays import FloatArray, IntArray
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+
+
+@dataclass(frozen=True)
+class PairConstraints:
+    """Rows ``first_coef * x[first] + second_coef * x[second] <= 0``."""
+
+    first: IntArray
+    first_coef: FloatArray
+    second: IntArray
+    second_coef: FloatArray
+
+    def slack(self, x: FloatArray) -> FloatArray:
+        return -(self.first_coef * x[self.first] + self.second_coef * x[self.second])
+
+
+class LiftedRows:
+    """Native row sums of one problem, with the bookkeeping of its lifted coordinates."""
+
+    # A price at which no shift can pay, small enough for its products to stay finite.
+    PROHIBITIVE = 1e150
+
+    def __init__(self, problem: RobustLogisticProblem, n_threads: int) -> None:
+        self.problem = problem
+        self.n_threads = n_threads
+        cost = problem.cost
+        self.native = _native.RobustRows(
+            problem.numeric,
+            problem.codes,
+            problem.labels,
+            problem.weights,
+            problem.n_levels,
+            cost.categorical_weights,
+            cost.label_weight,
+            problem.fit_intercept,
+        )
+        self.size: int = self.native.size
+        self.mask_words: int = self.native.mask_words
+        self.price_slot: int = self.native.price_slot
+        self.numeric_slots = slice(self.native.first_numeric, self.native.first_numeric + problem.n_numeric)
+        self.level_slots: IntArray = self.native.level_slots
+        self.low_slots: IntArray = self.native.low_slots
+        self.high_slots: IntArray = self.native.high_slots
+        self.feature_of_level = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
+        self.movable = self.low_slots < self.size
+        self.n_coefficients = self.numeric_slots.stop + int(np.count_nonzero(self.level_slots < self.size))
+        self.constraints = self._shared_constraints()
+
+    @property
+    def level_weights(self) -> FloatArray:
+        """Share of the rows' weight at each level."""
+        problem = self.problem
+        parts = [
+            np.bincount(problem.codes[:, l], weights=problem.weights, minlength=count) for l, count in enumerate(problem.n_levels)
+        ]
+        return np.concatenate([*parts, np.empty(0)])
+
+    def _shared_constraints(self) -> PairConstraints:
+        if self.problem.radius == 0:
+            self.lowest_rows = self.highest_rows = slice(0, 0)
+            self.constrained_levels = np.empty(0, np.int64)
+            return PairConstraints(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32), np.empty(0))
+        levels = np.flatnonzero(self.movable[self.feature_of_level]) if self.problem.n_categorical else np.empty(0, np.int64)
+        own, feature = self.level_slots[levels], self.feature_of_level[levels]
+        one = np.ones(levels.size)
+        gamma = self.problem.cost.numeric_weights
+        priced = np.flatnonzero(np.isfinite(gamma))
+        column = priced + self.numeric_slots.start
+        price = np.full(priced.size, self.price_slot)
+        first = np.concatenate((self.low_slots[feature], own, column, column, [self.price_slot]))
+        small, large = np.minimum(1.0, 1.0 / gamma[priced]), -np.minimum(1.0, gamma[priced])
+        first_coef = np.concatenate((one, one, small, -small, [-1.0]))
+        second = np.concatenate((own, self.high_slots[feature], price, price, [self.size]))
+        second_coef = np.concatenate((-one, -one, large, large, [0.0]))
+        self.lowest_rows = slice(0, levels.size)
+        self.highest_rows = slice(levels.size, 2 * levels.size)
+        self.constrained_levels = levels
+        return PairConstraints(first.astype(np.int32), first_coef, second.astype(np.int32), second_coef)
+
+    def lift(self, coefficients: RobustCoefficients) -> FloatArray:
+        """The lifted vector of a model, envelopes tight."""
+        x = np.zeros(self.size + 1)
+        if self.problem.fit_intercept:
+            x[0] = coefficients.intercept
+        x[self.numeric_slots] = coefficients.numeric
+        x[self.level_slots] = coefficients.levels
+        x[self.price_slot] = coefficients.price
+        x[self.size] = 0.0
+        return self.tighten(x)
+
+    def tighten(self, x: FloatArray) -> FloatArray:
+        """Sets the envelopes to the extreme levels and the price to the least that numeric coefficients allow; in place."""
+        if self.problem.n_categorical:
+            levels = x[self.level_slots]
+            starts = self.problem.level_offsets[:-1]
+            x[self.low_slots] = np.minimum.reduceat(levels, starts)
+            x[self.high_slots] = np.maximum.reduceat(levels, starts)
+        x[self.size] = 0.0
+        x[self.price_slot] = max(x[self.price_slot], self.least_price(x), 0.0)
+        return x
+
+    def least_price(self, x: FloatArray) -> float:
+        """max_j |beta_j| / gamma_j."""
+        return float(np.max(np.abs(x[self.numeric_slots]) / self.problem.cost.numeric_weights, initial=0.0))
+
+    def deterring_price(self, x: FloatArray) -> float:
+        """A price at which no shift of any row pays: the slope of softplus is below 1, so a gain is at most the move's own."""
+        prices = [self.least_price(x)]
+        cost = self.problem.cost
+        if self.problem.n_categorical:
+            prices.append(float(np.max((x[self.high_slots] - x[self.low_slots]) / cost.categorical_weights)))
+        if np.isfinite(cost.label_weight):
+            loss, _, _, _ = self.native.worst_case_rows(x, self.n_threads)
+            # A flip raises the loss argument by twice the margin, which the loss itself gives away.
+            prices.append(float(np.max(-2.0 * np.log(np.expm1(np.maximum(loss, 1e-300))))) / cost.label_weight)
+        return max(prices)
+
+    def unlift(self, x: FloatArray) -> RobustCoefficients:
+        """The model behind a lifted vector."""
+        return RobustCoefficients(
+            intercept=float(x[0]) if self.problem.fit_intercept else 0.0,
+            numeric=x[self.numeric_slots].copy(),
+            levels=x[self.level_slots],
+            price=float(x[self.price_slot]),
+        )
+
+    def objective(self, x: FloatArray) -> float:
+        """lambda * radius + weighted mean of the worst-case losses."""
+        value, _ = self.native.worst_case_sum(x, self.n_threads)
+        return float(value) + self.problem.radius * float(x[self.price_slot])

@@ -1,0 +1,270 @@
+"""Sequential quadratic programming on a finite maximum: exact, any real weights, a handful of steps.
+
+The objective is, per row, a maximum of smooth pieces softplus(a_ik . x) - lambda d_ik (x: lifted coordinates, see
+:mod:`surefoot.solvers.lifted_rows`). Around the current point
+
+    model(d) = sum over rows of  max_k (piece k linearised)  +  1/2 d' H d,      H = sum_ik share_ik curvature of piece k,
+
+with the shares the previous model's multipliers gave to the pieces. Its minimiser is the next step, a line search on the true
+objective guards it, and its multipliers are the adversary's plan: they prove a lower bound (:mod:`surefoot.solvers.plan_bound`).
+
+Which pieces enter. Exactly tied pieces of a row are nested prefixes of one order (softplus is strictly convex, so maximisers form a
+chain), and the oracle lists all of them. Pieces that are not tied but could be within the coming step must enter too: those within
+``tie_width`` of the maximum, a width that follows the square root of the predicted decrease, because that is how far losses move when
+a quadratic falls by so much. A step that disappoints widens it.
+
+Large tables are solved on a sample of rows first: the point it ends at is within sampling error of the optimum, which saves the
+steps in which many rows are tied.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot import _native
+from surefoot.exceptions import SeparableDataError
+from surefoot.problems.arrays import FloatArray, RowArray
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.lifted_rows import LiftedRows
+from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.plan_bound import PlanBound, plan_bound
+from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
+from surefoot.solvers.separation import quasi_separated
+from surefoot.solvers.standard_rows import StandardRows
+from surefoot.solvers.starting_point import starting_point
+
+# A dense Hessian of this many coordinates takes half a gigabyte and a factorisation minutes.
+MOST_COORDINATES = 8000
+DEFAULT_STEPS = 200
+# Samples below this size save less time than they cost.
+SAMPLE_ROWS = 2000
+SAMPLE_SHARE = 8
+
+
+class Remembered(NamedTuple):
+    """Pieces the last model gave mass to, in the order of their rows."""
+
+    row: RowArray
+    mask: NDArray[np.uint64]
+    flipped: NDArray[np.uint8]
+    share: FloatArray
+
+    @classmethod
+    def nothing(cls) -> Remembered:
+        return cls(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.uint8), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A solved model: where to go, what to expect, and the multipliers."""
+
+    model: _native.RowModel
+    direction: FloatArray
+    mass: FloatArray
+    multiplier: FloatArray
+    decrease: float
+
+
+class Descent:
+    """The state of one minimisation over one set of rows."""
+
+    def __init__(self, rows: LiftedRows, x: FloatArray, tolerance: float) -> None:
+        self.rows = rows
+        self.x = x
+        self.objective = rows.objective(x)
+        self.tolerance = tolerance
+        self.lower_bound = 0.0
+        self.bound: PlanBound | None = None
+        self.tie_width = 0.1
+        self.damping = 0.1
+        self.expected = 0.1 * self.objective
+        self.remembered = Remembered.nothing()
+
+    @property
+    def gap(self) -> float:
+        return self.objective - self.lower_bound
+
+    @property
+    def optimal(self) -> bool:
+        return self.gap <= self.tolerance * abs(self.objective)
+
+    def advance(self) -> bool:
+        """One step; returns whether the objective fell."""
+        step = self._solve_model()
+        end = self.x + step.direction
+        if step.decrease <= 1e3 * self.tolerance * self.objective:
+            self._prove(step, end)
+            if self.optimal:
+                return True
+        length, point, objective = self._line_search(step)
+        fell = objective < self.objective
+        # Half of what was promised says that the model is right; a short step says that it misses pieces.
+        if length == 1.0 and self.objective - objective >= 0.5 * step.decrease:
+            self.damping = max(0.1 * self.damping, 1e-10)
+        elif length < 0.5:
+            self.damping = min(3.0 * self.damping, 1e6)
+        wanted = float(np.sqrt(max(step.decrease, 0.0)))
+        self.tie_width = min(1.0, max(wanted, 1e-7) if length == 1.0 else max(2.0 * self.tie_width, wanted))
+        self.expected = max(step.decrease, 0.0)
+        self._remember(step)
+        if fell:
+            self.x, self.objective = point, objective
+        self.last = step, end
+        return fell
+
+    def prove_last(self) -> None:
+        """The bound of the last step, if it has not been asked for yet."""
+        self._prove(*self.last)
+
+    def _solve_model(self) -> Step:
+        rows = self.rows
+        model = _native.build_row_model(rows.native, self.x, self.tie_width, *self.remembered, rows.n_threads)
+        linear = model.gradient
+        linear[rows.price_slot] += rows.problem.radius
+        linear[rows.size] = 0.0
+        curvature = model.curvature_diagonal
+        # Price and envelopes have no curvature of their own; the damping must hold them too while the pieces are incomplete.
+        typical = float(curvature[: rows.n_coefficients].mean())
+        damping = self.damping * np.maximum(curvature, typical)
+        constraints = rows.constraints
+        direction, mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
+            model,
+            linear,
+            damping,
+            constraints.first,
+            constraints.first_coef,
+            constraints.second,
+            constraints.second_coef,
+            constraints.slack(self.x),
+            max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected),
+            60,
+            rows.n_threads,
+        )
+        return Step(model, direction, mass, multiplier, float(decrease))
+
+    def _prove(self, step: Step, end: FloatArray) -> None:
+        bound = plan_bound(self.rows, step.model, step.mass, step.multiplier, end, self.objective)
+        if self.bound is None or bound.value > self.lower_bound:
+            self.bound = bound
+            self.lower_bound = max(self.lower_bound, bound.value)
+
+    def _line_search(self, step: Step) -> tuple[float, FloatArray, float]:
+        length = 1.0
+        while True:
+            point = self.rows.tighten(self.x + length * step.direction)
+            objective = self.rows.objective(point)
+            if objective <= self.objective - 0.1 * length * step.decrease or length < 1e-3:
+                return length, point, objective
+            length *= 0.5
+
+    def _remember(self, step: Step) -> None:
+        row = step.model.piece_row
+        share = step.mass / self.rows.problem.weights[row]
+        held = share > 1e-6
+        words = step.model.piece_mask.reshape(row.size, self.rows.mask_words)
+        self.remembered = Remembered(row[held], words[held].ravel(), step.model.piece_flipped[held], share[held])
+
+
+class SQP:
+    """The default solver; see the module docstring."""
+
+    name = "sqp"
+
+    def refuses(self, problem: RobustLogisticProblem) -> str | None:
+        """Why the problem cannot be taken, or None."""
+        coordinates = 2 + problem.n_numeric + int(problem.n_levels.sum()) + problem.n_categorical
+        if coordinates > MOST_COORDINATES:
+            return f"its Hessian would have {coordinates} rows, more than the {MOST_COORDINATES} that a dense method can take."
+        return None
+
+    def solve(
+        self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
+    ) -> RobustOutcome:
+        """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
+        require_acceptance(self, problem)
+        started = time.perf_counter()
+        standard = StandardRows.of(problem)
+        rows = LiftedRows(standard.problem, options.n_threads)
+        if warm_start is not None:
+            x = rows.lift(standard.standardize(warm_start))
+        else:
+            x = _cold_start(rows, options)
+        descent = Descent(rows, x, options.tolerance)
+        history: list[Progress] = []
+        status, failures = Status.ITERATION_LIMIT, 0
+        for iteration in range(1, (options.max_iter or DEFAULT_STEPS) + 1):
+            fell = descent.advance()
+            history.append(Progress(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started))
+            if options.on_progress is not None:
+                options.on_progress(history[-1])
+            if descent.optimal:
+                status = Status.OPTIMAL
+                break
+            if problem.radius == 0:
+                _refuse_separable(rows, descent, iteration)
+            failures = 0 if fell else failures + 1
+            if failures >= 8:
+                status = Status.STALLED
+                break
+            if options.out_of_time:
+                status = Status.TIME_LIMIT
+                break
+        if descent.bound is None:
+            descent.prove_last()
+        coefficients = rows.unlift(descent.x)
+        if problem.radius == 0:
+            coefficients = replace(coefficients, price=rows.deterring_price(descent.x))
+        return SolveOutcome(
+            status=status,
+            primal=standard.restore(coefficients),
+            dual=standard.restore_plan(descent.bound.plan()) if descent.bound is not None else None,
+            upper_bound=descent.objective,
+            lower_bound=descent.lower_bound,
+            iterations=len(history),
+            seconds=time.perf_counter() - started,
+            history=tuple(history),
+        )
+
+
+def _cold_start(rows: LiftedRows, options: SolveOptions) -> FloatArray:
+    """A point near the optimum: that of a sample of the rows if the table is large, else a clipped Newton step."""
+    n_rows = rows.problem.n_rows
+    if n_rows < SAMPLE_SHARE * SAMPLE_ROWS:
+        return starting_point(rows)
+    # Every k-th row of each label in the table's order: deterministic, and no class is lost.
+    order = np.argsort(rows.problem.labels, kind="stable")
+    chosen = np.sort(order[:: SAMPLE_SHARE])
+    sample = replace(
+        rows.problem,
+        numeric=rows.problem.numeric[chosen],
+        codes=rows.problem.codes[chosen],
+        labels=rows.problem.labels[chosen],
+        weights=rows.problem.weights[chosen] / rows.problem.weights[chosen].sum(),
+    )
+    few = LiftedRows(sample, options.n_threads)
+    descent = Descent(few, _cold_start(few, options), 1e-3)
+    for _ in range(20):
+        fell = descent.advance()
+        if descent.optimal or not fell or options.out_of_time:
+            break
+    return rows.tighten(descent.x)
+
+
+def _refuse_separable(rows: LiftedRows, descent: Descent, iteration: int) -> None:
+    """Without a radius, separable data have no minimiser: say so as soon as the current scores prove it."""
+    loss, _, _, _ = rows.native.worst_case_rows(descent.x, rows.n_threads)
+    if float(loss.max()) < np.log(2.0):
+        raise SeparableDataError(
+            "radius=0 and the classes are perfectly separated: plain logistic regression has no solution, its coefficients grow "
+            "without end. Use a radius above 0, which makes the model finite and robust."
+        )
+    if iteration >= 30 and quasi_separated(rows.problem):
+        raise SeparableDataError(
+            "radius=0 and some rows can be separated from the rest without error: plain logistic regression has no solution. Use a "
+            "radius above 0, or remove the columns or levels that occur with one label only."
+        )

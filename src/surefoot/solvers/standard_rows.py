@@ -1,0 +1,88 @@
+"""A problem made comfortable for arithmetic: distinct rows, centred and scaled columns; and the way back.
+
+    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        gamma'_j = gamma_j scale_j
+
+Rows without weight leave, equal rows become one row with the sum of their weights. Objective, price and shift plans are the same in
+both worlds. Columns are centred only if an intercept can absorb the shift.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from surefoot.design.duplicates import collapse_rows
+from surefoot.problems.arrays import FloatArray, RowArray
+from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+
+
+@dataclass(frozen=True)
+class StandardRows:
+    """A standardised problem and its ties to the original."""
+
+    problem: RobustLogisticProblem
+    original: RobustLogisticProblem
+    centre: FloatArray
+    scale: FloatArray
+    kept: RowArray
+    group: RowArray
+
+    @classmethod
+    def of(cls, original: RobustLogisticProblem) -> StandardRows:
+        weighted = np.flatnonzero(original.weights > 0)
+        whole = weighted.size == original.n_rows
+        numeric, codes, labels, weights = (
+            part if whole else part[weighted] for part in (original.numeric, original.codes, original.labels, original.weights)
+        )
+        collapsed = collapse_rows(numeric, codes, labels, weights)
+        if collapsed.representatives.size < labels.size:
+            first = collapsed.representatives
+            numeric, codes, labels, weights = numeric[first], codes[first], labels[first], collapsed.weights
+        centre = weights @ numeric / weights.sum() if original.fit_intercept else np.zeros(original.n_numeric)
+        numeric = numeric - centre
+        scale = np.sqrt(weights @ np.square(numeric / np.maximum(np.abs(numeric).max(axis=0, initial=0.0), 1e-300)))
+        scale *= np.abs(numeric).max(axis=0, initial=0.0)
+        # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
+        flat = scale <= 1e-12 * np.abs(centre)
+        numeric[:, flat] = 0.0
+        scale[flat | (scale == 0)] = 1.0
+        numeric /= scale
+        cost = GroundCost(original.cost.numeric_weights * scale, original.cost.categorical_weights, original.cost.label_weight)
+        problem = replace(original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost)
+        return cls(problem, original, centre, scale, weighted, np.asarray(collapsed.groups, dtype=np.int64))
+
+    def standardize(self, coefficients: RobustCoefficients) -> RobustCoefficients:
+        """A model of the original problem in standard coordinates."""
+        return replace(
+            coefficients,
+            intercept=coefficients.intercept + float(coefficients.numeric @ self.centre),
+            numeric=coefficients.numeric * self.scale,
+        )
+
+    def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
+        """A model of the standard problem in the original's coordinates."""
+        numeric = coefficients.numeric / self.scale
+        return replace(coefficients, intercept=coefficients.intercept - float(numeric @ self.centre), numeric=numeric)
+
+    def restore_plan(self, plan: ShiftPlan) -> ShiftPlan:
+        """The same plan, each distinct row's moves shared out among the rows it stands for."""
+        if self.problem.n_rows == self.original.n_rows:
+            return plan
+        # Entries of a plan come row after row.
+        count = np.bincount(plan.row, minlength=self.problem.n_rows)
+        first = np.concatenate(([0], np.cumsum(count)[:-1]))
+        repeats = count[self.group]
+        row = np.repeat(np.arange(self.group.size), repeats)
+        within = np.arange(row.size) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        entry = first[self.group[row]] + within
+        share = self.original.weights[self.kept] / self.problem.weights[self.group]
+        return replace(
+            plan,
+            row=self.kept[row],
+            moved=plan.moved[entry],
+            flipped=plan.flipped[entry],
+            mass=plan.mass[entry] * share[row],
+            slope=plan.slope[entry],
+        )

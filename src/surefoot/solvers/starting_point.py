@@ -1,0 +1,88 @@
+"""A first point: the plain logistic regression's Newton step, shrunk until no shift pays.
+
+At a price lambda, a feature whose levels span at most lambda delta_l and a column with |beta_j| <= gamma_j lambda give the adversary
+nothing, so the robust loss of the shrunk model is its plain loss. That leaves one number to choose, lambda, and halving it until the
+objective stops falling is enough.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot import _native
+from surefoot.problems.arrays import FloatArray
+from surefoot.solvers.lifted_rows import LiftedRows
+
+
+def starting_point(rows: LiftedRows) -> FloatArray:
+    """A lifted vector with tight envelopes."""
+    problem = rows.problem
+    x = np.zeros(rows.size + 1)
+    if problem.fit_intercept:
+        positive = float(problem.weights[problem.labels > 0].sum() / problem.weights.sum())
+        positive = min(max(positive, 1e-6), 1.0 - 1e-6)
+        x[0] = np.log(positive / (1.0 - positive))
+    if problem.radius == 0:
+        x[rows.price_slot] = rows.PROHIBITIVE
+        return x
+    newton = x + _newton_step(rows, x)
+    price = _least_free_price(rows, newton)
+    best, lowest = x, np.inf
+    for _ in range(12):
+        point = _shrink(rows, x, newton, price)
+        objective = rows.objective(point)
+        if objective >= lowest:
+            break
+        best, lowest = point, objective
+        price *= 0.5
+    return best
+
+
+def _newton_step(rows: LiftedRows, x: FloatArray) -> FloatArray:
+    """One Newton step of the plain, slightly ridged logistic loss."""
+    n = rows.n_coefficients
+    nothing = np.empty(0)
+    calm = x.copy()
+    calm[rows.price_slot] = rows.PROHIBITIVE
+    empty = (np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.uint8), nothing)
+    model = _native.build_row_model(rows.native, calm, 0.0, *empty, rows.n_threads)
+    _, _, gradient, curvature = _native.sum_plan(rows.native, model, nothing, calm, True, rows.n_threads)
+    hessian = np.tril(curvature[:n, :n]) + np.tril(curvature[:n, :n], -1).T
+    hessian[np.diag_indices(n)] += 0.01 * np.diag(hessian) + 1e-9
+    step = np.zeros(rows.size + 1)
+    step[:n] = -np.linalg.solve(hessian, gradient[:n])
+    return step
+
+
+def _spans(rows: LiftedRows, x: FloatArray) -> FloatArray:
+    levels = x[rows.level_slots]
+    starts = rows.problem.level_offsets[:-1]
+    spans: FloatArray = np.maximum.reduceat(levels, starts) - np.minimum.reduceat(levels, starts)
+    return spans
+
+
+def _least_free_price(rows: LiftedRows, x: FloatArray) -> float:
+    """The least price at which no shift pays anywhere, but not more than any optimum can have."""
+    price = rows.least_price(x)
+    if rows.problem.n_categorical:
+        price = max(price, float((_spans(rows, x) / rows.problem.cost.categorical_weights).max()))
+    return min(max(price, 1e-6), float(np.log(2.0)) / rows.problem.radius)
+
+
+def _shrink(rows: LiftedRows, x: FloatArray, newton: FloatArray, price: float) -> FloatArray:
+    problem = rows.problem
+    point = newton.copy()
+    reach = problem.cost.numeric_weights * price
+    point[rows.numeric_slots] = np.clip(newton[rows.numeric_slots], -reach, reach)
+    if problem.n_categorical:
+        spans = _spans(rows, newton)
+        factor = np.minimum(1.0, price * problem.cost.categorical_weights / np.maximum(spans, 1e-300))
+        point[rows.level_slots] *= factor[rows.feature_of_level]
+        if problem.fit_intercept:
+            # Shrink towards the mean score of each feature, not towards its reference level.
+            means = np.bincount(
+                rows.feature_of_level, weights=rows.level_weights * newton[rows.level_slots], minlength=problem.n_categorical
+            )
+            point[0] += float(((1.0 - factor) * means).sum())
+    point[rows.price_slot] = price
+    return rows.tighten(point)
