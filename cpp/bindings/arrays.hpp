@@ -31,7 +31,7 @@ nb::object to_numpy(std::vector<T>&& values, std::size_t columns = 0) {
   return nb::ndarray<nb::numpy, T>(owned->data(), columns ? 2 : 1, shape, owner).cast();
 }
 
-inline void require(bool holds, const std::string& message) {
+inline void require(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
 

@@ -35,8 +35,9 @@ MixedTable make_table(const Matrix<double>& numeric, const Matrix<std::int32_t>&
   const std::int32_t* code = codes.data();
   for (std::int64_t row = 0; row < table.n_rows; ++row)
     for (int l = 0; l < table.n_categorical; ++l, ++code)
-      require(*code >= 0 && *code < n_levels.data()[l], "row " + std::to_string(row) + ", categorical column " + std::to_string(l) +
-                                                            ": code " + std::to_string(*code) + " is not a level");
+      if (*code < 0 || *code >= n_levels.data()[l])
+        throw std::invalid_argument("row " + std::to_string(row) + ", categorical column " + std::to_string(l) + ": code " +
+                                    std::to_string(*code) + " is not a level");
   return table;
 }
 

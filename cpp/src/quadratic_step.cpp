@@ -63,8 +63,7 @@ class InteriorPoint {
         break;
       }
       assemble();
-      for (std::size_t k = 0; k < s_.size(); ++k) product_[k] = s_[k] * z_[k];
-      for (std::size_t c = 0; c < t_.size(); ++c) product_c_[c] = t_[c] * y_[c];
+      set_products(0.0, 0.0);
       direction();
       const double affine = step_length(1.0);
       double after = 0;
@@ -72,8 +71,7 @@ class InteriorPoint {
       for (std::size_t c = 0; c < t_.size(); ++c) after += (t_[c] + affine * dt_[c]) * (y_[c] + affine * dy_[c]);
       const double ratio = complementarity_ > 0 ? std::clamp(after / complementarity_, 0.0, 1.0) : 0.0;
       const double target = total_share > 0 ? ratio * ratio * ratio * complementarity_ / total_share : 0.0;
-      for (std::size_t k = 0; k < s_.size(); ++k) product_[k] = s_[k] * z_[k] + ds_[k] * dz_[k] - target * share_[k];
-      for (std::size_t c = 0; c < t_.size(); ++c) product_c_[c] = t_[c] * y_[c] + dt_[c] * dy_[c] - target * share_c_;
+      set_products(1.0, target);
       direction();
       move(step_length(0.99));
     }
@@ -101,6 +99,27 @@ class InteriorPoint {
       t_[c] = std::max(constraints_[c].slack, lift);
       y_[c] = share_c_ * lift / t_[c];
     }
+    // One full step towards the solution shows which multipliers will be large; nothing starts smaller than it was.
+    residuals();
+    assemble();
+    set_products(0.0, 0.0);
+    direction();
+    for (int a = 0; a < size_; ++a) d_[a] += step_d_[a];
+    for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += dr_[i];
+    for (std::size_t k = 0; k < s_.size(); ++k) {
+      s_[k] = std::max(std::fabs(s_[k] + ds_[k]), lift);
+      z_[k] = std::max(std::fabs(z_[k] + dz_[k]), share_[k]);
+    }
+    for (std::size_t c = 0; c < t_.size(); ++c) {
+      t_[c] = std::max(std::fabs(t_[c] + dt_[c]), lift);
+      y_[c] = std::max(std::fabs(y_[c] + dy_[c]), share_c_);
+    }
+  }
+
+  // Complementarity the next direction should remove: all of it but target, corrected for the last direction's own product.
+  void set_products(double correction, double target) {
+    for (std::size_t k = 0; k < s_.size(); ++k) product_[k] = s_[k] * z_[k] + correction * ds_[k] * dz_[k] - target * share_[k];
+    for (std::size_t c = 0; c < t_.size(); ++c) product_c_[c] = t_[c] * y_[c] + correction * dt_[c] * dy_[c] - target * share_c_;
   }
 
   // image_k = gradient_k . v for every piece

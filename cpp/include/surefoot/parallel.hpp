@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,7 +23,8 @@ struct RowBlocks {
   std::int64_t end(std::int64_t block) const { return n_rows * (block + 1) / n_blocks; }
 };
 
-// Calls work(block) once for every block. Small tables have one block and never pay for a thread.
+// Calls work(block) once for every block. Small tables have one block and never pay for a thread. The first exception of any thread
+// ends the work and reaches the caller; a machine that grants no further thread is served by those it granted.
 template <class Work>
 void for_each_block(const RowBlocks& blocks, int n_threads, Work&& work) {
   const std::int64_t crew = std::min<std::int64_t>(std::max(n_threads, 1), blocks.n_blocks);
@@ -30,14 +33,24 @@ void for_each_block(const RowBlocks& blocks, int n_threads, Work&& work) {
     return;
   }
   std::atomic<std::int64_t> next{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure;
   auto take_blocks = [&] {
-    for (std::int64_t block = next++; block < blocks.n_blocks; block = next++) work(block);
+    try {
+      for (std::int64_t block = next++; block < blocks.n_blocks && !failed; block = next++) work(block);
+    } catch (...) {
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
   };
   std::vector<std::thread> others;
   others.reserve(static_cast<std::size_t>(crew - 1));
-  for (std::int64_t k = 1; k < crew; ++k) others.emplace_back(take_blocks);
+  try {
+    for (std::int64_t k = 1; k < crew; ++k) others.emplace_back(take_blocks);
+  } catch (const std::system_error&) {
+  }
   take_blocks();
   for (auto& other : others) other.join();
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace surefoot

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 
 from surefoot import _native
 from surefoot.problems.arrays import FloatArray
@@ -62,16 +61,35 @@ def _level_mix(rows: LiftedRows, multiplier: FloatArray) -> FloatArray:
     return mix
 
 
-def _unlifting(rows: LiftedRows, lowest: FloatArray, highest: FloatArray) -> scipy.sparse.csr_array:
-    """The matrix that takes lifted gradients to gradients in the coefficients: envelopes are mixed levels."""
-    n = rows.n_coefficients
-    free = rows.level_slots < rows.size
-    levels, features = rows.level_slots[free], rows.feature_of_level[free]
-    row = np.concatenate((np.arange(n), levels, levels))
-    column = np.concatenate((np.arange(n), rows.low_slots[features], rows.high_slots[features]))
-    value = np.concatenate((np.ones(n), lowest[free], highest[free]))
-    movable = column < rows.size
-    return scipy.sparse.csr_array((value[movable], (row[movable], column[movable])), shape=(n, rows.size + 1))
+@dataclass(frozen=True)
+class _Mixing:
+    """The linear map between coefficients and lifted coordinates in which envelopes are mixed levels."""
+
+    rows: LiftedRows
+    lowest: FloatArray
+    highest: FloatArray
+
+    def lift(self, coefficients: FloatArray) -> FloatArray:
+        """The lifted vector of the coefficients; its price is 0."""
+        rows = self.rows
+        x = np.zeros(rows.size + 1)
+        x[: rows.n_coefficients] = coefficients
+        levels = x[rows.level_slots]
+        for mix, slots in ((self.lowest, rows.low_slots), (self.highest, rows.high_slots)):
+            x[slots] = np.bincount(rows.feature_of_level, weights=mix * levels, minlength=rows.problem.n_categorical)
+        x[rows.size] = 0.0
+        return x
+
+    def unlift(self, gradient: FloatArray) -> FloatArray:
+        """A lifted gradient (or the rows of a matrix) as one in the coefficients: the transpose of ``lift``."""
+        rows = self.rows
+        free = np.flatnonzero((rows.level_slots < rows.size) & rows.movable[rows.feature_of_level])
+        own, feature = rows.level_slots[free], rows.feature_of_level[free]
+        result: FloatArray = gradient[: rows.n_coefficients].copy()
+        for mix, slots in ((self.lowest, rows.low_slots), (self.highest, rows.high_slots)):
+            share = mix[free] if gradient.ndim == 1 else mix[free, None]
+            result[own] += share * gradient[slots[feature]]
+        return result
 
 
 def plan_bound(
@@ -81,29 +99,29 @@ def plan_bound(
     problem = rows.problem
     lowest = _level_mix(rows, multiplier[rows.lowest_rows])
     highest = _level_mix(rows, multiplier[rows.highest_rows])
-    unlift = _unlifting(rows, lowest, highest)
+    mixing = _Mixing(rows, lowest, highest)
     gamma = problem.cost.numeric_weights
     priced = np.isfinite(gamma) & (problem.radius > 0)
 
     def missing(gradient: FloatArray, budget: float) -> FloatArray:
         """What the gradient has beyond what numeric columns may carry."""
-        residual = unlift @ gradient
+        residual = mixing.unlift(gradient)
         numeric = residual[rows.numeric_slots]
         carried = float(gamma[priced] @ np.abs(numeric[priced]))
         numeric[priced] *= 1.0 - min(1.0, max(budget, 0.0) / carried) if carried > 0 else 0.0
         return residual
 
-    point = unlift.T @ x[: rows.n_coefficients]
+    point = mixing.lift(x[: rows.n_coefficients])
     _, cost, gradient, curvature = _native.sum_plan(rows.native, model, mass, point, True, rows.n_threads)
     symmetric = np.tril(curvature) + np.tril(curvature, -1).T
-    hessian = unlift @ (unlift @ symmetric).T
+    hessian = mixing.unlift(mixing.unlift(symmetric).T)
     diagonal = np.diag_indices_from(hessian)
     hessian[diagonal] += 1e-13 * hessian[diagonal] + 1e-300
     residual = missing(gradient, problem.radius - cost)
     scale = 1.0 / np.sqrt(hessian[diagonal])
     scaled = hessian * scale * scale[:, None]
     correction = scale * scipy.linalg.lstsq(scaled, scale * residual, cond=1e-12, check_finite=False, lapack_driver="gelsy")[0]
-    point = unlift.T @ (x[: rows.n_coefficients] - correction)
+    point = mixing.lift(x[: rows.n_coefficients] - correction)
     conjugate, cost, gradient, _ = _native.sum_plan(rows.native, model, mass, point, False, rows.n_threads)
 
     residual = missing(gradient, problem.radius - cost)
@@ -113,7 +131,7 @@ def plan_bound(
     reach = 10.0 * (1.0 + float(np.abs(point).max()))
     payable = [bound if np.isfinite(bound) else reach for bound in (bounds.price, bounds.intercept, bounds.levels)]
     numeric = np.abs(residual[rows.numeric_slots])
-    carried = float(gamma[priced] @ np.abs((unlift @ gradient)[rows.numeric_slots][priced]))
+    carried = float(gamma[priced] @ np.abs(mixing.unlift(gradient)[rows.numeric_slots][priced]))
     paid = payable[0] * max(0.0, carried + cost - problem.radius) if problem.radius > 0 else 0.0
     paid += reach * float(numeric[~priced].sum())
     if problem.fit_intercept:

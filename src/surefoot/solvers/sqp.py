@@ -165,7 +165,7 @@ class Descent:
     def _remember(self, step: Step) -> None:
         row = step.model.piece_row
         share = step.mass / self.rows.problem.weights[row]
-        held = share > 1e-6
+        held = share > 1e-3
         words = step.model.piece_mask.reshape(row.size, self.rows.mask_words)
         self.remembered = Remembered(row[held], words[held].ravel(), step.model.piece_flipped[held], share[held])
 

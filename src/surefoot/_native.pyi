@@ -1,0 +1,89 @@
+"""Types of the compiled core; documented in cpp/include/surefoot."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Float = NDArray[np.float64]
+_Int32 = NDArray[np.int32]
+_Int64 = NDArray[np.int64]
+_Bytes = NDArray[np.uint8]
+_Words = NDArray[np.uint64]
+
+class RobustRows:
+    def __init__(
+        self,
+        numeric: _Float,
+        codes: _Int32,
+        labels: _Float,
+        weights: _Float,
+        n_levels: _Int32,
+        move_price: _Float,
+        flip_price: float,
+        fit_intercept: bool,
+    ) -> None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def mask_words(self) -> int: ...
+    @property
+    def first_numeric(self) -> int: ...
+    @property
+    def price_slot(self) -> int: ...
+    @property
+    def level_slots(self) -> _Int32: ...
+    @property
+    def low_slots(self) -> _Int32: ...
+    @property
+    def high_slots(self) -> _Int32: ...
+    def worst_case_sum(self, x: _Float, n_threads: int) -> tuple[float, float]: ...
+    def worst_case_rows(self, x: _Float, n_threads: int) -> tuple[_Float, _Bytes, _Bytes, _Float]: ...
+
+class RowModel:
+    @property
+    def value(self) -> float: ...
+    @property
+    def gradient(self) -> _Float: ...
+    @property
+    def curvature_diagonal(self) -> _Float: ...
+    @property
+    def n_tied(self) -> int: ...
+    @property
+    def n_pieces(self) -> int: ...
+    @property
+    def piece_row(self) -> _Int64: ...
+    @property
+    def piece_mask(self) -> _Words: ...
+    @property
+    def piece_flipped(self) -> _Bytes: ...
+    @property
+    def piece_value(self) -> _Float: ...
+
+def build_row_model(
+    rows: RobustRows,
+    x: _Float,
+    tie_width: float,
+    row: _Int64,
+    mask: _Words,
+    flipped: _Bytes,
+    share: _Float,
+    n_threads: int,
+) -> RowModel: ...
+def sum_plan(
+    rows: RobustRows, model: RowModel, mass: _Float, x: _Float, with_curvature: bool, n_threads: int
+) -> tuple[float, float, _Float, _Float]: ...
+def write_plan(
+    rows: RobustRows, model: RowModel, mass: _Float, x: _Float
+) -> tuple[_Int64, _Bytes, _Bytes, _Float, _Float]: ...
+def solve_quadratic_step(
+    model: RowModel,
+    linear: _Float,
+    damping: _Float,
+    first: _Int32,
+    first_coef: _Float,
+    second: _Int32,
+    second_coef: _Float,
+    slack: _Float,
+    tolerance: float,
+    max_iterations: int,
+    n_threads: int,
+) -> tuple[_Float, _Float, _Float, float, int, bool]: ...
