@@ -10,15 +10,15 @@ void require_masses(const RowModel& model, const Vector<double>& mass) {
   require(mass.shape(0) == static_cast<std::size_t>(model.tied.n_pieces()), "mass needs one entry per tied piece");
 }
 
-RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int64_t>& row, const Vector<std::uint64_t>& mask,
+RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int64_t>& row, const Matrix<std::uint64_t>& mask,
                                    const Vector<std::uint8_t>& flipped, const Vector<double>& share) {
   const std::size_t n = row.shape(0);
-  require(mask.shape(0) == n * static_cast<std::size_t>(rows.table.mask_words()) && flipped.shape(0) == n && share.shape(0) == n,
+  require(mask.shape(0) == n && mask.shape(1) == static_cast<std::size_t>(rows.table.mask_words()) && flipped.shape(0) == n && share.shape(0) == n,
           "remembered pieces need one mask, flip and share each");
   for (std::size_t k = 0; k < n; ++k)
     require(row.data()[k] >= 0 && row.data()[k] < rows.table.n_rows && (k == 0 || row.data()[k - 1] <= row.data()[k]),
             "remembered pieces must be sorted by row");
-  return {{row.data(), n}, {mask.data(), mask.shape(0)}, {flipped.data(), n}, {share.data(), n}};
+  return {{row.data(), n}, {mask.data(), mask.size()}, {flipped.data(), n}, {share.data(), n}};
 }
 
 }  // namespace
@@ -47,11 +47,22 @@ void bind_row_model(nb::module_& module) {
                    })
       .def_prop_ro("piece_mask", [](const RowModel& self) { return to_numpy(std::vector<std::uint64_t>(self.tied.mask)); })
       .def_prop_ro("piece_flipped", [](const RowModel& self) { return to_numpy(std::vector<std::uint8_t>(self.tied.flipped)); })
-      .def_prop_ro("piece_value", [](const RowModel& self) { return to_numpy(std::vector<double>(self.tied.value)); });
+      .def_prop_ro("piece_cost",
+                   [](const RowModel& self) {
+                     // The price is the first varied slot of every piece, and its entry is minus the cost.
+                     std::vector<double> costs;
+                     costs.reserve(static_cast<std::size_t>(self.tied.n_pieces()));
+                     for (std::int64_t i = 0; i < self.tied.size(); ++i) {
+                       const std::int64_t width = self.tied.varied_at[i + 1] - self.tied.varied_at[i];
+                       for (std::int64_t at = self.tied.entry_at[i]; at < self.tied.entry_at[i + 1]; at += width)
+                         costs.push_back(-self.tied.varied[at]);
+                     }
+                     return to_numpy(std::move(costs));
+                   });
 
   module.def(
       "build_row_model",
-      [](const BoundTable& rows, Vector<double> x, double tie_width, Vector<std::int64_t> row, Vector<std::uint64_t> mask,
+      [](const BoundTable& rows, Vector<double> x, double tie_width, Vector<std::int64_t> row, Matrix<std::uint64_t> mask,
          Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
         const double* point = rows.point(x);
         const auto remembered = remembered_pieces(rows, row, mask, flipped, share);

@@ -12,6 +12,7 @@ are the same for all rows. Each couples at most two coordinates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class LiftedRows:
         self.n_coefficients = self.numeric_slots.stop + int(np.count_nonzero(self.level_slots < self.size))
         self.constraints = self._shared_constraints()
 
-    @property
+    @cached_property
     def level_weights(self) -> FloatArray:
         """Share of the rows' weight at each level."""
         problem = self.problem

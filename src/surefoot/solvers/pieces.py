@@ -12,6 +12,7 @@ A programme over pieces bounds them by a variable r_i per row:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -143,7 +144,8 @@ class Pieces:
     def every(cls, problem: RobustLogisticProblem) -> Pieces:
         """All category vectors at a finite price, with both labels if those have one."""
         features = movable_features(problem)
-        vectors = np.indices(tuple(problem.n_levels[features])).reshape(features.size, -1).T.astype(np.int32)
+        shape = tuple(int(count) for count in problem.n_levels[features])
+        vectors = np.indices(shape, dtype=np.int32).reshape(features.size, math.prod(shape)).T
         row = np.repeat(np.arange(problem.n_rows), len(vectors))
         codes = problem.codes[row]
         codes[:, features] = np.tile(vectors, (problem.n_rows, 1))

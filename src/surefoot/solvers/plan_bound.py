@@ -19,7 +19,7 @@ import scipy.linalg
 
 from surefoot import _native
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.coefficient_bounds import coefficient_bounds
+from surefoot.problems.coefficient_bounds import CoefficientBounds, coefficient_bounds
 from surefoot.problems.robust_logistic import ShiftPlan
 from surefoot.solvers.lifted_rows import LiftedRows
 
@@ -92,49 +92,102 @@ class _Mixing:
         return result
 
 
+def _within_budget(rows: LiftedRows, model: _native.RowModel, mass: FloatArray, excess: float) -> FloatArray:
+    """Masses whose cost is less by ``excess``, if ties allow: a share of every piece goes to its row's cheapest one."""
+    if excess <= 0 or mass.size == 0:
+        return mass
+    row, cost = model.piece_row, model.piece_cost
+    first = np.flatnonzero(np.concatenate(([True], row[1:] != row[:-1])))
+    group = np.cumsum(np.concatenate(([0], row[1:] != row[:-1])))
+    cheapest = np.minimum.reduceat(cost, first)
+    saving = float(mass @ (cost - cheapest[group]))
+    share = min(1.0, 1.000001 * excess / saving) if saving > 0 else 0.0
+    home = np.lexsort((cost, group))[first]
+    reduced = mass * (1.0 - share)
+    reduced[home] += share * np.add.reduceat(mass, first)
+    return reduced
+
+
+class _Sums:
+    """Sums over one plan's pieces, in the coefficients instead of lifted coordinates."""
+
+    def __init__(self, rows: LiftedRows, model: _native.RowModel, mass: FloatArray, mixing: _Mixing) -> None:
+        self.rows = rows
+        self.model = model
+        self.mass = mass
+        self.mixing = mixing
+        gamma = rows.problem.cost.numeric_weights
+        self.priced = np.isfinite(gamma) & (rows.problem.radius > 0)
+        self.gamma = gamma[self.priced]
+
+    def at(self, coefficients: FloatArray, *, with_curvature: bool = False) -> tuple[float, float, FloatArray, FloatArray]:
+        """(conjugate, cost, gradient, curvature) at a point."""
+        conjugate, cost, gradient, curvature = _native.sum_plan(
+            self.rows.native, self.model, self.mass, self.mixing.lift(coefficients), with_curvature, self.rows.n_threads
+        )
+        if with_curvature:
+            symmetric = np.tril(curvature) + np.tril(curvature, -1).T
+            curvature = self.mixing.unlift(self.mixing.unlift(symmetric).T)
+        return float(conjugate), float(cost), self.mixing.unlift(gradient), curvature
+
+    def missing(self, gradient: FloatArray, cost: float) -> tuple[FloatArray, float]:
+        """What the gradient has beyond what numeric columns may carry, and by how much the plan exceeds the radius."""
+        residual = gradient.copy()
+        numeric = residual[self.rows.numeric_slots]
+        carried = float(self.gamma @ np.abs(numeric[self.priced]))
+        budget = self.rows.problem.radius - cost
+        numeric[self.priced] *= 1.0 - min(1.0, max(budget, 0.0) / carried) if carried > 0 else 0.0
+        return residual, max(0.0, carried - budget)
+
+
 def plan_bound(
     rows: LiftedRows, model: _native.RowModel, mass: FloatArray, multiplier: FloatArray, x: FloatArray, upper_bound: float
 ) -> PlanBound:
     """The bound proven by a step's multipliers, with slopes taken near the step's end ``x``."""
-    problem = rows.problem
     lowest = _level_mix(rows, multiplier[rows.lowest_rows])
     highest = _level_mix(rows, multiplier[rows.highest_rows])
     mixing = _Mixing(rows, lowest, highest)
-    gamma = problem.cost.numeric_weights
-    priced = np.isfinite(gamma) & (problem.radius > 0)
+    start = x[: rows.n_coefficients]
+    sums = _Sums(rows, model, mass, mixing)
+    conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
+    if rows.problem.radius > 0 and cost > rows.problem.radius:
+        mass = _within_budget(rows, model, mass, cost - rows.problem.radius)
+        sums = _Sums(rows, model, mass, mixing)
+        conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
+    bounds = coefficient_bounds(rows.problem, upper_bound, np.zeros(rows.problem.n_numeric))
+    residual, excess = sums.missing(gradient, cost)
+    point, value = start, conjugate - _payment(rows, bounds, start, residual, excess)
+    scale = float(np.trace(curvature)) / max(rows.n_coefficients, 1)
+    # Directions that only crumbs of mass can see have next to no curvature, and Newton's step along them goes astray; a correction
+    # that does not shrink the residual is tried again with more of a ridge.
+    for ridge in (1e-10, 1e-6, 1e-2):
+        damped = curvature + (ridge * scale + 1e-300) * np.eye(rows.n_coefficients)
+        corrected = start - scipy.linalg.solve(damped, residual, assume_a="pos", check_finite=False)
+        conjugate, cost, gradient, _ = sums.at(corrected)
+        left, excess = sums.missing(gradient, cost)
+        bound = conjugate - _payment(rows, bounds, corrected, left, excess)
+        if bound > value:
+            point, value = corrected, bound
+        if np.abs(left).sum() <= 0.1 * np.abs(residual).sum():
+            break
+    return PlanBound(rows, model, mass, lowest, highest, mixing.lift(point), value)
 
-    def missing(gradient: FloatArray, budget: float) -> FloatArray:
-        """What the gradient has beyond what numeric columns may carry."""
-        residual = mixing.unlift(gradient)
-        numeric = residual[rows.numeric_slots]
-        carried = float(gamma[priced] @ np.abs(numeric[priced]))
-        numeric[priced] *= 1.0 - min(1.0, max(budget, 0.0) / carried) if carried > 0 else 0.0
-        return residual
 
-    point = mixing.lift(x[: rows.n_coefficients])
-    _, cost, gradient, curvature = _native.sum_plan(rows.native, model, mass, point, True, rows.n_threads)
-    symmetric = np.tril(curvature) + np.tril(curvature, -1).T
-    hessian = mixing.unlift(mixing.unlift(symmetric).T)
-    diagonal = np.diag_indices_from(hessian)
-    hessian[diagonal] += 1e-13 * hessian[diagonal] + 1e-300
-    residual = missing(gradient, problem.radius - cost)
-    scale = 1.0 / np.sqrt(hessian[diagonal])
-    scaled = hessian * scale * scale[:, None]
-    correction = scale * scipy.linalg.lstsq(scaled, scale * residual, cond=1e-12, check_finite=False, lapack_driver="gelsy")[0]
-    point = mixing.lift(x[: rows.n_coefficients] - correction)
-    conjugate, cost, gradient, _ = _native.sum_plan(rows.native, model, mass, point, False, rows.n_threads)
-
-    residual = missing(gradient, problem.radius - cost)
-    bounds = coefficient_bounds(problem, upper_bound, np.zeros(problem.n_numeric))
+def _payment(
+    rows: LiftedRows, bounds: CoefficientBounds, point: FloatArray, residual: FloatArray, excess: float
+) -> float:
+    """What a residual and an overspent radius cost, at most, over all models at least as good as the one at hand."""
+    problem = rows.problem
     # Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: the payment takes ten
     # times the coefficients at hand. certificates/ proves such cases by curvature.
-    reach = 10.0 * (1.0 + float(np.abs(point).max()))
-    payable = [bound if np.isfinite(bound) else reach for bound in (bounds.price, bounds.intercept, bounds.levels)]
-    numeric = np.abs(residual[rows.numeric_slots])
-    carried = float(gamma[priced] @ np.abs(mixing.unlift(gradient)[rows.numeric_slots][priced]))
-    paid = payable[0] * max(0.0, carried + cost - problem.radius) if problem.radius > 0 else 0.0
-    paid += reach * float(numeric[~priced].sum())
+    reach = 10.0 * (1.0 + float(np.abs(point).max(initial=0.0)))
+    price, intercept, levels = (bound if np.isfinite(bound) else reach for bound in (bounds.price, bounds.intercept, bounds.levels))
+    paid = price * excess
+    unpriced = ~np.isfinite(problem.cost.numeric_weights) | (problem.radius == 0)
+    paid += reach * float(np.abs(residual[rows.numeric_slots][unpriced]).sum())
     if problem.fit_intercept:
-        paid += payable[1] * abs(float(residual[0]))
-    paid += payable[2] * float(np.abs(residual[rows.numeric_slots.stop :]).max(initial=0.0)) * max(1, problem.n_levels.max(initial=1))
-    return PlanBound(rows, model, mass, lowest, highest, point, float(conjugate) - paid)
+        paid += intercept * abs(float(residual[0]))
+    by_level = np.zeros(rows.size + 1)
+    by_level[rows.numeric_slots.stop : rows.n_coefficients] = np.abs(residual[rows.numeric_slots.stop :])
+    by_feature = np.bincount(rows.feature_of_level, weights=by_level[rows.level_slots], minlength=problem.n_categorical)
+    return paid + levels * float(by_feature.max(initial=0.0))

@@ -47,7 +47,7 @@ SAMPLE_SHARE = 8
 
 
 class Remembered(NamedTuple):
-    """Pieces the last model gave mass to, in the order of their rows."""
+    """Pieces the next model must contain, in the order of their rows, with the share of its row that each held."""
 
     row: RowArray
     mask: NDArray[np.uint64]
@@ -55,8 +55,22 @@ class Remembered(NamedTuple):
     share: FloatArray
 
     @classmethod
-    def nothing(cls) -> Remembered:
-        return cls(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.uint8), np.empty(0))
+    def nothing(cls, rows: LiftedRows) -> Remembered:
+        return cls(np.empty(0, np.int64), np.empty((0, rows.mask_words), np.uint64), np.empty(0, np.uint8), np.empty(0))
+
+    @classmethod
+    def worst(cls, rows: LiftedRows, x: FloatArray) -> Remembered:
+        """The worst piece of every row at a point."""
+        _, moved, flipped, _ = rows.native.worst_case_rows(x, rows.n_threads)
+        problem = rows.problem
+        bits = np.zeros((problem.n_rows, 64 * rows.mask_words), dtype=np.uint8)
+        bits[:, : problem.n_categorical] = moved.reshape(problem.n_rows, problem.n_categorical)
+        mask = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+        return cls(np.arange(problem.n_rows), mask, flipped, np.zeros(problem.n_rows))
+
+    def joined(self, other: Remembered) -> Remembered:
+        order = np.argsort(np.concatenate((self.row, other.row)), kind="stable")
+        return Remembered(*(np.concatenate(pair)[order] for pair in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ class Descent:
         self.tie_width = 0.1
         self.damping = 0.1
         self.expected = 0.1 * self.objective
-        self.remembered = Remembered.nothing()
+        self.remembered = Remembered.nothing(rows)
 
     @property
     def gap(self) -> float:
@@ -100,9 +114,10 @@ class Descent:
         if step.decrease <= 1e3 * self.tolerance * self.objective:
             self._prove(step, end)
             if self.optimal:
+                self._accept(*self._at(end))
                 return True
         length, point, objective = self._line_search(step)
-        fell = objective < self.objective
+        self._remember(step, end if length < 1.0 else None)
         # Half of what was promised says that the model is right; a short step says that it misses pieces.
         if length == 1.0 and self.objective - objective >= 0.5 * step.decrease:
             self.damping = max(0.1 * self.damping, 1e-10)
@@ -111,11 +126,8 @@ class Descent:
         wanted = float(np.sqrt(max(step.decrease, 0.0)))
         self.tie_width = min(1.0, max(wanted, 1e-7) if length == 1.0 else max(2.0 * self.tie_width, wanted))
         self.expected = max(step.decrease, 0.0)
-        self._remember(step)
-        if fell:
-            self.x, self.objective = point, objective
         self.last = step, end
-        return fell
+        return self._accept(point, objective)
 
     def prove_last(self) -> None:
         """The bound of the last step, if it has not been asked for yet."""
@@ -129,7 +141,7 @@ class Descent:
         linear[rows.size] = 0.0
         curvature = model.curvature_diagonal
         # Price and envelopes have no curvature of their own; the damping must hold them too while the pieces are incomplete.
-        typical = float(curvature[: rows.n_coefficients].mean())
+        typical = float(curvature[: rows.n_coefficients].mean()) if rows.n_coefficients else 1.0
         damping = self.damping * np.maximum(curvature, typical)
         constraints = rows.constraints
         direction, mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
@@ -156,18 +168,32 @@ class Descent:
     def _line_search(self, step: Step) -> tuple[float, FloatArray, float]:
         length = 1.0
         while True:
-            point = self.rows.tighten(self.x + length * step.direction)
-            objective = self.rows.objective(point)
+            point, objective = self._at(self.x + length * step.direction)
             if objective <= self.objective - 0.1 * length * step.decrease or length < 1e-3:
                 return length, point, objective
             length *= 0.5
 
-    def _remember(self, step: Step) -> None:
+    def _at(self, x: FloatArray) -> tuple[FloatArray, float]:
+        point = self.rows.tighten(x)
+        return point, self.rows.objective(point)
+
+    def _accept(self, point: FloatArray, objective: float) -> bool:
+        """Moves to the point if it is better."""
+        better = objective < self.objective
+        if better:
+            self.x, self.objective = point, objective
+        return better
+
+    def _remember(self, step: Step, missed: FloatArray | None) -> None:
+        """Keeps the pieces that hold mass; after a step that fell short also those it had, and the worst ones where it ended."""
         row = step.model.piece_row
         share = step.mass / self.rows.problem.weights[row]
-        held = share > 1e-3
-        words = step.model.piece_mask.reshape(row.size, self.rows.mask_words)
-        self.remembered = Remembered(row[held], words[held].ravel(), step.model.piece_flipped[held], share[held])
+        kept = Remembered(row, step.model.piece_mask.reshape(row.size, self.rows.mask_words), step.model.piece_flipped, share)
+        if missed is None:
+            held = share > 1e-3
+            self.remembered = Remembered(*(part[held] for part in kept))
+        else:
+            self.remembered = kept.joined(Remembered.worst(self.rows, self.rows.tighten(missed)))
 
 
 class SQP:

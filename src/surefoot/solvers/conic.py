@@ -1,0 +1,190 @@
+"""Exponential cones: the programme class behind the conic solvers, and the monolithic model.
+
+:class:`SoftplusProgramme` is the one place that knows Clarabel. It takes constraints softplus(c . x) <= a . x, which say
+
+    exp(-a . x) + exp((c - a) . x) <= 1,
+
+with one auxiliary v as (-a . x, 1, 1 - v) and ((c - a) . x, 1, v) in the exponential cone {(p, q, t): q exp(p / q) <= t}. If z and z'
+are the multipliers of the two cones, then -(z_p + z'_p) is the mass of the constraint and -z'_p its flow, mass times slope.
+
+:class:`Monolithic` writes out problem (3) of the paper: one such constraint for every row and every category vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import clarabel
+import numpy as np
+import scipy.sparse
+
+from surefoot.design.duplicates import collapse_rows
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.incumbent import Incumbent
+from surefoot.solvers.outcome import Status
+from surefoot.solvers.pieces import Coordinates, Pieces
+from surefoot.solvers.proven_plan import Multipliers
+from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
+
+# Beyond this the factorisation alone takes minutes.
+MOST_PIECES = 200_000
+DEFAULT_ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class ConeSolution:
+    """Where an interior point ended.
+
+    Attributes
+    ----------
+    x : ndarray
+        The unknowns.
+    multipliers : ndarray
+        Of the linear limits, not negative.
+    mass, flow : ndarray
+        Of the softplus constraints: their multipliers, and those times the slope of softplus.
+    ended : Status
+        ``OPTIMAL`` if the interior point met its own tolerances.
+    iterations : int
+    """
+
+    x: FloatArray
+    multipliers: FloatArray
+    mass: FloatArray
+    flow: FloatArray
+    ended: Status
+    iterations: int
+
+
+@dataclass(frozen=True)
+class SoftplusProgramme:
+    """min cost . x  subject to  limits x <= ceilings  and  softplus(arguments x) <= allowances x, row by row.
+
+    ``cost`` and the matrices may leave unknowns out that nothing depends on; those come back as 0.
+    """
+
+    cost: FloatArray
+    limits: scipy.sparse.csr_array
+    ceilings: FloatArray
+    arguments: scipy.sparse.csr_array
+    allowances: scipy.sparse.csr_array
+
+    def solve(self, options: SolveOptions, max_iter: int | None = None) -> ConeSolution:
+        """Run Clarabel within what is left of the options' time."""
+        n_limits, n_softplus = self.limits.shape[0], self.arguments.shape[0]
+        if options.out_of_time:
+            nothing = np.zeros(n_softplus)
+            return ConeSolution(np.zeros(self.cost.size), np.zeros(n_limits), nothing, nothing, Status.TIME_LIMIT, 0)
+        # Costs near 1: the dual residual is an absolute number, and weights of 1/N would drown in it.
+        scale = 1.0 / float(np.abs(self.cost[self.cost != 0]).mean())
+        matrix, right, used = self._standard_form()
+        cost = np.concatenate((scale * self.cost[used], np.zeros(n_softplus)))
+        cones = [clarabel.NonnegativeConeT(n_limits)] if n_limits else []
+        cones += [clarabel.ExponentialConeT()] * (2 * n_softplus)
+        quadratic = scipy.sparse.csc_matrix((cost.size, cost.size))
+        solver = clarabel.DefaultSolver(quadratic, cost, matrix, right, cones, _settings(options, max_iter))
+        result = solver.solve()
+        x = np.zeros(self.cost.size)
+        x[used] = np.asarray(result.x)[: used.size]
+        dual = np.asarray(result.z) / scale
+        cone_dual = dual[n_limits:].reshape(n_softplus, 2, 3)
+        flow = np.maximum(-cone_dual[:, 1, 0], 0.0)
+        mass = np.maximum(-cone_dual[:, 0, 0], 0.0) + flow
+        x, dual, mass, flow = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in (x, dual, mass, flow))
+        return ConeSolution(x, np.maximum(dual[:n_limits], 0.0), mass, flow, _ENDED.get(str(result.status), Status.STALLED), result.iterations)
+
+    def _standard_form(self) -> tuple[scipy.sparse.csc_matrix, FloatArray, FloatArray]:
+        """Clarabel's A and b of A x + s = b, s in the cones, and which unknowns occur at all."""
+        n_limits, n_softplus = self.limits.shape[0], self.arguments.shape[0]
+        first = self.allowances.tocoo()
+        second = (self.allowances - self.arguments).tocoo()
+        limits = self.limits.tocoo()
+        width = self.cost.size
+        entry = np.arange(n_softplus)
+        base = n_limits + 6 * entry
+        row = np.concatenate((limits.row, base[first.row], base[second.row] + 3, base + 2, base + 5))
+        column = np.concatenate((limits.col, first.col, second.col, width + entry, width + entry))
+        value = np.concatenate((limits.data, first.data, second.data, np.ones(n_softplus), -np.ones(n_softplus)))
+        present = value != 0
+        row, column, value = row[present], column[present], value[present]
+        occurs = np.zeros(width + n_softplus, dtype=np.bool_)
+        occurs[column] = True
+        place = np.cumsum(occurs) - 1
+        used = np.flatnonzero(occurs[:width])
+        shape = (n_limits + 6 * n_softplus, used.size + n_softplus)
+        matrix = scipy.sparse.csc_matrix((value, (row, place[column])), shape=shape)
+        right = np.concatenate((self.ceilings, np.tile([0.0, 1.0, 1.0, 0.0, 1.0, 0.0], n_softplus)))
+        return matrix, right, used
+
+
+_ENDED = {"Solved": Status.OPTIMAL, "MaxTime": Status.TIME_LIMIT, "MaxIterations": Status.ITERATION_LIMIT}
+
+
+def _settings(options: SolveOptions, max_iter: int | None) -> clarabel.DefaultSettings:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = options.n_threads
+    settings.max_iter = DEFAULT_ITERATIONS if max_iter is None else max_iter
+    # A hundredth of the gap asked for leaves room for what the repair of the plan costs; an interior point gets no closer than 1e-10.
+    tolerance = min(1e-8, max(0.01 * options.tolerance, 1e-10))
+    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tolerance
+    if options.time_limit is not None:
+        settings.time_limit = max(options.time_limit - options.elapsed, 1e-3)
+    return settings
+
+
+def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np.inf) -> SoftplusProgramme:
+    """The robust problem with only these pieces; with radius 0 the price and its limits drop out.
+
+    ``box`` bounds the coefficients, for relaxations that have no solution without it.
+    """
+    limits, ceilings = coordinates.price_limits(), np.zeros(0)
+    if coordinates.problem.radius == 0:
+        limits = limits[:0]
+    ceilings = np.zeros(limits.shape[0])
+    if np.isfinite(box):
+        count = coordinates.n_coefficients
+        identity = scipy.sparse.eye_array(count, coordinates.size, format="csr")
+        limits = scipy.sparse.csr_array(scipy.sparse.vstack((limits, identity, -identity)))
+        ceilings = np.concatenate((ceilings, np.full(2 * count, box)))
+    return SoftplusProgramme(
+        coordinates.objective, limits, ceilings, pieces.arguments(coordinates), pieces.allowances(coordinates)
+    )
+
+
+def solve_in_one(incumbent: Incumbent, pieces: Pieces) -> RobustOutcome:
+    """One programme over the given pieces, and what it proves."""
+    coordinates, options = incumbent.coordinates, incumbent.options
+    solution = piece_programme(coordinates, pieces).solve(options, options.max_iter)
+    coefficients = incumbent.offer_model(solution.x)
+    incumbent.offer_plan(Multipliers.of_pieces(coordinates, pieces, solution.mass, solution.flow), coefficients)
+    incumbent.record(solution.iterations)
+    ended = Status.STALLED if solution.ended is Status.OPTIMAL else solution.ended
+    return incumbent.outcome(ended, solution.iterations)
+
+
+class Monolithic:
+    """All constraints of problem (3) at once: for small tables, and as a check on the other solvers."""
+
+    name = "conic"
+
+    def refuses(self, problem: RobustLogisticProblem) -> str | None:
+        """Why the problem cannot be taken, or None."""
+        if problem.radius == 0 or Pieces.count(problem) <= MOST_PIECES:
+            return None
+        distinct = collapse_rows(problem.numeric, problem.codes, problem.labels, problem.weights).representatives.size
+        count = Pieces.count(problem) // max(problem.n_rows, 1) * distinct
+        if count <= MOST_PIECES:
+            return None
+        return f"its {distinct} distinct rows have {count} category vectors and labels to guard against, more than {MOST_PIECES}."
+
+    def solve(
+        self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
+    ) -> RobustOutcome:
+        """Solve the enumerated model; an interior point has no use for a warm start."""
+        require_acceptance(self, problem)
+        incumbent = Incumbent(problem, options)
+        if problem.radius == 0:
+            return solve_in_one(incumbent, Pieces.unmoved(incumbent.problem))
+        return solve_in_one(incumbent, Pieces.every(incumbent.problem))

@@ -1,0 +1,132 @@
+"""The best model and the best proof that a cone-programming solver has so far, and the outcome they amount to."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from surefoot.exceptions import SeparableDataError
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.solvers.distance_program import deterring_price, robust_objective
+from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.pieces import Coordinates
+from surefoot.solvers.proven_plan import Multipliers, proven_plan
+from surefoot.solvers.registry import RobustOutcome, SolveOptions
+from surefoot.solvers.separation import quasi_separated
+from surefoot.solvers.standard_rows import StandardRows
+
+
+class Incumbent:
+    """Collects what cone programmes find about one problem; everything in standard coordinates until ``outcome``.
+
+    A model counts with its exact objective, never with the programme's; a bound counts with the repaired plan that proves it.
+    """
+
+    def __init__(self, problem: RobustLogisticProblem, options: SolveOptions) -> None:
+        self.started = time.perf_counter()
+        self.options = options
+        self.standard = StandardRows.of(problem)
+        self.problem = self.standard.problem
+        _require_attained(self.problem)
+        self.coordinates = Coordinates(self.problem)
+        # The loss is positive, and the model that knows nothing is a model.
+        self.coefficients = self.coordinates.unpack(np.zeros(self.coordinates.size))
+        self.upper_bound = robust_objective(self.problem, self.coefficients)
+        self.lower_bound = 0.0
+        self.plan: ShiftPlan | None = None
+        self.history: list[Progress] = []
+
+    @property
+    def optimal(self) -> bool:
+        return self.upper_bound - self.lower_bound <= self.options.tolerance * abs(self.upper_bound)
+
+    def offer_model(self, x: FloatArray) -> RobustCoefficients:
+        """Take the model in a programme's vector if it is better; returns it as it stands there, feasible or not.
+
+        An interior point violates |beta_j| <= gamma_j lambda by a little. Raising the price, clipping the coefficients and giving up
+        the numeric columns altogether (which a huge radius asks for) all mend it; the best of them counts.
+        """
+        given = self.coordinates.unpack(x)
+        gamma = self.problem.cost.numeric_weights
+        needed = float((np.abs(given.numeric) / gamma).max(initial=0.0))
+        candidates = [replace(given, price=max(given.price, needed))]
+        if self.problem.radius > 0:
+            # inf * 0 is no number; a column with an infinite weight has no ceiling at any price.
+            ceiling = np.where(np.isfinite(gamma), given.price * np.where(np.isfinite(gamma), gamma, 0.0), np.inf)
+            candidates.append(replace(given, numeric=np.clip(given.numeric, -ceiling, ceiling)))
+            candidates.append(replace(given, numeric=np.where(np.isfinite(gamma), 0.0, given.numeric), price=0.0))
+        for candidate in candidates:
+            objective = robust_objective(self.problem, candidate)
+            if objective < self.upper_bound:
+                self.coefficients, self.upper_bound = candidate, objective
+        return given
+
+    def offer_plan(self, multipliers: Multipliers, coefficients: RobustCoefficients) -> None:
+        """Take the plan that the multipliers amount to if it proves more."""
+        proven = proven_plan(self.coordinates, multipliers, coefficients, self.upper_bound)
+        if self.plan is None or proven.value > self.lower_bound:
+            self.plan = proven.plan
+            self.lower_bound = max(proven.value, self.lower_bound)
+
+    def record(self, iteration: int) -> None:
+        """One more line of history, told to whoever listens."""
+        self.history.append(Progress(iteration, self.upper_bound, self.lower_bound, time.perf_counter() - self.started))
+        if self.options.on_progress is not None:
+            self.options.on_progress(self.history[-1])
+
+    def outcome(self, ended: Status, iterations: int) -> RobustOutcome:
+        """The result in the original coordinates; ``ended`` says why the solver stopped if not for the gap."""
+        coefficients = self.coefficients
+        if self.problem.radius == 0:
+            coefficients = replace(coefficients, price=deterring_price(self.problem, coefficients))
+        restored = self.standard.restore(coefficients)
+        return SolveOutcome(
+            status=Status.OPTIMAL if self.optimal else ended,
+            primal=restored,
+            dual=self.standard.restore_plan(self.plan) if self.plan is not None else None,
+            upper_bound=robust_objective(self.standard.original, restored),
+            lower_bound=self.lower_bound,
+            iterations=iterations,
+            seconds=time.perf_counter() - self.started,
+            history=tuple(self.history),
+        )
+
+
+def _require_attained(problem: RobustLogisticProblem) -> None:
+    """Refuse problems whose coefficients would grow without end.
+
+    Along a direction in which no loss may rise, the price must not grow (it costs the radius) and a numeric column with a finite
+    weight cannot either; movable categories only weaken such a direction, because the adversary takes every row to its worst level.
+    So what remains is separation by the columns that never shift, and none at all once labels may flip.
+    """
+    cost = problem.cost
+    if problem.radius == 0:
+        if quasi_separated(problem):
+            raise SeparableDataError(
+                "radius=0 and the classes, or some rows of them, can be separated without error: plain logistic regression has no "
+                "solution, its coefficients grow without end. Use a radius above 0, which makes the model finite and robust."
+            )
+        return
+    if np.isfinite(cost.label_weight):
+        return
+    numeric = np.flatnonzero(np.isinf(cost.numeric_weights))
+    categorical = np.flatnonzero(np.isinf(cost.categorical_weights) & (problem.n_levels > 1))
+    one_label = problem.fit_intercept and np.unique(problem.labels).size == 1
+    if numeric.size + categorical.size == 0 and not one_label:
+        return
+    frozen = replace(
+        problem,
+        numeric=problem.numeric[:, numeric],
+        codes=problem.codes[:, categorical],
+        n_levels=problem.n_levels[categorical],
+        cost=replace(cost, numeric_weights=cost.numeric_weights[numeric], categorical_weights=cost.categorical_weights[categorical]),
+    )
+    if one_label or quasi_separated(frozen):
+        columns = f"numeric columns {numeric.tolist()}, categorical columns {categorical.tolist()}"
+        raise SeparableDataError(
+            f"no shift can reach what separates the classes ({'there is one class only' if one_label else columns}: weight inf), so the "
+            "coefficients would grow without end. Use finite weights, or a finite label_weight."
+        )
