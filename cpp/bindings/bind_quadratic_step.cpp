@@ -26,7 +26,8 @@ void bind_quadratic_step(nb::module_& module) {
           result = solve_quadratic_step(model, static_cast<int>(length) - 1, linear.data(), damping.data(), constraints, tolerance,
                                         max_iterations, n_threads);
         }
-        return nb::make_tuple(to_numpy(std::move(result.step)), to_numpy(std::move(result.mass)), to_numpy(std::move(result.multiplier)),
+        return nb::make_tuple(to_numpy(std::move(result.step)), to_numpy(std::move(result.mass)), to_numpy(std::move(result.hinge_mass)),
+                              to_numpy(std::move(result.multiplier)),
                               result.decrease, result.iterations, result.converged);
       },
       nb::arg("model"), nb::arg("linear"), nb::arg("damping"), nb::arg("first"), nb::arg("first_coef"), nb::arg("second"),

@@ -6,10 +6,6 @@
 namespace surefoot::bindings {
 namespace {
 
-void require_masses(const RowModel& model, const Vector<double>& mass) {
-  require(mass.shape(0) == static_cast<std::size_t>(model.tied.n_pieces()), "mass needs one entry per tied piece");
-}
-
 RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int64_t>& row, const Matrix<std::uint64_t>& mask,
                                    const Vector<std::uint8_t>& flipped, const Vector<double>& share) {
   const std::size_t n = row.shape(0);
@@ -35,30 +31,30 @@ void bind_row_model(nb::module_& module) {
                      return to_numpy(std::move(diagonal));
                    })
       .def_prop_ro("n_tied", [](const RowModel& self) { return self.tied.size(); })
-      .def_prop_ro("n_pieces", [](const RowModel& self) { return self.tied.n_pieces(); })
-      .def_prop_ro("piece_row",
-                   [](const RowModel& self) {
+      .def_prop_ro("n_pieces", [](const RowModel& self) { return self.tied.n_pieces(); });
+
+  nb::class_<Plan>(module, "Plan")
+      .def_prop_ro("row",
+                   [](const Plan& self) {
                      std::vector<std::int64_t> rows;
-                     rows.reserve(static_cast<std::size_t>(self.tied.n_pieces()));
-                     for (std::int64_t i = 0; i < self.tied.size(); ++i)
-                       rows.insert(rows.end(), static_cast<std::size_t>(self.tied.piece_at[i + 1] - self.tied.piece_at[i]),
-                                   self.tied.row[i]);
+                     rows.reserve(self.mass.size());
+                     for (std::size_t i = 0; i < self.row.size(); ++i)
+                       rows.insert(rows.end(), static_cast<std::size_t>(self.piece_at[i + 1] - self.piece_at[i]), self.row[i]);
                      return to_numpy(std::move(rows));
                    })
-      .def_prop_ro("piece_mask", [](const RowModel& self) { return to_numpy(std::vector<std::uint64_t>(self.tied.mask)); })
-      .def_prop_ro("piece_flipped", [](const RowModel& self) { return to_numpy(std::vector<std::uint8_t>(self.tied.flipped)); })
-      .def_prop_ro("piece_cost",
-                   [](const RowModel& self) {
-                     // The price is the first varied slot of every piece, and its entry is minus the cost.
-                     std::vector<double> costs;
-                     costs.reserve(static_cast<std::size_t>(self.tied.n_pieces()));
-                     for (std::int64_t i = 0; i < self.tied.size(); ++i) {
-                       const std::int64_t width = self.tied.varied_at[i + 1] - self.tied.varied_at[i];
-                       for (std::int64_t at = self.tied.entry_at[i]; at < self.tied.entry_at[i + 1]; at += width)
-                         costs.push_back(-self.tied.varied[at]);
-                     }
-                     return to_numpy(std::move(costs));
-                   });
+      .def_prop_ro("mask", [](const Plan& self) { return to_numpy(std::vector<std::uint64_t>(self.mask)); })
+      .def_prop_ro("flipped", [](const Plan& self) { return to_numpy(std::vector<std::uint8_t>(self.flipped)); })
+      .def_prop_ro("mass", [](const Plan& self) { return to_numpy(std::vector<double>(self.mass)); })
+      .def_prop_ro("cost", [](const Plan& self) { return to_numpy(std::vector<double>(self.cost)); })
+      .def(
+          "with_mass",
+          [](const Plan& self, Vector<double> mass) {
+            require(mass.shape(0) == self.mass.size(), "mass needs one entry per piece of the plan");
+            Plan changed = self;
+            changed.mass.assign(mass.data(), mass.data() + mass.shape(0));
+            return changed;
+          },
+          nb::arg("mass"));
 
   module.def(
       "build_row_model",
@@ -73,39 +69,46 @@ void bind_row_model(nb::module_& module) {
       nb::arg("n_threads"));
 
   module.def(
+      "make_plan",
+      [](const BoundTable& rows, const RowModel& model, Vector<double> mass, Vector<double> hinge_mass) {
+        require(mass.shape(0) == static_cast<std::size_t>(model.tied.n_pieces()), "mass needs one entry per tied piece");
+        require(hinge_mass.shape(0) == static_cast<std::size_t>(model.tied.n_hinges()), "hinge_mass needs one entry per hinge");
+        return make_plan(rows.table, model, mass.data(), hinge_mass.data());
+      },
+      nb::arg("rows"), nb::arg("model"), nb::arg("mass"), nb::arg("hinge_mass"));
+
+  module.def(
       "sum_plan",
-      [](const BoundTable& rows, const RowModel& model, Vector<double> mass, Vector<double> x, bool with_curvature, int n_threads) {
+      [](const BoundTable& rows, const RowModel& model, const Plan& plan, Vector<double> x, bool with_curvature, int n_threads) {
         const double* point = rows.point(x);
-        require_masses(model, mass);
         PlanSums sums;
         {
           nb::gil_scoped_release released;
-          sums = sum_plan(rows.table, rows.layout, model, mass.data(), point, with_curvature, n_threads);
+          sums = sum_plan(rows.table, rows.layout, model, plan, point, with_curvature, n_threads);
         }
         const std::size_t length = sums.gradient.size();
         return nb::make_tuple(sums.conjugate, sums.cost, to_numpy(std::move(sums.gradient)),
                               to_numpy(std::move(sums.curvature), length));
       },
-      nb::arg("rows"), nb::arg("model"), nb::arg("mass"), nb::arg("x"), nb::arg("with_curvature"), nb::arg("n_threads"));
+      nb::arg("rows"), nb::arg("model"), nb::arg("plan"), nb::arg("x"), nb::arg("with_curvature"), nb::arg("n_threads"));
 
   module.def(
       "write_plan",
-      [](const BoundTable& rows, const RowModel& model, Vector<double> mass, Vector<double> x) {
+      [](const BoundTable& rows, const RowModel& model, const Plan& plan, Vector<double> x) {
         const double* point = rows.point(x);
-        require_masses(model, mass);
-        const auto n = static_cast<std::size_t>(rows.table.n_rows - model.tied.size() + model.tied.n_pieces());
+        const auto n = static_cast<std::size_t>(rows.table.n_rows) - plan.row.size() + plan.mass.size();
         std::vector<std::int64_t> row(n);
         std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(rows.table.n_categorical)), flipped(n);
         std::vector<double> piece_mass(n), slope(n);
         {
           nb::gil_scoped_release released;
-          write_plan(rows.table, rows.layout, model, mass.data(), point, row.data(), moved.data(), flipped.data(), piece_mass.data(),
+          write_plan(rows.table, rows.layout, model, plan, point, row.data(), moved.data(), flipped.data(), piece_mass.data(),
                      slope.data());
         }
         return nb::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
                               to_numpy(std::move(piece_mass)), to_numpy(std::move(slope)));
       },
-      nb::arg("rows"), nb::arg("model"), nb::arg("mass"), nb::arg("x"));
+      nb::arg("rows"), nb::arg("model"), nb::arg("plan"), nb::arg("x"));
 }
 
 }  // namespace surefoot::bindings

@@ -11,10 +11,37 @@
 namespace surefoot {
 namespace {
 
-// Shortest multiple of (ds, dz) that hits the boundary of s, z > 0.
-void shorten(double value, double change, double& length) {
-  if (change < 0) length = std::min(length, -value / change);
-}
+// Slack and multiplier of one inequality, their directions, and what the next direction should take off their product.
+struct Pair {
+  double slack = 0, multiplier = 0;
+  double slack_step = 0, multiplier_step = 0;
+  double product = 0;
+  double share = 0;  // this pair's part of the central path: slack * multiplier = mu * share
+
+  double ratio() const { return multiplier / slack; }
+
+  void aim(double correction, double target) {
+    product = slack * multiplier + correction * slack_step * multiplier_step - target * share;
+  }
+
+  void shorten(double& length) const {
+    if (slack_step < 0) length = std::min(length, -slack / slack_step);
+    if (multiplier_step < 0) length = std::min(length, -multiplier / multiplier_step);
+  }
+
+  double product_after(double length) const { return (slack + length * slack_step) * (multiplier + length * multiplier_step); }
+
+  void move(double length) {
+    slack += length * slack_step;
+    multiplier += length * multiplier_step;
+  }
+
+  // One full step shows which sides will be large; nothing starts smaller than it was.
+  void jump(double least_slack) {
+    slack = std::max(std::fabs(slack + slack_step), least_slack);
+    multiplier = std::max(std::fabs(multiplier + multiplier_step), share);
+  }
+};
 
 class InteriorPoint {
  public:
@@ -33,18 +60,22 @@ class InteriorPoint {
         step_d_(stride_),
         dual_residual_(stride_),
         rhs_(stride_),
-        system_(stride_ * stride_) {
-    const auto pieces = static_cast<std::size_t>(tied_.n_pieces());
-    for (auto* v : {&s_, &z_, &share_, &ds_, &dz_, &h_, &product_, &image_}) v->resize(pieces);
-    const auto rows = static_cast<std::size_t>(tied_.size());
-    for (auto* v : {&r_, &dr_, &row_sum_, &row_pull_}) v->resize(rows);
-    for (auto* v : {&t_, &y_, &dt_, &dy_, &hc_, &product_c_}) v->resize(constraints.size());
+        system_(stride_ * stride_),
+        pieces_(static_cast<std::size_t>(tied_.n_pieces())),
+        rise_(static_cast<std::size_t>(tied_.n_hinges())),
+        gap_(rise_.size()),
+        shared_(constraints.size()) {
+    for (auto* v : {&weight_, &force_, &image_, &miss_}) v->resize(pieces_.size());
+    for (auto* v : {&hinge_image_, &hinge_miss_, &hinge_force_, &hinge_balance_}) v->resize(rise_.size());
+    for (auto* v : {&r_, &r_step_, &row_weight_, &row_pull_}) v->resize(static_cast<std::size_t>(tied_.size()));
+    effective_ = tied_.varied;
     start();
   }
 
   QuadraticStep run(double tolerance, int max_iterations) {
     QuadraticStep result;
-    const double total_share = std::accumulate(share_.begin(), share_.end(), 0.0) + share_c_ * static_cast<double>(t_.size());
+    double total_share = 0;
+    for_each_pair([&](const Pair& pair) { total_share += pair.share; });
     double best_merit = INFINITY;
     int since_best = 0;
     for (int iteration = 0; iteration < max_iterations; ++iteration) {
@@ -55,7 +86,7 @@ class InteriorPoint {
         result.converged = true;
         break;
       }
-      // Rounding has won once nothing improves for several steps.
+      // Rounding has won once nothing improves for many steps.
       if (merit < 0.9 * best_merit) {
         best_merit = merit;
         since_best = 0;
@@ -63,15 +94,14 @@ class InteriorPoint {
         break;
       }
       assemble();
-      set_products(0.0, 0.0);
+      for_each_pair([](Pair& pair) { pair.aim(0.0, 0.0); });
       direction();
       const double affine = step_length(1.0);
       double after = 0;
-      for (std::size_t k = 0; k < s_.size(); ++k) after += (s_[k] + affine * ds_[k]) * (z_[k] + affine * dz_[k]);
-      for (std::size_t c = 0; c < t_.size(); ++c) after += (t_[c] + affine * dt_[c]) * (y_[c] + affine * dy_[c]);
+      for_each_pair([&](const Pair& pair) { after += pair.product_after(affine); });
       const double ratio = complementarity_ > 0 ? std::clamp(after / complementarity_, 0.0, 1.0) : 0.0;
       const double target = total_share > 0 ? ratio * ratio * ratio * complementarity_ / total_share : 0.0;
-      set_products(1.0, target);
+      for_each_pair([&](Pair& pair) { pair.aim(1.0, target); });
       direction();
       move(step_length(0.99));
     }
@@ -80,50 +110,62 @@ class InteriorPoint {
   }
 
  private:
-  // The path follows s_k z_k = mu share_k, with the share a piece has of its row's weight: a row of a million weighs a millionth,
-  // and a common mu would keep its multipliers far from their natural size for most of the solve.
+  template <class Visit>
+  void for_each_pair(Visit&& visit) {
+    for (auto* group : {&pieces_, &rise_, &gap_, &shared_})
+      for (Pair& pair : *group) visit(pair);
+  }
+
+  // The path follows slack * multiplier = mu * share, with the share a piece has of its row's weight: a row of a million weighs a
+  // millionth, and a common mu would keep its multipliers far from their natural size for most of the solve.
   void start() {
     constexpr double lift = 0.1;
     for (std::int64_t i = 0; i < tied_.size(); ++i) {
       const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
-      r_[i] = *std::max_element(tied_.value.begin() + first, tied_.value.begin() + last) + lift;
+      r_[i] = -INFINITY;
       for (auto k = first; k < last; ++k) {
-        s_[k] = r_[i] - tied_.value[k];
-        z_[k] = share_[k] = tied_.weight[i] / static_cast<double>(last - first);
+        double value = tied_.value[k];
+        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+          rise_[h].slack = lift;
+          gap_[h].slack = lift - tied_.hinge_value[h];
+          value += lift;
+        }
+        r_[i] = std::max(r_[i], value + lift);
+        image_[k] = value;
+      }
+      for (auto k = first; k < last; ++k) {
+        Pair& piece = pieces_[k];
+        piece.slack = r_[i] - image_[k];
+        piece.multiplier = piece.share = tied_.weight[i] / static_cast<double>(last - first);
+        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h)
+          for (Pair* side : {&rise_[h], &gap_[h]}) side->multiplier = side->share = 0.5 * piece.share;
       }
     }
     double pull = 0;
     for (int a = 0; a < size_; ++a) pull = std::max(pull, std::fabs(linear_[a]));
-    share_c_ = std::max(pull, 1e-6) / static_cast<double>(t_.size() + 1);
-    for (std::size_t c = 0; c < t_.size(); ++c) {
-      t_[c] = std::max(constraints_[c].slack, lift);
-      y_[c] = share_c_ * lift / t_[c];
+    const double share = std::max(pull, 1e-6) / static_cast<double>(shared_.size() + 1);
+    for (std::size_t c = 0; c < shared_.size(); ++c) {
+      shared_[c].share = share;
+      shared_[c].slack = std::max(constraints_[c].slack, lift);
+      shared_[c].multiplier = share * lift / shared_[c].slack;
     }
-    // One full step towards the solution shows which multipliers will be large; nothing starts smaller than it was.
     residuals();
     assemble();
-    set_products(0.0, 0.0);
+    for_each_pair([](Pair& pair) { pair.aim(0.0, 0.0); });
     direction();
     for (int a = 0; a < size_; ++a) d_[a] += step_d_[a];
-    for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += dr_[i];
-    for (std::size_t k = 0; k < s_.size(); ++k) {
-      s_[k] = std::max(std::fabs(s_[k] + ds_[k]), lift);
-      z_[k] = std::max(std::fabs(z_[k] + dz_[k]), share_[k]);
-    }
-    for (std::size_t c = 0; c < t_.size(); ++c) {
-      t_[c] = std::max(std::fabs(t_[c] + dt_[c]), lift);
-      y_[c] = std::max(std::fabs(y_[c] + dy_[c]), share_c_);
-    }
+    for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += r_step_[i];
+    for_each_pair([](Pair& pair) { pair.jump(lift); });
   }
 
-  // Complementarity the next direction should remove: all of it but target, corrected for the last direction's own product.
-  void set_products(double correction, double target) {
-    for (std::size_t k = 0; k < s_.size(); ++k) product_[k] = s_[k] * z_[k] + correction * ds_[k] * dz_[k] - target * share_[k];
-    for (std::size_t c = 0; c < t_.size(); ++c) product_c_[c] = t_[c] * y_[c] + correction * dt_[c] * dy_[c] - target * share_c_;
+  double hinge_slope(std::int64_t i, std::int64_t h, const std::vector<double>& v) const {
+    const std::int32_t* slot = tied_.varied_slot.data() + tied_.varied_at[i];
+    return tied_.hinge_price_coef[h] * v[slot[0]] +
+           tied_.hinge_level_coef[h] * (v[slot[tied_.hinge_level[h]]] - v[slot[tied_.hinge_envelope[h]]]);
   }
 
-  // image_k = gradient_k . v for every piece
-  void apply(const std::vector<double>& v, std::vector<double>& image) const {
+  // image_k = gradient_k . v for every piece, with the given entries at the varied slots, and the same for every hinge.
+  void apply(const std::vector<double>& varied, const std::vector<double>& v) {
     for_each_block(blocks_, n_threads_, [&](std::int64_t block) {
       for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) {
         double common = 0;
@@ -131,29 +173,37 @@ class InteriorPoint {
         for (int a = 0; a < model_.n_dense; ++a) common += dense[a] * v[a];
         for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) common += v[tied_.shared_slot[e]];
         const auto first_slot = tied_.varied_at[i], n_varied = tied_.varied_at[i + 1] - first_slot;
-        const double* entry = tied_.varied.data() + tied_.entry_at[i];
+        const double* entry = varied.data() + tied_.entry_at[i];
         for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
           double sum = tied_.coef[k] * common;
           for (std::int64_t e = 0; e < n_varied; ++e) sum += *entry++ * v[tied_.varied_slot[first_slot + e]];
-          image[k] = sum;
+          image_[k] = sum;
+          for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) hinge_image_[h] = hinge_slope(i, h, v);
         }
       }
     });
   }
 
-  // out += sum over pieces of scale_k gradient_k
-  void apply_transposed(const std::vector<double>& scale, std::vector<double>& out) const {
+  // out += sum over pieces of force_k gradient_k, with the given entries at the varied slots, + sum over hinges of
+  // hinge_force_h gradient_h.
+  void apply_transposed(const std::vector<double>& varied, std::vector<double>& out) const {
     std::vector<std::vector<double>> parts(static_cast<std::size_t>(blocks_.n_blocks));
     for_each_block(blocks_, n_threads_, [&](std::int64_t block) {
       auto& part = parts[block];
       part.assign(stride_, 0.0);
       for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) {
         double common = 0;
-        const auto first_slot = tied_.varied_at[i], n_varied = tied_.varied_at[i + 1] - first_slot;
-        const double* entry = tied_.varied.data() + tied_.entry_at[i];
+        const std::int32_t* slot = tied_.varied_slot.data() + tied_.varied_at[i];
+        const auto n_varied = tied_.varied_at[i + 1] - tied_.varied_at[i];
+        const double* entry = varied.data() + tied_.entry_at[i];
         for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
-          common += scale[k] * tied_.coef[k];
-          for (std::int64_t e = 0; e < n_varied; ++e) part[tied_.varied_slot[first_slot + e]] += scale[k] * *entry++;
+          common += force_[k] * tied_.coef[k];
+          for (std::int64_t e = 0; e < n_varied; ++e) part[slot[e]] += force_[k] * *entry++;
+          for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+            part[slot[0]] += hinge_force_[h] * tied_.hinge_price_coef[h];
+            part[slot[tied_.hinge_level[h]]] += hinge_force_[h] * tied_.hinge_level_coef[h];
+            part[slot[tied_.hinge_envelope[h]]] -= hinge_force_[h] * tied_.hinge_level_coef[h];
+          }
         }
         const double* dense = tied_.dense.data() + i * model_.n_dense;
         for (int a = 0; a < model_.n_dense; ++a) part[a] += common * dense[a];
@@ -166,6 +216,11 @@ class InteriorPoint {
 
   double constraint_image(const SharedConstraint& c, const std::vector<double>& v) const {
     return c.first_coef * v[c.first] + c.second_coef * v[c.second];
+  }
+
+  void add_constraint(const SharedConstraint& c, double force, std::vector<double>& out) const {
+    out[c.first] += c.first_coef * force;
+    out[c.second] += c.second_coef * force;
   }
 
   void apply_curvature(const std::vector<double>& v, std::vector<double>& out) const {
@@ -181,47 +236,54 @@ class InteriorPoint {
   }
 
   void residuals() {
+    for (std::size_t k = 0; k < pieces_.size(); ++k) force_[k] = pieces_[k].multiplier;
+    for (std::size_t h = 0; h < gap_.size(); ++h) hinge_force_[h] = gap_[h].multiplier;
     std::copy(linear_, linear_ + stride_, dual_residual_.begin());
     apply_curvature(d_, dual_residual_);
-    apply_transposed(z_, dual_residual_);
-    for (std::size_t c = 0; c < t_.size(); ++c) {
-      dual_residual_[constraints_[c].first] += constraints_[c].first_coef * y_[c];
-      dual_residual_[constraints_[c].second] += constraints_[c].second_coef * y_[c];
-    }
+    apply_transposed(tied_.varied, dual_residual_);
+    for (std::size_t c = 0; c < shared_.size(); ++c) add_constraint(constraints_[c], shared_[c].multiplier, dual_residual_);
     dual_residual_[size_] = 0;
     dual_error_ = 0;
     for (const double g : dual_residual_) dual_error_ = std::max(dual_error_, std::fabs(g));
-    apply(d_, image_);
+    apply(tied_.varied, d_);
     primal_error_ = 0;
     complementarity_ = 0;
+    for_each_pair([&](const Pair& pair) { complementarity_ += pair.slack * pair.multiplier; });
     for (std::int64_t i = 0; i < tied_.size(); ++i)
       for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
-        primal_error_ += z_[k] * std::fabs(tied_.value[k] + image_[k] - r_[i] + s_[k]);
-        complementarity_ += s_[k] * z_[k];
+        miss_[k] = tied_.value[k] + image_[k] - r_[i] + pieces_[k].slack;
+        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+          miss_[k] += rise_[h].slack;
+          hinge_miss_[h] = tied_.hinge_value[h] + hinge_image_[h] - rise_[h].slack + gap_[h].slack;
+          hinge_balance_[h] = pieces_[k].multiplier - rise_[h].multiplier - gap_[h].multiplier;
+          primal_error_ += pieces_[k].multiplier * std::fabs(hinge_miss_[h]) + std::fabs(hinge_balance_[h]) * rise_[h].slack;
+        }
+        primal_error_ += pieces_[k].multiplier * std::fabs(miss_[k]);
       }
-    for (std::size_t c = 0; c < t_.size(); ++c) {
-      primal_error_ = std::max(primal_error_, std::fabs(constraint_image(constraints_[c], d_) - constraints_[c].slack + t_[c]));
-      complementarity_ += t_[c] * y_[c];
-    }
+    for (std::size_t c = 0; c < shared_.size(); ++c)
+      primal_error_ =
+          std::max(primal_error_, std::fabs(constraint_image(constraints_[c], d_) - constraints_[c].slack + shared_[c].slack));
   }
 
-  // The matrix H + sum_i sum_k D_k (gradient_k - mean_i)(gradient_k - mean_i)^T + shared constraints, factored. Subtracting the
-  // D-weighted mean of a row is what eliminating r_i amounts to.
+  // The matrix H + sum_i sum_k D_k (g_k - mean_i)(g_k - mean_i)^T + hinges + shared constraints, factored. Subtracting the D-weighted
+  // mean of a row is what eliminating r_i amounts to. Eliminating a hinge with A = multiplier / slack of "rise >= 0" and Y that of
+  // "rise >= change" adds Y / (A + Y) of its gradient to its piece's, softens the piece by 1 / (A + Y), and leaves A Y / (A + Y) times
+  // its gradient's own square.
   void assemble() {
     std::vector<std::vector<double>> parts(static_cast<std::size_t>(blocks_.n_blocks));
     for_each_block(blocks_, n_threads_, [&](std::int64_t block) {
       auto& part = parts[block];
       part.assign(stride_ * stride_, 0.0);
-      std::vector<double> mean, cross, centred;
-      for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) add_row(i, part, mean, cross, centred);
+      std::vector<double> scratch;
+      for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) add_row(i, part, scratch);
     });
     std::copy(model_.curvature.begin(), model_.curvature.end(), system_.begin());
     for (const auto& part : parts)
       for (std::size_t a = 0; a < part.size(); ++a) system_[a] += part[a];
     for (int a = 0; a < size_; ++a) system_[static_cast<std::size_t>(a) * stride_ + a] += damping_[a];
-    for (std::size_t c = 0; c < t_.size(); ++c) {
+    for (std::size_t c = 0; c < shared_.size(); ++c) {
       const auto& con = constraints_[c];
-      const double weight = y_[c] / t_[c];
+      const double weight = shared_[c].ratio();
       const auto [low, high] = std::minmax(con.first, con.second);
       system_[static_cast<std::size_t>(con.first) * stride_ + con.first] += weight * con.first_coef * con.first_coef;
       system_[static_cast<std::size_t>(con.second) * stride_ + con.second] += weight * con.second_coef * con.second_coef;
@@ -230,150 +292,198 @@ class InteriorPoint {
     cholesky_factor(system_.data(), size_, stride_, 1e-14);
   }
 
-  void add_row(std::int64_t i, std::vector<double>& M, std::vector<double>& mean, std::vector<double>& cross,
-               std::vector<double>& centred) {
+  void add_row(std::int64_t i, std::vector<double>& M, std::vector<double>& scratch) {
     const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
     const auto n_varied = static_cast<std::size_t>(tied_.varied_at[i + 1] - tied_.varied_at[i]);
-    const std::int32_t* varied_slot = tied_.varied_slot.data() + tied_.varied_at[i];
-    const double* varied = tied_.varied.data() + tied_.entry_at[i];
-    mean.assign(n_varied, 0.0);
-    cross.assign(n_varied, 0.0);
+    const std::int32_t* slot = tied_.varied_slot.data() + tied_.varied_at[i];
+    double* effective = effective_.data() + tied_.entry_at[i];
+    scratch.assign(n_varied * (n_varied + 3), 0.0);
+    double* const mean = scratch.data();
+    double* const cross = mean + n_varied;
+    double* const centred = cross + n_varied;
+    double* const block = centred + n_varied;
     double total = 0, coef_mean = 0;
     for (auto k = first; k < last; ++k) {
-      const double D = z_[k] / s_[k];
+      double* mine = effective + static_cast<std::size_t>(k - first) * n_varied;
+      double softness = 1.0 / pieces_[k].ratio();
+      if (tied_.hinge_at[k] < tied_.hinge_at[k + 1])
+        std::copy_n(tied_.varied.data() + (mine - effective_.data()), n_varied, mine);
+      for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+        const double A = rise_[h].ratio(), Y = gap_[h].ratio();
+        const double taken = Y / (A + Y), own = A * taken;
+        const std::size_t level = tied_.hinge_level[h], envelope = tied_.hinge_envelope[h];
+        const double price_coef = tied_.hinge_price_coef[h], level_coef = tied_.hinge_level_coef[h];
+        softness += 1.0 / (A + Y);
+        mine[0] += taken * price_coef;
+        mine[level] += taken * level_coef;
+        mine[envelope] -= taken * level_coef;
+        block[0] += own * price_coef * price_coef;
+        block[level * n_varied] += own * price_coef * level_coef;
+        block[envelope * n_varied] -= own * price_coef * level_coef;
+        block[level * n_varied + level] += own * level_coef * level_coef;
+        block[envelope * n_varied + envelope] += own * level_coef * level_coef;
+        block[envelope * n_varied + level] -= own * level_coef * level_coef;
+      }
+      const double D = weight_[k] = 1.0 / softness;
       total += D;
       coef_mean += D * tied_.coef[k];
-      for (std::size_t e = 0; e < n_varied; ++e) mean[e] += D * varied[static_cast<std::size_t>(k - first) * n_varied + e];
+      for (std::size_t e = 0; e < n_varied; ++e) mean[e] += D * mine[e];
     }
-    row_sum_[i] = total;
+    row_weight_[i] = total;
     coef_mean /= total;
-    for (double& value : mean) value /= total;
+    for (std::size_t e = 0; e < n_varied; ++e) mean[e] /= total;
     double spread = 0;
-    centred.assign(n_varied * (n_varied + 1), 0.0);
-    double* const block = centred.data() + n_varied;
-    for (auto k = first; k < last; ++k) {
-      const double D = z_[k] / s_[k];
-      const double coef = tied_.coef[k] - coef_mean;
-      spread += D * coef * coef;
-      for (std::size_t e = 0; e < n_varied; ++e) centred[e] = varied[static_cast<std::size_t>(k - first) * n_varied + e] - mean[e];
-      for (std::size_t e = 0; e < n_varied; ++e) {
-        const double scaled = D * centred[e];
-        cross[e] += coef * scaled;
-        for (std::size_t f = 0; f <= e; ++f) block[e * n_varied + f] += scaled * centred[f];
+    if (last - first > 1) {
+      for (auto k = first; k < last; ++k) {
+        const double D = weight_[k];
+        const double coef = tied_.coef[k] - coef_mean;
+        const double* mine = effective + static_cast<std::size_t>(k - first) * n_varied;
+        spread += D * coef * coef;
+        for (std::size_t e = 0; e < n_varied; ++e) centred[e] = mine[e] - mean[e];
+        for (std::size_t e = 0; e < n_varied; ++e) {
+          const double scaled = D * centred[e];
+          cross[e] += coef * scaled;
+          for (std::size_t f = 0; f <= e; ++f) block[e * n_varied + f] += scaled * centred[f];
+        }
       }
     }
     for (std::size_t e = 0; e < n_varied; ++e)
       for (std::size_t f = 0; f <= e; ++f) {
-        const auto [low, high] = std::minmax(varied_slot[e], varied_slot[f]);
+        const auto [low, high] = std::minmax(slot[e], slot[f]);
         M[static_cast<std::size_t>(high) * stride_ + low] += block[e * n_varied + f];
       }
+    if (spread == 0) return;
     const double* dense = tied_.dense.data() + i * model_.n_dense;
     const std::int32_t* shared = tied_.shared_slot.data() + tied_.shared_at[i];
     const int n_shared = static_cast<int>(tied_.shared_at[i + 1] - tied_.shared_at[i]);
     add_outer(M.data(), stride_, dense, model_.n_dense, shared, n_shared, spread);
     for (std::size_t e = 0; e < n_varied; ++e) {
-      double* line = M.data() + static_cast<std::size_t>(varied_slot[e]) * stride_;
+      double* line = M.data() + static_cast<std::size_t>(slot[e]) * stride_;
       for (int a = 0; a < model_.n_dense; ++a) line[a] += cross[e] * dense[a];
       for (int q = 0; q < n_shared; ++q) {
-        const auto [low, high] = std::minmax(varied_slot[e], shared[q]);
+        const auto [low, high] = std::minmax(slot[e], shared[q]);
         M[static_cast<std::size_t>(high) * stride_ + low] += cross[e];
       }
     }
   }
 
-  // Newton direction for the complementarity targets in product_ and product_c_.
+  // Newton direction for the products the pairs aim at. A piece's multiplier changes by
+  //   D (g . step - r_step) + drift,   and a hinge's by   (A Y / (A + Y)) h . step + (Y / (A + Y)) (piece's change) + own drift.
   void direction() {
     for (std::size_t a = 0; a < stride_; ++a) rhs_[a] = -dual_residual_[a];
     for (std::int64_t i = 0; i < tied_.size(); ++i) {
       const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
-      double sum_h = 0, mass = 0;
+      double drift_sum = 0, mass = 0;
       for (auto k = first; k < last; ++k) {
-        const double gap = tied_.value[k] + image_[k] - r_[i] + s_[k];
-        h_[k] = (z_[k] * gap - product_[k]) / s_[k];
-        sum_h += h_[k];
-        mass += z_[k];
+        const Pair& piece = pieces_[k];
+        double drift = miss_[k] - piece.product / piece.multiplier;
+        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+          const double A = rise_[h].ratio(), Y = gap_[h].ratio();
+          drift += hinge_pull(h, Y) / (A + Y);
+          hinge_force_[h] = -hinge_drift(h, A, Y);
+        }
+        force_[k] = weight_[k] * drift;
+        drift_sum += force_[k];
+        mass += piece.multiplier;
       }
-      row_pull_[i] = (sum_h - (tied_.weight[i] - mass)) / row_sum_[i];
-      for (auto k = first; k < last; ++k) dz_[k] = z_[k] / s_[k] * row_pull_[i] - h_[k];
+      row_pull_[i] = (drift_sum - (tied_.weight[i] - mass)) / row_weight_[i];
+      for (auto k = first; k < last; ++k) force_[k] = weight_[k] * row_pull_[i] - force_[k];
     }
-    apply_transposed(dz_, rhs_);
-    for (std::size_t c = 0; c < t_.size(); ++c) {
-      const auto& con = constraints_[c];
-      const double gap = constraint_image(con, d_) - con.slack + t_[c];
-      hc_[c] = (y_[c] * gap - product_c_[c]) / t_[c];
-      rhs_[con.first] -= con.first_coef * hc_[c];
-      rhs_[con.second] -= con.second_coef * hc_[c];
+    apply_transposed(effective_, rhs_);
+    for (std::size_t c = 0; c < shared_.size(); ++c) {
+      const double miss = constraint_image(constraints_[c], d_) - constraints_[c].slack + shared_[c].slack;
+      const double drift = shared_[c].ratio() * miss - shared_[c].product / shared_[c].slack;
+      add_constraint(constraints_[c], -drift, rhs_);
     }
     step_d_ = rhs_;
     cholesky_solve(system_.data(), size_, stride_, step_d_.data());
     step_d_[size_] = 0;
-    apply(step_d_, ds_);  // ds_ holds gradient_k . step until the loop below turns it into the slack's change
+    apply(effective_, step_d_);
     for (std::int64_t i = 0; i < tied_.size(); ++i) {
       const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
       double pull = 0;
-      for (auto k = first; k < last; ++k) pull += z_[k] / s_[k] * ds_[k];
-      dr_[i] = row_pull_[i] + pull / row_sum_[i];
+      for (auto k = first; k < last; ++k) pull += weight_[k] * image_[k];
+      r_step_[i] = row_pull_[i] + pull / row_weight_[i];
       for (auto k = first; k < last; ++k) {
-        const double gap = tied_.value[k] + image_[k] - r_[i] + s_[k];
-        dz_[k] = h_[k] + z_[k] / s_[k] * (ds_[k] - dr_[i]);
-        ds_[k] = dr_[i] - ds_[k] - gap;
+        Pair& piece = pieces_[k];
+        // force_ holds D (row pull) - drift: undo the pull to get the drift back.
+        const double drift = weight_[k] * row_pull_[i] - force_[k];
+        piece.multiplier_step = drift + weight_[k] * (image_[k] - r_step_[i]);
+        piece.slack_step = -(piece.product + piece.slack * piece.multiplier_step) / piece.multiplier;
+        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+          Pair &rise = rise_[h], &gap = gap_[h];
+          const double A = rise.ratio(), Y = gap.ratio();
+          rise.slack_step = (Y * hinge_image_[h] - piece.multiplier_step + hinge_pull(h, Y)) / (A + Y);
+          rise.multiplier_step = -(rise.product + rise.multiplier * rise.slack_step) / rise.slack;
+          gap.slack_step = rise.slack_step - hinge_image_[h] - hinge_miss_[h];
+          gap.multiplier_step = -(gap.product + gap.multiplier * gap.slack_step) / gap.slack;
+        }
       }
     }
-    for (std::size_t c = 0; c < t_.size(); ++c) {
+    for (std::size_t c = 0; c < shared_.size(); ++c) {
+      Pair& pair = shared_[c];
       const double image = constraint_image(constraints_[c], step_d_);
-      const double gap = constraint_image(constraints_[c], d_) - constraints_[c].slack + t_[c];
-      dy_[c] = hc_[c] + y_[c] / t_[c] * image;
-      dt_[c] = -image - gap;
+      const double miss = constraint_image(constraints_[c], d_) - constraints_[c].slack + pair.slack;
+      pair.slack_step = -image - miss;
+      pair.multiplier_step = -(pair.product + pair.multiplier * pair.slack_step) / pair.slack;
     }
   }
 
-  double step_length(double fraction) const {
+  // rise's step = (Y h . step - (piece's multiplier step) + pull) / (A + Y)
+  double hinge_pull(std::int64_t h, double Y) const {
+    return Y * hinge_miss_[h] - hinge_balance_[h] - rise_[h].product / rise_[h].slack - gap_[h].product / gap_[h].slack;
+  }
+
+  // The part of gap's multiplier step that neither the step nor the piece's multiplier explains.
+  double hinge_drift(std::int64_t h, double A, double Y) const {
+    return Y * hinge_miss_[h] - gap_[h].product / gap_[h].slack - Y * hinge_pull(h, Y) / (A + Y);
+  }
+
+  double step_length(double fraction) {
     double length = 1.0 / fraction;
-    for (std::size_t k = 0; k < s_.size(); ++k) {
-      shorten(s_[k], ds_[k], length);
-      shorten(z_[k], dz_[k], length);
-    }
-    for (std::size_t c = 0; c < t_.size(); ++c) {
-      shorten(t_[c], dt_[c], length);
-      shorten(y_[c], dy_[c], length);
-    }
+    for_each_pair([&](const Pair& pair) { pair.shorten(length); });
     return fraction * length;
   }
 
   void move(double length) {
     for (int a = 0; a < size_; ++a) d_[a] += length * step_d_[a];
-    for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += length * dr_[i];
-    for (std::size_t k = 0; k < s_.size(); ++k) {
-      s_[k] += length * ds_[k];
-      z_[k] += length * dz_[k];
-    }
-    for (std::size_t c = 0; c < t_.size(); ++c) {
-      t_[c] += length * dt_[c];
-      y_[c] += length * dy_[c];
-    }
+    for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += length * r_step_[i];
+    for_each_pair([&](Pair& pair) { pair.move(length); });
   }
 
   void finish(QuadraticStep& result) {
-    apply(d_, image_);
+    apply(tied_.varied, d_);
     double change = 0;
+    result.mass.resize(pieces_.size());
+    result.hinge_mass.resize(gap_.size());
     for (std::int64_t i = 0; i < tied_.size(); ++i) {
       const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
       double before = -INFINITY, after = -INFINITY, mass = 0;
       for (auto k = first; k < last; ++k) {
-        before = std::max(before, tied_.value[k]);
-        after = std::max(after, tied_.value[k] + image_[k]);
-        mass += z_[k];
+        double now = tied_.value[k], then = now + image_[k];
+        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+          now += std::max(0.0, tied_.hinge_value[h]);
+          then += std::max(0.0, tied_.hinge_value[h] + hinge_image_[h]);
+        }
+        before = std::max(before, now);
+        after = std::max(after, then);
+        mass += pieces_[k].multiplier;
       }
       change += tied_.weight[i] * (after - before);
-      for (auto k = first; k < last; ++k) z_[k] *= tied_.weight[i] / mass;
+      const double scale = tied_.weight[i] / mass;
+      for (auto k = first; k < last; ++k) {
+        result.mass[k] = scale * pieces_[k].multiplier;
+        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h)
+          result.hinge_mass[h] = std::min(scale * gap_[h].multiplier, result.mass[k]);
+      }
     }
     std::vector<double> curved(stride_, 0.0);
     apply_curvature(d_, curved);
     for (int a = 0; a < size_; ++a) change += (linear_[a] + 0.5 * curved[a]) * d_[a];
     result.decrease = -change;
     result.step = std::move(d_);
-    result.mass = std::move(z_);
-    result.multiplier = std::move(y_);
+    result.multiplier.resize(shared_.size());
+    for (std::size_t c = 0; c < shared_.size(); ++c) result.multiplier[c] = shared_[c].multiplier;
   }
 
   const RowModel& model_;
@@ -386,10 +496,13 @@ class InteriorPoint {
   int n_threads_;
   RowBlocks blocks_;
   std::vector<double> d_, step_d_, dual_residual_, rhs_, system_;
-  double share_c_ = 0;
-  std::vector<double> s_, z_, share_, ds_, dz_, h_, product_, image_;  // per piece
-  std::vector<double> r_, dr_, row_sum_, row_pull_;            // per tied row
-  std::vector<double> t_, y_, dt_, dy_, hc_, product_c_;       // per shared constraint
+  std::vector<Pair> pieces_;       // value + ... <= r of the row
+  std::vector<Pair> rise_, gap_;   // per hinge: rise >= 0, rise >= change
+  std::vector<Pair> shared_;
+  std::vector<double> effective_;  // varied entries of the pieces with their hinges' parts added
+  std::vector<double> weight_, force_, image_, miss_;  // per piece
+  std::vector<double> hinge_image_, hinge_miss_, hinge_force_, hinge_balance_;
+  std::vector<double> r_, r_step_, row_weight_, row_pull_;  // per tied row
   double complementarity_ = 0, dual_error_ = 0, primal_error_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "surefoot/outer_product.hpp"
 #include "surefoot/parallel.hpp"
@@ -96,7 +97,7 @@ class ModelBuilder {
         view_(table, layout),
         scratch_(table),
         words_(table.mask_words()) {
-    for (auto* at : {&tied.shared_at, &tied.varied_at, &tied.piece_at, &tied.entry_at}) at->push_back(0);
+    for (auto* at : {&tied.shared_at, &tied.varied_at, &tied.piece_at, &tied.entry_at, &tied.hinge_at}) at->push_back(0);
   }
 
   // Adds the row; `first` to `last` are its remembered pieces. Returns true if the row has one piece, left in single_mask().
@@ -124,7 +125,8 @@ class ModelBuilder {
       add_single();
       return true;
     }
-    add_tied(row);
+    choose_representatives(tie_width);
+    add_tied(row, best, tie_width);
     return false;
   }
 
@@ -148,6 +150,46 @@ class ModelBuilder {
     shares_.push_back(remembered.share[k]);
   }
 
+  const std::uint64_t* mask_of(std::size_t piece) const { return masks_.data() + piece * words_; }
+
+  // Change of the tangent at a piece when feature l moves although it stayed, or stays although it moved.
+  double change_of_mind(std::size_t piece, int l) const {
+    const int c = table_.level_offset[l] + view_.codes[l];
+    const double gain = point_.gain[view_.target(kept_[piece].flipped) > 0 ? 0 : 1][c];
+    const double move = sigmoid(kept_[piece].argument) * gain - point_.price * table_.move_price[l];
+    return has_bit(mask_of(piece), l) ? -move : move;
+  }
+
+  // Whether the tangent at piece k, with each feature free to change its mind, says of piece p what p says itself.
+  bool covers(std::size_t k, std::size_t p, double precision) const {
+    if (kept_[p].flipped != kept_[k].flipped) return false;
+    double straight = kept_[k].value;
+    for (int l = 0; l < table_.n_categorical; ++l)
+      if (has_bit(mask_of(k), l) != has_bit(mask_of(p), l)) straight += change_of_mind(k, l);
+    return std::fabs(kept_[p].value - straight) <= precision;
+  }
+
+  // Pieces that others do not already stand for, best first, and whether they stand for others.
+  void choose_representatives(double tie_width) {
+    by_value_.resize(kept_.size());
+    std::iota(by_value_.begin(), by_value_.end(), std::size_t{0});
+    std::stable_sort(by_value_.begin(), by_value_.end(), [&](auto a, auto b) { return kept_[a].value > kept_[b].value; });
+    chosen_.clear();
+    has_hinges_.clear();
+    for (const auto p : by_value_) {
+      std::ptrdiff_t owner = -1;
+      for (std::size_t c = 0; c < chosen_.size() && owner < 0; ++c)
+        if (covers(chosen_[c], p, 0.05 * tie_width * tie_width)) owner = static_cast<std::ptrdiff_t>(c);
+      if (owner < 0) {
+        owner = static_cast<std::ptrdiff_t>(chosen_.size());
+        chosen_.push_back(p);
+        has_hinges_.push_back(false);
+      } else {
+        has_hinges_[static_cast<std::size_t>(owner)] = true;
+      }
+    }
+  }
+
   void fill_slots(std::size_t piece) {
     slots_.clear();
     for (int l = 0; l < table_.n_categorical; ++l)
@@ -168,8 +210,7 @@ class ModelBuilder {
     add_curvature(slope, view_.weight);
   }
 
-  void add_tied(std::int64_t row) {
-    const std::size_t n_pieces = kept_.size();
+  void add_tied(std::int64_t row, double best, double tie_width) {
     double known = 0;
     for (const double share : shares_) known += share;
     if (known > 0) {
@@ -177,51 +218,74 @@ class ModelBuilder {
     } else {
       shares_[best_kept_] = 1.0;
     }
+    // Curvature belongs to the pieces that held the mass, whoever represents them now.
+    for (std::size_t p = 0; p < kept_.size(); ++p) {
+      if (shares_[p] == 0) continue;
+      fill_slots(p);
+      add_curvature(sigmoid(kept_[p].argument), view_.weight * shares_[p]);
+    }
     tied.row.push_back(row);
     tied.weight.push_back(view_.weight);
     append(tied.dense, view_.dense);
-    for (std::size_t p = 0; p < n_pieces; ++p) {
-      const double slope = sigmoid(kept_[p].argument);
-      tied.value.push_back(kept_[p].value);
-      tied.coef.push_back(-view_.target(kept_[p].flipped) * slope);
-      tied.share.push_back(shares_[p]);
-      tied.flipped.push_back(kept_[p].flipped);
-      if (shares_[p] > 0) {
-        fill_slots(p);
-        add_curvature(slope, view_.weight * shares_[p]);
-      }
+
+    // Undecided features of each representative.
+    undecided_.clear();
+    undecided_at_.assign(1, 0);
+    for (std::size_t c = 0; c < chosen_.size(); ++c) {
+      for (int l = 0; has_hinges_[c] && l < table_.n_categorical; ++l)
+        if (layout_.low[l] != layout_.size && kept_[chosen_[c]].value + change_of_mind(chosen_[c], l) >= best - tie_width)
+          undecided_.push_back(l);
+      undecided_at_.push_back(undecided_.size());
     }
-    append(tied.mask, masks_);
 
     const std::size_t first_varied = tied.varied_slot.size();
     tied.varied_slot.push_back(layout_.price);
-    owner_.assign(1, -1);
+    owner_.clear();
+    bool lowered = false, raised = false;
+    for (const auto p : chosen_) (view_.target(kept_[p].flipped) > 0 ? lowered : raised) = true;
+    entry_of_.assign(static_cast<std::size_t>(table_.n_categorical), -1);
     for (int l = 0; l < table_.n_categorical; ++l) {
-      const std::size_t before = tied.varied_slot.size();
-      const std::int32_t own = view_.slot(l, masks_.data(), kept_[0].flipped);
-      bool shared = true;
-      for (std::size_t p = 1; p < n_pieces; ++p)
-        shared = shared && view_.slot(l, masks_.data() + p * words_, kept_[p].flipped) == own;
+      const std::int32_t own = view_.slot(l, mask_of(chosen_[0]), kept_[chosen_[0]].flipped);
+      bool shared = std::find(undecided_.begin(), undecided_.end(), l) == undecided_.end();
+      for (const auto p : chosen_) shared = shared && view_.slot(l, mask_of(p), kept_[p].flipped) == own;
       if (shared) {
         tied.shared_slot.push_back(own);
         continue;
       }
-      for (std::size_t p = 0; p < n_pieces; ++p) {
-        const std::int32_t slot = view_.slot(l, masks_.data() + p * words_, kept_[p].flipped);
-        if (std::find(tied.varied_slot.begin() + static_cast<std::ptrdiff_t>(before), tied.varied_slot.end(), slot) ==
-            tied.varied_slot.end()) {
-          tied.varied_slot.push_back(slot);
-          owner_.push_back(l);
-        }
-      }
+      entry_of_[static_cast<std::size_t>(l)] = static_cast<std::int32_t>(tied.varied_slot.size() - first_varied);
+      owner_.push_back(l);
+      tied.varied_slot.push_back(layout_.level[table_.level_offset[l] + view_.codes[l]]);
+      if (lowered) tied.varied_slot.push_back(layout_.low[l]);
+      if (raised) tied.varied_slot.push_back(layout_.high[l]);
     }
-    for (std::size_t p = 0; p < n_pieces; ++p) {
-      const double coef = tied.coef[tied.coef.size() - n_pieces + p];
+    for (std::size_t c = 0; c < chosen_.size(); ++c) {
+      const std::size_t p = chosen_[c];
+      const double slope = sigmoid(kept_[p].argument);
+      const double target = view_.target(kept_[p].flipped);
+      const double coef = -target * slope;
+      tied.value.push_back(kept_[p].value);
+      tied.coef.push_back(coef);
+      tied.flipped.push_back(kept_[p].flipped);
+      tied.mask.insert(tied.mask.end(), mask_of(p), mask_of(p) + words_);
       tied.varied.push_back(-kept_[p].cost);
-      for (std::size_t e = 1; e < owner_.size(); ++e) {
-        const std::int32_t slot = view_.slot(owner_[e], masks_.data() + p * words_, kept_[p].flipped);
-        tied.varied.push_back(slot == tied.varied_slot[first_varied + e] ? coef : 0.0);
+      for (const int l : owner_) {
+        const bool moved = has_bit(mask_of(p), l);
+        tied.varied.push_back(moved ? 0.0 : coef);
+        if (lowered) tied.varied.push_back(moved && target > 0 ? coef : 0.0);
+        if (raised) tied.varied.push_back(moved && target < 0 ? coef : 0.0);
       }
+      for (std::size_t u = undecided_at_[c]; u < undecided_at_[c + 1]; ++u) {
+        const int l = undecided_[u];
+        const double sign = has_bit(mask_of(p), l) ? -1.0 : 1.0;
+        const std::int32_t entry = entry_of_[static_cast<std::size_t>(l)];
+        tied.hinge_feature.push_back(l);
+        tied.hinge_value.push_back(change_of_mind(p, l));
+        tied.hinge_level.push_back(entry);
+        tied.hinge_envelope.push_back(entry + (lowered && target < 0 ? 2 : 1));
+        tied.hinge_price_coef.push_back(-sign * table_.move_price[l]);
+        tied.hinge_level_coef.push_back(sign * target * slope);
+      }
+      tied.hinge_at.push_back(static_cast<std::int64_t>(tied.hinge_value.size()));
     }
     tied.shared_at.push_back(static_cast<std::int64_t>(tied.shared_slot.size()));
     tied.varied_at.push_back(static_cast<std::int64_t>(tied.varied_slot.size()));
@@ -238,21 +302,23 @@ class ModelBuilder {
   std::vector<Piece> kept_;
   std::vector<std::uint64_t> masks_;
   std::vector<double> shares_;
-  std::vector<std::int32_t> slots_, owner_;
+  std::vector<std::int32_t> slots_, owner_, entry_of_, undecided_;
+  std::vector<std::size_t> by_value_, chosen_, undecided_at_;
+  std::vector<bool> has_hinges_;
   std::size_t best_kept_ = 0;
 };
 
 // Calls visit(row, mask, flipped, mass) for every piece of the plan in rows [begin, end).
 template <class Visit>
-void for_each_plan_piece(const MixedTable& table, const RowModel& model, const double* mass, std::int64_t begin, std::int64_t end,
+void for_each_plan_piece(const MixedTable& table, const RowModel& model, const Plan& plan, std::int64_t begin, std::int64_t end,
                          Visit&& visit) {
   const auto words = static_cast<std::size_t>(table.mask_words());
-  auto tied = static_cast<std::size_t>(std::lower_bound(model.tied.row.begin(), model.tied.row.end(), begin) - model.tied.row.begin());
+  auto listed = static_cast<std::size_t>(std::lower_bound(plan.row.begin(), plan.row.end(), begin) - plan.row.begin());
   for (std::int64_t row = begin; row < end; ++row) {
-    if (tied < model.tied.row.size() && model.tied.row[tied] == row) {
-      for (auto p = static_cast<std::size_t>(model.tied.piece_at[tied]); p < static_cast<std::size_t>(model.tied.piece_at[tied + 1]); ++p)
-        visit(row, model.tied.mask.data() + p * words, model.tied.flipped[p] != 0, mass[p]);
-      ++tied;
+    if (listed < plan.row.size() && plan.row[listed] == row) {
+      for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]); ++p)
+        visit(row, plan.mask.data() + p * words, plan.flipped[p] != 0, plan.mass[p]);
+      ++listed;
     } else {
       const auto r = static_cast<std::size_t>(row);
       visit(row, model.mask.data() + r * words, model.flipped[r] != 0, table.weights[row]);
@@ -307,7 +373,13 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
     append(tied.varied, part.tied.varied);
     append(tied.value, part.tied.value);
     append(tied.coef, part.tied.coef);
-    append(tied.share, part.tied.share);
+    append(tied.hinge_feature, part.tied.hinge_feature);
+    append(tied.hinge_value, part.tied.hinge_value);
+    append(tied.hinge_level, part.tied.hinge_level);
+    append(tied.hinge_envelope, part.tied.hinge_envelope);
+    append(tied.hinge_price_coef, part.tied.hinge_price_coef);
+    append(tied.hinge_level_coef, part.tied.hinge_level_coef);
+    append_offsets(tied.hinge_at, part.tied.hinge_at);
     append(tied.mask, part.tied.mask);
     append(tied.flipped, part.tied.flipped);
     append_offsets(tied.shared_at, part.tied.shared_at);
@@ -318,7 +390,43 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
   return model;
 }
 
-PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass) {
+  const auto words = static_cast<std::size_t>(table.mask_words());
+  const TiedRows& tied = model.tied;
+  Plan plan;
+  plan.row = tied.row;
+  plan.piece_at.push_back(0);
+  std::vector<std::pair<double, std::int32_t>> undecided;
+  std::vector<std::uint64_t> mask(words);
+  for (std::int64_t i = 0; i < tied.size(); ++i) {
+    for (auto p = tied.piece_at[i]; p < tied.piece_at[i + 1]; ++p) {
+      undecided.clear();
+      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h) undecided.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
+      std::stable_sort(undecided.begin(), undecided.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+      std::copy_n(tied.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(p) * words), words, mask.begin());
+      double left = mass[p];
+      const auto add_piece = [&](double piece_mass) {
+        double cost = tied.flipped[p] ? table.flip_price : 0.0;
+        for (int l = 0; l < table.n_categorical; ++l)
+          if (has_bit(mask.data(), l)) cost += table.move_price[l];
+        plan.mask.insert(plan.mask.end(), mask.begin(), mask.end());
+        plan.flipped.push_back(tied.flipped[p]);
+        plan.mass.push_back(piece_mass);
+        plan.cost.push_back(cost);
+      };
+      for (const auto& [changed, l] : undecided) {
+        add_piece(std::max(left - changed, 0.0));
+        left = std::min(left, changed);
+        mask[static_cast<std::size_t>(l) >> 6] ^= std::uint64_t{1} << (l & 63);
+      }
+      add_piece(left);
+    }
+    plan.piece_at.push_back(static_cast<std::int64_t>(plan.mass.size()));
+  }
+  return plan;
+}
+
+PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
                   bool with_curvature, int n_threads) {
   const PointTables point(table, layout, x);
   const RowBlocks blocks(table.n_rows);
@@ -332,7 +440,7 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Row
     std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
     std::int64_t at = -1;
     double score = 0;
-    for_each_plan_piece(table, model, mass, blocks.begin(block), blocks.end(block),
+    for_each_plan_piece(table, model, plan, blocks.begin(block), blocks.end(block),
                         [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
                           if (piece_mass == 0) return;
                           if (row != at) {
@@ -361,12 +469,12 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Row
   return sums;
 }
 
-void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
                 std::int64_t* row_out, std::uint8_t* moved, std::uint8_t* flipped_out, double* mass_out, double* slope) {
   const PointTables point(table, layout, x);
   RowView view(table, layout);
   std::int64_t k = 0;
-  for_each_plan_piece(table, model, mass, 0, table.n_rows,
+  for_each_plan_piece(table, model, plan, 0, table.n_rows,
                       [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
                         view.move_to(row);
                         row_out[k] = row;

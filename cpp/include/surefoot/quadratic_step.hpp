@@ -1,11 +1,12 @@
 // One step of sequential quadratic programming over a row model.
 //
 //   min over d, r of   g.d + 1/2 d'(H + damping)d + sum over tied rows of weight_i r_i
-//   subject to         value_ik + gradient_ik . d <= r_i   for every piece k of every tied row i
+//   subject to         value_ik + gradient_ik . d + sum over its hinges of max(0, value_h + gradient_h . d) <= r_i
+//                                                          for every piece k of every tied row i
 //                      first_coef d[first] + second_coef d[second] <= slack   for every shared constraint
 //
-// solved by a primal-dual interior point (Mehrotra's predictor and corrector). The row variables r_i are eliminated one by one, so
-// a step costs one pass over the tied rows and one factorisation of the size of d, however many rows tie.
+// solved by a primal-dual interior point (Mehrotra's predictor and corrector). Hinges are eliminated from their pieces and pieces
+// from their rows, one by one, so a step costs one pass over the tied rows and one factorisation of the size of d, however many tie.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct SharedConstraint {
 struct QuadraticStep {
   std::vector<double> step;        // d, length size + 1, last entry 0
   std::vector<double> mass;        // multiplier of every piece of the tied rows; those of a row sum to its weight
+  std::vector<double> hinge_mass;  // how much of its piece's mass changes its mind, per hinge
   std::vector<double> multiplier;  // of every shared constraint
   double decrease = 0;             // how much the model falls from d = 0 to the step
   int iterations = 0;

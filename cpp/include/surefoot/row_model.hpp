@@ -20,9 +20,13 @@ struct RememberedPieces {
   std::span<const double> share;
 };
 
-// Rows with several pieces. The gradient of piece k of a row, in lifted coordinates, is
+// Rows whose worst case is not one smooth piece. The gradient of piece k of a row, in lifted coordinates, is
 //   coef_k * (dense part, 1 at the shared slots) + (varied_k at the varied slots),
 // where the first varied slot is always the price. Features whose slot is the same in every piece of the row are shared.
+//
+// Hinges. Where the loss is nearly straight (a row far on the wrong side), features decide one by one whether to move, and every
+// subset of the undecided ones is nearly tied: too many pieces to list. A piece stands for all of them if it carries one hinge per
+// undecided feature,  max(0, change of the tangent at the piece when the feature changes its mind),  added to its value.
 struct TiedRows {
   std::vector<std::int64_t> row;
   std::vector<double> weight;
@@ -36,12 +40,19 @@ struct TiedRows {
   std::vector<double> varied;
   std::vector<double> value;             // per piece, as are all below
   std::vector<double> coef;
-  std::vector<double> share;
   std::vector<std::uint64_t> mask;
   std::vector<std::uint8_t> flipped;
+  std::vector<std::int64_t> hinge_at;    // start of each piece's hinges, and the end
+  std::vector<std::int32_t> hinge_feature;  // per hinge, as are all below
+  std::vector<double> hinge_value;          // at most 0: the piece is where it wants to be
+  std::vector<std::int32_t> hinge_level;    // where its level's slot is among the row's varied slots
+  std::vector<std::int32_t> hinge_envelope;
+  std::vector<double> hinge_price_coef;
+  std::vector<double> hinge_level_coef;     // the envelope's is its negative
 
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
   std::int64_t n_pieces() const { return static_cast<std::int64_t>(value.size()); }
+  std::int64_t n_hinges() const { return static_cast<std::int64_t>(hinge_value.size()); }
 };
 
 struct RowModel {
@@ -50,15 +61,28 @@ struct RowModel {
   std::vector<double> gradient;     // rows with one piece only
   std::vector<double> curvature;    // all rows; lower triangle, (size + 1) x (size + 1)
   TiedRows tied;
-  std::vector<std::uint64_t> mask;      // the single piece of every row that is not tied
+  std::vector<std::uint64_t> mask;      // the single piece of every row that has one
   std::vector<std::uint8_t> flipped;
 };
 
 RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
                          const RememberedPieces& remembered, int n_threads);
 
-// Sums over an adversary's plan (one piece per untied row, `mass` over the pieces of the tied ones) at a point x, whose envelope
-// entries are taken as they are. With t_k the loss argument of piece k and q_k = sigmoid(t_k):
+// An adversary's plan: the pieces of every row that is not simply its single one, and their masses, which sum to the row's weight.
+// Undecided features change their minds in a nested order, those with the most mass first, which realises any masses at all.
+struct Plan {
+  std::vector<std::int64_t> row;       // ascending
+  std::vector<std::int64_t> piece_at;
+  std::vector<std::uint64_t> mask;     // per piece, as are all below
+  std::vector<std::uint8_t> flipped;
+  std::vector<double> mass;
+  std::vector<double> cost;
+};
+
+Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass);
+
+// Sums over a plan at a point x, whose envelope entries are taken as they are. With t_k the loss argument of piece k and
+// q_k = sigmoid(t_k):
 struct PlanSums {
   double conjugate = 0;           // sum mass_k (softplus(t_k) - q_k t_k), minus the conjugate of the loss at the slopes q_k
   double cost = 0;                // sum mass_k cost_k
@@ -66,11 +90,11 @@ struct PlanSums {
   std::vector<double> curvature;  // sum mass_k q_k (1 - q_k) dt_k/dx dt_k/dx^T, lower triangle; empty unless asked for
 };
 
-PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
                   bool with_curvature, int n_threads);
 
-// The plan written out: one entry per piece, rows in order. Outputs hold n_rows - tied rows + pieces entries.
-void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const double* mass, const double* x,
+// The plan written out: one entry per piece, rows in order. Outputs hold n_rows - rows of the plan + its pieces entries.
+void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
                 std::int64_t* row, std::uint8_t* moved, std::uint8_t* flipped, double* piece_mass, double* slope);
 
 }  // namespace surefoot

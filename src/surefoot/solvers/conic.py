@@ -12,7 +12,12 @@ are the multipliers of the two cones, then -(z_p + z'_p) is the mass of the cons
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
+from typing import Any
 
 import clarabel
 import numpy as np
@@ -29,7 +34,22 @@ from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_accep
 
 # Beyond this the factorisation alone takes minutes.
 MOST_PIECES = 200_000
-DEFAULT_ITERATIONS = 200
+DEFAULT_ITERATIONS = 400
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How boldly Clarabel walks: the share of the way to the boundary it may take, and the step length below which it changes scaling.
+
+    With its defaults (0.99, 0.1) it stalls up to 1 % above the optimum on tables with many ties; at these paces it has solved them all.
+    The slower one takes about twice as many iterations where the faster one suffices.
+    """
+
+    step_fraction: float
+    switch_length: float
+
+
+PACES = (Pace(0.9, 0.03), Pace(0.9, 0.01))
 
 
 @dataclass(frozen=True)
@@ -70,7 +90,7 @@ class SoftplusProgramme:
     arguments: scipy.sparse.csr_array
     allowances: scipy.sparse.csr_array
 
-    def solve(self, options: SolveOptions, max_iter: int | None = None) -> ConeSolution:
+    def solve(self, options: SolveOptions, *, pace: Pace = PACES[0], max_iter: int = DEFAULT_ITERATIONS) -> ConeSolution:
         """Run Clarabel within what is left of the options' time."""
         n_limits, n_softplus = self.limits.shape[0], self.arguments.shape[0]
         if options.out_of_time:
@@ -83,8 +103,8 @@ class SoftplusProgramme:
         cones = [clarabel.NonnegativeConeT(n_limits)] if n_limits else []
         cones += [clarabel.ExponentialConeT()] * (2 * n_softplus)
         quadratic = scipy.sparse.csc_matrix((cost.size, cost.size))
-        solver = clarabel.DefaultSolver(quadratic, cost, matrix, right, cones, _settings(options, max_iter))
-        result = solver.solve()
+        solver = clarabel.DefaultSolver(quadratic, cost, matrix, right, cones, _settings(options, pace, max_iter))
+        result = _interruptible(solver)
         x = np.zeros(self.cost.size)
         x[used] = np.asarray(result.x)[: used.size]
         dual = np.asarray(result.z) / scale
@@ -92,7 +112,8 @@ class SoftplusProgramme:
         flow = np.maximum(-cone_dual[:, 1, 0], 0.0)
         mass = np.maximum(-cone_dual[:, 0, 0], 0.0) + flow
         x, dual, mass, flow = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in (x, dual, mass, flow))
-        return ConeSolution(x, np.maximum(dual[:n_limits], 0.0), mass, flow, _ENDED.get(str(result.status), Status.STALLED), result.iterations)
+        ended = _ENDED.get(str(result.status), Status.STALLED)
+        return ConeSolution(x, np.maximum(dual[:n_limits], 0.0), mass, flow, ended, int(result.iterations))
 
     def _standard_form(self) -> tuple[scipy.sparse.csc_matrix, FloatArray, FloatArray]:
         """Clarabel's A and b of A x + s = b, s in the cones, and which unknowns occur at all."""
@@ -121,11 +142,14 @@ class SoftplusProgramme:
 _ENDED = {"Solved": Status.OPTIMAL, "MaxTime": Status.TIME_LIMIT, "MaxIterations": Status.ITERATION_LIMIT}
 
 
-def _settings(options: SolveOptions, max_iter: int | None) -> clarabel.DefaultSettings:
+def _settings(options: SolveOptions, pace: Pace, max_iter: int) -> clarabel.DefaultSettings:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.max_threads = options.n_threads
-    settings.max_iter = DEFAULT_ITERATIONS if max_iter is None else max_iter
+    if hasattr(settings, "max_threads"):  # since Clarabel 0.10
+        settings.max_threads = options.n_threads
+    settings.max_iter = max_iter
+    settings.max_step_fraction = pace.step_fraction
+    settings.min_switch_step_length = pace.switch_length
     # A hundredth of the gap asked for leaves room for what the repair of the plan costs; an interior point gets no closer than 1e-10.
     tolerance = min(1e-8, max(0.01 * options.tolerance, 1e-10))
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tolerance
@@ -134,12 +158,41 @@ def _settings(options: SolveOptions, max_iter: int | None) -> clarabel.DefaultSe
     return settings
 
 
+def _interruptible(solver: clarabel.DefaultSolver) -> Any:
+    """Solve, and let Ctrl-C end it after the iteration at hand.
+
+    Clarabel swallows exceptions that are raised while it runs, so the signal only leaves a mark there and is raised again, for whatever
+    handler the program has, once Clarabel is back. Only the main thread may touch handlers; elsewhere nothing is done.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or not callable(previous)
+        or not hasattr(solver, "set_termination_callback")
+    ):
+        return solver.solve()
+    arrived = threading.Event()
+
+    def mark(_number: int, _frame: FrameType | None) -> None:
+        arrived.set()
+
+    solver.set_termination_callback(lambda _info: arrived.is_set())
+    signal.signal(signal.SIGINT, mark)
+    try:
+        result = solver.solve()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    if arrived.is_set():
+        signal.raise_signal(signal.SIGINT)
+    return result
+
+
 def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np.inf) -> SoftplusProgramme:
     """The robust problem with only these pieces; with radius 0 the price and its limits drop out.
 
     ``box`` bounds the coefficients, for relaxations that have no solution without it.
     """
-    limits, ceilings = coordinates.price_limits(), np.zeros(0)
+    limits = coordinates.price_limits()
     if coordinates.problem.radius == 0:
         limits = limits[:0]
     ceilings = np.zeros(limits.shape[0])
@@ -153,15 +206,28 @@ def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np
     )
 
 
-def solve_in_one(incumbent: Incumbent, pieces: Pieces) -> RobustOutcome:
-    """One programme over the given pieces, and what it proves."""
-    coordinates, options = incumbent.coordinates, incumbent.options
-    solution = piece_programme(coordinates, pieces).solve(options, options.max_iter)
-    coefficients = incumbent.offer_model(solution.x)
-    incumbent.offer_plan(Multipliers.of_pieces(coordinates, pieces, solution.mass, solution.flow), coefficients)
-    incumbent.record(solution.iterations)
-    ended = Status.STALLED if solution.ended is Status.OPTIMAL else solution.ended
-    return incumbent.outcome(ended, solution.iterations)
+def solve_once(
+    incumbent: Incumbent, programme: SoftplusProgramme, multipliers: Callable[[ConeSolution], Multipliers]
+) -> RobustOutcome:
+    """Solve a programme that is equivalent to the problem, at a slower pace if the first one ends short of the gap."""
+    options, iterations, ended = incumbent.options, 0, Status.STALLED
+    for pace in PACES:
+        left = DEFAULT_ITERATIONS if options.max_iter is None else options.max_iter - iterations
+        solution = programme.solve(options, pace=pace, max_iter=left)
+        iterations += solution.iterations
+        incumbent.offer(solution.x, multipliers(solution))
+        incumbent.record(iterations)
+        ended = Status.STALLED if solution.ended is Status.OPTIMAL else solution.ended
+        if incumbent.optimal or ended is not Status.STALLED or iterations >= (options.max_iter or np.inf):
+            break
+    return incumbent.outcome(ended, iterations)
+
+
+def solve_pieces(incumbent: Incumbent, pieces: Pieces) -> RobustOutcome:
+    """Solve the problem whose pieces are all given."""
+    coordinates = incumbent.coordinates
+    programme = piece_programme(coordinates, pieces)
+    return solve_once(incumbent, programme, lambda found: Multipliers.of_pieces(coordinates, pieces, found.mass, found.flow))
 
 
 class Monolithic:
@@ -186,5 +252,5 @@ class Monolithic:
         require_acceptance(self, problem)
         incumbent = Incumbent(problem, options)
         if problem.radius == 0:
-            return solve_in_one(incumbent, Pieces.unmoved(incumbent.problem))
-        return solve_in_one(incumbent, Pieces.every(incumbent.problem))
+            return solve_pieces(incumbent, Pieces.unmoved(incumbent.problem))
+        return solve_pieces(incumbent, Pieces.every(incumbent.problem))

@@ -150,7 +150,10 @@ class DistanceProgramme:
 
     def __init__(self, problem: RobustLogisticProblem, *, most_states: float = np.inf) -> None:
         """Build the layers; raises ``OverflowError`` as soon as they hold more than ``most_states`` distances."""
-        self.features = movable_features(problem)
+        features = movable_features(problem)
+        # Any order is right. Small weights first keep the early layers short; of equal weights, many levels belong to short layers.
+        order = np.lexsort((-problem.n_levels[features], problem.cost.categorical_weights[features]))
+        self.features = features[order]
         weights = problem.cost.categorical_weights[self.features]
         width = SAME_DISTANCE * float(weights.sum())
         self.distances: list[FloatArray] = [np.zeros(1)]

@@ -24,10 +24,9 @@ import scipy.sparse
 from surefoot.design.duplicates import collapse_rows
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.conic import ConeSolution, SoftplusProgramme, solve_in_one
-from surefoot.solvers.distance_program import DistanceProgramme, IndexArray, movable_features
+from surefoot.solvers.conic import ConeSolution, SoftplusProgramme, solve_once, solve_pieces
+from surefoot.solvers.distance_program import DistanceProgramme, IndexArray
 from surefoot.solvers.incumbent import Incumbent
-from surefoot.solvers.outcome import Status
 from surefoot.solvers.pieces import Coordinates, Pieces
 from surefoot.solvers.proven_plan import Multipliers
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
@@ -226,7 +225,7 @@ class Graph:
             layers = DistanceProgramme(problem, most_states=MOST_ARCS // graphs + 1)
         except OverflowError:
             return f"its {graphs} digraphs have more than {MOST_ARCS} arcs together. {advice}"
-        levels = problem.n_levels[movable_features(problem)]
+        levels = problem.n_levels[layers.features]
         arcs = graphs * (sum(d.size * int(n) for d, n in zip(layers.distances, levels, strict=False)) + layers.distances[-1].size)
         if arcs > MOST_ARCS:
             return f"its {graphs} digraphs have {arcs} arcs together, more than {MOST_ARCS}. {advice}"
@@ -239,11 +238,6 @@ class Graph:
         require_acceptance(self, problem)
         incumbent = Incumbent(problem, options)
         if problem.radius == 0:
-            return solve_in_one(incumbent, Pieces.unmoved(incumbent.problem))
+            return solve_pieces(incumbent, Pieces.unmoved(incumbent.problem))
         digraphs = Digraphs(incumbent.coordinates)
-        solution = digraphs.programme().solve(options, options.max_iter)
-        coefficients = incumbent.offer_model(solution.x)
-        incumbent.offer_plan(PathFlows.of(digraphs, solution).multipliers(), coefficients)
-        incumbent.record(solution.iterations)
-        ended = Status.STALLED if solution.ended is Status.OPTIMAL else solution.ended
-        return incumbent.outcome(ended, solution.iterations)
+        return solve_once(incumbent, digraphs.programme(), lambda found: PathFlows.of(digraphs, found).multipliers())

@@ -43,8 +43,14 @@ class Incumbent:
     def optimal(self) -> bool:
         return self.upper_bound - self.lower_bound <= self.options.tolerance * abs(self.upper_bound)
 
-    def offer_model(self, x: FloatArray) -> RobustCoefficients:
-        """Take the model in a programme's vector if it is better; returns it as it stands there, feasible or not.
+    def offer(self, x: FloatArray, multipliers: Multipliers) -> RobustCoefficients:
+        """Take what is better in a programme's solution, model or proof; returns the model as it stands there, feasible or not."""
+        coefficients = self._offer_model(x)
+        self._offer_plan(multipliers, coefficients)
+        return coefficients
+
+    def _offer_model(self, x: FloatArray) -> RobustCoefficients:
+        """Take the model in a programme's vector if it is better.
 
         An interior point violates |beta_j| <= gamma_j lambda by a little. Raising the price, clipping the coefficients and giving up
         the numeric columns altogether (which a huge radius asks for) all mend it; the best of them counts.
@@ -64,7 +70,7 @@ class Incumbent:
                 self.coefficients, self.upper_bound = candidate, objective
         return given
 
-    def offer_plan(self, multipliers: Multipliers, coefficients: RobustCoefficients) -> None:
+    def _offer_plan(self, multipliers: Multipliers, coefficients: RobustCoefficients) -> None:
         """Take the plan that the multipliers amount to if it proves more."""
         proven = proven_plan(self.coordinates, multipliers, coefficients, self.upper_bound)
         if self.plan is None or proven.value > self.lower_bound:

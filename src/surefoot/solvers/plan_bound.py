@@ -30,7 +30,7 @@ class PlanBound:
 
     rows: LiftedRows
     model: _native.RowModel
-    mass: FloatArray
+    native_plan: _native.Plan
     lowest: FloatArray
     highest: FloatArray
     point: FloatArray
@@ -38,7 +38,7 @@ class PlanBound:
 
     def plan(self) -> ShiftPlan:
         """The proof."""
-        row, moved, flipped, mass, slope = _native.write_plan(self.rows.native, self.model, self.mass, self.point)
+        row, moved, flipped, mass, slope = _native.write_plan(self.rows.native, self.model, self.native_plan, self.point)
         shape = (len(row), self.rows.problem.n_categorical)
         return ShiftPlan(
             row=row,
@@ -92,11 +92,11 @@ class _Mixing:
         return result
 
 
-def _within_budget(rows: LiftedRows, model: _native.RowModel, mass: FloatArray, excess: float) -> FloatArray:
-    """Masses whose cost is less by ``excess``, if ties allow: a share of every piece goes to its row's cheapest one."""
-    if excess <= 0 or mass.size == 0:
-        return mass
-    row, cost = model.piece_row, model.piece_cost
+def _within_budget(plan: _native.Plan, excess: float) -> _native.Plan:
+    """A plan whose cost is less by ``excess``, if its rows allow: a share of every piece goes to its row's cheapest one."""
+    row, cost, mass = plan.row, plan.cost, plan.mass
+    if mass.size == 0:
+        return plan
     first = np.flatnonzero(np.concatenate(([True], row[1:] != row[:-1])))
     group = np.cumsum(np.concatenate(([0], row[1:] != row[:-1])))
     cheapest = np.minimum.reduceat(cost, first)
@@ -105,16 +105,16 @@ def _within_budget(rows: LiftedRows, model: _native.RowModel, mass: FloatArray, 
     home = np.lexsort((cost, group))[first]
     reduced = mass * (1.0 - share)
     reduced[home] += share * np.add.reduceat(mass, first)
-    return reduced
+    return plan.with_mass(reduced)
 
 
 class _Sums:
     """Sums over one plan's pieces, in the coefficients instead of lifted coordinates."""
 
-    def __init__(self, rows: LiftedRows, model: _native.RowModel, mass: FloatArray, mixing: _Mixing) -> None:
+    def __init__(self, rows: LiftedRows, model: _native.RowModel, plan: _native.Plan, mixing: _Mixing) -> None:
         self.rows = rows
         self.model = model
-        self.mass = mass
+        self.plan = plan
         self.mixing = mixing
         gamma = rows.problem.cost.numeric_weights
         self.priced = np.isfinite(gamma) & (rows.problem.radius > 0)
@@ -123,7 +123,7 @@ class _Sums:
     def at(self, coefficients: FloatArray, *, with_curvature: bool = False) -> tuple[float, float, FloatArray, FloatArray]:
         """(conjugate, cost, gradient, curvature) at a point."""
         conjugate, cost, gradient, curvature = _native.sum_plan(
-            self.rows.native, self.model, self.mass, self.mixing.lift(coefficients), with_curvature, self.rows.n_threads
+            self.rows.native, self.model, self.plan, self.mixing.lift(coefficients), with_curvature, self.rows.n_threads
         )
         if with_curvature:
             symmetric = np.tril(curvature) + np.tril(curvature, -1).T
@@ -141,18 +141,18 @@ class _Sums:
 
 
 def plan_bound(
-    rows: LiftedRows, model: _native.RowModel, mass: FloatArray, multiplier: FloatArray, x: FloatArray, upper_bound: float
+    rows: LiftedRows, model: _native.RowModel, plan: _native.Plan, multiplier: FloatArray, x: FloatArray, upper_bound: float
 ) -> PlanBound:
     """The bound proven by a step's multipliers, with slopes taken near the step's end ``x``."""
     lowest = _level_mix(rows, multiplier[rows.lowest_rows])
     highest = _level_mix(rows, multiplier[rows.highest_rows])
     mixing = _Mixing(rows, lowest, highest)
     start = x[: rows.n_coefficients]
-    sums = _Sums(rows, model, mass, mixing)
+    sums = _Sums(rows, model, plan, mixing)
     conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
     if rows.problem.radius > 0 and cost > rows.problem.radius:
-        mass = _within_budget(rows, model, mass, cost - rows.problem.radius)
-        sums = _Sums(rows, model, mass, mixing)
+        plan = _within_budget(plan, cost - rows.problem.radius)
+        sums = _Sums(rows, model, plan, mixing)
         conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
     bounds = coefficient_bounds(rows.problem, upper_bound, np.zeros(rows.problem.n_numeric))
     residual, excess = sums.missing(gradient, cost)
@@ -170,7 +170,7 @@ def plan_bound(
             point, value = corrected, bound
         if np.abs(left).sum() <= 0.1 * np.abs(residual).sum():
             break
-    return PlanBound(rows, model, mass, lowest, highest, mixing.lift(point), value)
+    return PlanBound(rows, model, plan, lowest, highest, mixing.lift(point), value)
 
 
 def _payment(

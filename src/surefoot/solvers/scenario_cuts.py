@@ -20,7 +20,7 @@ import numpy as np
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.conic import piece_programme, solve_in_one
+from surefoot.solvers.conic import PACES, piece_programme, solve_pieces
 from surefoot.solvers.distance_program import DistanceProgramme, WorstShifts, prefix_worst_shifts
 from surefoot.solvers.incumbent import Incumbent
 from surefoot.solvers.outcome import Status
@@ -82,18 +82,17 @@ class ScenarioCuts:
         require_acceptance(self, problem)
         incumbent = Incumbent(problem, options)
         if problem.radius == 0:
-            return solve_in_one(incumbent, Pieces.unmoved(incumbent.problem))
+            return solve_pieces(incumbent, Pieces.unmoved(incumbent.problem))
         programme = DistanceProgramme(incumbent.problem) if self.separation == "dynamic-programme" else None
         pieces = Pieces.unmoved(incumbent.problem)
         if warm_start is not None:
             worst = self._worst(programme, incumbent.problem, incumbent.standard.standardize(warm_start))
             pieces = _with_new(pieces, Pieces(np.arange(incumbent.problem.n_rows), worst.codes, worst.flipped))
-        box, ended, iteration = FIRST_BOX, Status.ITERATION_LIMIT, 0
+        box, pace, ended, iteration = FIRST_BOX, 0, Status.ITERATION_LIMIT, 0
         for iteration in range(1, (options.max_iter or DEFAULT_ROUNDS) + 1):
-            solution = piece_programme(incumbent.coordinates, pieces, box=box).solve(options)
-            coefficients = incumbent.offer_model(solution.x)
+            solution = piece_programme(incumbent.coordinates, pieces, box=box).solve(options, pace=PACES[pace])
             multipliers = Multipliers.of_pieces(incumbent.coordinates, pieces, solution.mass, solution.flow)
-            incumbent.offer_plan(multipliers, coefficients)
+            coefficients = incumbent.offer(solution.x, multipliers)
             incumbent.record(iteration)
             if incumbent.optimal:
                 break
@@ -101,13 +100,14 @@ class ScenarioCuts:
                 ended = Status.TIME_LIMIT
                 break
             worst = self._worst(programme, incumbent.problem, coefficients)
-            losses = solution.x[incumbent.coordinates.loss :]
-            cuts = self._cuts(incumbent, worst, worst.loss - losses)
+            cuts = self._cuts(incumbent, worst, worst.loss - solution.x[incumbent.coordinates.loss :])
             grown = _with_new(pieces, cuts)
             if grown.row.size > pieces.row.size:
                 pieces = grown
             elif np.abs(solution.x[: incumbent.coordinates.n_coefficients]).max(initial=0.0) > 0.99 * box:
                 box *= 10.0
+            elif pace + 1 < len(PACES):
+                pace += 1
             else:
                 ended = Status.STALLED
                 break

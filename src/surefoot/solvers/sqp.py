@@ -42,7 +42,7 @@ from surefoot.solvers.starting_point import starting_point
 MOST_COORDINATES = 8000
 DEFAULT_STEPS = 200
 # Samples below this size save less time than they cost.
-SAMPLE_ROWS = 2000
+SAMPLE_ROWS = 1000
 SAMPLE_SHARE = 8
 
 
@@ -79,7 +79,7 @@ class Step:
 
     model: _native.RowModel
     direction: FloatArray
-    mass: FloatArray
+    plan: _native.Plan
     multiplier: FloatArray
     decrease: float
 
@@ -144,7 +144,7 @@ class Descent:
         typical = float(curvature[: rows.n_coefficients].mean()) if rows.n_coefficients else 1.0
         damping = self.damping * np.maximum(curvature, typical)
         constraints = rows.constraints
-        direction, mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
+        direction, mass, hinge_mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
             model,
             linear,
             damping,
@@ -157,10 +157,11 @@ class Descent:
             60,
             rows.n_threads,
         )
-        return Step(model, direction, mass, multiplier, float(decrease))
+        plan = _native.make_plan(rows.native, model, mass, hinge_mass)
+        return Step(model, direction, plan, multiplier, float(decrease))
 
     def _prove(self, step: Step, end: FloatArray) -> None:
-        bound = plan_bound(self.rows, step.model, step.mass, step.multiplier, end, self.objective)
+        bound = plan_bound(self.rows, step.model, step.plan, step.multiplier, end, self.objective)
         if self.bound is None or bound.value > self.lower_bound:
             self.bound = bound
             self.lower_bound = max(self.lower_bound, bound.value)
@@ -186,9 +187,9 @@ class Descent:
 
     def _remember(self, step: Step, missed: FloatArray | None) -> None:
         """Keeps the pieces that hold mass; after a step that fell short also those it had, and the worst ones where it ended."""
-        row = step.model.piece_row
-        share = step.mass / self.rows.problem.weights[row]
-        kept = Remembered(row, step.model.piece_mask.reshape(row.size, self.rows.mask_words), step.model.piece_flipped, share)
+        row = step.plan.row
+        share = step.plan.mass / self.rows.problem.weights[row]
+        kept = Remembered(row, step.plan.mask.reshape(row.size, self.rows.mask_words), step.plan.flipped, share)
         if missed is None:
             held = share > 1e-3
             self.remembered = Remembered(*(part[held] for part in kept))
@@ -262,14 +263,16 @@ def _cold_start(rows: LiftedRows, options: SolveOptions) -> FloatArray:
     n_rows = rows.problem.n_rows
     if n_rows < SAMPLE_SHARE * SAMPLE_ROWS:
         return starting_point(rows)
-    # Every k-th row of each label in the table's order: deterministic, and no class is lost.
-    order = np.argsort(rows.problem.labels, kind="stable")
-    chosen = np.sort(order[:: SAMPLE_SHARE])
+    # The same rows every time, but no pattern that a sorted table could share.
+    chosen = np.sort(np.random.default_rng(0).choice(n_rows, n_rows // SAMPLE_SHARE, replace=False))
+    labels = rows.problem.labels[chosen]
+    if labels.min() == labels.max():
+        return starting_point(rows)
     sample = replace(
         rows.problem,
         numeric=rows.problem.numeric[chosen],
         codes=rows.problem.codes[chosen],
-        labels=rows.problem.labels[chosen],
+        labels=labels,
         weights=rows.problem.weights[chosen] / rows.problem.weights[chosen].sum(),
     )
     few = LiftedRows(sample, options.n_threads)

@@ -1,0 +1,239 @@
+"""A lower bound that needs no bound on the coefficients: the curvature of the loss around the model at hand.
+
+The bound of ``paid_bound`` pays residuals in first order, with coefficient bounds that grow like 1 / radius and do not
+exist for radius 0 or infinite weights. Near the optimum the curvature of the loss does better. Keep the masses and level
+mixes of the plan, forget its slopes, and let (as there) a_k = -s (1, x_i, zbar_k) and P = sum_k mass_k price_k. For every
+model
+
+    F(beta, lambda) >= lambda (radius - P) + G(beta),     G(beta) = sum_k mass_k softplus(a_k . beta).
+
+Let h be any vector on the numeric columns with sum_j gamma_j |h_j| <= max(0, radius - P) (0 on columns with gamma = inf,
+and h = 0 if radius = 0). As |beta_j| <= gamma_j lambda, lambda max(0, radius - P) >= -h . beta, so with L a bound on lambda
+
+    F(beta, lambda) >= G(beta) - h . beta - L max(0, P - radius).                                                 (1)
+
+The right-hand side is smooth and convex in beta alone. Now expand at any point b. Softplus is generalized self-concordant,
+|softplus'''| <= softplus'', hence (Bach 2010, Electronic Journal of Statistics 4, Lemma 1) with q_k = sigmoid(a_k . b)
+
+    softplus(a_k . (b + u)) >= softplus(a_k . b) + q_k a_k . u + q_k (1 - q_k) (exp(-S_k) + S_k - 1),     S_k = |a_k . u|.
+
+Let H = sum_k mass_k q_k (1 - q_k) a_k a_k^T, and let e = grad G(b) - h be the residual. (exp(-S) + S - 1) / S^2 decreases
+in S, so if S_k <= S for all k then
+
+    G(b + u) - h . (b + u) >= G(b) - h . b + e . u + |u|_H^2 (exp(-S) + S - 1) / S^2,
+
+and -|e|_{H^-1} |u|_H <= e . u. Two choices of S turn this into a bound over all u:
+
+- Everywhere: S = R |u|_H with R = max_k |a_k|_{H^-1}. Minimising over |u|_H, with d = |e|_{H^-1} and R d < 1, the residual
+  costs at most ((1 - R d) log(1 - R d) + R d) / R^2 <= d^2 / (2 (1 - R d)).
+- In the box of ``coefficient_bounds``, where every better model lies: |u_j| <= box_j, S = max_k sum_j |a_kj| box_j. As
+  (exp(-S) + S - 1) / S^2 >= 1 / (2 + S), the residual costs at most d^2 (2 + S) / 4. Any part of e may be paid in first
+  order instead, |e_j| box_j: here single coordinates with hardly any curvature of their own are, and then the part along each
+  eigenvector of H takes the cheaper of the two.
+
+Either way the residual costs about its square. The first needs no box, the second no curvature in all directions.
+
+Null directions. A direction n with a_k . n = 0 for all k (equal columns, a level nobody has) changes no softplus term. H is
+then singular; u is taken in the range of H, and the first choice needs e . n = 0. This is why h is chosen as follows: solve
+H_ff y = g_f on the coordinates f that have no price (intercept, levels, columns with gamma = inf), where g = grad G(b); let
+e' = H (y, 0), which has e'_f = g_f and lies in the range of H as g does; h = t (g - e') on the priced columns, with the
+largest t <= 1 that respects the limit on h; then e = g - h = (1 - t) g + t e' lies in the range too. Directions whose
+curvature cannot be told from 0 in double precision count as null directions if the residual along them cannot either;
+otherwise only the second choice is left.
+
+Columns are centred when there is an intercept (a change of variables), which keeps H well conditioned whatever the units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.certificates.checked_plan import CheckedPlan
+from surefoot.certificates.expansion import Expansion, curvature, design_blocks, expand, n_coordinates
+from surefoot.problems.arrays import BoolArray, FloatArray
+from surefoot.problems.coefficient_bounds import CoefficientBounds
+from surefoot.problems.robust_logistic import RobustCoefficients
+from surefoot.problems.row_blocks import UNIT_ROUNDOFF, summation_error
+
+# Interior-point solvers leave crumbs of mass on shifts that nobody makes. They prove nothing, but a direction that only crumbs
+# can see has almost no curvature and would ruin R. Sending them home costs at most this share of lambda * price.
+CRUMB = 1e-7
+# About a quarter of a minute of dense products; larger tables must close their gap without this bound.
+MOST_OPERATIONS = 4e11
+
+
+@dataclass(frozen=True)
+class _Local:
+    """What both choices of S share: the expansion, and the Hessian scaled to a unit diagonal, D^-1 H D^-1.
+
+    ``eigenvalues`` of the scaled Hessian are off by at most ``error``; ``curved`` marks those that are certainly positive.
+    """
+
+    plan: CheckedPlan
+    centre: FloatArray
+    point: FloatArray
+    expansion: Expansion
+    scale: FloatArray
+    scaled: FloatArray
+    eigenvalues: FloatArray
+    vectors: FloatArray
+    error: float
+
+    @property
+    def curved(self) -> BoolArray:
+        return self.eigenvalues > 4 * self.error
+
+
+@dataclass(frozen=True)
+class _Residual:
+    """A choice of h, and e = grad G - h along the eigenvectors of the scaled Hessian, D^-1 e = sum_i along_i vectors_i.
+
+    ``noise`` is what rounding can have added to or taken from ``along``; ``tilt`` is an upper bound on h . point.
+    """
+
+    along: FloatArray
+    noise: FloatArray
+    tilt: float
+
+
+def _scale_hessian(plan: CheckedPlan, centre: FloatArray, point: FloatArray, expansion: Expansion) -> _Local:
+    size = len(point)
+    diagonal = np.diag(expansion.hessian)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = expansion.hessian / scale[:, None] / scale[None, :]
+    eigenvalues, vectors = np.linalg.eigh(scaled)
+    # Entries of the scaled Hessian are at most 1, so ``size`` times the error of one bounds the error of every eigenvalue.
+    error = size * (summation_error(plan.n_entries) + 8 * size * UNIT_ROUNDOFF)
+    return _Local(plan, centre, point, expansion, scale, scaled, eigenvalues, vectors, error)
+
+
+def _priced_columns(plan: CheckedPlan) -> BoolArray:
+    problem = plan.problem
+    priced = np.zeros(n_coordinates(plan), dtype=np.bool_)
+    start = int(problem.fit_intercept)
+    priced[start : start + problem.n_numeric] = np.isfinite(problem.cost.numeric_weights) & (problem.radius > 0)
+    return priced
+
+
+def _price_share(local: _Local, settled: BoolArray) -> FloatArray:
+    """The vector h of the module docstring, on all coordinates; ``settled`` ones are paid for and need no step y."""
+    plan, problem, expansion = local.plan, local.plan.problem, local.expansion
+    share = np.zeros(len(local.scale))
+    priced = _priced_columns(plan)
+    budget = (problem.radius - expansion.price) * (1.0 - 1e-15)
+    if not priced.any() or budget <= 0:
+        return share
+    wanted = expansion.gradient[priced].copy()
+    free = ~priced & ~settled
+    if free.any():
+        inverse = np.linalg.pinv(local.scaled[np.ix_(free, free)], rcond=1e-11, hermitian=True)
+        step = inverse @ (expansion.gradient[free] / local.scale[free])
+        wanted -= (local.scaled[np.ix_(priced, free)] @ step) * local.scale[priced]
+    start = int(problem.fit_intercept)
+    gamma = problem.cost.numeric_weights[priced[start : start + problem.n_numeric]]
+    used = float(gamma @ np.abs(wanted)) * (1.0 + (len(gamma) + 4) * UNIT_ROUNDOFF)
+    share[priced] = wanted * min(1.0, budget / used) if used > 0 else 0.0
+    return share
+
+
+def _residual(local: _Local, settled: BoolArray) -> _Residual:
+    expansion, size = local.expansion, len(local.scale)
+    share = _price_share(local, settled)
+    residual = np.where(settled, 0.0, (expansion.gradient - share) / local.scale)
+    noise = np.where(settled, 0.0, expansion.gradient_error / local.scale)
+    return _Residual(
+        along=local.vectors.T @ residual,
+        # The vectors are orthonormal to working precision only.
+        noise=np.abs(local.vectors).T @ noise + 8 * size * UNIT_ROUNDOFF * np.linalg.norm(residual),
+        tilt=float(share @ local.point) + (size + 4) * UNIT_ROUNDOFF * float(np.abs(share) @ np.abs(local.point)),
+    )
+
+
+def _unboxed_cost(local: _Local) -> float:
+    """What h and its residual cost with S = R |u|_H; ``inf`` if the condition R d < 1 or e . n = 0 fails."""
+    residual = _residual(local, settled=np.zeros(len(local.scale), dtype=np.bool_))
+    curved, flat = local.curved, ~local.curved
+    if np.any(np.abs(residual.along[flat]) > residual.noise[flat] + 1e-8 * np.linalg.norm(residual.along)):
+        return np.inf
+    roots = np.sqrt(local.eigenvalues[curved] - local.error)
+    whitening = local.vectors[:, curved] / roots / local.scale[:, None]
+    decrement = float(np.linalg.norm((np.abs(residual.along[curved]) + residual.noise[curved]) / roots))
+    longest = 0.0
+    for design, _, _ in design_blocks(local.plan, local.centre):
+        _, _, second = curvature(design, local.point)
+        # An entry whose curvature underflows contributes none; its tangent plane is bound enough.
+        lengths = np.square(design[second > 0] @ whitening).sum(axis=1)
+        longest = max(longest, float(lengths.max(initial=0.0)))
+    reach = float(np.sqrt(longest)) * decrement
+    return residual.tilt + decrement**2 / (2.0 * (1.0 - reach)) if reach < 1.0 else np.inf
+
+
+def _boxed_cost(local: _Local, box: FloatArray) -> float:
+    """What h and its residual cost with S = max_k sum_j |a_kj| box_j; ``inf`` without a box."""
+    if not np.isfinite(box).all():
+        return np.inf
+    expansion, curved = local.expansion, local.curved
+    price_of_curvature = (2.0 + expansion.largest_move) / 4.0
+    size = np.abs(expansion.gradient) + expansion.gradient_error
+    diagonal = np.diag(expansion.hessian)
+    # A level that almost nobody has: its residual is small, but even smaller is the curvature along its axis.
+    settled = ~_priced_columns(local.plan) & (size * box * diagonal <= size**2 * price_of_curvature)
+    residual = _residual(local, settled)
+    along = np.abs(residual.along) + residual.noise
+    widths = local.scale * box
+    first_order = along * (np.abs(local.vectors).T @ widths)
+    second_order = np.full(len(along), np.inf)
+    second_order[curved] = along[curved] ** 2 / local.eigenvalues[curved] * price_of_curvature
+    # u^T H u is at least what the computed eigenvalues say, minus their error and minus computed ones below 0, times |D u|^2.
+    rounding = 2.0 * local.error * float(widths @ widths) / (2.0 + expansion.largest_move)
+    return residual.tilt + float((size * box)[settled].sum() + np.minimum(first_order, second_order).sum()) + rounding
+
+
+def local_bound(
+    plan: CheckedPlan,
+    coefficients: RobustCoefficients,
+    centre: FloatArray,
+    bounds: CoefficientBounds,
+    *,
+    enough: float = np.inf,
+) -> float:
+    """The lower bound of the module docstring, expanded at ``coefficients``; ``-inf`` where it proves nothing.
+
+    Parameters
+    ----------
+    plan : CheckedPlan
+        Supplies masses and level mixes; its slopes are not used.
+    coefficients : RobustCoefficients
+        Any finite point. The closer to the optimum, the better the bound.
+    centre : ndarray of shape (n_numeric,)
+        Subtracted from the numeric columns; must be 0 without an intercept.
+    bounds : CoefficientBounds
+        Made with the same centre; entries may be ``inf``.
+    enough : float
+        A bound this high is high enough: the second pass over the entries is left out once it is reached.
+    """
+    problem = plan.problem
+    size = n_coordinates(plan)
+    if 4.0 * plan.n_entries * size**2 > MOST_OPERATIONS:
+        return -np.inf
+    plan = plan.without_crumbs(CRUMB)
+    kept = np.ones(int(problem.level_offsets[-1]), dtype=np.bool_)
+    kept[problem.level_offsets[:-1]] = False
+    lead = int(problem.fit_intercept)
+    centred = [coefficients.intercept + coefficients.numeric @ centre] * lead
+    point = np.concatenate((centred, coefficients.numeric, coefficients.levels[kept]))
+    # 0 * inf cannot occur: a price bound of 0 would need an objective of 0.
+    numeric_bounds = problem.cost.numeric_weights * bounds.price
+    box = np.abs(point) + np.concatenate(([bounds.intercept] * lead, numeric_bounds, np.full(int(kept.sum()), bounds.levels)))
+    expansion = expand(plan, centre, point, box if np.isfinite(box).all() else np.zeros(size))
+    excess = expansion.price - problem.radius
+    if not np.isfinite(expansion.hessian).all():
+        return -np.inf
+    start = expansion.value - expansion.value_error - (excess * bounds.price if excess > 0 else 0.0)
+    local = _scale_hessian(plan, centre, point, expansion)
+    lower = start - _boxed_cost(local, box)
+    if lower < enough:
+        lower = max(lower, start - _unboxed_cost(local))
+    return lower

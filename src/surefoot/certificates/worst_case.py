@@ -1,0 +1,153 @@
+"""Objective of a robust logistic model, recomputed from the raw arrays.
+
+    F(beta, lambda) = lambda * radius + sum_i w_i r_i,
+
+    r_i = max over a target label s, over sets S of categorical features of
+          log(1 + exp(v_s + sum_{l in S} u_sl)) - lambda sum_{l in S} delta_l - lambda kappa 1[s != y_i],
+
+where v_s = -s * score of row i, and u_sl >= 0 is what feature l adds when it moves from the row's own level to the worst
+level for label s: own - smallest coefficient for s = +1, largest - own for s = -1. Features with delta = inf never move,
+and labels with kappa = inf never flip.
+
+Why prefixes suffice
+--------------------
+softplus(v) = log(1 + exp(v)) is the maximum over q in [0, 1] of q v - f*(q) with f*(q) = q log q + (1 - q) log(1 - q). Exchange
+the two maxima:
+
+    max_S softplus(v + sum_S u_l) - lambda sum_S delta_l  =  max_q  q v - f*(q) + sum_l max(0, q u_l - lambda delta_l).
+
+At the best q the set is {l : u_l / delta_l > lambda / q}: the first few features in the order of u_l / delta_l. Evaluating
+all m + 1 prefixes of that order is thus exact for any positive real weights (features tied in u_l / delta_l at the
+threshold add nothing).
+
+A price that is too low
+-----------------------
+The model needs |beta_j| <= gamma_j lambda on the numeric columns. Any price gives an upper bound on the optimum, so a price
+that misses this by rounding or by tampering is raised to the smallest admissible one, and the objective is that of
+the raised price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.row_blocks import UNIT_ROUNDOFF, row_blocks, summation_error
+
+
+@dataclass(frozen=True)
+class WorstCaseObjective:
+    """An objective value and how far rounding can have moved it.
+
+    Attributes
+    ----------
+    value : float
+        F at ``price``; ``inf`` where the scores overflow.
+    rounding : float
+        Bound on the distance between ``value`` and F in exact arithmetic.
+    price : float
+        The price F was taken at: the given one, or the smallest admissible one if that is larger.
+    """
+
+    value: float
+    rounding: float
+    price: float
+
+
+def admissible_price(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> float:
+    """The smallest lambda at or above the given one with |beta_j| <= gamma_j lambda for every numeric column."""
+    if problem.n_numeric == 0:
+        return float(coefficients.price)
+    needed = np.abs(coefficients.numeric) / problem.cost.numeric_weights
+    return float(max(coefficients.price, needed.max()))
+
+
+def row_scores(problem: RobustLogisticProblem, coefficients: RobustCoefficients, rows: slice) -> tuple[FloatArray, FloatArray]:
+    """Scores of some rows and the sum of the absolute terms of each score, which bounds its rounding error."""
+    numeric = problem.numeric[rows]
+    offsets = problem.level_offsets
+    scores = coefficients.intercept + numeric @ coefficients.numeric
+    sizes = abs(coefficients.intercept) + np.abs(numeric) @ np.abs(coefficients.numeric)
+    for l in range(problem.n_categorical):
+        own = coefficients.levels[offsets[l] + problem.codes[rows, l]]
+        scores += own
+        sizes += np.abs(own)
+    return scores, sizes
+
+
+def _largest_over_prefixes(start: FloatArray, gains: FloatArray, charges: FloatArray) -> FloatArray:
+    """Max over sets S of softplus(start + sum_S gains) - sum_S charges, row by row; charges are shared by all rows."""
+    best: FloatArray = np.logaddexp(0.0, start)
+    if gains.shape[1] == 0:
+        return best
+    if not charges.any():
+        free: FloatArray = np.logaddexp(0.0, start + gains.sum(axis=1))
+        return free
+    order = np.argsort(-gains / charges, axis=1)
+    arguments = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
+    arguments += start[:, None]
+    values = np.logaddexp(0.0, arguments)
+    values -= np.cumsum(charges[order], axis=1)
+    np.maximum(best, values.max(axis=1), out=best)
+    return best
+
+
+def worst_case_losses(
+    problem: RobustLogisticProblem, coefficients: RobustCoefficients, price: float, rows: slice, scores: FloatArray
+) -> FloatArray:
+    """r_i of some rows whose scores are known, at the given price."""
+    offsets = problem.level_offsets
+    movable = np.flatnonzero(np.isfinite(problem.cost.categorical_weights))
+    charges = price * problem.cost.categorical_weights[movable]
+    kappa = problem.cost.label_weight
+    labels = problem.labels[rows]
+    own = np.empty((len(scores), movable.size))
+    lowest, highest = np.empty(movable.size), np.empty(movable.size)
+    for at, l in enumerate(movable):
+        levels = coefficients.levels[offsets[l] : offsets[l + 1]]
+        lowest[at], highest[at] = levels.min(), levels.max()
+        own[:, at] = levels[problem.codes[rows, l]]
+
+    def toward(targets: FloatArray) -> FloatArray:
+        gains = np.where(targets[:, None] > 0, own - lowest, highest - own)
+        return _largest_over_prefixes(-targets * scores, gains, charges)
+
+    losses = toward(labels)
+    if np.isfinite(kappa):
+        losses = np.maximum(losses, toward(-labels) - price * kappa)
+    return losses
+
+
+def worst_case_objective(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> WorstCaseObjective:
+    """Objective of the model; with radius 0 the price costs nothing, prices out every shift, and the plain loss remains.
+
+    Parameters
+    ----------
+    problem : RobustLogisticProblem
+    coefficients : RobustCoefficients
+        Of the right shapes, finite, with a price at or above 0.
+    """
+    plain = problem.radius == 0
+    value, terms = 0.0, 0.0
+    # Scores past the largest double become inf and the objective with them; the caller reads that off the value.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        price = float(coefficients.price) if plain else admissible_price(problem, coefficients)
+        reach = 0.0 if plain else float(np.abs(coefficients.levels).max(initial=0.0)) * 2 * problem.n_categorical
+        for rows in row_blocks(problem.n_rows):
+            scores, sizes = row_scores(problem, coefficients, rows)
+            if plain:
+                losses = np.logaddexp(0.0, -problem.labels[rows] * scores)
+            else:
+                losses = worst_case_losses(problem, coefficients, price, rows, scores)
+            value += float(problem.weights[rows] @ losses)
+            terms += float(problem.weights[rows] @ (sizes + reach))
+        if not plain:
+            value += price * problem.radius
+    if not (np.isfinite(value) and np.isfinite(terms)):
+        return WorstCaseObjective(value=np.inf, rounding=np.inf, price=price)
+    roundings = 2 * (problem.n_numeric + 2 * problem.n_categorical) + 8
+    rounding = summation_error(problem.n_rows) * value + roundings * UNIT_ROUNDOFF * terms
+    return WorstCaseObjective(value=value, rounding=rounding, price=price)

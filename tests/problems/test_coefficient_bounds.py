@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problem_bank import PROBLEM_BANK, draw_problem
+from reference import worst_case as reference
+from reference.enumerated_model import solve_enumerated
+from reference.random_points import random_model
+
+from surefoot.problems.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+
+
+def _sizes(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> CoefficientBounds:
+    """What the bounds are bounds on, for one model."""
+    centre = numeric_centre(problem)
+    offsets = problem.level_offsets
+    largest = [np.abs(coefficients.levels[offsets[l] : offsets[l + 1]]).max() for l in range(problem.n_categorical)]
+    return CoefficientBounds(
+        price=coefficients.price,
+        intercept=abs(coefficients.intercept + float(coefficients.numeric @ centre)) if problem.fit_intercept else 0.0,
+        levels=float(np.sum(largest)),
+    )
+
+
+def _assert_bounded(sizes: CoefficientBounds, bounds: CoefficientBounds) -> None:
+    assert sizes.price <= bounds.price
+    assert sizes.intercept <= bounds.intercept
+    assert sizes.levels <= bounds.levels
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2),
+    st.lists(st.integers(1, 3), max_size=3).map(tuple),
+    st.sampled_from([1e-3, 0.05, 2.0, 30.0]),
+    st.sampled_from([np.inf, 0.4]),
+    st.booleans(),
+    st.sampled_from([0.1, 1.0, 30.0]),
+)
+def test_every_model_obeys_the_bounds_made_from_its_own_objective(seed, numeric, levels, radius, label_weight, intercept, size):
+    problem = draw_problem(
+        seed, rows=5, numeric=numeric, levels=levels, radius=radius, label_weight=label_weight, fit_intercept=intercept
+    )
+    draw = np.random.default_rng(seed)
+    problem = replace(problem, numeric=problem.numeric + 3.0 * draw.normal(size=numeric))
+    coefficients = random_model(problem, draw, size)
+    # Half of the models fit their data, where losses are small and the bounds with them.
+    if draw.random() < 0.5:
+        scores = [reference.score(problem, coefficients, row, tuple(codes)) for row, codes in enumerate(problem.codes)]
+        problem = replace(problem, labels=np.where(np.array(scores) > 0, 1.0, -1.0))
+    bounds = coefficient_bounds(problem, reference.objective(problem, coefficients), numeric_centre(problem))
+    _assert_bounded(_sizes(problem, coefficients), bounds)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 1.0, 30.0]), st.booleans())
+def test_models_that_let_every_shift_happen_for_free_obey_the_bounds_too(seed, size, intercept):
+    problem = draw_problem(seed, rows=5, levels=(3, 2), radius=30.0, fit_intercept=intercept)
+    coefficients = replace(random_model(problem, np.random.default_rng(seed), size), price=0.0)
+    bounds = coefficient_bounds(problem, reference.objective(problem, coefficients), numeric_centre(problem))
+    _assert_bounded(_sizes(problem, coefficients), bounds)
+
+
+@pytest.mark.parametrize("name", [name for name in PROBLEM_BANK if PROBLEM_BANK[name]().radius > 0])
+def test_optimum_obeys_the_bounds_made_from_any_upper_bound(name):
+    problem = PROBLEM_BANK[name]()
+    best = solve_enumerated(problem)
+    for upper in (best.optimum + 1e-7, np.log(2.0)):
+        _assert_bounded(_sizes(problem, best.coefficients), coefficient_bounds(problem, upper, numeric_centre(problem)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_one_label_has_bounds_only_if_labels_can_flip(seed):
+    problem = draw_problem(seed, rows=5, numeric=1, levels=(3, 2), label_weight=0.6)
+    problem = replace(problem, labels=np.full(5, -1.0))
+    coefficients = random_model(problem, np.random.default_rng(seed))
+    bounds = coefficient_bounds(problem, reference.objective(problem, coefficients), numeric_centre(problem))
+    assert np.isfinite([bounds.price, bounds.intercept, bounds.levels]).all()
+    _assert_bounded(_sizes(problem, coefficients), bounds)
+    fixed = replace(problem, cost=replace(problem.cost, label_weight=np.inf))
+    unbounded = coefficient_bounds(fixed, 0.5, numeric_centre(fixed))
+    assert (unbounded.intercept, unbounded.levels) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("name", ["infinite_weights", "plain_logistic"])
+def test_no_bound_is_invented_where_none_exists(name):
+    problem = PROBLEM_BANK[name]()
+    bounds = coefficient_bounds(problem, 0.5, numeric_centre(problem))
+    assert (bounds.intercept, bounds.levels) == (np.inf, np.inf)
+    assert np.isfinite(bounds.price) == (problem.radius > 0)
+
+
+def test_bounds_do_not_depend_on_where_a_column_has_its_zero():
+    problem = PROBLEM_BANK["mixed"]()
+    moved = replace(problem, numeric=problem.numeric + 1e3)
+    here = coefficient_bounds(problem, 0.5, numeric_centre(problem))
+    there = coefficient_bounds(moved, 0.5, numeric_centre(moved))
+    assert there.intercept == pytest.approx(here.intercept, rel=1e-9)
+    assert there.levels == pytest.approx(here.levels, rel=1e-9)
