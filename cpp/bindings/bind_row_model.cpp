@@ -58,14 +58,14 @@ void bind_row_model(nb::module_& module) {
 
   module.def(
       "build_row_model",
-      [](const BoundTable& rows, Vector<double> x, double tie_width, Vector<std::int64_t> row, Matrix<std::uint64_t> mask,
+      [](const BoundTable& rows, Vector<double> x, double tie_width, double precision, Vector<std::int64_t> row, Matrix<std::uint64_t> mask,
          Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
         const double* point = rows.point(x);
         const auto remembered = remembered_pieces(rows, row, mask, flipped, share);
         nb::gil_scoped_release released;
-        return build_row_model(rows.table, rows.layout, point, tie_width, remembered, n_threads);
+        return build_row_model(rows.table, rows.layout, point, tie_width, precision, remembered, n_threads);
       },
-      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("row"), nb::arg("mask"), nb::arg("flipped"), nb::arg("share"),
+      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("precision"), nb::arg("row"), nb::arg("mask"), nb::arg("flipped"), nb::arg("share"),
       nb::arg("n_threads"));
 
   module.def(

@@ -101,7 +101,7 @@ class ModelBuilder {
   }
 
   // Adds the row; `first` to `last` are its remembered pieces. Returns true if the row has one piece, left in single_mask().
-  bool add(std::int64_t row, double tie_width, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
+  bool add(std::int64_t row, double tie_width, double precision, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
     view_.move_to(row);
     const double score = row_score(table_, layout_, point_, row);
     enumerate_prefixes(table_, point_, row, score, tie_width, scratch_);
@@ -125,7 +125,7 @@ class ModelBuilder {
       add_single();
       return true;
     }
-    choose_representatives(tie_width);
+    choose_representatives(precision);
     add_tied(row, best, tie_width);
     return false;
   }
@@ -170,7 +170,7 @@ class ModelBuilder {
   }
 
   // Pieces that others do not already stand for, best first, and whether they stand for others.
-  void choose_representatives(double tie_width) {
+  void choose_representatives(double precision) {
     by_value_.resize(kept_.size());
     std::iota(by_value_.begin(), by_value_.end(), std::size_t{0});
     std::stable_sort(by_value_.begin(), by_value_.end(), [&](auto a, auto b) { return kept_[a].value > kept_[b].value; });
@@ -179,7 +179,7 @@ class ModelBuilder {
     for (const auto p : by_value_) {
       std::ptrdiff_t owner = -1;
       for (std::size_t c = 0; c < chosen_.size() && owner < 0; ++c)
-        if (covers(chosen_[c], p, 0.05 * tie_width * tie_width)) owner = static_cast<std::ptrdiff_t>(c);
+        if (covers(chosen_[c], p, precision)) owner = static_cast<std::ptrdiff_t>(c);
       if (owner < 0) {
         owner = static_cast<std::ptrdiff_t>(chosen_.size());
         chosen_.push_back(p);
@@ -328,7 +328,7 @@ void for_each_plan_piece(const MixedTable& table, const RowModel& model, const P
 
 }  // namespace
 
-RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width, double precision,
                          const RememberedPieces& remembered, int n_threads) {
   const PointTables point(table, layout, x);
   const RowBlocks blocks(table.n_rows);
@@ -350,7 +350,7 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
     for (std::int64_t row = blocks.begin(block); row < blocks.end(block); ++row) {
       std::size_t last = first;
       while (last < remembered.row.size() && remembered.row[last] == row) ++last;
-      if (part.add(row, tie_width, remembered, first, last)) {
+      if (part.add(row, tie_width, precision, remembered, first, last)) {
         std::copy_n(part.single_mask(), words, model.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * words));
         model.flipped[static_cast<std::size_t>(row)] = part.single_flipped();
       }

@@ -67,6 +67,7 @@ def build_row_model(
     rows: RobustRows,
     x: _Float,
     tie_width: float,
+    precision: float,
     row: _Int64,
     mask: _Words,
     flipped: _Bytes,

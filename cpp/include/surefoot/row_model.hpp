@@ -65,7 +65,7 @@ struct RowModel {
   std::vector<std::uint8_t> flipped;
 };
 
-RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width, double precision,
                          const RememberedPieces& remembered, int n_threads);
 
 // An adversary's plan: the pieces of every row that is not simply its single one, and their masses, which sum to the row's weight.

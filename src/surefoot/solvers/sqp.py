@@ -135,7 +135,7 @@ class Descent:
 
     def _solve_model(self) -> Step:
         rows = self.rows
-        model = _native.build_row_model(rows.native, self.x, self.tie_width, *self.remembered, rows.n_threads)
+        model = _native.build_row_model(rows.native, self.x, self.tie_width, 0.05 * self.expected, *self.remembered, rows.n_threads)
         linear = model.gradient
         linear[rows.price_slot] += rows.problem.radius
         linear[rows.size] = 0.0

@@ -1,0 +1,85 @@
+"""Run a benchmark, or all of them: ``python benchmarks/run.py [NAME] [--quick] [--output DIR]``.
+
+Prints the tables and saves them, one CSV file each and one Markdown page, with the command, the versions and the machine. A
+full run writes to ``benchmarks/results/published``, a quick one (a few small cases) to ``benchmarks/results/local``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, cast
+
+from machine import facts
+from tables import Report
+
+RESULTS = Path(__file__).resolve().parent / "results"
+BENCHMARKS = {
+    "data": "bench_data",
+    "sqp_vs_graph": "bench_sqp_vs_graph",
+    "real_weights": "bench_real_weights",
+    "large": "bench_large",
+}
+ALL = "all"
+HELP = ("-h", "--help")
+
+
+class Benchmark(Protocol):
+    """What a module ``bench_<name>`` offers."""
+
+    DESCRIPTION: str
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> Report: ...
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmark named first in ``arguments``, or all of them one after the other."""
+    # The options depend on the benchmark, so its name is read first, and help waits for the options.
+    chosen, _ = _parser(add_help=False).parse_known_args([argument for argument in arguments if argument not in HELP])
+    if chosen.name == ALL:
+        _parser(description=f"Every benchmark with its default options: {', '.join(BENCHMARKS)}.").parse_args(arguments)
+        for name in BENCHMARKS:
+            main([name, *(argument for argument in arguments if argument != ALL)])
+        return
+    # Imported on demand: the data table needs no solver, and a benchmark should not load what another one needs.
+    benchmark = cast(Benchmark, importlib.import_module(BENCHMARKS[chosen.name]))
+    parser = _parser(description=f"{chosen.name}: {benchmark.DESCRIPTION}.")
+    benchmark.add_options(parser)
+    options = parser.parse_args(arguments)
+    report = benchmark.run(options)
+    print(report.text())
+    directory = options.output or RESULTS / ("local" if options.quick else "published")
+    for path in report.save(directory, _command(arguments), facts()):
+        print(f"saved {path}")
+
+
+def _parser(*, add_help: bool = True, description: str | None = None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python benchmarks/run.py",
+        description=description or "Run a benchmark.",
+        add_help=add_help,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, ALL], default=ALL, help="which benchmark")
+    parser.add_argument("--quick", action="store_true", help="a few small cases, to see that it runs")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="where to save, instead of benchmarks/results")
+    return parser
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """The command as published; where the results were put is nobody's business and changes none of them."""
+    kept = list(arguments)
+    while "--output" in kept:
+        at = kept.index("--output")
+        del kept[at : at + 2]
+    return shlex.join(["python", "benchmarks/run.py", *(argument for argument in kept if not argument.startswith("--output="))])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,40 @@
+"""Models you can stand behind: exact optimization, robust to shift, with a proof for each fit."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from surefoot.estimators.robust_logistic import RobustLogisticRegression
+from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.exceptions import (
+    CertificateError,
+    ConvergenceLimitWarning,
+    InfeasibleProblemError,
+    InvalidTableError,
+    SeparableDataError,
+    SurefootError,
+    UnsupportedProblemError,
+)
+from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.worst_case import worst_case_rows
+
+try:
+    __version__ = version("surefoot")
+except PackageNotFoundError:  # imported from a source tree that was never installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "CertificateError",
+    "ConvergenceLimitWarning",
+    "GroundCost",
+    "InfeasibleProblemError",
+    "InvalidTableError",
+    "RobustCoefficients",
+    "RobustLogisticProblem",
+    "RobustLogisticRegression",
+    "RobustLogisticRegressionCV",
+    "SeparableDataError",
+    "SurefootError",
+    "UnsupportedProblemError",
+    "__version__",
+    "worst_case_rows",
+]

@@ -1,0 +1,1 @@
+"""Tables in, numbers out: the only room that knows data frames."""

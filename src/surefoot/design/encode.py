@@ -1,0 +1,329 @@
+"""From a table to numbers: which columns are categories, what fills gaps, and what to do with values never seen before.
+
+    numeric column      -> one float64 column, finite
+    categorical column  -> one int32 column of codes; level 0, the first in sorted order, is the reference
+
+Nothing is guessed silently. A gap, an infinite value or an unknown level is an error that names column, row and value, unless
+the caller chose another policy when the encoder was made. Rows are counted from 0 in all messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from surefoot.design.column import Categories, plain_level, sorted_levels
+from surefoot.design.mixed_design import MixedDesign
+from surefoot.design.schema import (
+    ColumnSchema,
+    Kind,
+    Level,
+    MissingCategorical,
+    MissingNumeric,
+    Schema,
+    Unseen,
+    require_policy,
+)
+from surefoot.design.table import Table, read_table
+from surefoot.exceptions import InvalidTableError
+
+CategoricalFeatures: TypeAlias = Literal["from_dtype"] | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None
+
+# Names and levels listed in a message before it says "and so many more".
+_LISTED = 10
+
+
+class TableEncoder:
+    """Learns a :class:`Schema` from a training table and encodes tables by it.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype", None, or list of names, positions or booleans
+        Which columns are categories. ``"from_dtype"``: text, boolean and categorical columns are, numbers are not. ``None`` or
+        an empty list: none. Otherwise the columns named, or at the positions given, or marked True in a mask; their values may
+        be numbers, every distinct one a level.
+    missing_numeric : {"error", "median"}
+        Gaps in numeric columns are errors, or filled with the median of the training rows (weighted by ``sample_weight``).
+    missing_categorical : {"error", "level"}
+        Gaps in categorical columns are errors, or a level of their own. A gap in a column that had none in training counts as
+        an unseen level.
+    unseen : {"error", "reference"}
+        Levels that no training row had are errors, or count as the reference level.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        Set by :meth:`fit` and :meth:`fit_encode`.
+    """
+
+    schema_: Schema
+
+    def __init__(
+        self,
+        *,
+        categorical_features: CategoricalFeatures = "from_dtype",
+        missing_numeric: MissingNumeric = "error",
+        missing_categorical: MissingCategorical = "error",
+        unseen: Unseen = "error",
+    ) -> None:
+        require_policy("missing_numeric", missing_numeric, MissingNumeric)
+        require_policy("missing_categorical", missing_categorical, MissingCategorical)
+        require_policy("unseen", unseen, Unseen)
+        self.categorical_features = categorical_features
+        self.missing_numeric: MissingNumeric = missing_numeric
+        self.missing_categorical: MissingCategorical = missing_categorical
+        self.unseen: Unseen = unseen
+
+    @classmethod
+    def from_schema(cls, schema: Schema) -> TableEncoder:
+        """A fitted encoder, for a schema that was stored."""
+        encoder = cls(
+            categorical_features=list(schema.categorical_positions),
+            missing_numeric=schema.missing_numeric,
+            missing_categorical=schema.missing_categorical,
+            unseen=schema.unseen,
+        )
+        encoder.schema_ = schema
+        return encoder
+
+    def fit(self, X: Any, sample_weight: ArrayLike | None = None) -> Schema:
+        """Learn the schema of a training table; the parameters are those of :meth:`fit_encode`."""
+        return self.fit_encode(X, sample_weight).schema
+
+    def fit_encode(self, X: Any, sample_weight: ArrayLike | None = None) -> MixedDesign:
+        """Learn the schema of a training table and encode its rows, reading the table once.
+
+        Parameters
+        ----------
+        X : data frame, 2-d array, scipy sparse matrix (numeric), or sequence of rows
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights for the medians. Levels are those of all rows, whatever their weight.
+
+        Returns
+        -------
+        MixedDesign
+            Its ``schema`` is what was learned.
+        """
+        table = read_table(X)
+        kinds = self._kinds(table)
+        weights = _checked_weights(sample_weight, table.n_rows)
+        numeric_at = [at for at, kind in enumerate(kinds) if kind == "numeric"]
+        block = table.numbers(numeric_at)
+        _require_finite(block, [table.columns[at].label for at in numeric_at], allow_missing=self.missing_numeric == "median")
+        medians: dict[int, float] = {}
+        if self.missing_numeric == "median":
+            medians = {at: _median(block[:, k], weights, table.columns[at].label) for k, at in enumerate(numeric_at)}
+        readings = {at: table.columns[at].categories() for at, kind in enumerate(kinds) if kind == "categorical"}
+        columns = tuple(
+            ColumnSchema(name=name, kind="numeric", median=medians.get(at))
+            if kind == "numeric"
+            else ColumnSchema(name=name, kind="categorical", levels=self._levels(readings[at], table.columns[at].label))
+            for at, (name, kind) in enumerate(zip(table.names, kinds, strict=True))
+        )
+        self.schema_ = Schema(
+            columns=columns,
+            named=table.named,
+            missing_numeric=self.missing_numeric,
+            missing_categorical=self.missing_categorical,
+            unseen=self.unseen,
+        )
+        return _design(self.schema_, block, list(readings.values()))
+
+    def encode(self, X: Any) -> MixedDesign:
+        """Encode a table by the schema that was learned.
+
+        Raises
+        ------
+        InvalidTableError
+            If the columns are not those of the training table, or a value cannot be encoded under the policies.
+        """
+        if not hasattr(self, "schema_"):
+            raise ValueError("this TableEncoder has no schema yet: call fit or fit_encode with the training table first.")
+        schema, table = self.schema_, read_table(X)
+        _require_same_columns(schema, table)
+        block = table.numbers(schema.numeric_positions)
+        labels = [schema.label(at) for at in schema.numeric_positions]
+        _require_finite(block, labels, allow_missing=schema.missing_numeric == "median")
+        return _design(schema, block, [table.columns[at].categories() for at in schema.categorical_positions])
+
+    def _kinds(self, table: Table) -> list[Kind]:
+        chosen = self.categorical_features
+        if isinstance(chosen, str):
+            if chosen != "from_dtype":
+                raise ValueError(
+                    f"categorical_features = {chosen!r} is not understood; use 'from_dtype', None, "
+                    f"or a list such as [{chosen!r}]."
+                )
+            return [column.natural_kind() for column in table.columns]
+        positions = _positions([] if chosen is None else list(chosen), table)
+        return ["categorical" if at in positions else "numeric" for at in range(len(table.columns))]
+
+    def _levels(self, reading: Categories, label: str) -> tuple[Level, ...]:
+        missing = np.flatnonzero(reading.codes < 0)
+        if missing.size == 0:
+            return sorted_levels(reading.values, label)
+        if self.missing_categorical == "error":
+            raise InvalidTableError(_missing_category(label, missing))
+        return (*sorted_levels(reading.values, label), None)
+
+
+def _positions(chosen: list[Any], table: Table) -> set[int]:
+    """Positions of the columns that a list of names, of positions, or a mask stands for."""
+    count = len(table.names)
+    if chosen and all(isinstance(entry, (bool, np.bool_)) for entry in chosen):
+        if len(chosen) != count:
+            raise ValueError(f"categorical_features is a mask of length {len(chosen)}, but the table has {count} columns.")
+        return {at for at, entry in enumerate(chosen) if entry}
+    if all(isinstance(entry, str) for entry in chosen):
+        places = {name: at for at, name in enumerate(table.names)}
+        unknown = [name for name in chosen if name not in places]
+        if unknown:
+            raise ValueError(f"categorical_features names {_listing(unknown)}, but the columns are {_listing(table.names)}.")
+        return {places[name] for name in chosen}
+    if all(isinstance(entry, (int, np.integer)) and not isinstance(entry, bool) for entry in chosen):
+        outside = [int(entry) for entry in chosen if not 0 <= entry < count]
+        if outside:
+            raise ValueError(
+                f"categorical_features lists position {outside[0]}, but positions run from 0 to {count - 1} "
+                f"(columns {_listing(table.names)})."
+            )
+        return {int(entry) for entry in chosen}
+    raise ValueError(f"categorical_features must list names, or positions, or booleans, not a mixture: {_listing(chosen)}.")
+
+
+def _listing(entries: Sequence[Any]) -> str:
+    shown = ", ".join(map(repr, entries[:_LISTED]))
+    return shown if len(entries) <= _LISTED else f"{shown} and {len(entries) - _LISTED} more"
+
+
+def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise InvalidTableError(f"sample_weight has shape {weights.shape}, but the table has {n_rows} rows.")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if wrong.size:
+        raise InvalidTableError(
+            f"sample_weight of row {wrong[0]} is {weights[wrong[0]]}; weights must be finite and at least 0."
+        )
+    return weights
+
+
+def _require_finite(block: NDArray[np.float64], labels: Sequence[str], *, allow_missing: bool) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One number tells: gaps and infinities survive every sum. Huge finite values may overflow it, so look closer then.
+        if np.isfinite(block.sum()):
+            return
+    finite = np.isfinite(block)
+    for at in np.flatnonzero(~finite.all(axis=0)).tolist():
+        infinite = np.flatnonzero(np.isinf(block[:, at]))
+        if infinite.size:
+            raise InvalidTableError(
+                f"Input X contains infinity: {labels[at]}, row {infinite[0]} holds {block[infinite[0], at]}. "
+                "Replace infinite values or drop their rows."
+            )
+        if not allow_missing:
+            missing = np.flatnonzero(np.isnan(block[:, at]))
+            raise InvalidTableError(
+                f"Input X contains NaN: {labels[at]} has {missing.size} missing value(s), the first in row {missing[0]}. "
+                "Fill them, drop their rows, or choose missing_numeric='median' to fill them with the training median."
+            )
+
+
+def _median(values: NDArray[np.float64], weights: NDArray[np.float64] | None, label: str) -> float:
+    """Weighted median of what is not missing: the one that repeating each row as often as its weight says would give."""
+    present = ~np.isnan(values)
+    if weights is not None:
+        present &= weights > 0
+    values = values[present]
+    if values.size == 0:
+        raise InvalidTableError(f"{label} holds no value in any row of positive weight, so it has no median. Drop the column.")
+    if weights is None:
+        middle = np.partition(values, [(values.size - 1) // 2, values.size // 2])
+        low, high = middle[(values.size - 1) // 2], middle[values.size // 2]
+    else:
+        order = np.argsort(values, kind="stable")
+        cumulated = np.cumsum(weights[present][order])
+        half = cumulated[-1] / 2
+        # Sums of equal weights such as 0.1 are not exact; a half that is met up to rounding is met.
+        slack = 1e-12 * cumulated[-1]
+        low = values[order[np.searchsorted(cumulated, half - slack, side="left")]]
+        high = values[order[np.searchsorted(cumulated, half + slack, side="right")]]
+    return float(low / 2 + high / 2) if low != high else float(low)
+
+
+def _design(schema: Schema, block: NDArray[np.float64], readings: Sequence[Categories]) -> MixedDesign:
+    if schema.missing_numeric == "median":
+        missing = np.isnan(block)
+        if missing.any():
+            # Into a new block: the old one may be the caller's own array.
+            medians = np.array([column.median for column in schema.numeric_columns], dtype=np.float64)
+            block = np.where(missing, medians, block)
+    codes = np.empty((block.shape[0], len(readings)), dtype=np.int32)
+    for at, (position, reading) in enumerate(zip(schema.categorical_positions, readings, strict=True)):
+        codes[:, at] = _codes(schema, position, reading)
+    return MixedDesign(numeric=block, codes=codes, n_levels=schema.n_levels, schema=schema)
+
+
+def _codes(schema: Schema, position: int, reading: Categories) -> NDArray[np.int32]:
+    """Codes of a column by the levels of the schema, under its policies."""
+    levels, label = schema.columns[position].levels, schema.label(position)
+    places = {level: code for code, level in enumerate(levels)}
+    arrived = [plain_level(value, label) for value in reading.values]
+    translation = np.array([places.get(level, -1) for level in (*arrived, None)], dtype=np.int32)
+    # Missing values carry code -1 in the reading and so pick the last entry.
+    codes = translation[reading.codes]
+    unknown = np.flatnonzero(codes < 0)
+    if unknown.size == 0:
+        return codes
+    gaps = np.flatnonzero(reading.codes < 0)
+    if gaps.size and schema.missing_categorical == "error":
+        raise InvalidTableError(_missing_category(label, gaps))
+    known_text = {isinstance(level, str) for level in levels if level is not None}
+    strangers = [at for at, level in enumerate(arrived) if known_text and isinstance(level, str) not in known_text]
+    if strangers:
+        row = np.flatnonzero(np.isin(reading.codes, strangers))[0]
+        before, now = ("text", "a number") if True in known_text else ("numbers", "text")
+        raise InvalidTableError(
+            f"{label}, row {row}: {arrived[reading.codes[row]]!r} is {now}, but the column held {before} in training "
+            f"(levels {_listing(levels)}). Convert the column to the type it had then."
+        )
+    if schema.unseen == "error":
+        row = unknown[0]
+        what = "is missing" if reading.codes[row] < 0 else f"holds {arrived[reading.codes[row]]!r}"
+        raise InvalidTableError(
+            f"{label}, row {row} {what}, which no training row did; known levels: {_listing(levels)}. "
+            "Correct the value, or choose unseen='reference' to have unknown levels count as the reference level."
+        )
+    codes[unknown] = 0
+    return codes
+
+
+def _missing_category(label: str, rows: NDArray[np.intp]) -> str:
+    return (
+        f"Input X contains NaN: {label} has {rows.size} missing value(s), the first in row {rows[0]}. "
+        "Fill them, drop their rows, or choose missing_categorical='level' to make missing values a level of their own."
+    )
+
+
+def _require_same_columns(schema: Schema, table: Table) -> None:
+    expected, found = schema.names, table.names
+    if len(found) != len(expected):
+        raise InvalidTableError(
+            f"X has {len(found)} features, but TableEncoder is expecting {len(expected)} features as input: "
+            f"{_listing(expected)}."
+        )
+    if not (schema.named and table.named) or found == expected:
+        return
+    missing = [name for name in expected if name not in found]
+    extra = [name for name in found if name not in expected]
+    detail = (
+        f"missing: {_listing(missing)}; unexpected: {_listing(extra)}."
+        if missing
+        else f"they are in another order than in training, which was {_listing(expected)}."
+    )
+    raise InvalidTableError(f"The feature names should match those that were passed during fit; {detail}")

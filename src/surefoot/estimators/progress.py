@@ -1,0 +1,36 @@
+"""One line of text per iteration of a solve, for people who wait."""
+
+from __future__ import annotations
+
+import sys
+
+from surefoot.solvers.outcome import Progress
+
+_HEADER = f"{'iteration':>9}  {'objective':>14}  {'lower bound':>14}  {'gap':>9}  {'seconds':>8}"
+
+
+class ProgressPrinter:
+    """A listener for solver progress that writes to standard error, where it mixes with no program's output.
+
+    Parameters
+    ----------
+    title : str
+        What is being solved; written above the first line.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._started = False
+
+    def __call__(self, progress: Progress) -> None:
+        lines = []
+        if not self._started:
+            self._started = True
+            lines = [self.title, _HEADER]
+        lines.append(
+            f"{progress.iteration:>9}  {progress.upper_bound:>14.9g}  {progress.lower_bound:>14.9g}  "
+            f"{progress.gap:>9.2e}  {progress.seconds:>8.2f}"
+        )
+        # Looked up at every call: notebooks and test runners exchange the stream.
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        sys.stderr.flush()

@@ -1,0 +1,343 @@
+"""What the robust logistic estimators share: the way from a table to a certified model, and everything a fitted model does.
+
+    fit = encode (design), pose (problems), solve (solvers), certify (certificates), unpack (here)
+
+The estimators differ in how they choose the radius, and in nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from surefoot.certificates.certificate import Certificate
+from surefoot.certificates.robust_logistic import certify_robust_logistic
+from surefoot.design.encode import TableEncoder
+from surefoot.design.labels import encode_labels
+from surefoot.design.mixed_design import MixedDesign
+from surefoot.design.output_frame import build_frame, frame_library
+from surefoot.design.schema import Level, Schema
+from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.training_rows import TrainingRows, flat_labels, read_training_rows, require_same_length
+from surefoot.estimators.weights import ground_cost, row_weights
+from surefoot.estimators.worst_case import WorstCase, describe_worst_case
+from surefoot.exceptions import ConvergenceLimitWarning
+from surefoot.problems.arrays import AnyArray, FloatArray
+from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.outcome import Progress, Status
+from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions, make_solver
+from surefoot.solvers.worst_case import worst_case_distribution
+
+SUPPORTED_NORMS = ("l1",)
+
+
+@dataclass(frozen=True)
+class ShiftPrices:
+    """What the user, or a shift model, said about prices; ``radius`` is None if nobody named one."""
+
+    numeric: Any
+    categorical: Any
+    radius: float | None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One solved and judged problem."""
+
+    problem: RobustLogisticProblem
+    outcome: RobustOutcome
+    certificate: Certificate
+
+
+class RobustLogisticModel(ClassifierMixin, BaseEstimator):
+    """Base of the robust logistic estimators; it has no constructor, its subclasses name the parameters."""
+
+    shift: Any
+    numeric_weights: Any
+    categorical_weights: Any
+    label_weight: float
+    norm: str
+    categorical_features: Any
+    fit_intercept: bool
+    solver: str
+    tol: float
+    max_iter: int | None
+    time_limit: float | None
+    verbose: int
+    n_jobs: int | None
+    missing_numeric: Any
+    missing_categorical: Any
+    unseen_categories: Any
+
+    schema_: Schema
+    ground_cost_: GroundCost
+    radius_: float
+    classes_: AnyArray
+    coef_: FloatArray
+    intercept_: FloatArray
+    dual_price_: float
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: AnyArray
+    certificate_: Certificate
+    outcome_: RobustOutcome
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Log odds of the second class.
+
+        Parameters
+        ----------
+        X : data frame, 2-d array, or scipy sparse matrix
+            The columns of the training table, in the same order.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self._scores(self._encode(X))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The more likely class of each row."""
+        positive = self.decision_function(X) > 0
+        classes: AnyArray = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, in the order of ``classes_``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
+        scores = self.decision_function(X)
+        return np.column_stack([expit(-scores), expit(scores)])
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
+        scores = self.decision_function(X)
+        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+
+    def coefficients(self) -> Any:
+        """All coefficients by name.
+
+        Returns
+        -------
+        data frame
+            Columns ``feature``, ``level`` (None for numeric columns) and ``coefficient``, in the order of the training table.
+            The first level of each category is the reference, with coefficient 0. The frame belongs to the library of the
+            training table; after a fit on arrays it is a pandas frame, or a NumPy record array without pandas.
+        """
+        check_is_fitted(self)
+        numeric, levels = self.schema_.split_coefficients(self.coef_[0])
+        names = self.schema_.coefficient_names(include_reference=True)
+        is_numeric = np.repeat(
+            [column.kind == "numeric" for column in self.schema_.columns],
+            [max(column.n_levels, 1) for column in self.schema_.columns],
+        )
+        values = np.empty(len(names))
+        values[is_numeric], values[~is_numeric] = numeric, levels
+        features: list[Level] = [feature for feature, _ in names]
+        return build_frame({"feature": features, "level": [level for _, level in names], "coefficient": values}, self._library)
+
+    def worst_case(self, X: Any, y: Any, sample_weight: Any = None, *, radius: float | None = None) -> WorstCase:
+        """The shift of a table that would hurt this model most.
+
+        Parameters
+        ----------
+        X : data frame, 2-d array, or scipy sparse matrix
+        y : array-like of shape (n_rows,)
+            Labels among ``classes_``.
+        sample_weight : array-like of shape (n_rows,), optional
+        radius : float, optional
+            How far the table may shift; None means as far as in the fit.
+
+        Returns
+        -------
+        WorstCase
+            ``table`` (row, mass, feature, from, to), ``expected_loss``, ``nominal_loss`` and ``summary()``; prints readably.
+        """
+        design = self._encode(X)
+        labels = encode_labels(flat_labels(y), classes=self.classes_).signs
+        require_same_length(design, labels)
+        weights = row_weights(sample_weight, design.n_rows)
+        reach = self.radius_ if radius is None else require_radius(radius)
+        problem = self._problem(design, labels, weights, self.ground_cost_, reach)
+        numeric, levels = self.schema_.split_coefficients(self.coef_[0])
+        coefficients = RobustCoefficients(float(self.intercept_[0]), numeric, levels, self.dual_price_)
+        return describe_worst_case(
+            problem,
+            coefficients,
+            worst_case_distribution(problem, coefficients, n_threads=joblib.effective_n_jobs(self.n_jobs)),
+            schema=self.schema_,
+            classes=self.classes_,
+            nominal_loss=float(weights @ np.logaddexp(0.0, -labels * self._scores(design))),
+            library=frame_library(X) or self._library,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = self.missing_numeric == "median"
+        return tags
+
+    def _encode(self, X: Any) -> MixedDesign:
+        check_is_fitted(self)
+        # scikit-learn's words for wrong names and counts of columns; the encoder checks shapes and values.
+        if getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return TableEncoder.from_schema(self.schema_).encode(X)
+
+    def _scores(self, design: MixedDesign) -> FloatArray:
+        numeric, levels = self.schema_.split_coefficients(self.coef_[0])
+        scores: FloatArray = design.numeric @ numeric + self.intercept_[0]
+        start = 0
+        for at, count in enumerate(design.n_levels):
+            scores += levels[start : start + count][design.codes[:, at]]
+            start += count
+        return scores
+
+    def _require_parameters(self) -> None:
+        """Raise on parameters that no table could make sense of."""
+        if self.norm not in SUPPORTED_NORMS:
+            raise ValueError(
+                f"norm = {self.norm!r} is not supported; the norm of the numeric ground cost must be one of "
+                f"{', '.join(map(repr, SUPPORTED_NORMS))}."
+            )
+        if not (_is_number(self.label_weight) and self.label_weight > 0):
+            raise ValueError(
+                f"label_weight = {self.label_weight!r} must be a positive number. It is the price of flipping a label; "
+                "inf forbids flips."
+            )
+        if not (_is_number(self.tol) and 0 < self.tol < math.inf):
+            raise ValueError(f"tol = {self.tol!r} must be a positive number: the relative gap to reach.")
+        if self.max_iter is not None and not (isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1):
+            raise ValueError(f"max_iter = {self.max_iter!r} must be None or a whole number of at least 1.")
+        if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
+            raise ValueError(f"time_limit = {self.time_limit!r} must be None or a positive number of seconds.")
+        if self.shift is not None and not hasattr(self.shift, "calibrate"):
+            raise ValueError(f"shift = {self.shift!r} must be None or a shift model with a method calibrate(X).")
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+        encoder = TableEncoder(
+            categorical_features=self.categorical_features,
+            missing_numeric=self.missing_numeric,
+            missing_categorical=self.missing_categorical,
+            unseen=self.unseen_categories,
+        )
+        return read_training_rows(encoder, X, y, sample_weight)
+
+    def _prices(self, X: Any) -> ShiftPrices:
+        if self.shift is None:
+            return ShiftPrices(self.numeric_weights, self.categorical_weights, None)
+        ambiguity = self.shift.calibrate(X)
+        return ShiftPrices(ambiguity.numeric_weights, ambiguity.categorical_weights, ambiguity.radius)
+
+    def _cost(self, rows: TrainingRows, prices: ShiftPrices) -> GroundCost:
+        return ground_cost(
+            rows.design, rows.weights, numeric=prices.numeric, categorical=prices.categorical, label=float(self.label_weight)
+        )
+
+    def _problem(
+        self, design: MixedDesign, labels: FloatArray, weights: FloatArray, cost: GroundCost, radius: float
+    ) -> RobustLogisticProblem:
+        return RobustLogisticProblem(
+            numeric=design.numeric,
+            codes=design.codes,
+            n_levels=design.n_levels,
+            labels=labels,
+            weights=weights,
+            cost=cost,
+            radius=radius,
+            fit_intercept=bool(self.fit_intercept),
+        )
+
+    def _solve(
+        self,
+        solver: RobustLogisticSolver,
+        problem: RobustLogisticProblem,
+        title: str,
+        warm_start: RobustCoefficients | None = None,
+    ) -> RobustOutcome:
+        listener: Callable[[Progress], None] | None = ProgressPrinter(title) if self.verbose else None
+        options = SolveOptions(
+            tolerance=float(self.tol),
+            max_iter=None if self.max_iter is None else int(self.max_iter),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
+            n_threads=joblib.effective_n_jobs(self.n_jobs),
+            on_progress=listener,
+        )
+        return solver.solve(problem, options, warm_start=warm_start)
+
+    def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome) -> Solution:
+        return Solution(problem, outcome, certify_robust_logistic(problem, outcome.primal, outcome.dual, float(self.tol)))
+
+    def _unpack(self, X: Any, rows: TrainingRows, problem: RobustLogisticProblem, model: RobustCoefficients) -> None:
+        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        schema = rows.design.schema
+        self._library = frame_library(X)
+        self.schema_ = schema
+        self.classes_ = rows.classes
+        self.ground_cost_ = problem.cost
+        self.radius_ = problem.radius
+        self.coef_ = schema.join_coefficients(model.numeric, model.levels)[None, :]
+        self.intercept_ = np.array([model.intercept], dtype=np.float64)
+        self.dual_price_ = float(model.price)
+        self.n_features_in_ = len(schema.columns)
+        if schema.named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _unpack_proof(self, solution: Solution) -> None:
+        self.outcome_ = solution.outcome
+        self.certificate_ = solution.certificate
+        self.n_iter_ = int(solution.outcome.iterations)
+
+
+def warn_of_limit(solution: Solution, where: str) -> None:
+    """Warn once that a model is not proven optimal, and say what is proven."""
+    outcome, certificate = solution.outcome, solution.certificate
+    if outcome.status is Status.OPTIMAL:
+        ending = f"reached its tolerance by its own account, but the certificate could not confirm it ({certificate.claim})"
+    else:
+        ending = f"stopped before its tolerance ({outcome.status.value} after {outcome.iterations} iterations)"
+    warnings.warn(
+        f"{where} {ending}. The model's objective is {certificate.upper_bound:.9g}; the lower bound "
+        f"{certificate.lower_bound:.9g} still holds for every model, a relative gap of {certificate.relative_gap:.1e} "
+        f"(tol = {certificate.tolerance:.1e}). "
+        "Allow more with time_limit or max_iter, or ask for less with tol.",
+        ConvergenceLimitWarning,
+        stacklevel=3,
+    )
+
+
+def require_radius(radius: Any, name: str = "radius") -> float:
+    """The radius as a float, if it is one."""
+    if not (_is_number(radius) and 0 <= radius < math.inf):
+        raise ValueError(f"{name} = {radius!r} must be a finite number at or above 0; 0 is plain logistic regression.")
+    return float(radius)
+
+
+def named_solver(name: Any) -> RobustLogisticSolver:
+    """The solver of that name."""
+    if not isinstance(name, str):
+        raise ValueError(f"solver = {name!r} must be the name of a solver, such as 'auto'.")
+    return make_solver(name)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(float(value))

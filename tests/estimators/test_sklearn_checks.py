@@ -1,0 +1,18 @@
+"""scikit-learn's own checks of both estimators, none of them excused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import surefoot as sf
+
+
+# Several checks bring classes smaller than the number of folds, of which scikit-learn's splitter warns.
+@pytest.mark.filterwarnings("ignore:The least populated class in y has only:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([sf.RobustLogisticRegression(), sf.RobustLogisticRegressionCV()])
+def test_check_estimator(estimator: Any, check: Any) -> None:
+    check(estimator)

@@ -1,0 +1,62 @@
+"""Whatever the README, the guide and the examples show is run here, so none of it can go stale."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+GUIDE_PAGES = sorted(page for page in (ROOT / "docs" / "guide").glob("*.rst") if page.stem != "index")
+SCRIPTS = sorted([*(ROOT / "examples").glob("plot_*.py"), *(ROOT / "examples").glob("demo.py")])
+
+
+@pytest.fixture(autouse=True)
+def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+def run_script(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script as a user would, except that its warnings are errors."""
+    # A user's screen would show the figure; Agg only remarks, on machines that have a screen, that it cannot.
+    warnings = ["-W", "error::UserWarning", "-W", "ignore:FigureCanvasAgg is non-interactive:UserWarning"]
+    return subprocess.run(
+        [sys.executable, *warnings, str(path)],
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("page", GUIDE_PAGES, ids=lambda page: page.stem)
+def test_the_worked_examples_of_a_guide_page_run_and_print_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a page that saves a file must not leave it in the repository
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failed, attempted = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert failed == 0, capsys.readouterr().out
+    assert attempted > 0, f"{page.name} has no example (lines that begin with >>>)"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_an_example_script_runs_without_error_or_warning(script: Path, tmp_path: Path) -> None:
+    finished = run_script(script, tmp_path)
+    assert finished.returncode == 0, finished.stderr
+
+
+def test_the_python_of_the_readme_runs_as_one_script(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert blocks, "README.md shows no Python"
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join(blocks), encoding="utf-8")
+    finished = run_script(script, tmp_path)
+    assert finished.returncode == 0, finished.stderr
