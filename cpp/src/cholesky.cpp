@@ -2,16 +2,12 @@
 
 #include <cmath>
 
+#include "surefoot/dispatch.hpp"
+
 namespace surefoot {
 namespace {
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define SUREFOOT_DISPATCH __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define SUREFOOT_DISPATCH
-#endif
-
-// Four running sums let the compiler keep several multiply-adds in flight without reordering a single sum.
+// Eight running sums let the compiler keep several multiply-adds in flight without reordering a single sum.
 SUREFOOT_DISPATCH double dot(const double* a, const double* b, int n) {
   double s[8] = {};
   int k = 0;

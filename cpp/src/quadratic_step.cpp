@@ -340,11 +340,8 @@ class InteriorPoint {
         const double* mine = effective + static_cast<std::size_t>(k - first) * n_varied;
         spread += D * coef * coef;
         for (std::size_t e = 0; e < n_varied; ++e) centred[e] = mine[e] - mean[e];
-        for (std::size_t e = 0; e < n_varied; ++e) {
-          const double scaled = D * centred[e];
-          cross[e] += coef * scaled;
-          for (std::size_t f = 0; f <= e; ++f) block[e * n_varied + f] += scaled * centred[f];
-        }
+        for (std::size_t e = 0; e < n_varied; ++e) cross[e] += D * coef * centred[e];
+        add_square(block, centred, static_cast<int>(n_varied), D);
       }
     }
     for (std::size_t e = 0; e < n_varied; ++e)

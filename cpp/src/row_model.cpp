@@ -232,7 +232,9 @@ class ModelBuilder {
     undecided_.clear();
     undecided_at_.assign(1, 0);
     for (std::size_t c = 0; c < chosen_.size(); ++c) {
-      for (int l = 0; has_hinges_[c] && l < table_.n_categorical; ++l)
+      // A steep piece is nearly straight too, even if nothing else in the list shows it yet.
+      const bool straight = has_hinges_[c] || sigmoid(kept_[chosen_[c]].argument) > 0.5;
+      for (int l = 0; straight && l < table_.n_categorical; ++l)
         if (layout_.low[l] != layout_.size && kept_[chosen_[c]].value + change_of_mind(chosen_[c], l) >= best - tie_width)
           undecided_.push_back(l);
       undecided_at_.push_back(undecided_.size());

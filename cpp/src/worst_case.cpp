@@ -69,7 +69,8 @@ void enumerate_prefixes(const MixedTable& table, const PointTables& point, std::
       if (!(gain[c] > 0 && gain[c] > point.price * table.move_price[l] - slack)) continue;
       order.push_back(l);
       std::size_t at = order.size() - 1;
-      for (; at > 0 && rank[table.level_offset[order[at - 1]] + codes[order[at - 1]]] > rank[c]; --at) order[at] = order[at - 1];
+      for (; at > 0 && rank[table.level_offset[order[at - 1]] + codes[order[at - 1]]] > rank[c]; --at)
+        order[at] = order[at - 1];
       order[at] = l;
     }
     double argument = -label * score;

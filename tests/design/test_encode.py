@@ -138,7 +138,7 @@ def test_unknown_columns_are_refused_with_what_exists(chosen: Any, message: str)
         TableEncoder(categorical_features=chosen).fit(pd.DataFrame({"a": [1], "b": [2]}))
 
 
-@pytest.mark.parametrize("option", ["missing_numeric", "missing_categorical", "unseen"])
+@pytest.mark.parametrize("option", ["missing_numeric", "missing_categorical", "unseen_categories"])
 def test_unknown_policies_are_refused_with_what_exists(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option} = 'ignore' is not a policy; use one of 'error', "):
         TableEncoder(**{option: "ignore"})
@@ -266,7 +266,7 @@ def test_encoding_before_fitting_is_refused() -> None:
 
 
 def test_the_encoder_can_be_rebuilt_from_its_schema() -> None:
-    encoder = TableEncoder(missing_numeric="median", missing_categorical="level", unseen="reference")
+    encoder = TableEncoder(missing_numeric="median", missing_categorical="level", unseen_categories="reference")
     design = encoder.fit_encode(pd.DataFrame(MIXED))
     test = pd.DataFrame({"colour": ["green", "red"], "age": [None, 1], "member": [False, True], "size": [1.0, 2.0]})
     for schema in (Schema.from_dict(design.schema.to_dict()), pickle.loads(pickle.dumps(design.schema))):

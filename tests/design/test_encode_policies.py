@@ -122,7 +122,7 @@ def test_missing_categories_are_counted_and_the_first_is_named(X: Any) -> None:
     message = r"NaN: column ('a'|0) has 2 missing value\(s\), the first in row 1.*missing_categorical='level'"
     with pytest.raises(InvalidTableError, match=message):
         TableEncoder().fit(X)
-    encoder = TableEncoder(unseen="reference")
+    encoder = TableEncoder(unseen_categories="reference")
     encoder.fit([["x"], ["y"]])
     with pytest.raises(InvalidTableError, match=r"NaN: column 0 has 2 missing value\(s\), the first in row 1"):
         encoder.encode(X)
@@ -159,7 +159,7 @@ def test_a_gap_that_training_had_not_is_an_unseen_level() -> None:
         InvalidTableError, match="column 0, row 1 is missing, which no training row did; known levels: 'x', 'y'"
     ):
         encoder.encode([["y"], [None]])
-    encoder = TableEncoder(missing_categorical="level", unseen="reference")
+    encoder = TableEncoder(missing_categorical="level", unseen_categories="reference")
     encoder.fit([["x"], ["y"]])
     assert encoder.encode([["y"], [None]]).codes.tolist() == [[1], [0]]
 
@@ -168,13 +168,16 @@ def test_a_gap_that_training_had_not_is_an_unseen_level() -> None:
 def test_an_unseen_level_is_named_with_the_known_ones(frame: Any) -> None:
     encoder = TableEncoder()
     encoder.fit(frame({"n": range(30), "a": [f"level {at:02}" for at in range(30)]}))
-    message = r"column 'a', row 1 holds 'other', which no training row did; known.*'level 00', .* and 20 more\. .*unseen='ref"
+    message = (
+        r"column 'a', row 1 holds 'other', which no training row did; known.*'level 00', .* and 20 more\. "
+        r".*choose unseen_categories='reference'"
+    )
     with pytest.raises(InvalidTableError, match=message):
         encoder.encode(frame({"n": [1, 2], "a": ["level 01", "other"]}))
 
 
 def test_an_unseen_level_is_the_reference_on_request() -> None:
-    encoder = TableEncoder(unseen="reference")
+    encoder = TableEncoder(unseen_categories="reference")
     encoder.fit([["a"], ["b"]])
     assert encoder.encode([["b"], ["c"], ["a"]]).codes[:, 0].tolist() == [1, 0, 0]
 
@@ -192,11 +195,11 @@ def test_integers_and_floats_of_one_value_are_one_level() -> None:
 
 @pytest.mark.parametrize("unseen", ["error", "reference"])
 def test_a_category_whose_type_changed_is_refused_under_every_policy(unseen: Any) -> None:
-    encoder = TableEncoder(unseen=unseen)
+    encoder = TableEncoder(unseen_categories=unseen)
     encoder.fit(pd.DataFrame({"zip": ["10", "20"]}))
     with pytest.raises(InvalidTableError, match="column 'zip', row 0: 10 is a number, but the column held text in training"):
         encoder.encode(pd.DataFrame({"zip": [10, 20]}))
-    encoder = TableEncoder(unseen=unseen, categorical_features=["zip"])
+    encoder = TableEncoder(unseen_categories=unseen, categorical_features=["zip"])
     encoder.fit(pd.DataFrame({"zip": [10, 20]}))
     with pytest.raises(InvalidTableError, match="column 'zip', row 1: '30' is text, but the column held numbers in training"):
         encoder.encode(pd.DataFrame({"zip": [10, "30"]}, dtype=object))

@@ -112,7 +112,7 @@ def test_a_schema_survives_json_and_pickle(schema: Schema) -> None:
 
 def test_a_schema_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        MIXED.unseen = "reference"  # type: ignore[misc]
+        MIXED.unseen_categories = "reference"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_schema_is_frozen() -> None:
         (lambda: ColumnSchema("c", "categorical", (float("inf"),)), "neither text nor a finite number"),
         (lambda: ColumnSchema("c", "categorical", (("a",),)), "neither text nor a finite number"),  # type: ignore[arg-type]
         (lambda: Schema((AGE, AGE)), "unique"),
-        (lambda: Schema((AGE,), unseen="zero"), "unseen = 'zero'"),  # type: ignore[arg-type]
+        (lambda: Schema((AGE,), unseen_categories="zero"), "unseen_categories = 'zero'"),  # type: ignore[arg-type]
         (lambda: Schema((AGE,), missing_numeric="median"), "median of column 'age'"),
         (lambda: Schema((GRADE,)), "missing level although"),
     ],

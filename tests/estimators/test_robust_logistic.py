@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import surefoot as sf
 from surefoot.certificates.robust_logistic import certify_robust_logistic
@@ -343,3 +344,33 @@ def test_refitting_on_an_array_forgets_the_column_names(survey: Any) -> None:
     model.fit(survey.X[["age", "income"]].to_numpy(), survey.y)
     assert not hasattr(model, "feature_names_in_")
     assert model.n_features_in_ == 2
+
+
+@pytest.mark.parametrize(("n_jobs", "threads"), [(None, 1), (2, 2)])
+def test_the_certificate_takes_no_more_threads_than_n_jobs(survey: Any, monkeypatch: Any, n_jobs: Any, threads: int) -> None:
+    def most_threads() -> int:
+        # Other packages may bring a BLAS that was built without threads.
+        return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    seen = []
+
+    def look(*parts: Any) -> Any:
+        seen.append(most_threads())
+        return certify_robust_logistic(*parts)
+
+    monkeypatch.setattr("surefoot.estimators.robust_logistic_model.certify_robust_logistic", look)
+    with threadpool_limits(3, user_api="blas"):
+        sf.RobustLogisticRegression(n_jobs=n_jobs).fit(survey.X, survey.y)
+        # What the caller had set is back in place.
+        assert most_threads() == 3
+    assert seen == [threads]
+
+
+def test_certificate_and_outcome_print_without_the_plan_and_the_history(survey: Any) -> None:
+    model = sf.RobustLogisticRegression().fit(survey.X, survey.y)
+    assert "verified=True" in repr(model.certificate_) and "witness" not in repr(model.certificate_)
+    assert "RobustCoefficients(" in repr(model.outcome_) and "ShiftPlan" not in repr(model.outcome_)
+    assert "Progress(" not in repr(model.outcome_)
+    # Left out of the print, not of the record.
+    assert model.certificate_.to_dict()["witness"]["mass"].sum() == pytest.approx(1.0)
+    assert len(model.outcome_.to_dict()["history"]) == len(model.outcome_.history) >= 1

@@ -7,7 +7,7 @@ import pytest
 from problem_bank import PROBLEM_BANK
 
 from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 
 @pytest.fixture
@@ -53,8 +53,79 @@ def test_level_offsets_are_the_slices_of_the_features(problem):
     ],
 )
 def test_shapes_that_do_not_belong_together_are_refused(problem, part):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=next(iter(part))):
         replace(problem, **part)
+
+
+BROKEN = {
+    "gap": ("numeric", (2, 1), np.nan, "numeric column 1 holds nan in row 2"),
+    "infinity": ("numeric", (3, 0), -np.inf, "numeric column 0 holds -inf in row 3"),
+    "code too large": ("codes", (4, 1), 2, "categorical column 1 holds code 2 in row 4, but it has 2 levels"),
+    "negative code": ("codes", (4, 0), -1, "categorical column 0 holds code -1 in row 4, but it has 3 levels"),
+    "no level": ("n_levels", 1, 0, r"n_levels\[1\] = 0"),
+    "label 0": ("labels", 5, 0.0, r"labels\[5\] = 0.0"),
+    "label not a number": ("labels", 5, np.nan, r"labels\[5\] = nan"),
+    "negative weight": ("weights", 6, -1e-9, r"weights\[6\] = -1e-09"),
+    "weight not a number": ("weights", 6, np.nan, r"weights\[6\] = nan"),
+    "infinite weight": ("weights", 6, np.inf, r"weights\[6\] = inf"),
+    "weights above 1": ("weights", 6, 0.05 + 2e-6, "weights sum to 1.000002"),
+    "weights below 1": ("weights", 6, 0.05 - 2e-6, "weights sum to 0.999998"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_value_that_breaks_the_conventions_is_refused_and_named(problem, what):
+    part, at, value, message = BROKEN[what]
+    array = getattr(problem, part).copy()
+    array[at] = value
+    with pytest.raises(ValueError, match=message):
+        replace(problem, **{part: array})
+    # Frozen fields do not freeze what the arrays hold, so the same check can be run again.
+    getattr(problem, part)[at] = value
+    with pytest.raises(ValueError, match=message):
+        problem.check()
+
+
+@pytest.mark.parametrize("part", ["labels", "weights"])
+def test_columns_in_place_of_vectors_are_refused(problem, part):
+    with pytest.raises(ValueError, match=rf"{part} has shape \(20, 1\)"):
+        replace(problem, **{part: getattr(problem, part)[:, None]})
+
+
+@pytest.mark.parametrize("value", [0.5, np.nan, 2.0**32, 2**32])
+def test_codes_that_a_cast_would_change_are_refused(problem, value):
+    codes = problem.codes.astype(np.asarray(value).dtype)
+    codes[3, 1] = value
+    with pytest.raises(ValueError, match=r"codes\[3, 1\] = "):
+        replace(problem, codes=codes)
+
+
+def test_weights_may_miss_1_by_rounding(problem):
+    weights = problem.weights.copy()
+    weights[0] += 1e-7
+    assert replace(problem, weights=weights).weights.sum() > 1
+
+
+def test_printing_stays_short_and_comparing_never_looks_into_arrays(problem):
+    rows = np.arange(5000)
+    many = replace(
+        problem,
+        numeric=problem.numeric[rows % 20],
+        codes=problem.codes[rows % 20],
+        labels=problem.labels[rows % 20],
+        weights=np.full(5000, 1 / 5000),
+    )
+    assert repr(many) == "RobustLogisticProblem(rows=5000, numeric=2, categorical=2, radius=0.1)"
+    nothing = np.zeros(5000)
+    plan = ShiftPlan(rows, np.zeros((5000, 2), bool), nothing > 0, nothing, nothing, np.zeros(5), np.zeros(5))
+    assert repr(plan) == "ShiftPlan(entries=5000, features=2)"
+    model = RobustCoefficients(0.5, np.array([1.0, -2.0]), nothing, 0.25)
+    assert (
+        repr(model) == "RobustCoefficients(intercept=0.5, numeric=[ 1., -2.], levels=[0., 0., 0., ..., 0., 0., 0.], price=0.25)"
+    )
+    for made, again in ((many, replace(many)), (plan, replace(plan)), (model, replace(model)), (many.cost, replace(many.cost))):
+        assert made == made and made != again
+        assert len({made, again}) == 2
 
 
 @pytest.mark.parametrize("radius", [-1e-9, np.nan, np.inf])

@@ -18,10 +18,10 @@ struct MixedTable {
   std::int64_t n_rows = 0;
   int n_numeric = 0;
   int n_categorical = 0;
-  const double* numeric = nullptr;       // n_rows x n_numeric
-  const std::int32_t* codes = nullptr;   // n_rows x n_categorical
-  const double* labels = nullptr;        // -1 or +1
-  const double* weights = nullptr;       // non-negative
+  const double* numeric = nullptr;         // n_rows x n_numeric
+  const std::int32_t* codes = nullptr;     // n_rows x n_categorical
+  const double* labels = nullptr;          // -1 or +1
+  const double* weights = nullptr;         // non-negative
   std::vector<std::int32_t> level_offset;  // n_categorical + 1
   std::vector<double> move_price;          // delta, may be infinite
   double flip_price = 0;                   // kappa, may be infinite

@@ -31,7 +31,7 @@ struct Piece {
   double cost;      // ground cost of the shift, per unit of price
   double value;     // softplus(argument) - price * cost
   bool flipped;
-  int n_moved;      // the first n_moved entries of the scratch order of its label
+  int n_moved;  // the first n_moved entries of the scratch order of its label
 };
 
 // Scratch of one thread; sized once, reused for every row.

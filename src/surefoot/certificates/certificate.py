@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -36,7 +36,7 @@ class Certificate:
     gap: float
     relative_gap: float
     tolerance: float
-    witness: Any
+    witness: Any = field(repr=False)
     verified: bool
     problem_digest: str
 

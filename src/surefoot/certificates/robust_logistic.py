@@ -30,29 +30,10 @@ from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogistic
 
 def _require_sound_problem(problem: RobustLogisticProblem) -> None:
     """A certificate about arrays that break the conventions would be about no problem at all."""
-    for name in ("labels", "weights"):
-        if getattr(problem, name).shape != (problem.n_rows,):
-            raise CertificateError(f"{name} has shape {getattr(problem, name).shape}; one number per row belongs there.")
-    if not np.isfinite(problem.numeric).all():
-        row, column = np.argwhere(~np.isfinite(problem.numeric))[0]
-        raise CertificateError(f"numeric column {column} holds {problem.numeric[row, column]} in row {row}; it must be finite.")
-    for l, count in enumerate(problem.n_levels):
-        codes = problem.codes[:, l]
-        wrong = np.flatnonzero((codes < 0) | (codes >= count))
-        if wrong.size:
-            raise CertificateError(
-                f"categorical column {l} has {count} levels but code {codes[wrong[0]]} in row {wrong[0]}; codes run from 0."
-            )
-    wrong = np.flatnonzero(np.abs(problem.labels) != 1.0)
-    if wrong.size:
-        raise CertificateError(f"the label of row {wrong[0]} is {problem.labels[wrong[0]]}; labels are -1.0 and +1.0.")
-    wrong = np.flatnonzero(~(np.isfinite(problem.weights) & (problem.weights >= 0)))
-    if wrong.size:
-        raise CertificateError(
-            f"the weight of row {wrong[0]} is {problem.weights[wrong[0]]}; weights are finite and not negative."
-        )
-    if not abs(float(problem.weights.sum()) - 1.0) <= 1e-6:
-        raise CertificateError(f"the weights sum to {problem.weights.sum()}; they must sum to 1.")
+    try:
+        problem.check()
+    except ValueError as flaw:
+        raise CertificateError(f"the problem breaks its own conventions: {flaw}") from flaw
 
 
 def _require_shapes(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> None:

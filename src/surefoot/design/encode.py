@@ -24,7 +24,7 @@ from surefoot.design.schema import (
     MissingCategorical,
     MissingNumeric,
     Schema,
-    Unseen,
+    UnseenCategories,
     require_policy,
 )
 from surefoot.design.table import Table, read_table
@@ -50,7 +50,7 @@ class TableEncoder:
     missing_categorical : {"error", "level"}
         Gaps in categorical columns are errors, or a level of their own. A gap in a column that had none in training counts as
         an unseen level.
-    unseen : {"error", "reference"}
+    unseen_categories : {"error", "reference"}
         Levels that no training row had are errors, or count as the reference level.
 
     Attributes
@@ -67,15 +67,15 @@ class TableEncoder:
         categorical_features: CategoricalFeatures = "from_dtype",
         missing_numeric: MissingNumeric = "error",
         missing_categorical: MissingCategorical = "error",
-        unseen: Unseen = "error",
+        unseen_categories: UnseenCategories = "error",
     ) -> None:
         require_policy("missing_numeric", missing_numeric, MissingNumeric)
         require_policy("missing_categorical", missing_categorical, MissingCategorical)
-        require_policy("unseen", unseen, Unseen)
+        require_policy("unseen_categories", unseen_categories, UnseenCategories)
         self.categorical_features = categorical_features
         self.missing_numeric: MissingNumeric = missing_numeric
         self.missing_categorical: MissingCategorical = missing_categorical
-        self.unseen: Unseen = unseen
+        self.unseen_categories: UnseenCategories = unseen_categories
 
     @classmethod
     def from_schema(cls, schema: Schema) -> TableEncoder:
@@ -84,7 +84,7 @@ class TableEncoder:
             categorical_features=list(schema.categorical_positions),
             missing_numeric=schema.missing_numeric,
             missing_categorical=schema.missing_categorical,
-            unseen=schema.unseen,
+            unseen_categories=schema.unseen_categories,
         )
         encoder.schema_ = schema
         return encoder
@@ -128,7 +128,7 @@ class TableEncoder:
             named=table.named,
             missing_numeric=self.missing_numeric,
             missing_categorical=self.missing_categorical,
-            unseen=self.unseen,
+            unseen_categories=self.unseen_categories,
         )
         return _design(self.schema_, block, list(readings.values()))
 
@@ -292,12 +292,12 @@ def _codes(schema: Schema, position: int, reading: Categories) -> NDArray[np.int
             f"{label}, row {row}: {arrived[reading.codes[row]]!r} is {now}, but the column held {before} in training "
             f"(levels {_listing(levels)}). Convert the column to the type it had then."
         )
-    if schema.unseen == "error":
+    if schema.unseen_categories == "error":
         row = unknown[0]
         what = "is missing" if reading.codes[row] < 0 else f"holds {arrived[reading.codes[row]]!r}"
         raise InvalidTableError(
             f"{label}, row {row} {what}, which no training row did; known levels: {_listing(levels)}. "
-            "Correct the value, or choose unseen='reference' to have unknown levels count as the reference level."
+            "Correct the value, or choose unseen_categories='reference' to have unknown levels count as the reference level."
         )
     codes[unknown] = 0
     return codes

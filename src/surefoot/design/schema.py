@@ -29,7 +29,7 @@ Kind: TypeAlias = Literal["numeric", "categorical"]
 Level: TypeAlias = str | bool | int | float | None
 MissingNumeric: TypeAlias = Literal["error", "median"]
 MissingCategorical: TypeAlias = Literal["error", "level"]
-Unseen: TypeAlias = Literal["error", "reference"]
+UnseenCategories: TypeAlias = Literal["error", "reference"]
 
 MISSING_LABEL = "(missing)"
 
@@ -113,7 +113,7 @@ class Schema:
         Whether the names came with the table. Columns of an array are called "x0", "x1", ... and matched by position.
     missing_numeric : {"error", "median"}
     missing_categorical : {"error", "level"}
-    unseen : {"error", "reference"}
+    unseen_categories : {"error", "reference"}
         What happens to a level that no training row had.
     """
 
@@ -121,12 +121,12 @@ class Schema:
     named: bool = True
     missing_numeric: MissingNumeric = "error"
     missing_categorical: MissingCategorical = "error"
-    unseen: Unseen = "error"
+    unseen_categories: UnseenCategories = "error"
 
     def __post_init__(self) -> None:
         require_policy("missing_numeric", self.missing_numeric, MissingNumeric)
         require_policy("missing_categorical", self.missing_categorical, MissingCategorical)
-        require_policy("unseen", self.unseen, Unseen)
+        require_policy("unseen_categories", self.unseen_categories, UnseenCategories)
         if len(set(self.names)) != len(self.columns):
             raise ValueError("column names must be unique.")
         for column in self.columns:
@@ -247,7 +247,7 @@ class Schema:
             "named": self.named,
             "missing_numeric": self.missing_numeric,
             "missing_categorical": self.missing_categorical,
-            "unseen": self.unseen,
+            "unseen_categories": self.unseen_categories,
         }
 
     @classmethod
@@ -268,7 +268,7 @@ class Schema:
                 named=bool(content["named"]),
                 missing_numeric=content["missing_numeric"],
                 missing_categorical=content["missing_categorical"],
-                unseen=content["unseen"],
+                unseen_categories=content["unseen_categories"],
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not a table schema: {error!r}.") from error

@@ -16,9 +16,11 @@ from surefoot.estimators.robust_logistic_model import (
 class RobustLogisticRegression(RobustLogisticModel):
     """Logistic regression with the least worst-case loss over all tables near the training table.
 
-        min over beta of   max over distributions Q within ``radius`` of the training data of   E_Q[ log(1 + exp(-y score)) ]
+    The model is the solution of ::
 
-    where the distance between distributions is the cost of moving one into the other, and moving one row costs
+        min over beta of   max over distributions Q within radius of the training data of   E_Q[ log(1 + exp(-y score)) ]
+
+    where the distance between distributions is the cost of moving one into the other, and moving one row costs ::
 
         sum_j gamma_j |x_j - x'_j|  +  sum_l delta_l 1[z_l != z'_l]  +  kappa 1[y != y'].
 
@@ -82,7 +84,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         How the solve went: status, bounds, history.
     n_iter_ : int
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only if the table had names.
     schema_ : Schema
         Columns, levels and policies, as learned from the training table.

@@ -43,7 +43,7 @@ SMALLEST_RADIUS, LARGEST_RADIUS = 1e-3, 1.0
 class RobustLogisticRegressionCV(RobustLogisticModel):
     """Robust logistic regression with the radius that scores best on held-out rows.
 
-    For every radius r of a grid and every fold,
+    For every radius r of a grid and every fold, ::
 
         min over beta of   max over distributions Q within r of the fold's training rows of   E_Q[ log(1 + exp(-y score)) ]
 

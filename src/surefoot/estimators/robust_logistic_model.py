@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from surefoot.certificates.certificate import Certificate
 from surefoot.certificates.robust_logistic import certify_robust_logistic
@@ -236,7 +237,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
             categorical_features=self.categorical_features,
             missing_numeric=self.missing_numeric,
             missing_categorical=self.missing_categorical,
-            unseen=self.unseen_categories,
+            unseen_categories=self.unseen_categories,
         )
         return read_training_rows(encoder, X, y, sample_weight)
 
@@ -283,7 +284,10 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         return solver.solve(problem, options, warm_start=warm_start)
 
     def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome) -> Solution:
-        return Solution(problem, outcome, certify_robust_logistic(problem, outcome.primal, outcome.dual, float(self.tol)))
+        # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
+        with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
+            certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, float(self.tol))
+        return Solution(problem, outcome, certificate)
 
     def _unpack(self, X: Any, rows: TrainingRows, problem: RobustLogisticProblem, model: RobustCoefficients) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""

@@ -38,9 +38,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.problems.row_blocks import row_blocks
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.problems.row_blocks import row_blocks
 
 # The bounds multiply residuals, not objectives: one part in 10^9 covers every rounding made on the way to them.
 SAFETY = 1.0 + 1e-9

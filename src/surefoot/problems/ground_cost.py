@@ -14,7 +14,7 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroundCost:
     """Price of moving one row by one unit, per feature.
 

@@ -18,6 +18,8 @@ Conventions (all rooms)
   ``sum(n_levels)``; feature l owns the slice ``level_offsets[l]:level_offsets[l + 1]``. The coefficient of the reference
   level, code 0, is exactly 0.0 in every solution.
 - Objectives are weighted means, never sums.
+- A problem that breaks these conventions cannot be made; its parts are frozen, but arrays can be written to, so
+  :meth:`RobustLogisticProblem.check` can be called again.
 
 Why the worst level is shared
 -----------------------------
@@ -33,14 +35,45 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from surefoot.problems.arrays import BoolArray, FloatArray, IntArray, RowArray
 from surefoot.problems.ground_cost import GroundCost
 
+# How far the weights may sum from 1: more than rounding, less than a row that somebody forgot.
+WEIGHT_SLACK = 1e-6
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RobustLogisticProblem:
-    """One instance of the robust logistic regression problem; see the module docstring for the objective."""
+    """One instance of the robust logistic regression problem.
+
+    The minimum over models beta and prices lambda >= 0 of lambda * radius + the weighted mean of the worst-case losses of the
+    rows, where a shift of a row costs lambda times its ground cost.
+
+    Parameters
+    ----------
+    numeric : ndarray of shape (n_rows, n_numeric)
+        Finite numbers.
+    codes : ndarray of shape (n_rows, n_categorical)
+        Level of each categorical column, counted from 0, the reference level.
+    n_levels : ndarray of shape (n_categorical,)
+        Number of levels of each categorical column, at least 1. Levels that no row holds are levels a shift can lead to.
+    labels : ndarray of shape (n_rows,)
+        -1.0 and +1.0.
+    weights : ndarray of shape (n_rows,)
+        Not negative, summing to 1.
+    cost : GroundCost
+        Price of a shift, one weight per column.
+    radius : float
+        Mean cost per row that the adversary may spend; 0 is plain logistic regression.
+    fit_intercept : bool, default=True
+
+    Raises
+    ------
+    ValueError
+        If a part breaks these conventions; the message names column, row and value.
+    """
 
     numeric: FloatArray
     codes: IntArray
@@ -52,20 +85,22 @@ class RobustLogisticProblem:
     fit_intercept: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "numeric", np.ascontiguousarray(self.numeric, dtype=np.float64))
-        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int32))
-        object.__setattr__(self, "n_levels", np.ascontiguousarray(self.n_levels, dtype=np.int32))
-        object.__setattr__(self, "labels", np.ascontiguousarray(self.labels, dtype=np.float64))
-        object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
-        rows = self.labels.shape[0]
-        if self.numeric.ndim != 2 or self.codes.ndim != 2 or {len(self.numeric), len(self.codes), len(self.weights)} != {rows}:
-            raise ValueError("numeric, codes, labels and weights must have the same number of rows.")
-        if self.n_levels.shape != (self.codes.shape[1],):
-            raise ValueError("n_levels needs one entry per categorical column.")
-        if self.cost.numeric_weights.shape != (self.n_numeric,) or self.cost.categorical_weights.shape != (self.n_categorical,):
-            raise ValueError("the ground cost needs one weight per column.")
-        if not (np.isfinite(self.radius) and self.radius >= 0):
-            raise ValueError(f"radius = {self.radius} must be a finite number at or above 0.")
+        for name in ("numeric", "labels", "weights"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+        for name in ("codes", "n_levels"):
+            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name)))
+        self.check()
+
+    def check(self) -> None:
+        """Raise ``ValueError`` if the arrays, as they are now, break the conventions of the module docstring."""
+        _check_shapes(self)
+        _check_values(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"RobustLogisticProblem(rows={self.n_rows}, numeric={self.n_numeric}, categorical={self.n_categorical}, "
+            f"radius={self.radius})"
+        )
 
     @property
     def n_rows(self) -> int:
@@ -102,7 +137,66 @@ class RobustLogisticProblem:
         return mark.hexdigest()
 
 
-@dataclass(frozen=True)
+def _whole_numbers(name: str, given: ArrayLike) -> IntArray:
+    """The same numbers as int32; fractions and numbers too large for it would change silently in a cast."""
+    array = np.asarray(given)
+    if array.dtype == np.int32:
+        return np.ascontiguousarray(array)
+    with np.errstate(invalid="ignore"):
+        whole = np.ascontiguousarray(array, dtype=np.int32)
+    wrong = np.argwhere(whole != array)
+    if wrong.size:
+        place = ", ".join(map(str, wrong[0]))
+        raise ValueError(f"{name}[{place}] = {array[tuple(wrong[0])]} is not a whole number below 2**31.")
+    return whole
+
+
+def _check_shapes(problem: RobustLogisticProblem) -> None:
+    for name, ndim in (("numeric", 2), ("codes", 2), ("n_levels", 1), ("labels", 1), ("weights", 1)):
+        shape = getattr(problem, name).shape
+        if len(shape) != ndim:
+            raise ValueError(f"{name} has shape {shape}; it must have {ndim} dimension{'s' if ndim > 1 else ''}.")
+    rows = {name: len(getattr(problem, name)) for name in ("numeric", "codes", "labels", "weights")}
+    if len(set(rows.values())) > 1:
+        counts = ", ".join(f"{name} has {count}" for name, count in rows.items())
+        raise ValueError(f"numeric, codes, labels and weights must have the same number of rows, but {counts}.")
+    for what, found, wanted in (
+        ("n_levels", problem.n_levels.size, problem.n_categorical),
+        ("cost.numeric_weights", problem.cost.numeric_weights.size, problem.n_numeric),
+        ("cost.categorical_weights", problem.cost.categorical_weights.size, problem.n_categorical),
+    ):
+        if found != wanted:
+            raise ValueError(f"{what} has {found} entries, but the table has {wanted} such columns.")
+
+
+def _check_values(problem: RobustLogisticProblem) -> None:
+    # Whole-array tests first: they cost milliseconds on a million rows, and only an error needs to know where.
+    if not np.isfinite(problem.numeric).all():
+        row, column = np.argwhere(~np.isfinite(problem.numeric))[0]
+        raise ValueError(f"numeric column {column} holds {problem.numeric[row, column]} in row {row}; it must be finite.")
+    few = np.flatnonzero(problem.n_levels < 1)
+    if few.size:
+        raise ValueError(f"n_levels[{few[0]}] = {problem.n_levels[few[0]]}; every categorical column has at least 1 level.")
+    if problem.n_rows and np.any((problem.codes.min(axis=0) < 0) | (problem.codes.max(axis=0) >= problem.n_levels)):
+        row, column = np.argwhere((problem.codes < 0) | (problem.codes >= problem.n_levels))[0]
+        raise ValueError(
+            f"categorical column {column} holds code {problem.codes[row, column]} in row {row}, but it has "
+            f"{problem.n_levels[column]} levels; codes run from 0 to {problem.n_levels[column] - 1}."
+        )
+    wrong = np.flatnonzero(np.abs(problem.labels) != 1.0)
+    if wrong.size:
+        raise ValueError(f"labels[{wrong[0]}] = {problem.labels[wrong[0]]}; labels are -1.0 and +1.0.")
+    wrong = np.flatnonzero(~(np.isfinite(problem.weights) & (problem.weights >= 0)))
+    if wrong.size:
+        raise ValueError(f"weights[{wrong[0]}] = {problem.weights[wrong[0]]}; weights are finite and not negative.")
+    total = float(problem.weights.sum())
+    if not abs(total - 1.0) <= WEIGHT_SLACK:
+        raise ValueError(f"weights sum to {total}; divide them by their sum, so that they sum to 1.")
+    if not (np.isfinite(problem.radius) and problem.radius >= 0):
+        raise ValueError(f"radius = {problem.radius} must be a finite number at or above 0.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RobustCoefficients:
     """A primal point: the model and the price lambda of a unit of shift.
 
@@ -121,8 +215,17 @@ class RobustCoefficients:
     levels: FloatArray
     price: float
 
+    def __repr__(self) -> str:
+        def short(values: FloatArray) -> str:
+            return np.array2string(np.asarray(values), threshold=10, precision=6, separator=", ")
 
-@dataclass(frozen=True)
+        return (
+            f"RobustCoefficients(intercept={self.intercept}, numeric={short(self.numeric)}, levels={short(self.levels)}, "
+            f"price={self.price})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ShiftPlan:
     """A dual point: the adversary's plan, which mass of which row moves where.
 
@@ -149,3 +252,6 @@ class ShiftPlan:
     slope: FloatArray
     lowest: FloatArray
     highest: FloatArray
+
+    def __repr__(self) -> str:
+        return f"ShiftPlan(entries={len(self.row)}, features={self.moved.shape[-1]})"

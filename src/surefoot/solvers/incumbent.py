@@ -44,7 +44,7 @@ class Incumbent:
         return self.upper_bound - self.lower_bound <= self.options.tolerance * abs(self.upper_bound)
 
     def offer(self, x: FloatArray, multipliers: Multipliers) -> RobustCoefficients:
-        """Take what is better in a programme's solution, model or proof; returns the model as it stands there, feasible or not."""
+        """Take what is better in a programme's solution, model or proof; returns the model as it is there, feasible or not."""
         coefficients = self._offer_model(x)
         self._offer_plan(multipliers, coefficients)
         return coefficients
@@ -52,8 +52,8 @@ class Incumbent:
     def _offer_model(self, x: FloatArray) -> RobustCoefficients:
         """Take the model in a programme's vector if it is better.
 
-        An interior point violates |beta_j| <= gamma_j lambda by a little. Raising the price, clipping the coefficients and giving up
-        the numeric columns altogether (which a huge radius asks for) all mend it; the best of them counts.
+        An interior point violates |beta_j| <= gamma_j lambda by a little. Raising the price, clipping the coefficients and
+        giving up the numeric columns altogether (which a huge radius asks for) all mend it; the best of them counts.
         """
         given = self.coordinates.unpack(x)
         gamma = self.problem.cost.numeric_weights
@@ -104,16 +104,16 @@ class Incumbent:
 def _require_attained(problem: RobustLogisticProblem) -> None:
     """Refuse problems whose coefficients would grow without end.
 
-    Along a direction in which no loss may rise, the price must not grow (it costs the radius) and a numeric column with a finite
-    weight cannot either; movable categories only weaken such a direction, because the adversary takes every row to its worst level.
-    So what remains is separation by the columns that never shift, and none at all once labels may flip.
+    Along a direction in which no loss may rise, the price must not grow (it costs the radius) and a numeric column with a
+    finite weight cannot either; movable categories only weaken such a direction, because the adversary takes every row to its
+    worst level. So what remains is separation by the columns that never shift, and none at all once labels may flip.
     """
     cost = problem.cost
     if problem.radius == 0:
         if quasi_separated(problem):
             raise SeparableDataError(
-                "radius=0 and the classes, or some rows of them, can be separated without error: plain logistic regression has no "
-                "solution, its coefficients grow without end. Use a radius above 0, which makes the model finite and robust."
+                "radius=0 and the classes, or some rows of them, can be separated without error: plain logistic regression has "
+                "no solution, its coefficients grow without end. Use a radius above 0, which makes the model finite and robust."
             )
         return
     if np.isfinite(cost.label_weight):
@@ -128,11 +128,13 @@ def _require_attained(problem: RobustLogisticProblem) -> None:
         numeric=problem.numeric[:, numeric],
         codes=problem.codes[:, categorical],
         n_levels=problem.n_levels[categorical],
-        cost=replace(cost, numeric_weights=cost.numeric_weights[numeric], categorical_weights=cost.categorical_weights[categorical]),
+        cost=replace(
+            cost, numeric_weights=cost.numeric_weights[numeric], categorical_weights=cost.categorical_weights[categorical]
+        ),
     )
     if one_label or quasi_separated(frozen):
         columns = f"numeric columns {numeric.tolist()}, categorical columns {categorical.tolist()}"
         raise SeparableDataError(
-            f"no shift can reach what separates the classes ({'there is one class only' if one_label else columns}: weight inf), so the "
-            "coefficients would grow without end. Use finite weights, or a finite label_weight."
+            f"no shift can reach what separates the classes ({'there is one class only' if one_label else columns}: weight "
+            "inf), so the coefficients would grow without end. Use finite weights, or a finite label_weight."
         )

@@ -52,12 +52,12 @@ class SolveOutcome(Generic[Primal, Dual]):
 
     status: Status
     primal: Primal
-    dual: Dual | None
+    dual: Dual | None = field(repr=False)
     upper_bound: float
     lower_bound: float
     iterations: int
     seconds: float
-    history: tuple[Progress, ...] = field(default=())
+    history: tuple[Progress, ...] = field(default=(), repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as plain Python containers and arrays."""

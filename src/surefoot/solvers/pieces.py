@@ -1,6 +1,7 @@
 """The smooth pieces of the robust loss, and the coordinates in which cone programmes see them.
 
-A piece (row i, category vector z', label kept or flipped) is one of the functions whose maximum is the worst-case loss of row i:
+A piece (row i, category vector z', label kept or flipped) is one of the functions whose maximum is the worst-case loss of row
+i:
 
     softplus(-s (beta_0 + beta_x . x_i + beta_z(z'))) - lambda c,      s the final label, c the ground cost of the shift.
 
@@ -26,8 +27,9 @@ from surefoot.solvers.distance_program import movable_features, shift_costs
 class Coordinates:
     """Where each unknown of a problem stands in a programme's vector.
 
-    Order: intercept (if any), numeric coefficients, non-reference levels, price, one r per row; whatever a solver adds comes after.
-    The price is kept in units of the typical weight, so that very small or very large ground costs do not spoil the numbers.
+    Order: intercept (if any), numeric coefficients, non-reference levels, price, one r per row; whatever a solver adds comes
+    after. The price is kept in units of the typical weight, so that very small or very large ground costs do not spoil the
+    numbers.
     """
 
     def __init__(self, problem: RobustLogisticProblem) -> None:
@@ -49,13 +51,15 @@ class Coordinates:
     def objective(self) -> FloatArray:
         """Cost vector of radius * lambda + sum_i w_i r_i.
 
-        No plan can spend more than all shifts together cost, so every radius beyond that has the same solutions (with price 0); a cap
-        keeps huge radii from drowning the losses.
+        No plan can spend more than all shifts together cost, so every radius beyond that has the same solutions (with price 0);
+        a cap keeps huge radii from drowning the losses.
         """
         problem = self.problem
         gamma, delta, kappa = problem.cost.numeric_weights, problem.cost.categorical_weights, problem.cost.label_weight
         reach = np.abs(problem.numeric).max(axis=0, initial=0.0)
-        dearest = sum(float(part[np.isfinite(part)].sum()) for part in (gamma[np.isfinite(gamma)] * reach[np.isfinite(gamma)], delta))
+        dearest = sum(
+            float(part[np.isfinite(part)].sum()) for part in (gamma[np.isfinite(gamma)] * reach[np.isfinite(gamma)], delta)
+        )
         dearest += kappa if np.isfinite(kappa) else 0.0
         cost = np.zeros(self.size)
         cost[self.price] = min(problem.radius, 2.0 * dearest + self.unit) / self.unit

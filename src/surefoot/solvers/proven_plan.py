@@ -1,17 +1,20 @@
 """From the multipliers of a cone programme to a shift plan that is feasible to the last digit, and the bound it proves.
 
-The multipliers say which mass of each row goes where and with which slope, up to the accuracy of an interior point. Any plan proves
+The multipliers say which mass of each row goes where and with which slope, up to the accuracy of an interior point. Any plan
+proves
 
     optimum >= - sum_k mass_k f*(slope_k)      f*(q) = q log q + (1 - q) log(1 - q)
 
-once it is feasible (see :class:`surefoot.problems.robust_logistic.ShiftPlan`), so the plan is repaired rather than its error ignored:
+once it is feasible (see :class:`surefoot.problems.robust_logistic.ShiftPlan`), so the plan is repaired rather than its error
+ignored:
 
 1. The masses of a row are scaled to its weight.
-2. The slopes q_k = sigmoid(t_k) are moved to sigmoid(t_k + a_k . v), v on the coordinates where the gradient g must vanish. The v that
-   makes it vanish minimises the convex function sum_k mass_k softplus(t_k + a_k . v): a few Newton steps from v = 0.
-3. If numeric gradient and moves spend more than the radius, moved mass returns to where it came from and the slopes are balanced again,
-   with a numeric gradient that is smaller by the same factor. If that fails (a plan from an early iterate), everything is mixed with the
-   plan that moves nothing and has slopes 0: it spends nothing and keeps g = 0, and the bound loses no more than its share.
+2. The slopes q_k = sigmoid(t_k) are moved to sigmoid(t_k + a_k . v), v on the coordinates where the gradient g must vanish. The
+   v that makes it vanish minimises the convex function sum_k mass_k softplus(t_k + a_k . v): a few Newton steps from v = 0.
+3. If numeric gradient and moves spend more than the radius, moved mass returns to where it came from and the slopes are
+   balanced again, with a numeric gradient that is smaller by the same factor. If that fails (a plan from an early iterate),
+   everything is mixed with the plan that moves nothing and has slopes 0: it spends nothing and keeps g = 0, and the bound loses
+   no more than its share.
 4. What rounding leaves of g is paid for with bounds on the coefficients.
 """
 
@@ -38,7 +41,8 @@ NEGLIGIBLE = 1e-13
 class Multipliers:
     """What a cone programme says about the adversary: entries as in a :class:`ShiftPlan`, but not yet feasible.
 
-    ``flow`` is mass times slope. ``to_lowest[c]`` is the flow that moves to level c with final label +1, ``to_highest[c]`` with -1.
+    ``flow`` is mass times slope. ``to_lowest[c]`` is the flow that moves to level c with final label +1, ``to_highest[c]`` with
+    -1.
     """
 
     row: RowArray
@@ -84,9 +88,13 @@ def proven_plan(
     gamma = problem.cost.numeric_weights
     carried = np.zeros(coordinates.n_coefficients, dtype=np.bool_)
     carried[coordinates.numeric] = np.isfinite(gamma) & (problem.radius > 0)
-    slope = _balanced_slopes(directions[:, ~carried], mass, flow / np.where(mass > 0, mass, 1.0), np.zeros(np.count_nonzero(~carried)))
+    slope = _balanced_slopes(
+        directions[:, ~carried], mass, flow / np.where(mass > 0, mass, 1.0), np.zeros(np.count_nonzero(~carried))
+    )
 
-    price = np.where(moved, problem.cost.categorical_weights, 0.0).sum(axis=1) + np.where(flipped, problem.cost.label_weight, 0.0)
+    price = np.where(moved, problem.cost.categorical_weights, 0.0).sum(axis=1) + np.where(
+        flipped, problem.cost.label_weight, 0.0
+    )
     stays = price == 0
     gamma = np.where(np.isfinite(gamma), gamma, 0.0)
 
@@ -111,7 +119,7 @@ def proven_plan(
 def _one_entry_per_shift(
     coordinates: Coordinates, multipliers: Multipliers
 ) -> tuple[RowArray, BoolArray, BoolArray, FloatArray, FloatArray]:
-    """Entries sorted by row, one per (row, set of features, label), the unmoved one always present, masses scaled to the weights."""
+    """One entry per (row, features moved, label), sorted by row, the unmoved one always there, masses scaled to the weights."""
     problem = coordinates.problem
     mass = np.maximum(multipliers.mass, 0.0)
     held = np.flatnonzero(mass > NEGLIGIBLE * problem.weights[multipliers.row])
@@ -128,7 +136,7 @@ def _one_entry_per_shift(
     begins = np.ones(row.size, dtype=np.bool_)
     begins[1:] = (np.diff(row[order]) != 0) | (flags[order][1:] != flags[order][:-1]).any(axis=1)
     entry = np.cumsum(begins) - 1
-    mass, flow = np.bincount(entry, weights=mass[order]), np.bincount(entry, weights=flow[order])
+    mass, flow = (np.bincount(entry, weights=part[order]).astype(np.float64, copy=False) for part in (mass, flow))
     first = order[begins]
     row, moved, flipped = row[first], moved[first], flipped[first]
     total = np.bincount(row, weights=mass, minlength=problem.n_rows)
@@ -172,9 +180,7 @@ def _directions(
     return scipy.sparse.csc_array(stays + one_hot @ place)
 
 
-def _balanced_slopes(
-    directions: scipy.sparse.csc_array, mass: FloatArray, slope: FloatArray, target: FloatArray
-) -> FloatArray:
+def _balanced_slopes(directions: scipy.sparse.csc_array, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:
     """The nearest slopes (in the sense of step 2 above) whose gradient is the target."""
     if directions.shape[1] == 0:
         return slope
@@ -205,7 +211,8 @@ def _balanced_slopes(
         value = min(value, moved)
         if float(np.abs(directions @ step).max(initial=0.0)) < 1e-12:
             break
-    return scipy.special.expit(start + directions @ shift)
+    balanced: FloatArray = scipy.special.expit(start + directions @ shift)
+    return balanced
 
 
 def _return_some(weights: FloatArray, row: RowArray, stays: BoolArray, mass: FloatArray, share: float) -> FloatArray:
@@ -239,7 +246,8 @@ def _rounding_charge(
     reach = 10.0 * (1.0 + float(np.abs(coordinates.pack(coefficients)).max(initial=0.0)))
     charge = float(residual[coordinates.numeric].sum()) * reach
     levels = residual[coordinates.numeric.stop :]
-    # The bound on levels is on the sum over features of the largest coefficient, so a feature pays for all of its levels at once.
+    # The bound on levels is on the sum over features of the largest coefficient, so a feature pays for all of its levels at
+    # once.
     for left, bound in (
         (float(residual[: int(problem.fit_intercept)].sum()), bounds.intercept),
         (float(levels.max(initial=0.0)) * float(problem.n_levels.max(initial=1)), bounds.levels),

@@ -18,8 +18,8 @@ RobustOutcome = SolveOutcome[RobustCoefficients, ShiftPlan]
 class SolveOptions:
     """When to stop and whom to tell.
 
-    ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. ``on_progress`` is called once per iteration; an exception
-    it raises ends the solve and reaches the caller.
+    ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. ``on_progress`` is called once per iteration; an
+    exception it raises ends the solve and reaches the caller.
     """
 
     tolerance: float = 1e-6

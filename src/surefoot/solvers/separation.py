@@ -2,7 +2,8 @@
 
     max sum_i y_i a_i . beta    subject to    0 <= y_i a_i . beta <= 1
 
-is positive exactly if plain logistic regression has no minimiser (Albert and Anderson 1984): along such a beta the loss falls for ever.
+is positive exactly if plain logistic regression has no minimiser (Albert and Anderson 1984): along such a beta the loss falls
+for ever.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Descent:
                 return True
         length, point, objective = self._line_search(step)
         self._remember(step, end if length < 1.0 else None)
-        # Half of what was promised says that the model is right; a short step says that it misses pieces.
+        # Half of what was promised says that the model is right; a short step says that it reaches too far.
         if length == 1.0 and self.objective - objective >= 0.5 * step.decrease:
             self.damping = max(0.1 * self.damping, 1e-10)
         elif length < 0.5:

@@ -2,8 +2,8 @@
 
     beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        gamma'_j = gamma_j scale_j
 
-Rows without weight leave, equal rows become one row with the sum of their weights. Objective, price and shift plans are the same in
-both worlds. Columns are centred only if an intercept can absorb the shift.
+Rows without weight leave, equal rows become one row with the sum of their weights. Objective, price and shift plans are the
+same in both worlds. Columns are centred only if an intercept can absorb the shift.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class StandardRows:
     def of(cls, original: RobustLogisticProblem) -> StandardRows:
         weighted = np.flatnonzero(original.weights > 0)
         whole = weighted.size == original.n_rows
-        numeric, codes, labels, weights = (
-            part if whole else part[weighted] for part in (original.numeric, original.codes, original.labels, original.weights)
-        )
+        numeric, codes, labels, weights = original.numeric, original.codes, original.labels, original.weights
+        if not whole:
+            numeric, codes, labels, weights = numeric[weighted], codes[weighted], labels[weighted], weights[weighted]
         collapsed = collapse_rows(numeric, codes, labels, weights)
         if collapsed.representatives.size < labels.size:
             first = collapsed.representatives

@@ -1,0 +1,263 @@
+// Optimality conditions of the quadratic step, recomputed from the row model.
+#include "surefoot/quadratic_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+
+using namespace surefoot;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+// A small random problem, its row model at a random point, and the constraints every solver shares.
+struct Step {
+  std::vector<double> numeric, labels, weights, x, linear, damping;
+  std::vector<std::int32_t> codes;
+  MixedTable table;
+  std::vector<SharedConstraint> constraints;
+  RowModel model;
+  int size = 0;
+  QuadraticStep solved;
+
+  Step(unsigned seed, std::int64_t rows, double flip_price, double scale, double price, double tie_width, double precision, double damped = 1e-3,
+       int n_threads = 1) {
+    std::mt19937 draw(seed);
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform(0.3, 1.7);
+    const std::vector<int> levels{3, 2, 4};
+    table.n_rows = rows;
+    table.n_numeric = 2;
+    table.n_categorical = 3;
+    table.flip_price = flip_price;
+    table.level_offset = {0, 3, 5, 9};
+    for (int l = 0; l < 3; ++l) table.move_price.push_back(uniform(draw));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (int j = 0; j < 2; ++j) numeric.push_back(normal(draw));
+      for (const int count : levels) codes.push_back(static_cast<std::int32_t>(draw() % static_cast<unsigned>(count)));
+      labels.push_back(draw() % 2 ? 1.0 : -1.0);
+      weights.push_back(1.0 / static_cast<double>(rows));
+    }
+    table.numeric = numeric.data();
+    table.codes = codes.data();
+    table.labels = labels.data();
+    table.weights = weights.data();
+    const LiftedLayout layout(table, true);
+    size = layout.size;
+    x.assign(static_cast<std::size_t>(size) + 1, 0.0);
+    for (int a = 0; a < size; ++a) x[a] = scale * normal(draw);
+    x[layout.price] = price;
+    for (int l = 0; l < 3; ++l) {
+      double low = 0, high = 0;
+      for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
+        low = std::min(low, x[layout.level[c]]);
+        high = std::max(high, x[layout.level[c]]);
+      }
+      x[layout.low[l]] = low;
+      x[layout.high[l]] = high;
+      for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
+        add_constraint(layout.low[l], 1.0, layout.level[c], -1.0);
+        add_constraint(layout.level[c], 1.0, layout.high[l], -1.0);
+      }
+    }
+    for (int j = 0; j < 2; ++j) {
+      // Within reach of the price, as every point of a solve is.
+      x[layout.first_numeric + j] = std::clamp(x[layout.first_numeric + j], -price, price);
+      add_constraint(layout.first_numeric + j, 1.0, layout.price, -1.0);
+      add_constraint(layout.first_numeric + j, -1.0, layout.price, -1.0);
+    }
+    add_constraint(layout.price, -1.0, size, 0.0);
+    model = build_row_model(table, layout, x.data(), tie_width, precision, {}, n_threads);
+    linear = model.gradient;
+    linear[layout.price] += 0.05;
+    linear[size] = 0.0;
+    damping.assign(static_cast<std::size_t>(size) + 1, damped);
+    solved = solve_quadratic_step(model, size, linear.data(), damping.data(), constraints, 1e-11, 200, n_threads);
+  }
+  Step(const Step&) = delete;
+
+  void add_constraint(std::int32_t first, double first_coef, std::int32_t second, double second_coef) {
+    constraints.push_back({first, second, first_coef, second_coef, -(first_coef * x[first] + second_coef * x[second])});
+  }
+
+  // gradient += scale * gradient of piece k of tied row i
+  void add_piece(std::vector<double>& gradient, std::int64_t i, std::int64_t k, double scale) const {
+    const TiedRows& tied = model.tied;
+    for (int a = 0; a < model.n_dense; ++a) gradient[a] += scale * tied.coef[k] * tied.dense[i * model.n_dense + a];
+    for (auto s = tied.shared_at[i]; s < tied.shared_at[i + 1]; ++s) gradient[tied.shared_slot[s]] += scale * tied.coef[k];
+    const auto n_varied = tied.varied_at[i + 1] - tied.varied_at[i];
+    for (std::int64_t v = 0; v < n_varied; ++v)
+      gradient[tied.varied_slot[tied.varied_at[i] + v]] += scale * tied.varied[tied.entry_at[i] + (k - tied.piece_at[i]) * n_varied + v];
+  }
+
+  void add_hinge(std::vector<double>& gradient, std::int64_t i, std::int64_t h, double scale) const {
+    const TiedRows& tied = model.tied;
+    const std::int32_t* slot = tied.varied_slot.data() + tied.varied_at[i];
+    gradient[slot[0]] += scale * tied.hinge_price_coef[h];
+    gradient[slot[tied.hinge_level[h]]] += scale * tied.hinge_level_coef[h];
+    gradient[slot[tied.hinge_envelope[h]]] -= scale * tied.hinge_level_coef[h];
+  }
+
+  // How much the tied rows' part of the model rises from 0 to d, per piece: value + gradient . d + its hinges.
+  double piece_at(std::int64_t i, std::int64_t k, const std::vector<double>& d) const {
+    std::vector<double> gradient(d.size());
+    add_piece(gradient, i, k, 1.0);
+    double sum = model.tied.value[k];
+    for (int a = 0; a < size; ++a) sum += gradient[a] * d[a];
+    for (auto h = model.tied.hinge_at[k]; h < model.tied.hinge_at[k + 1]; ++h) sum += std::max(0.0, hinge_at(i, h, d));
+    return sum;
+  }
+
+  double hinge_at(std::int64_t i, std::int64_t h, const std::vector<double>& d) const {
+    std::vector<double> gradient(d.size());
+    add_hinge(gradient, i, h, 1.0);
+    double sum = model.tied.hinge_value[h];
+    for (int a = 0; a < size; ++a) sum += gradient[a] * d[a];
+    return sum;
+  }
+
+  double row_at(std::int64_t i, const std::vector<double>& d) const {
+    double best = -inf;
+    for (auto k = model.tied.piece_at[i]; k < model.tied.piece_at[i + 1]; ++k) best = std::max(best, piece_at(i, k, d));
+    return best;
+  }
+
+  // (H + damping) d
+  std::vector<double> curved(const std::vector<double>& d) const {
+    const auto stride = static_cast<std::size_t>(size) + 1;
+    std::vector<double> image(stride);
+    for (int a = 0; a < size; ++a) {
+      image[a] += damping[a] * d[a];
+      for (int b = 0; b < size; ++b)
+        image[a] += model.curvature[static_cast<std::size_t>(std::max(a, b)) * stride + static_cast<std::size_t>(std::min(a, b))] * d[b];
+    }
+    return image;
+  }
+
+  double value(const std::vector<double>& d) const {
+    const auto image = curved(d);
+    double sum = 0;
+    for (int a = 0; a < size; ++a) sum += (linear[a] + 0.5 * image[a]) * d[a];
+    for (std::int64_t i = 0; i < model.tied.size(); ++i) sum += model.tied.weight[i] * row_at(i, d);
+    return sum;
+  }
+};
+
+void check_optimality(const Step& at) {
+  const TiedRows& tied = at.model.tied;
+  const QuadraticStep& found = at.solved;
+  CHECK(found.converged);
+  CHECK_EQUAL(found.step[static_cast<std::size_t>(at.size)], 0.0);
+  auto stationarity = at.curved(found.step);
+  for (int a = 0; a < at.size; ++a) stationarity[a] += at.linear[a];
+  for (std::int64_t i = 0; i < tied.size(); ++i) {
+    double total = 0;
+    const double row = at.row_at(i, found.step);
+    for (auto k = tied.piece_at[i]; k < tied.piece_at[i + 1]; ++k) {
+      CHECK(found.mass[k] >= 0);
+      total += found.mass[k];
+      at.add_piece(stationarity, i, k, found.mass[k]);
+      CHECK_NEAR(found.mass[k] * (row - at.piece_at(i, k, found.step)), 0.0, 1e-8);
+      for (auto h = tied.hinge_at[k]; h < tied.hinge_at[k + 1]; ++h) {
+        CHECK(found.hinge_mass[h] >= 0 && found.hinge_mass[h] <= found.mass[k]);
+        at.add_hinge(stationarity, i, h, found.hinge_mass[h]);
+        const double hinge = at.hinge_at(i, h, found.step);
+        CHECK_NEAR(hinge > 0 ? (found.mass[k] - found.hinge_mass[h]) * hinge : found.hinge_mass[h] * hinge, 0.0, 1e-8);
+      }
+    }
+    CHECK_NEAR(total, tied.weight[i], 1e-14);
+  }
+  for (std::size_t c = 0; c < at.constraints.size(); ++c) {
+    const SharedConstraint& row = at.constraints[c];
+    const double left = row.slack - row.first_coef * found.step[row.first] - row.second_coef * found.step[row.second];
+    CHECK(left >= -1e-8);
+    CHECK(found.multiplier[c] >= 0);
+    CHECK_NEAR(found.multiplier[c] * left, 0.0, 1e-8);
+    stationarity[row.first] += found.multiplier[c] * row.first_coef;
+    stationarity[row.second] += found.multiplier[c] * row.second_coef;
+  }
+  for (int a = 0; a < at.size; ++a) CHECK_NEAR(stationarity[a], 0.0, 1e-8);
+}
+
+}  // namespace
+
+TEST(optimality_conditions_hold_with_listed_pieces) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const Step at(seed, 25, seed % 2 ? 0.8 : inf, 1.0, 0.5, 0.5, 0.0);
+    CHECK(at.model.tied.size() > 0);
+    check_optimality(at);
+  }
+}
+
+TEST(optimality_conditions_hold_with_hinges) {
+  std::int64_t hinges = 0;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const Step at(seed, 25, seed % 2 ? 2.0 : inf, 4.0, 1.5, 2.0, 1e-2, 1.0);
+    hinges += at.model.tied.n_hinges();
+    check_optimality(at);
+  }
+  CHECK(hinges > 0);
+}
+
+TEST(optimality_conditions_hold_for_long_steps_with_little_damping) {
+  for (unsigned seed = 0; seed < 20; ++seed) check_optimality(Step(seed, 25, seed % 2 ? 2.0 : inf, 4.0, 1.5, 2.0, 1e-2, 1e-3));
+}
+
+TEST(optimality_conditions_hold_without_ties) {
+  const Step at(1, 25, inf, 1.0, 0.5, 0.0, 0.0);
+  CHECK_EQUAL(at.model.tied.size(), 0);
+  check_optimality(at);
+}
+
+TEST(no_feasible_step_nearby_is_better_and_the_decrease_is_what_the_model_falls) {
+  std::mt19937 draw(3);
+  std::normal_distribution<double> normal;
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    const Step at(seed, 25, seed % 2 ? 0.8 : inf, 2.0, 0.8, 0.5, 1e-3);
+    const double best = at.value(at.solved.step);
+    CHECK_NEAR(at.solved.decrease, at.value(std::vector<double>(at.x.size())) - best, 1e-10);
+    CHECK(at.solved.decrease > 0);
+    for (int trial = 0; trial < 100; ++trial) {
+      auto other = at.solved.step;
+      for (int a = 0; a < at.size; ++a) other[a] += 0.1 * normal(draw);
+      bool feasible = true;
+      for (const auto& row : at.constraints)
+        feasible = feasible && row.first_coef * other[row.first] + row.second_coef * other[row.second] <= row.slack;
+      if (feasible) CHECK(at.value(other) >= best - 1e-9);
+    }
+    // Towards d = 0, which is always feasible.
+    for (const double length : {0.0, 0.5, 0.9, 0.99}) {
+      auto other = at.solved.step;
+      for (double& entry : other) entry *= length;
+      CHECK(at.value(other) >= best - 1e-9);
+    }
+  }
+}
+
+TEST(threads_do_not_change_a_bit) {
+  const Step alone(5, 9001, 0.8, 1.0, 0.5, 2.0, 1e-3, 1e-3, 1), together(5, 9001, 0.8, 1.0, 0.5, 2.0, 1e-3, 1e-3, 3);
+  CHECK(alone.model.tied.size() >= 4096);
+  CHECK(alone.solved.step == together.solved.step);
+  CHECK(alone.solved.mass == together.solved.mass);
+  CHECK(alone.solved.hinge_mass == together.solved.hinge_mass);
+  CHECK(alone.solved.multiplier == together.solved.multiplier);
+  CHECK_EQUAL(alone.solved.iterations, together.solved.iterations);
+}
+
+TEST(a_step_limit_ends_with_finite_numbers_and_is_not_called_converged) {
+  Step at(2, 25, 0.8, 1.0, 0.5, 0.2, 0.0);
+  const auto cut = solve_quadratic_step(at.model, at.size, at.linear.data(), at.damping.data(), at.constraints, 1e-11, 2, 1);
+  CHECK(!cut.converged);
+  for (const double entry : cut.step) CHECK(std::isfinite(entry));
+  for (std::int64_t i = 0; i < at.model.tied.size(); ++i) {
+    double total = 0;
+    for (auto k = at.model.tied.piece_at[i]; k < at.model.tied.piece_at[i + 1]; ++k) total += cut.mass[k];
+    CHECK_NEAR(total, at.model.tied.weight[i], 1e-14);
+  }
+}

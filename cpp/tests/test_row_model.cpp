@@ -1,0 +1,367 @@
+// Row sums around a point, against the worst-case loss itself and against finite differences.
+#include "surefoot/row_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "surefoot/softplus.hpp"
+#include "surefoot/worst_case.hpp"
+
+using namespace surefoot;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+// A random table that owns its arrays, its layout, and a point with tight envelopes.
+struct Case {
+  std::vector<double> numeric, labels, weights, x;
+  std::vector<std::int32_t> codes;
+  MixedTable table;
+  LiftedLayout layout;
+
+  Case(unsigned seed, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size, double price)
+      : Case(std::mt19937(seed), rows, n_numeric, levels, flip_price, size, price) {}
+  Case(const Case&) = delete;
+
+ private:
+  Case(std::mt19937 draw, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size, double price)
+      : table(fill(draw, rows, n_numeric, levels, flip_price)), layout(table, true) {
+    std::normal_distribution<double> normal;
+    x.resize(static_cast<std::size_t>(layout.size) + 1);
+    for (int a = 0; a < layout.size; ++a) x[a] = size * normal(draw);
+    x[layout.price] = price;
+    x[layout.size] = 0.0;
+    for (int l = 0; l < table.n_categorical; ++l) {
+      if (layout.low[l] == layout.size) continue;
+      double low = 0, high = 0;
+      for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
+        low = std::min(low, x[layout.level[c]]);
+        high = std::max(high, x[layout.level[c]]);
+      }
+      x[layout.low[l]] = low;
+      x[layout.high[l]] = high;
+    }
+  }
+
+  MixedTable fill(std::mt19937& draw, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price) {
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform(0.3, 1.7);
+    MixedTable made;
+    made.n_rows = rows;
+    made.n_numeric = n_numeric;
+    made.n_categorical = static_cast<int>(levels.size());
+    made.flip_price = flip_price;
+    made.level_offset.push_back(0);
+    for (const int count : levels) {
+      made.level_offset.push_back(made.level_offset.back() + count);
+      made.move_price.push_back(uniform(draw));
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (int j = 0; j < n_numeric; ++j) numeric.push_back(normal(draw));
+      for (const int count : levels) codes.push_back(static_cast<std::int32_t>(draw() % static_cast<unsigned>(count)));
+      labels.push_back(draw() % 2 ? 1.0 : -1.0);
+      weights.push_back(uniform(draw) / static_cast<double>(rows));
+    }
+    made.numeric = numeric.data();
+    made.codes = codes.data();
+    made.labels = labels.data();
+    made.weights = weights.data();
+    return made;
+  }
+};
+
+RowModel model_of(const Case& at, double tie_width, double precision, int n_threads = 1, const RememberedPieces& remembered = {}) {
+  return build_row_model(at.table, at.layout, at.x.data(), tie_width, precision, remembered, n_threads);
+}
+
+double worst_sum(const Case& at, const std::vector<double>& x) { return worst_case_sum(at.table, at.layout, x.data(), 1, nullptr); }
+
+// Gradient of a tied row's piece, then of its hinges, times a direction.
+double along(const TiedRows& tied, int n_dense, std::int64_t i, std::int64_t k, const std::vector<double>& d) {
+  double sum = 0;
+  for (int a = 0; a < n_dense; ++a) sum += tied.dense[i * n_dense + a] * d[a];
+  for (auto s = tied.shared_at[i]; s < tied.shared_at[i + 1]; ++s) sum += d[tied.shared_slot[s]];
+  sum *= tied.coef[k];
+  const auto n_varied = tied.varied_at[i + 1] - tied.varied_at[i];
+  for (std::int64_t v = 0; v < n_varied; ++v)
+    sum += tied.varied[tied.entry_at[i] + (k - tied.piece_at[i]) * n_varied + v] * d[tied.varied_slot[tied.varied_at[i] + v]];
+  return sum;
+}
+
+double hinge_along(const TiedRows& tied, std::int64_t i, std::int64_t h, const std::vector<double>& d) {
+  const std::int32_t* slot = tied.varied_slot.data() + tied.varied_at[i];
+  return tied.hinge_price_coef[h] * d[slot[0]] + tied.hinge_level_coef[h] * (d[slot[tied.hinge_level[h]]] - d[slot[tied.hinge_envelope[h]]]);
+}
+
+// What the model says of the sum of all rows at the point plus d, curvature left out.
+double linear_model(const Case& at, const RowModel& model, const std::vector<double>& d) {
+  const TiedRows& tied = model.tied;
+  double sum = model.value;
+  for (int a = 0; a < at.layout.size; ++a) sum += model.gradient[a] * d[a];
+  for (std::int64_t i = 0; i < tied.size(); ++i) {
+    double before = -inf, after = -inf;
+    for (auto k = tied.piece_at[i]; k < tied.piece_at[i + 1]; ++k) {
+      double now = tied.value[k], then = now + along(tied, model.n_dense, i, k, d);
+      for (auto h = tied.hinge_at[k]; h < tied.hinge_at[k + 1]; ++h) {
+        now += std::max(0.0, tied.hinge_value[h]);
+        then += std::max(0.0, tied.hinge_value[h] + hinge_along(tied, i, h, d));
+      }
+      before = std::max(before, now);
+      after = std::max(after, then);
+    }
+    sum += tied.weight[i] * (after - before);
+  }
+  return sum;
+}
+
+// Masses that share each tied row's weight out unevenly.
+std::vector<double> some_masses(const TiedRows& tied) {
+  std::vector<double> mass(static_cast<std::size_t>(tied.n_pieces()));
+  for (std::int64_t i = 0; i < tied.size(); ++i) {
+    const auto count = static_cast<double>(tied.piece_at[i + 1] - tied.piece_at[i]);
+    for (auto k = tied.piece_at[i]; k < tied.piece_at[i + 1]; ++k)
+      mass[k] = tied.weight[i] * 2.0 * static_cast<double>(k - tied.piece_at[i] + 1) / (count * (count + 1.0));
+  }
+  return mass;
+}
+
+// A third of each piece's mass changes its mind about every other hinge, two thirds about the rest.
+std::vector<double> some_hinge_masses(const TiedRows& tied, const std::vector<double>& mass) {
+  std::vector<double> hinge(static_cast<std::size_t>(tied.n_hinges()));
+  for (std::int64_t k = 0; k < tied.n_pieces(); ++k)
+    for (auto h = tied.hinge_at[k]; h < tied.hinge_at[k + 1]; ++h) hinge[h] = mass[k] * (h % 2 ? 1.0 : 2.0) / 3.0;
+  return hinge;
+}
+
+// sum of mass_k softplus(t_k), written from the plan that write_plan returns.
+struct WrittenPlan {
+  std::vector<std::int64_t> row;
+  std::vector<std::uint8_t> moved, flipped;
+  std::vector<double> mass, slope;
+
+  WrittenPlan(const Case& at, const RowModel& model, const Plan& plan)
+      : row(static_cast<std::size_t>(at.table.n_rows) - plan.row.size() + plan.mass.size()),
+        moved(row.size() * static_cast<std::size_t>(at.table.n_categorical)),
+        flipped(row.size()),
+        mass(row.size()),
+        slope(row.size()) {
+    write_plan(at.table, at.layout, model, plan, at.x.data(), row.data(), moved.data(), flipped.data(), mass.data(), slope.data());
+  }
+
+  double argument(const Case& at, std::size_t k, const std::vector<double>& x) const {
+    const MixedTable& table = at.table;
+    const double label = flipped[k] ? -table.labels[row[k]] : table.labels[row[k]];
+    double score = x[at.layout.intercept];
+    for (int j = 0; j < table.n_numeric; ++j) score += table.numeric[row[k] * table.n_numeric + j] * x[at.layout.first_numeric + j];
+    for (int l = 0; l < table.n_categorical; ++l) {
+      const auto own = table.level_offset[l] + table.codes[row[k] * table.n_categorical + l];
+      const auto slot = !moved[k * table.n_categorical + l] ? at.layout.level[own] : label > 0 ? at.layout.low[l] : at.layout.high[l];
+      score += slot == at.layout.size ? 0.0 : x[slot];
+    }
+    return -label * score;
+  }
+
+  double loss(const Case& at, const std::vector<double>& x) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < row.size(); ++k) sum += mass[k] * softplus(argument(at, k, x));
+    return sum;
+  }
+};
+
+double largest_row_gap(const Case& at, const WrittenPlan& written) {
+  std::vector<double> totals(static_cast<std::size_t>(at.table.n_rows));
+  for (std::size_t k = 0; k < written.row.size(); ++k) totals[written.row[k]] += written.mass[k];
+  double gap = 0;
+  for (std::size_t row = 0; row < totals.size(); ++row) gap = std::max(gap, std::fabs(totals[row] - at.weights[row]));
+  return gap;
+}
+
+}  // namespace
+
+TEST(value_equals_the_worst_case_sum_for_any_tie_width) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Case at(seed, 40, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, 1.0, 0.4);
+    for (const double tie_width : {0.0, 0.1, 1e9}) CHECK_NEAR(model_of(at, tie_width, 0.0).value, worst_sum(at, at.x), 1e-13);
+  }
+}
+
+TEST(gradient_of_rows_with_one_piece_equals_finite_differences) {
+  const Case at(1, 30, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
+  const RowModel model = model_of(at, 0.0, 0.0);
+  CHECK_EQUAL(model.tied.size(), 0);
+  for (int a = 0; a < at.layout.size; ++a) {
+    auto up = at.x, down = at.x;
+    up[a] += 1e-6;
+    down[a] -= 1e-6;
+    CHECK_NEAR(model.gradient[a], (worst_sum(at, up) - worst_sum(at, down)) / 2e-6, 1e-7);
+  }
+}
+
+TEST(model_of_tied_rows_agrees_with_the_loss_to_first_order) {
+  std::mt19937 draw(7);
+  std::normal_distribution<double> normal;
+  bool any_tie = false;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Case at(seed, 40, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, 1.0, 0.4);
+    const RowModel model = model_of(at, 1e9, 0.0);
+    any_tie = any_tie || model.tied.size() > 0;
+    std::vector<double> d(at.x.size()), moved = at.x;
+    for (int a = 0; a < at.layout.size; ++a) moved[a] += d[a] = 1e-5 * normal(draw);
+    CHECK_NEAR(linear_model(at, model, d), worst_sum(at, moved), 1e-8);
+  }
+  CHECK(any_tie);
+}
+
+TEST(pieces_with_hinges_stand_for_all_subsets_within_the_precision) {
+  std::mt19937 draw(8);
+  std::normal_distribution<double> normal;
+  bool any_hinge = false;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    // Large coefficients: most rows are where the loss is nearly straight.
+    const Case at(seed, 40, 1, {3, 2, 4, 3}, seed % 2 ? 2.0 : inf, 6.0, 2.0);
+    const double precision = 1e-3;
+    const RowModel model = model_of(at, 3.0, precision);
+    any_hinge = any_hinge || model.tied.n_hinges() > 0;
+    std::vector<double> d(at.x.size()), moved = at.x;
+    for (int a = 0; a < at.layout.size; ++a) moved[a] += d[a] = 1e-5 * normal(draw);
+    CHECK_NEAR(linear_model(at, model, d), worst_sum(at, moved), 5e-3);
+  }
+  CHECK(any_hinge);
+}
+
+TEST(threads_do_not_change_a_bit) {
+  const Case at(2, 9001, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
+  const RowModel alone = model_of(at, 0.1, 1e-3, 1), together = model_of(at, 0.1, 1e-3, 3);
+  CHECK(alone.tied.size() > 0);
+  CHECK_EQUAL(alone.value, together.value);
+  CHECK(alone.gradient == together.gradient);
+  CHECK(alone.curvature == together.curvature);
+  CHECK(alone.mask == together.mask);
+  CHECK(alone.flipped == together.flipped);
+  CHECK(alone.tied.row == together.tied.row);
+  CHECK(alone.tied.piece_at == together.tied.piece_at);
+  CHECK(alone.tied.value == together.tied.value);
+  CHECK(alone.tied.varied == together.tied.varied);
+  CHECK(alone.tied.varied_slot == together.tied.varied_slot);
+  CHECK(alone.tied.hinge_value == together.tied.hinge_value);
+  const auto mass = some_masses(alone.tied);
+  const Plan plan = make_plan(at.table, alone, mass.data(), some_hinge_masses(alone.tied, mass).data());
+  const PlanSums one = sum_plan(at.table, at.layout, alone, plan, at.x.data(), true, 1);
+  const PlanSums three = sum_plan(at.table, at.layout, alone, plan, at.x.data(), true, 3);
+  CHECK_EQUAL(one.conjugate, three.conjugate);
+  CHECK_EQUAL(one.cost, three.cost);
+  CHECK(one.gradient == three.gradient);
+  CHECK(one.curvature == three.curvature);
+}
+
+TEST(remembered_pieces_enter_although_they_are_far_from_tied) {
+  const Case at(3, 20, 1, {3, 3}, 0.9, 1.0, 5.0);
+  CHECK_EQUAL(model_of(at, 0.0, 0.0).tied.size(), 0);
+  const PointTables point(at.table, at.layout, at.x.data());
+  std::vector<std::int64_t> row;
+  std::vector<std::uint64_t> mask;
+  std::vector<std::uint8_t> flipped;
+  std::vector<double> share;
+  for (std::int64_t i = 0; i < at.table.n_rows; i += 2) {
+    const bool flip = i % 4 == 0;
+    const int side = (at.labels[i] > 0) != flip ? 0 : 1;
+    // Every feature that gains: a move without gain is told apart from staying by its price only, and others may stand for it.
+    std::uint64_t moved = 0;
+    for (int l = 0; l < 2; ++l)
+      if (point.gain[side][at.table.level_offset[l] + at.codes[2 * i + l]] > 0) moved |= std::uint64_t{1} << l;
+    if (moved == 0) continue;
+    row.push_back(i);
+    mask.push_back(moved);
+    flipped.push_back(flip);
+    share.push_back(0.5);
+  }
+  CHECK(row.size() > 4);
+  const RowModel model = model_of(at, 0.0, 0.0, 1, {row, mask, flipped, share});
+  CHECK(model.tied.row == row);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    bool found = false;
+    for (auto p = model.tied.piece_at[i]; p < model.tied.piece_at[i + 1]; ++p)
+      found = found || (model.tied.mask[p] == mask[i] && model.tied.flipped[p] == flipped[i]);
+    CHECK(found);
+  }
+  CHECK_NEAR(model.value, worst_sum(at, at.x), 1e-13);
+}
+
+TEST(plan_sums_equal_finite_differences_of_the_plans_loss) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const Case at(seed, 30, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, seed < 3 ? 1.0 : 4.0, seed < 3 ? 0.4 : 1.5);
+    const RowModel model = model_of(at, 1.0, seed < 3 ? 0.0 : 1e-2);
+    CHECK(model.tied.size() > 0);
+    const auto mass = some_masses(model.tied);
+    const Plan plan = make_plan(at.table, model, mass.data(), some_hinge_masses(model.tied, mass).data());
+    const WrittenPlan written(at, model, plan);
+    CHECK_NEAR(largest_row_gap(at, written), 0.0, 1e-15);
+    const PlanSums sums = sum_plan(at.table, at.layout, model, plan, at.x.data(), true, 1);
+    const auto length = sums.gradient.size();
+    double conjugate = 0;
+    for (std::size_t k = 0; k < written.row.size(); ++k) {
+      const double t = written.argument(at, k, at.x);
+      CHECK_NEAR(written.slope[k], sigmoid(t), 1e-12);
+      CHECK(written.mass[k] >= 0);
+      conjugate += written.mass[k] * (softplus(t) - sigmoid(t) * t);
+    }
+    CHECK_NEAR(sums.conjugate, conjugate, 1e-12);
+    for (int a = 0; a < at.layout.size; ++a) {
+      auto up = at.x, down = at.x;
+      up[a] += 1e-5;
+      down[a] -= 1e-5;
+      CHECK_NEAR(sums.gradient[a], (written.loss(at, up) - written.loss(at, down)) / 2e-5, 1e-8);
+      const PlanSums above = sum_plan(at.table, at.layout, model, plan, up.data(), false, 1);
+      const PlanSums below = sum_plan(at.table, at.layout, model, plan, down.data(), false, 1);
+      CHECK(above.curvature.empty());
+      for (int b = 0; b < at.layout.size; ++b) {
+        const auto low = static_cast<std::size_t>(std::min(a, b)), high = static_cast<std::size_t>(std::max(a, b));
+        CHECK_NEAR(sums.curvature[high * length + low], (above.gradient[b] - below.gradient[b]) / 2e-5, 1e-8);
+      }
+    }
+  }
+}
+
+TEST(cost_of_a_plan_is_the_mass_times_the_ground_cost_of_its_shifts) {
+  const Case at(4, 30, 1, {3, 2, 4}, 0.8, 3.0, 0.7);
+  const RowModel model = model_of(at, 0.5, 1e-2);
+  const auto mass = some_masses(model.tied);
+  const Plan plan = make_plan(at.table, model, mass.data(), some_hinge_masses(model.tied, mass).data());
+  const WrittenPlan written(at, model, plan);
+  double cost = 0;
+  for (std::size_t k = 0; k < written.row.size(); ++k) {
+    double price = written.flipped[k] ? at.table.flip_price : 0.0;
+    for (int l = 0; l < 3; ++l) price += written.moved[3 * k + l] ? at.table.move_price[l] : 0.0;
+    cost += written.mass[k] * price;
+  }
+  CHECK(cost > 0);
+  CHECK_NEAR(sum_plan(at.table, at.layout, model, plan, at.x.data(), false, 1).cost, cost, 1e-12);
+}
+
+TEST(more_features_than_one_mask_word_holds) {
+  const Case at(5, 12, 1, std::vector<int>(70, 2), 3.0, 0.5, 0.2);
+  CHECK_EQUAL(at.table.mask_words(), 2);
+  const RowModel model = model_of(at, 0.05, 1e-4);
+  CHECK_NEAR(model.value, worst_sum(at, at.x), 1e-12);
+  const auto mass = some_masses(model.tied);
+  const Plan plan = make_plan(at.table, model, mass.data(), some_hinge_masses(model.tied, mass).data());
+  const WrittenPlan written(at, model, plan);
+  CHECK_NEAR(largest_row_gap(at, written), 0.0, 1e-15);
+  bool second_word = false;
+  for (std::size_t k = 0; k < written.row.size(); ++k)
+    for (std::size_t l = 64; l < 70; ++l) second_word = second_word || written.moved[70 * k + l];
+  CHECK(second_word);
+  const PlanSums sums = sum_plan(at.table, at.layout, model, plan, at.x.data(), false, 1);
+  double conjugate = 0;
+  for (std::size_t k = 0; k < written.row.size(); ++k) {
+    const double t = written.argument(at, k, at.x);
+    conjugate += written.mass[k] * (softplus(t) - sigmoid(t) * t);
+  }
+  CHECK_NEAR(sums.conjugate, conjugate, 1e-11);
+}

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problem_bank import PROBLEM_BANK, draw_problem
+from reference import worst_case as reference
+from reference.random_points import random_model, random_plan
+
+from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
+from surefoot.solvers.standard_rows import StandardRows
+
+
+def repeated(problem: RobustLogisticProblem, draw: np.random.Generator) -> RobustLogisticProblem:
+    """The problem's rows in any order and any number of times, a third of them without weight."""
+    pick = draw.integers(0, problem.n_rows, size=3 * problem.n_rows)
+    weights = draw.exponential(size=pick.size)
+    weights[draw.random(pick.size) < 0.33] = 0.0
+    weights[0] = 1.0
+    return replace(
+        problem,
+        numeric=problem.numeric[pick],
+        codes=problem.codes[pick],
+        labels=problem.labels[pick],
+        weights=weights / weights.sum(),
+    )
+
+
+def in_row_order(plan: ShiftPlan) -> ShiftPlan:
+    order = np.argsort(plan.row, kind="stable")
+    return replace(plan, **{name: getattr(plan, name)[order] for name in ("row", "moved", "flipped", "mass", "slope")})
+
+
+@pytest.mark.parametrize("name", PROBLEM_BANK)
+def test_restoring_a_standardized_model_returns_it(name):
+    problem = PROBLEM_BANK[name]()
+    standard = StandardRows.of(problem)
+    model = random_model(problem, np.random.default_rng(0))
+    back = standard.restore(standard.standardize(model))
+    np.testing.assert_allclose(back.numeric, model.numeric, rtol=1e-14)
+    np.testing.assert_array_equal(back.levels, model.levels)
+    assert back.price == model.price
+    # The intercept passes through a shift by beta . centre, and keeps the digits that leaves it.
+    shift = float(np.abs(model.numeric) @ np.abs(standard.centre))
+    assert back.intercept == pytest.approx(model.intercept, rel=1e-14, abs=1e-14 * shift)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 3),
+    st.lists(st.integers(1, 3), max_size=2).map(tuple),
+    st.booleans(),
+    st.sampled_from([np.inf, 0.7]),
+)
+def test_a_model_has_the_same_objective_in_both_worlds(seed, numeric, levels, fit_intercept, label_weight):
+    draw = np.random.default_rng(seed)
+    few = draw_problem(seed, rows=4, numeric=numeric, levels=levels, label_weight=label_weight, fit_intercept=fit_intercept)
+    problem = repeated(replace(few, numeric=few.numeric * 10.0 ** draw.uniform(-6, 6, size=numeric)), draw)
+    standard = StandardRows.of(problem)
+    model = random_model(standard.problem, draw)
+    found = reference.objective(problem, replace(standard.restore(model), price=model.price * (1 + 1e-12)))
+    assert found == pytest.approx(reference.objective(standard.problem, model), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", PROBLEM_BANK)
+def test_standard_rows_are_distinct_weighted_and_of_unit_spread(name):
+    problem = PROBLEM_BANK[name]()
+    standard = StandardRows.of(problem)
+    rows = np.column_stack((standard.problem.numeric, standard.problem.codes, standard.problem.labels))
+    assert len(np.unique(rows, axis=0)) == standard.problem.n_rows
+    assert (standard.problem.weights > 0).all()
+    assert standard.problem.weights.sum() == pytest.approx(problem.weights.sum(), rel=1e-14)
+    spread = np.sqrt(standard.problem.weights @ standard.problem.numeric**2)
+    assert all(np.isclose(spread, 1.0, rtol=1e-9) | (spread == 0.0))
+    if problem.fit_intercept:
+        np.testing.assert_allclose(standard.problem.weights @ standard.problem.numeric, 0.0, atol=1e-9)
+    else:
+        np.testing.assert_array_equal(standard.centre, 0.0)
+
+
+def test_a_constant_column_becomes_zero_rather_than_amplified_rounding():
+    standard = StandardRows.of(PROBLEM_BANK["constant_numeric_column"]())
+    np.testing.assert_array_equal(standard.problem.numeric[:, 1], 0.0)
+    assert standard.scale[1] == 1.0
+
+
+def test_equal_rows_with_different_labels_stay_apart():
+    problem = draw_problem(3, rows=2, numeric=1, levels=(2,))
+    problem = replace(problem, numeric=problem.numeric[[0, 0]], codes=problem.codes[[0, 0]], labels=np.array([1.0, -1.0]))
+    assert StandardRows.of(problem).problem.n_rows == 2
+
+
+def test_the_original_arrays_are_left_alone():
+    problem = PROBLEM_BANK["huge_and_tiny_scales"]()
+    before = problem.digest()
+    StandardRows.of(problem)
+    assert problem.digest() == before
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2), st.lists(st.integers(1, 3), max_size=2).map(tuple))
+def test_a_restored_plan_gives_every_row_its_own_weight_and_moves_it_like_its_representative(seed, numeric, levels):
+    draw = np.random.default_rng(seed)
+    problem = repeated(draw_problem(seed, rows=5, numeric=numeric, levels=levels, label_weight=0.8), draw)
+    standard = StandardRows.of(problem)
+    plan = in_row_order(random_plan(standard.problem, draw))
+    restored = standard.restore_plan(plan)
+    masses = np.bincount(restored.row, weights=restored.mass, minlength=problem.n_rows)
+    np.testing.assert_allclose(masses, problem.weights, rtol=1e-12, atol=0.0)
+    assert not np.isin(restored.row, np.flatnonzero(problem.weights == 0)).any()
+    # The sums that a bound is made of are the same.
+    assert float(restored.mass @ restored.slope) == pytest.approx(float(plan.mass @ plan.slope), rel=1e-12)
+    assert float(restored.mass @ restored.flipped) == pytest.approx(float(plan.mass @ plan.flipped), rel=1e-12)
+    np.testing.assert_allclose(restored.mass @ restored.moved, plan.mass @ plan.moved, rtol=1e-12)
+    centred = (problem.numeric - standard.centre) / standard.scale
+    np.testing.assert_allclose(
+        (restored.mass * restored.slope) @ centred[restored.row],
+        (plan.mass * plan.slope) @ standard.problem.numeric[plan.row],
+        atol=1e-12,
+    )
+
+
+def test_a_plan_of_distinct_weighted_rows_is_returned_row_by_row():
+    problem = draw_problem(5, rows=12, numeric=2, levels=(3,))
+    standard = StandardRows.of(problem)
+    plan = in_row_order(random_plan(standard.problem, np.random.default_rng(1)))
+    restored = standard.restore_plan(plan)
+    np.testing.assert_allclose(np.bincount(restored.row, weights=restored.mass, minlength=12), problem.weights, rtol=1e-12)
+    np.testing.assert_array_equal(problem.labels[restored.row], standard.problem.labels[plan.row])
