@@ -56,18 +56,19 @@ class InteriorPoint {
         constraints_(constraints),
         n_threads_(n_threads),
         blocks_(std::max<std::int64_t>(tied_.size(), 1)),
-        d_(stride_),
         step_d_(stride_),
         dual_residual_(stride_),
         rhs_(stride_),
-        system_(stride_ * stride_),
-        pieces_(static_cast<std::size_t>(tied_.n_pieces())),
-        rise_(static_cast<std::size_t>(tied_.n_hinges())),
-        gap_(rise_.size()),
-        shared_(constraints.size()) {
+        system_(stride_ * stride_) {
+    d_.resize(stride_);
+    r_.resize(static_cast<std::size_t>(tied_.size()));
+    pieces_.resize(static_cast<std::size_t>(tied_.n_pieces()));
+    rise_.resize(static_cast<std::size_t>(tied_.n_hinges()));
+    gap_.resize(rise_.size());
+    shared_.resize(constraints.size());
     for (auto* v : {&weight_, &force_, &image_, &miss_}) v->resize(pieces_.size());
     for (auto* v : {&hinge_image_, &hinge_miss_, &hinge_force_, &hinge_balance_}) v->resize(rise_.size());
-    for (auto* v : {&r_, &r_step_, &row_weight_, &row_pull_}) v->resize(static_cast<std::size_t>(tied_.size()));
+    for (auto* v : {&r_step_, &row_weight_, &row_pull_}) v->resize(static_cast<std::size_t>(tied_.size()));
     effective_ = tied_.varied;
     start();
   }
@@ -86,11 +87,12 @@ class InteriorPoint {
         result.converged = true;
         break;
       }
-      // Rounding has won once nothing improves for many steps.
+      // Rounding has won once nothing improves for many steps, or all that was gained is being lost again.
       if (merit < 0.9 * best_merit) {
         best_merit = merit;
         since_best = 0;
-      } else if (++since_best > 15) {
+        best_ = current_;
+      } else if (++since_best > 15 || (best_merit < 1e-6 && merit > 1e3 * best_merit)) {
         break;
       }
       assemble();
@@ -105,11 +107,20 @@ class InteriorPoint {
       direction();
       move(step_length(0.99));
     }
+    if (!result.converged) current_ = best_;
     finish(result);
     return result;
   }
 
  private:
+  // Everything that moves.
+  struct Iterate {
+    std::vector<double> d, r;
+    std::vector<Pair> pieces;     // value + ... <= r of the row
+    std::vector<Pair> rise, gap;  // per hinge: rise >= 0, rise >= change
+    std::vector<Pair> shared;
+  };
+
   template <class Visit>
   void for_each_pair(Visit&& visit) {
     for (auto* group : {&pieces_, &rise_, &gap_, &shared_})
@@ -126,9 +137,9 @@ class InteriorPoint {
       for (auto k = first; k < last; ++k) {
         double value = tied_.value[k];
         for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
-          rise_[h].slack = lift;
-          gap_[h].slack = lift - tied_.hinge_value[h];
-          value += lift;
+          rise_[h].slack = lift + std::max(0.0, tied_.hinge_value[h]);
+          gap_[h].slack = rise_[h].slack - tied_.hinge_value[h];
+          value += rise_[h].slack;
         }
         r_[i] = std::max(r_[i], value + lift);
         image_[k] = value;
@@ -478,7 +489,7 @@ class InteriorPoint {
     apply_curvature(d_, curved);
     for (int a = 0; a < size_; ++a) change += (linear_[a] + 0.5 * curved[a]) * d_[a];
     result.decrease = -change;
-    result.step = std::move(d_);
+    result.step = d_;
     result.multiplier.resize(shared_.size());
     for (std::size_t c = 0; c < shared_.size(); ++c) result.multiplier[c] = shared_[c].multiplier;
   }
@@ -492,14 +503,14 @@ class InteriorPoint {
   const std::vector<SharedConstraint>& constraints_;
   int n_threads_;
   RowBlocks blocks_;
-  std::vector<double> d_, step_d_, dual_residual_, rhs_, system_;
-  std::vector<Pair> pieces_;       // value + ... <= r of the row
-  std::vector<Pair> rise_, gap_;   // per hinge: rise >= 0, rise >= change
-  std::vector<Pair> shared_;
+  Iterate current_, best_;
+  std::vector<double>&d_ = current_.d, &r_ = current_.r;
+  std::vector<Pair>&pieces_ = current_.pieces, &rise_ = current_.rise, &gap_ = current_.gap, &shared_ = current_.shared;
+  std::vector<double> step_d_, dual_residual_, rhs_, system_;
   std::vector<double> effective_;  // varied entries of the pieces with their hinges' parts added
   std::vector<double> weight_, force_, image_, miss_;  // per piece
   std::vector<double> hinge_image_, hinge_miss_, hinge_force_, hinge_balance_;
-  std::vector<double> r_, r_step_, row_weight_, row_pull_;  // per tied row
+  std::vector<double> r_step_, row_weight_, row_pull_;  // per tied row
   double complementarity_ = 0, dual_error_ = 0, primal_error_ = 0;
 };
 

@@ -1,12 +1,11 @@
 // Factor and solve against the residual of the original matrix, in exact-size and strided storage.
-#include "surefoot/cholesky.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <random>
 #include <vector>
 
 #include "check.hpp"
+#include "surefoot/cholesky.hpp"
 
 namespace {
 

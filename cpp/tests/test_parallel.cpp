@@ -1,6 +1,4 @@
 // Blocks of rows: every block once, exceptions not lost, no dependence on the number of threads.
-#include "surefoot/parallel.hpp"
-
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "surefoot/parallel.hpp"
 
 using surefoot::for_each_block;
 using surefoot::RowBlocks;

@@ -1,6 +1,4 @@
 // Row sums around a point, against the worst-case loss itself and against finite differences.
-#include "surefoot/row_model.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "surefoot/row_model.hpp"
 #include "surefoot/softplus.hpp"
 #include "surefoot/worst_case.hpp"
 
@@ -25,12 +24,14 @@ struct Case {
   MixedTable table;
   LiftedLayout layout;
 
-  Case(unsigned seed, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size, double price)
+  Case(unsigned seed, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size,
+       double price)
       : Case(std::mt19937(seed), rows, n_numeric, levels, flip_price, size, price) {}
   Case(const Case&) = delete;
 
  private:
-  Case(std::mt19937 draw, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size, double price)
+  Case(std::mt19937 draw, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size,
+       double price)
       : table(fill(draw, rows, n_numeric, levels, flip_price)), layout(table, true) {
     std::normal_distribution<double> normal;
     x.resize(static_cast<std::size_t>(layout.size) + 1);
@@ -76,11 +77,14 @@ struct Case {
   }
 };
 
-RowModel model_of(const Case& at, double tie_width, double precision, int n_threads = 1, const RememberedPieces& remembered = {}) {
+RowModel model_of(const Case& at, double tie_width, double precision, int n_threads = 1,
+                  const RememberedPieces& remembered = {}) {
   return build_row_model(at.table, at.layout, at.x.data(), tie_width, precision, remembered, n_threads);
 }
 
-double worst_sum(const Case& at, const std::vector<double>& x) { return worst_case_sum(at.table, at.layout, x.data(), 1, nullptr); }
+double worst_sum(const Case& at, const std::vector<double>& x) {
+  return worst_case_sum(at.table, at.layout, x.data(), 1, nullptr);
+}
 
 // Gradient of a tied row's piece, then of its hinges, times a direction.
 double along(const TiedRows& tied, int n_dense, std::int64_t i, std::int64_t k, const std::vector<double>& d) {
@@ -96,7 +100,8 @@ double along(const TiedRows& tied, int n_dense, std::int64_t i, std::int64_t k, 
 
 double hinge_along(const TiedRows& tied, std::int64_t i, std::int64_t h, const std::vector<double>& d) {
   const std::int32_t* slot = tied.varied_slot.data() + tied.varied_at[i];
-  return tied.hinge_price_coef[h] * d[slot[0]] + tied.hinge_level_coef[h] * (d[slot[tied.hinge_level[h]]] - d[slot[tied.hinge_envelope[h]]]);
+  return tied.hinge_price_coef[h] * d[slot[0]] +
+         tied.hinge_level_coef[h] * (d[slot[tied.hinge_level[h]]] - d[slot[tied.hinge_envelope[h]]]);
 }
 
 // What the model says of the sum of all rows at the point plus d, curvature left out.
@@ -151,17 +156,21 @@ struct WrittenPlan {
         flipped(row.size()),
         mass(row.size()),
         slope(row.size()) {
-    write_plan(at.table, at.layout, model, plan, at.x.data(), row.data(), moved.data(), flipped.data(), mass.data(), slope.data());
+    write_plan(at.table, at.layout, model, plan, at.x.data(), row.data(), moved.data(), flipped.data(), mass.data(),
+               slope.data());
   }
 
   double argument(const Case& at, std::size_t k, const std::vector<double>& x) const {
     const MixedTable& table = at.table;
     const double label = flipped[k] ? -table.labels[row[k]] : table.labels[row[k]];
     double score = x[at.layout.intercept];
-    for (int j = 0; j < table.n_numeric; ++j) score += table.numeric[row[k] * table.n_numeric + j] * x[at.layout.first_numeric + j];
+    for (int j = 0; j < table.n_numeric; ++j)
+      score += table.numeric[row[k] * table.n_numeric + j] * x[at.layout.first_numeric + j];
     for (int l = 0; l < table.n_categorical; ++l) {
       const auto own = table.level_offset[l] + table.codes[row[k] * table.n_categorical + l];
-      const auto slot = !moved[k * table.n_categorical + l] ? at.layout.level[own] : label > 0 ? at.layout.low[l] : at.layout.high[l];
+      const auto slot = !moved[k * table.n_categorical + l] ? at.layout.level[own]
+                        : label > 0                         ? at.layout.low[l]
+                                                            : at.layout.high[l];
       score += slot == at.layout.size ? 0.0 : x[slot];
     }
     return -label * score;

@@ -1,6 +1,4 @@
 // The exact worst case of a row against enumeration of every category vector and both labels.
-#include "surefoot/worst_case.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "check.hpp"
 #include "surefoot/softplus.hpp"
+#include "surefoot/worst_case.hpp"
 
 using namespace surefoot;
 
@@ -47,7 +46,8 @@ struct Case {
   Case(const Case&) = delete;
 };
 
-std::vector<double> random_point(const MixedTable& table, const LiftedLayout& layout, double size, double price, std::mt19937& draw) {
+std::vector<double> random_point(const MixedTable& table, const LiftedLayout& layout, double size, double price,
+                                 std::mt19937& draw) {
   std::normal_distribution<double> normal;
   std::vector<double> x(static_cast<std::size_t>(layout.size) + 1);
   const bool ties = draw() % 3 == 0;
@@ -94,7 +94,10 @@ struct WorstRows {
   std::vector<std::uint8_t> moved, flipped;
 
   WorstRows(const MixedTable& table, const LiftedLayout& layout, const std::vector<double>& x, int n_threads)
-      : value(static_cast<std::size_t>(table.n_rows)), cost(value.size()), moved(value.size() * table.n_categorical), flipped(value.size()) {
+      : value(static_cast<std::size_t>(table.n_rows)),
+        cost(value.size()),
+        moved(value.size() * table.n_categorical),
+        flipped(value.size()) {
     worst_case_rows(table, layout, x.data(), n_threads, value.data(), moved.data(), flipped.data(), cost.data());
   }
 };
@@ -171,7 +174,8 @@ TEST(the_sum_is_the_weighted_sum_of_the_rows) {
   }
   CHECK_NEAR(worst_case_sum(random.table, layout, x.data(), 1, &cost_sum), value, 1e-12);
   CHECK_NEAR(cost_sum, cost, 1e-12);
-  CHECK_EQUAL(worst_case_sum(random.table, layout, x.data(), 1, nullptr), worst_case_sum(random.table, layout, x.data(), 1, &cost_sum));
+  CHECK_EQUAL(worst_case_sum(random.table, layout, x.data(), 1, nullptr),
+              worst_case_sum(random.table, layout, x.data(), 1, &cost_sum));
 }
 
 TEST(threads_do_not_change_a_bit) {
@@ -185,7 +189,8 @@ TEST(threads_do_not_change_a_bit) {
   CHECK(alone.moved == together.moved);
   CHECK(alone.flipped == together.flipped);
   double first = 0, second = 0;
-  CHECK_EQUAL(worst_case_sum(random.table, layout, x.data(), 1, &first), worst_case_sum(random.table, layout, x.data(), 3, &second));
+  CHECK_EQUAL(worst_case_sum(random.table, layout, x.data(), 1, &first),
+              worst_case_sum(random.table, layout, x.data(), 3, &second));
   CHECK_EQUAL(first, second);
 }
 

@@ -44,7 +44,7 @@ struct TiedRows {
   std::vector<std::uint8_t> flipped;
   std::vector<std::int64_t> hinge_at;    // start of each piece's hinges, and the end
   std::vector<std::int32_t> hinge_feature;  // per hinge, as are all below
-  std::vector<double> hinge_value;          // at most 0: the piece is where it wants to be
+  std::vector<double> hinge_value;          // at most 0 for a row's best piece, which is where it wants to be
   std::vector<std::int32_t> hinge_level;    // where its level's slot is among the row's varied slots
   std::vector<std::int32_t> hinge_envelope;
   std::vector<double> hinge_price_coef;

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from surefoot.exceptions import SeparableDataError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.solvers.distance_program import deterring_price, robust_objective
@@ -15,7 +14,7 @@ from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.pieces import Coordinates
 from surefoot.solvers.proven_plan import Multipliers, proven_plan
 from surefoot.solvers.registry import RobustOutcome, SolveOptions
-from surefoot.solvers.separation import quasi_separated
+from surefoot.solvers.separation import require_attained
 from surefoot.solvers.standard_rows import StandardRows
 
 
@@ -30,7 +29,7 @@ class Incumbent:
         self.options = options
         self.standard = StandardRows.of(problem)
         self.problem = self.standard.problem
-        _require_attained(self.problem)
+        require_attained(self.problem)
         self.coordinates = Coordinates(self.problem)
         # The loss is positive, and the model that knows nothing is a model.
         self.coefficients = self.coordinates.unpack(np.zeros(self.coordinates.size))
@@ -98,43 +97,4 @@ class Incumbent:
             iterations=iterations,
             seconds=time.perf_counter() - self.started,
             history=tuple(self.history),
-        )
-
-
-def _require_attained(problem: RobustLogisticProblem) -> None:
-    """Refuse problems whose coefficients would grow without end.
-
-    Along a direction in which no loss may rise, the price must not grow (it costs the radius) and a numeric column with a
-    finite weight cannot either; movable categories only weaken such a direction, because the adversary takes every row to its
-    worst level. So what remains is separation by the columns that never shift, and none at all once labels may flip.
-    """
-    cost = problem.cost
-    if problem.radius == 0:
-        if quasi_separated(problem):
-            raise SeparableDataError(
-                "radius=0 and the classes, or some rows of them, can be separated without error: plain logistic regression has "
-                "no solution, its coefficients grow without end. Use a radius above 0, which makes the model finite and robust."
-            )
-        return
-    if np.isfinite(cost.label_weight):
-        return
-    numeric = np.flatnonzero(np.isinf(cost.numeric_weights))
-    categorical = np.flatnonzero(np.isinf(cost.categorical_weights) & (problem.n_levels > 1))
-    one_label = problem.fit_intercept and np.unique(problem.labels).size == 1
-    if numeric.size + categorical.size == 0 and not one_label:
-        return
-    frozen = replace(
-        problem,
-        numeric=problem.numeric[:, numeric],
-        codes=problem.codes[:, categorical],
-        n_levels=problem.n_levels[categorical],
-        cost=replace(
-            cost, numeric_weights=cost.numeric_weights[numeric], categorical_weights=cost.categorical_weights[categorical]
-        ),
-    )
-    if one_label or quasi_separated(frozen):
-        columns = f"numeric columns {numeric.tolist()}, categorical columns {categorical.tolist()}"
-        raise SeparableDataError(
-            f"no shift can reach what separates the classes ({'there is one class only' if one_label else columns}: weight "
-            "inf), so the coefficients would grow without end. Use finite weights, or a finite label_weight."
         )

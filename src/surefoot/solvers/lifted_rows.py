@@ -123,6 +123,19 @@ class LiftedRows:
         """max_j |beta_j| / gamma_j."""
         return float(np.max(np.abs(x[self.numeric_slots]) / self.problem.cost.numeric_weights, initial=0.0))
 
+    @property
+    def fully_priced(self) -> bool:
+        """Whether every direction costs the model something, so that its coefficients are bounded a priori."""
+        cost = self.problem.cost
+        finite = np.isfinite(cost.numeric_weights).all() and np.isfinite(cost.categorical_weights).all()
+        return self.problem.radius > 0 and bool(finite)
+
+    def plain_losses(self, x: FloatArray) -> FloatArray:
+        """The loss of every row where it is."""
+        calm = x.copy()
+        calm[self.price_slot] = self.PROHIBITIVE
+        return self.native.worst_case_rows(calm, self.n_threads)[0]
+
     def deterring_price(self, x: FloatArray) -> float:
         """A price at which no shift of any row pays: the slope of softplus is below 1, so a gain is at most the move's own."""
         prices = [self.least_price(x)]
@@ -130,10 +143,11 @@ class LiftedRows:
         if self.problem.n_categorical:
             prices.append(float(np.max((x[self.high_slots] - x[self.low_slots]) / cost.categorical_weights)))
         if np.isfinite(cost.label_weight):
-            loss, _, _, _ = self.native.worst_case_rows(x, self.n_threads)
-            # A flip raises the loss argument by twice the margin, which the loss itself gives away.
-            prices.append(float(np.max(-2.0 * np.log(np.expm1(np.maximum(loss, 1e-300))))) / cost.label_weight)
-        return max(prices)
+            # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) - 1).
+            loss = np.maximum(self.plain_losses(x), 1e-300)
+            prices.append(float(np.max(-loss - np.log(-np.expm1(-loss)))) / cost.label_weight)
+        # A hair above, so that rounding cannot let a shift pay that gains exactly its price.
+        return max(prices) * (1.0 + 1e-12)
 
     def unlift(self, x: FloatArray) -> RobustCoefficients:
         """The model behind a lifted vector."""

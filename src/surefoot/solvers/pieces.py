@@ -28,7 +28,7 @@ class Coordinates:
     """Where each unknown of a problem stands in a programme's vector.
 
     Order: intercept (if any), numeric coefficients, non-reference levels, price, one r per row; whatever a solver adds comes
-    after. The price is kept in units of the typical weight, so that very small or very large ground costs do not spoil the
+    after. The price is multiplied by the cost of all shifts together, so that small or large ground costs do not spoil the
     numbers.
     """
 
@@ -43,9 +43,11 @@ class Coordinates:
         self.price = self.n_coefficients
         self.loss = self.price + 1
         self.size = self.loss + problem.n_rows
-        weights = np.concatenate((problem.cost.numeric_weights, problem.cost.categorical_weights, [problem.cost.label_weight]))
-        finite = weights[np.isfinite(weights)]
-        self.unit = float(np.median(finite)) if finite.size else 1.0
+        cost = problem.cost
+        shifts = np.append(cost.categorical_weights[problem.n_levels > 1], cost.label_weight)
+        shifts = shifts[np.isfinite(shifts)]
+        columns = cost.numeric_weights[np.isfinite(cost.numeric_weights)]
+        self.unit = float(shifts.sum()) if shifts.size else float(np.median(columns)) if columns.size else 1.0
 
     @property
     def objective(self) -> FloatArray:

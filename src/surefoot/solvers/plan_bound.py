@@ -178,10 +178,10 @@ def _payment(
 ) -> float:
     """What a residual and an overspent radius cost, at most, over all models at least as good as the one at hand."""
     problem = rows.problem
-    # Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: the payment takes ten
-    # times the coefficients at hand. certificates/ proves such cases by curvature.
+    # Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: the payment takes
+    # ten times the coefficients at hand. certificates/ proves such cases by curvature.
     reach = 10.0 * (1.0 + float(np.abs(point).max(initial=0.0)))
-    price, intercept, levels = (bound if np.isfinite(bound) else reach for bound in (bounds.price, bounds.intercept, bounds.levels))
+    price, intercept, levels = (b if np.isfinite(b) else reach for b in (bounds.price, bounds.intercept, bounds.levels))
     paid = price * excess
     unpriced = ~np.isfinite(problem.cost.numeric_weights) | (problem.radius == 0)
     paid += reach * float(np.abs(residual[rows.numeric_slots][unpriced]).sum())
