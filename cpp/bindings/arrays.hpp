@@ -44,7 +44,8 @@ struct BoundTable {
   Vector<double> labels, weights;
 
   const double* point(const Vector<double>& x) const {
-    require(x.shape(0) == static_cast<std::size_t>(layout.size) + 1, "the point must have one entry per lifted coordinate and a zero");
+    require(x.shape(0) == static_cast<std::size_t>(layout.size) + 1,
+            "the point must have one entry per lifted coordinate and a zero");
     return x.data();
   }
 };

@@ -47,15 +47,16 @@ void bind_mixed_table(nb::module_& module) {
   nb::class_<BoundTable>(module, "RobustRows")
       .def(
           "__init__",
-          [](BoundTable* self, Matrix<double> numeric, Matrix<std::int32_t> codes, Vector<double> labels, Vector<double> weights,
-             Vector<std::int32_t> n_levels, Vector<double> move_price, double flip_price, bool fit_intercept) {
+          [](BoundTable* self, Matrix<double> numeric, Matrix<std::int32_t> codes, Vector<double> labels,
+             Vector<double> weights, Vector<std::int32_t> n_levels, Vector<double> move_price, double flip_price,
+             bool fit_intercept) {
             auto table = make_table(numeric, codes, labels, weights, n_levels, move_price, flip_price);
             LiftedLayout layout(table, fit_intercept);
-            new (self) BoundTable{std::move(table), std::move(layout), std::move(numeric), std::move(codes), std::move(labels),
-                                  std::move(weights)};
+            new (self) BoundTable{std::move(table), std::move(layout), std::move(numeric),
+                                  std::move(codes), std::move(labels), std::move(weights)};
           },
-          nb::arg("numeric"), nb::arg("codes"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_levels"), nb::arg("move_price"),
-          nb::arg("flip_price"), nb::arg("fit_intercept"))
+          nb::arg("numeric"), nb::arg("codes"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_levels"),
+          nb::arg("move_price"), nb::arg("flip_price"), nb::arg("fit_intercept"))
       .def_prop_ro("size", [](const BoundTable& self) { return self.layout.size; })
       .def_prop_ro("mask_words", [](const BoundTable& self) { return self.table.mask_words(); })
       .def_prop_ro("first_numeric", [](const BoundTable& self) { return self.layout.first_numeric; })
@@ -84,7 +85,8 @@ void bind_mixed_table(nb::module_& module) {
             std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(self.table.n_categorical)), flipped(n);
             {
               nb::gil_scoped_release released;
-              worst_case_rows(self.table, self.layout, point, n_threads, value.data(), moved.data(), flipped.data(), cost.data());
+              worst_case_rows(self.table, self.layout, point, n_threads, value.data(), moved.data(), flipped.data(),
+                              cost.data());
             }
             return nb::make_tuple(to_numpy(std::move(value)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
                                   to_numpy(std::move(cost)));

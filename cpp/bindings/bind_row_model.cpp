@@ -9,7 +9,8 @@ namespace {
 RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int64_t>& row, const Matrix<std::uint64_t>& mask,
                                    const Vector<std::uint8_t>& flipped, const Vector<double>& share) {
   const std::size_t n = row.shape(0);
-  require(mask.shape(0) == n && mask.shape(1) == static_cast<std::size_t>(rows.table.mask_words()) && flipped.shape(0) == n && share.shape(0) == n,
+  require(mask.shape(0) == n && mask.shape(1) == static_cast<std::size_t>(rows.table.mask_words()) && flipped.shape(0) == n &&
+              share.shape(0) == n,
           "remembered pieces need one mask, flip and share each");
   for (std::size_t k = 0; k < n; ++k)
     require(row.data()[k] >= 0 && row.data()[k] < rows.table.n_rows && (k == 0 || row.data()[k - 1] <= row.data()[k]),
@@ -58,15 +59,15 @@ void bind_row_model(nb::module_& module) {
 
   module.def(
       "build_row_model",
-      [](const BoundTable& rows, Vector<double> x, double tie_width, double precision, Vector<std::int64_t> row, Matrix<std::uint64_t> mask,
-         Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
+      [](const BoundTable& rows, Vector<double> x, double tie_width, double precision, Vector<std::int64_t> row,
+         Matrix<std::uint64_t> mask, Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
         const double* point = rows.point(x);
         const auto remembered = remembered_pieces(rows, row, mask, flipped, share);
         nb::gil_scoped_release released;
         return build_row_model(rows.table, rows.layout, point, tie_width, precision, remembered, n_threads);
       },
-      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("precision"), nb::arg("row"), nb::arg("mask"), nb::arg("flipped"), nb::arg("share"),
-      nb::arg("n_threads"));
+      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("precision"), nb::arg("row"), nb::arg("mask"),
+      nb::arg("flipped"), nb::arg("share"), nb::arg("n_threads"));
 
   module.def(
       "make_plan",
@@ -79,7 +80,8 @@ void bind_row_model(nb::module_& module) {
 
   module.def(
       "sum_plan",
-      [](const BoundTable& rows, const RowModel& model, const Plan& plan, Vector<double> x, bool with_curvature, int n_threads) {
+      [](const BoundTable& rows, const RowModel& model, const Plan& plan, Vector<double> x, bool with_curvature,
+         int n_threads) {
         const double* point = rows.point(x);
         PlanSums sums;
         {

@@ -507,7 +507,7 @@ class InteriorPoint {
   std::vector<double>&d_ = current_.d, &r_ = current_.r;
   std::vector<Pair>&pieces_ = current_.pieces, &rise_ = current_.rise, &gap_ = current_.gap, &shared_ = current_.shared;
   std::vector<double> step_d_, dual_residual_, rhs_, system_;
-  std::vector<double> effective_;  // varied entries of the pieces with their hinges' parts added
+  std::vector<double> effective_;                      // varied entries of the pieces with their hinges' parts added
   std::vector<double> weight_, force_, image_, miss_;  // per piece
   std::vector<double> hinge_image_, hinge_miss_, hinge_force_, hinge_balance_;
   std::vector<double> r_step_, row_weight_, row_pull_;  // per tied row

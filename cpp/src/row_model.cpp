@@ -101,7 +101,8 @@ class ModelBuilder {
   }
 
   // Adds the row; `first` to `last` are its remembered pieces. Returns true if the row has one piece, left in single_mask().
-  bool add(std::int64_t row, double tie_width, double precision, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
+  bool add(std::int64_t row, double tie_width, double precision, const RememberedPieces& remembered, std::size_t first,
+           std::size_t last) {
     view_.move_to(row);
     const double score = row_score(table_, layout_, point_, row);
     enumerate_prefixes(table_, point_, row, score, tie_width, scratch_);
@@ -318,7 +319,8 @@ void for_each_plan_piece(const MixedTable& table, const RowModel& model, const P
   auto listed = static_cast<std::size_t>(std::lower_bound(plan.row.begin(), plan.row.end(), begin) - plan.row.begin());
   for (std::int64_t row = begin; row < end; ++row) {
     if (listed < plan.row.size() && plan.row[listed] == row) {
-      for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]); ++p)
+      for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]);
+           ++p)
         visit(row, plan.mask.data() + p * words, plan.flipped[p] != 0, plan.mass[p]);
       ++listed;
     } else {
@@ -330,8 +332,8 @@ void for_each_plan_piece(const MixedTable& table, const RowModel& model, const P
 
 }  // namespace
 
-RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width, double precision,
-                         const RememberedPieces& remembered, int n_threads) {
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
+                         double precision, const RememberedPieces& remembered, int n_threads) {
   const PointTables point(table, layout, x);
   const RowBlocks blocks(table.n_rows);
   const auto words = static_cast<std::size_t>(table.mask_words());
@@ -346,14 +348,16 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
   for_each_block(blocks, n_threads, [&](std::int64_t block) {
     auto& part = parts[static_cast<std::size_t>(block)];
     const auto row_of = [&](std::int64_t r) {
-      return static_cast<std::size_t>(std::lower_bound(remembered.row.begin(), remembered.row.end(), r) - remembered.row.begin());
+      return static_cast<std::size_t>(std::lower_bound(remembered.row.begin(), remembered.row.end(), r) -
+                                      remembered.row.begin());
     };
     std::size_t first = row_of(blocks.begin(block));
     for (std::int64_t row = blocks.begin(block); row < blocks.end(block); ++row) {
       std::size_t last = first;
       while (last < remembered.row.size() && remembered.row[last] == row) ++last;
       if (part.add(row, tie_width, precision, remembered, first, last)) {
-        std::copy_n(part.single_mask(), words, model.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * words));
+        std::copy_n(part.single_mask(), words,
+                    model.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * words));
         model.flipped[static_cast<std::size_t>(row)] = part.single_flipped();
       }
       first = last;
@@ -403,7 +407,8 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
   for (std::int64_t i = 0; i < tied.size(); ++i) {
     for (auto p = tied.piece_at[i]; p < tied.piece_at[i + 1]; ++p) {
       undecided.clear();
-      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h) undecided.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
+      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h)
+        undecided.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
       std::stable_sort(undecided.begin(), undecided.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
       std::copy_n(tied.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(p) * words), words, mask.begin());
       double left = mass[p];
@@ -454,11 +459,12 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Row
                           const double slope = sigmoid(t);
                           part.conjugate += piece_mass * (softplus(t) - slope * t);
                           part.cost += piece_mass * view.cost(mask, flipped);
-                          for (int l = 0; l < table.n_categorical; ++l) slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
+                          for (int l = 0; l < table.n_categorical; ++l)
+                            slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
                           add_gradient(part.gradient.data(), view.dense, slots, -view.target(flipped) * slope * piece_mass);
                           if (with_curvature)
-                            add_outer(part.curvature.data(), length, view.dense.data(), static_cast<int>(view.dense.size()), slots.data(),
-                                      static_cast<int>(slots.size()), piece_mass * slope * (1 - slope));
+                            add_outer(part.curvature.data(), length, view.dense.data(), static_cast<int>(view.dense.size()),
+                                      slots.data(), static_cast<int>(slots.size()), piece_mass * slope * (1 - slope));
                         });
   });
   PlanSums sums = std::move(parts[0]);

@@ -30,25 +30,25 @@ struct RememberedPieces {
 struct TiedRows {
   std::vector<std::int64_t> row;
   std::vector<double> weight;
-  std::vector<double> dense;             // n_dense per row
-  std::vector<std::int64_t> shared_at;   // start of each row's shared slots, and the end
+  std::vector<double> dense;            // n_dense per row
+  std::vector<std::int64_t> shared_at;  // start of each row's shared slots, and the end
   std::vector<std::int32_t> shared_slot;
   std::vector<std::int64_t> varied_at;
   std::vector<std::int32_t> varied_slot;
   std::vector<std::int64_t> piece_at;
-  std::vector<std::int64_t> entry_at;    // start of each row's (pieces x varied slots) block in `varied`
+  std::vector<std::int64_t> entry_at;  // start of each row's (pieces x varied slots) block in `varied`
   std::vector<double> varied;
-  std::vector<double> value;             // per piece, as are all below
+  std::vector<double> value;  // per piece, as are all below
   std::vector<double> coef;
   std::vector<std::uint64_t> mask;
   std::vector<std::uint8_t> flipped;
-  std::vector<std::int64_t> hinge_at;    // start of each piece's hinges, and the end
+  std::vector<std::int64_t> hinge_at;       // start of each piece's hinges, and the end
   std::vector<std::int32_t> hinge_feature;  // per hinge, as are all below
   std::vector<double> hinge_value;          // at most 0 for a row's best piece, which is where it wants to be
   std::vector<std::int32_t> hinge_level;    // where its level's slot is among the row's varied slots
   std::vector<std::int32_t> hinge_envelope;
   std::vector<double> hinge_price_coef;
-  std::vector<double> hinge_level_coef;     // the envelope's is its negative
+  std::vector<double> hinge_level_coef;  // the envelope's is its negative
 
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
   std::int64_t n_pieces() const { return static_cast<std::int64_t>(value.size()); }
@@ -56,24 +56,24 @@ struct TiedRows {
 };
 
 struct RowModel {
-  int n_dense = 0;                  // intercept (if any) and numeric columns
-  double value = 0;                 // weighted sum of the worst-case losses, all rows
-  std::vector<double> gradient;     // rows with one piece only
-  std::vector<double> curvature;    // all rows; lower triangle, (size + 1) x (size + 1)
+  int n_dense = 0;                // intercept (if any) and numeric columns
+  double value = 0;               // weighted sum of the worst-case losses, all rows
+  std::vector<double> gradient;   // rows with one piece only
+  std::vector<double> curvature;  // all rows; lower triangle, (size + 1) x (size + 1)
   TiedRows tied;
-  std::vector<std::uint64_t> mask;      // the single piece of every row that has one
+  std::vector<std::uint64_t> mask;  // the single piece of every row that has one
   std::vector<std::uint8_t> flipped;
 };
 
-RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width, double precision,
-                         const RememberedPieces& remembered, int n_threads);
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
+                         double precision, const RememberedPieces& remembered, int n_threads);
 
 // An adversary's plan: the pieces of every row that is not simply its single one, and their masses, which sum to the row's weight.
 // Undecided features change their minds in a nested order, those with the most mass first, which realises any masses at all.
 struct Plan {
-  std::vector<std::int64_t> row;       // ascending
+  std::vector<std::int64_t> row;  // ascending
   std::vector<std::int64_t> piece_at;
-  std::vector<std::uint64_t> mask;     // per piece, as are all below
+  std::vector<std::uint64_t> mask;  // per piece, as are all below
   std::vector<std::uint8_t> flipped;
   std::vector<double> mass;
   std::vector<double> cost;

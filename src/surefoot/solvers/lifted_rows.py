@@ -1,8 +1,8 @@
 """The rows of a robust problem as a solver sees them: sums over all rows, in lifted coordinates.
 
-Lifted coordinates (see cpp/include/surefoot/mixed_table.hpp) put the lowest and the highest coefficient of every categorical feature
-beside the coefficients themselves. A feature that moved contributes its envelope instead of its own level, so every piece of the loss
-is smooth, and the constraints
+Lifted coordinates (see cpp/include/surefoot/mixed_table.hpp) put the lowest and the highest coefficient of every categorical
+feature beside the coefficients themselves. A feature that moved contributes its envelope instead of its own level, so every
+piece of the loss is smooth, and the constraints
 
     low_l <= beta_lc <= high_l        |beta_j| <= gamma_j lambda        lambda >= 0
 
@@ -71,7 +71,8 @@ class LiftedRows:
         """Share of the rows' weight at each level."""
         problem = self.problem
         parts = [
-            np.bincount(problem.codes[:, l], weights=problem.weights, minlength=count) for l, count in enumerate(problem.n_levels)
+            np.bincount(problem.codes[:, l], weights=problem.weights, minlength=count)
+            for l, count in enumerate(problem.n_levels)
         ]
         return np.concatenate([*parts, np.empty(0)])
 
@@ -143,7 +144,8 @@ class LiftedRows:
         if self.problem.n_categorical:
             prices.append(float(np.max((x[self.high_slots] - x[self.low_slots]) / cost.categorical_weights)))
         if np.isfinite(cost.label_weight):
-            # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) - 1).
+            # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) -
+            # 1).
             loss = np.maximum(self.plain_losses(x), 1e-300)
             prices.append(float(np.max(-loss - np.log(-np.expm1(-loss)))) / cost.label_weight)
         # A hair above, so that rounding cannot let a shift pay that gains exactly its price.

@@ -4,10 +4,11 @@ The multipliers of a step say which share of each row's mass moves where. For fi
 
     G(beta) = sum_k mass_k softplus(a_k . beta)
 
-is a smooth logistic loss, and F(beta, lambda) >= G(beta) + lambda (radius - sum_k mass_k cost_k). At a point where the gradient of G
-vanishes (up to what the numeric columns may carry, sum_j gamma_j |g_j| <= radius - cost) the slopes q_k = sigmoid(a_k . beta) make a
-feasible :class:`ShiftPlan`, and its bound is sum_k mass_k (softplus(t_k) - q_k t_k). The step's end is nearly such a point; one Newton
-correction on G squares what is left of the gradient, and the remainder is paid for with bounds on the coefficients.
+is a smooth logistic loss, and F(beta, lambda) >= G(beta) + lambda (radius - sum_k mass_k cost_k). At a point where the gradient
+of G vanishes (up to what the numeric columns may carry, sum_j gamma_j |g_j| <= radius - cost) the slopes q_k = sigmoid(a_k .
+beta) make a feasible :class:`ShiftPlan`, and its bound is sum_k mass_k (softplus(t_k) - q_k t_k). The step's end is nearly such
+a point; one Newton correction on G squares what is left of the gradient, and the remainder is paid for with bounds on the
+coefficients.
 """
 
 from __future__ import annotations
@@ -158,8 +159,8 @@ def plan_bound(
     residual, excess = sums.missing(gradient, cost)
     point, value = start, conjugate - _payment(rows, bounds, start, residual, excess)
     scale = float(np.trace(curvature)) / max(rows.n_coefficients, 1)
-    # Directions that only crumbs of mass can see have next to no curvature, and Newton's step along them goes astray; a correction
-    # that does not shrink the residual is tried again with more of a ridge.
+    # Directions that only crumbs of mass can see have next to no curvature, and Newton's step along them goes astray; a
+    # correction that does not shrink the residual is tried again with more of a ridge.
     for ridge in (1e-10, 1e-6, 1e-2):
         damped = curvature + (ridge * scale + 1e-300) * np.eye(rows.n_coefficients)
         corrected = start - scipy.linalg.solve(damped, residual, assume_a="pos", check_finite=False)
@@ -173,13 +174,11 @@ def plan_bound(
     return PlanBound(rows, model, plan, lowest, highest, mixing.lift(point), value)
 
 
-def _payment(
-    rows: LiftedRows, bounds: CoefficientBounds, point: FloatArray, residual: FloatArray, excess: float
-) -> float:
+def _payment(rows: LiftedRows, bounds: CoefficientBounds, point: FloatArray, residual: FloatArray, excess: float) -> float:
     """What a residual and an overspent radius cost, at most, over all models at least as good as the one at hand."""
     problem = rows.problem
-    # Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: the payment takes
-    # ten times the coefficients at hand. certificates/ proves such cases by curvature.
+    # Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: the payment
+    # takes ten times the coefficients at hand. certificates/ proves such cases by curvature.
     reach = 10.0 * (1.0 + float(np.abs(point).max(initial=0.0)))
     price, intercept, levels = (b if np.isfinite(b) else reach for b in (bounds.price, bounds.intercept, bounds.levels))
     paid = price * excess

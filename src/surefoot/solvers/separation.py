@@ -15,7 +15,6 @@ import scipy.sparse
 from surefoot.exceptions import SeparableDataError
 from surefoot.problems.robust_logistic import RobustLogisticProblem
 
-
 # Linear programmes beyond this many entries take longer than most fits; such tables are large, and hardly ever separable.
 MOST_ENTRIES = 20_000_000
 
@@ -23,8 +22,8 @@ MOST_ENTRIES = 20_000_000
 def separable_without_price(problem: RobustLogisticProblem) -> bool:
     """Whether the loss falls for ever along coefficients that cost the model nothing.
 
-    Without a radius those are all of them; with one, the columns and features of infinite weight. A finite label price puts a price on
-    every direction.
+    Without a radius those are all of them; with one, the columns and features of infinite weight. A finite label price puts a
+    price on every direction.
     """
     if problem.radius > 0 and np.isfinite(problem.cost.label_weight):
         return False
@@ -50,18 +49,20 @@ def separable_without_price(problem: RobustLogisticProblem) -> bool:
 def require_attained(problem: RobustLogisticProblem) -> None:
     """Refuse problems whose coefficients would grow without end.
 
-    Along a direction in which no loss may rise, the price must not grow (it costs the radius) and a numeric column with a finite weight
-    cannot either; movable categories only weaken such a direction, because the adversary takes every row to its worst level. So what
-    remains is separation by what never shifts, and none at all once labels may flip.
+    Along a direction in which no loss may rise, the price must not grow (it costs the radius) and a numeric column with a
+    finite weight cannot either; movable categories only weaken such a direction, because the adversary takes every row to its
+    worst level. So what remains is separation by what never shifts, and none at all once labels may flip.
     """
     one_label = problem.fit_intercept and problem.labels.min() == problem.labels.max()
     if one_label and not (problem.radius > 0 and np.isfinite(problem.cost.label_weight)):
-        raise SeparableDataError("all rows have the same label, so the intercept would grow without end. Both classes are needed.")
+        raise SeparableDataError(
+            "all rows have the same label, so the intercept would grow without end. Both classes are needed."
+        )
     if not separable_without_price(problem):
         return
     cause = "radius=0" if problem.radius == 0 else "some weights are infinite"
     raise SeparableDataError(
-        f"{cause}, and the classes, or some rows of them, can be separated without error by columns that cost the model nothing: their "
-        "coefficients would grow without end, and no model is best. Use a radius above 0 and finite weights, which make the model "
-        "finite and robust, or remove the columns or levels that occur with one label only."
+        f"{cause}, and the classes, or some rows of them, can be separated without error by columns that cost the model "
+        "nothing: their coefficients would grow without end, and no model is best. Use a radius above 0 and finite weights, "
+        "which make the model finite and robust, or remove the columns or levels that occur with one label only."
     )

@@ -6,12 +6,13 @@ The objective is, per row, a maximum of smooth pieces softplus(a_ik . x) - lambd
     model(d) = sum over rows of  max_k (piece k linearised)  +  1/2 d' H d,      H = sum_ik share_ik curvature of piece k,
 
 with the shares the previous model's multipliers gave to the pieces. Its minimiser is the next step, a line search on the true
-objective guards it, and its multipliers are the adversary's plan: they prove a lower bound (:mod:`surefoot.solvers.plan_bound`).
+objective guards it, and its multipliers are the adversary's plan: they prove a lower bound
+(:mod:`surefoot.solvers.plan_bound`).
 
-Which pieces enter. Exactly tied pieces of a row are nested prefixes of one order (softplus is strictly convex, so maximisers form a
-chain), and the oracle lists all of them. Pieces that are not tied but could be within the coming step must enter too: those within
-``tie_width`` of the maximum, a width that follows the square root of the predicted decrease, because that is how far losses move when
-a quadratic falls by so much. A step that disappoints widens it.
+Which pieces enter. Exactly tied pieces of a row are nested prefixes of one order (softplus is strictly convex, so maximisers
+form a chain), and the oracle lists all of them. Pieces that are not tied but could be within the coming step must enter too:
+those within ``tie_width`` of the maximum, a width that follows the square root of the predicted decrease, because that is how
+far losses move when a quadratic falls by so much. A step that disappoints widens it.
 
 Large tables are solved on a sample of rows first: the point it ends at is within sampling error of the optimum, which saves the
 steps in which many rows are tied.
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot import _native
-from surefoot.problems.arrays import FloatArray, RowArray
+from surefoot.problems.arrays import AnyArray, FloatArray, RowArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
@@ -69,9 +70,19 @@ class Remembered(NamedTuple):
         mask = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
         return cls(np.arange(problem.n_rows), mask, flipped, np.zeros(problem.n_rows))
 
+    def chosen(self, which: AnyArray) -> Remembered:
+        """The pieces at these positions, or where this mask is set."""
+        return Remembered(self.row[which], self.mask[which], self.flipped[which], self.share[which])
+
     def joined(self, other: Remembered) -> Remembered:
-        order = np.argsort(np.concatenate((self.row, other.row)), kind="stable")
-        return Remembered(*(np.concatenate(pair)[order] for pair in zip(self, other, strict=True)))
+        """Both, in the order of their rows."""
+        both = Remembered(
+            np.concatenate((self.row, other.row)),
+            np.concatenate((self.mask, other.mask)),
+            np.concatenate((self.flipped, other.flipped)),
+            np.concatenate((self.share, other.share)),
+        )
+        return both.chosen(np.argsort(both.row, kind="stable"))
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,9 @@ class Descent:
 
     def _solve_model(self) -> Step:
         rows = self.rows
-        model = _native.build_row_model(rows.native, self.x, self.tie_width, 0.05 * self.expected, *self.remembered, rows.n_threads)
+        model = _native.build_row_model(
+            rows.native, self.x, self.tie_width, 0.05 * self.expected, *self.remembered, rows.n_threads
+        )
         linear = model.gradient
         linear[rows.price_slot] += rows.problem.radius
         linear[rows.size] = 0.0
@@ -188,13 +201,12 @@ class Descent:
         return better
 
     def _remember(self, step: Step, missed: FloatArray | None) -> None:
-        """Keeps the pieces that hold mass; after a step that fell short also those it had, and the worst ones where it ended."""
+        """Keeps the pieces that hold mass; after a step that fell short, all it had and the worst ones where it ended."""
         row = step.plan.row
         share = step.plan.mass / self.rows.problem.weights[row]
         kept = Remembered(row, step.plan.mask.reshape(row.size, self.rows.mask_words), step.plan.flipped, share)
         if missed is None:
-            held = share > 1e-3
-            self.remembered = Remembered(*(part[held] for part in kept))
+            self.remembered = kept.chosen(share > 1e-3)
         else:
             self.remembered = kept.joined(Remembered.worst(self.rows, self.rows.tighten(missed)))
 

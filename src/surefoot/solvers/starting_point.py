@@ -1,8 +1,8 @@
 """A first point: the plain logistic regression's Newton step, shrunk until no shift pays.
 
-At a price lambda, a feature whose levels span at most lambda delta_l and a column with |beta_j| <= gamma_j lambda give the adversary
-nothing, so the robust loss of the shrunk model is its plain loss. That leaves one number to choose, lambda, and halving it until the
-objective stops falling is enough.
+At a price lambda, a feature whose levels span at most lambda delta_l and a column with |beta_j| <= gamma_j lambda give the
+adversary nothing, so the robust loss of the shrunk model is its plain loss. That leaves one number to choose, lambda, and
+halving it until the objective stops falling is enough.
 """
 
 from __future__ import annotations

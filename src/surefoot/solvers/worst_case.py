@@ -6,11 +6,12 @@ Row by row, at a given price lambda, the worst shift is exact (see cpp/include/s
 
 Over the whole table, within a radius, the worst distribution has the expected loss
 
-    sup over Q in the ball of E_Q loss  =  min over lambda >= max_j |beta_j| / gamma_j  of  lambda radius + sum_i w_i loss_i(lambda).
+    sup over Q in the ball of E_Q loss  =  min over lambda >= max_j |beta_j| / gamma_j  of  lambda radius + sum_i w_i
+    loss_i(lambda).
 
-For a fixed model the right-hand side is convex and piecewise linear in lambda. Two tangents, one falling and one rising, meet at a new
-lambda; the search ends when the function meets their crossing, which is then the exact minimum. The worst rows behind the two tangents
-are both optimal there, and the mixture of them that spends the radius is a worst-case distribution.
+For a fixed model the right-hand side is convex and piecewise linear in lambda. Two tangents, one falling and one rising, meet
+at a new lambda; the search ends when the function meets their crossing, which is then the exact minimum. The worst rows behind
+the two tangents are both optimal there, and the mixture of them that spends the radius is a worst-case distribution.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ class WorstCaseDistribution:
         Expected loss under the distribution.
     row, moved, flipped, mass
     numeric_budget : float
-        The part of the radius spent on numeric columns. The adversary spends it on the columns with the largest |beta_j| / gamma_j, by
-        moving ever less mass ever farther; it adds ``price * numeric_budget`` to the expected loss in the limit.
+        The part of the radius spent on numeric columns. The adversary spends it on the columns with the largest |beta_j| /
+        gamma_j, by moving ever less mass ever farther; it adds ``price * numeric_budget`` to the expected loss in the limit.
     """
 
     price: float
@@ -73,9 +74,7 @@ class WorstCaseDistribution:
     numeric_budget: float
 
 
-def worst_case_rows(
-    problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1
-) -> WorstCaseRows:
+def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1) -> WorstCaseRows:
     """Worst-case loss and worst-case row for every row, at the price in ``coefficients``.
 
     Parameters
@@ -109,8 +108,8 @@ def worst_case_rows(
     x = rows.lift(coefficients)
     if x[rows.price_slot] > coefficients.price:
         raise ValueError(
-            f"price = {coefficients.price} is below max_j |beta_j| / gamma_j = {x[rows.price_slot]}: moving a numeric column for ever "
-            "pays at that price, and the worst case is infinite."
+            f"price = {coefficients.price} is below max_j |beta_j| / gamma_j = {x[rows.price_slot]}: moving a numeric column "
+            "for ever pays at that price, and the worst case is infinite."
         )
     return _worst_rows(rows, x)
 
