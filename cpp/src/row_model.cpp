@@ -235,9 +235,10 @@ class ModelBuilder {
     for (std::size_t c = 0; c < chosen_.size(); ++c) {
       // A steep piece is nearly straight too, even if nothing else in the list shows it yet.
       const bool straight = has_hinges_[c] || sigmoid(kept_[chosen_[c]].argument) > 0.5;
+      // A piece listed although it is far below the best is one that a long step brought up: the next may be as long.
+      const double reach = std::max(tie_width, 2 * (best - kept_[chosen_[c]].value));
       for (int l = 0; straight && l < table_.n_categorical; ++l)
-        if (layout_.low[l] != layout_.size && kept_[chosen_[c]].value + change_of_mind(chosen_[c], l) >= best - tie_width)
-          undecided_.push_back(l);
+        if (layout_.low[l] != layout_.size && change_of_mind(chosen_[c], l) >= -reach) undecided_.push_back(l);
       undecided_at_.push_back(undecided_.size());
     }
 
