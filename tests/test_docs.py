@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import os
+import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import surefoot
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE_PAGES = sorted(page for page in (ROOT / "docs" / "guide").glob("*.rst") if page.stem != "index")
@@ -60,3 +64,16 @@ def test_the_python_of_the_readme_runs_as_one_script(tmp_path: Path) -> None:
     script.write_text("\n".join(blocks), encoding="utf-8")
     finished = run_script(script, tmp_path)
     assert finished.returncode == 0, finished.stderr
+
+
+def test_the_examples_in_docstrings_run_and_print_what_they_show() -> None:
+    attempted = 0
+    for module in pkgutil.walk_packages(surefoot.__path__, "surefoot."):
+        if module.name == "surefoot._native":
+            continue
+        result = doctest.testmod(
+            importlib.import_module(module.name), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+        )
+        assert result.failed == 0, module.name
+        attempted += result.attempted
+    assert attempted > 0

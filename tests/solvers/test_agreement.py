@@ -1,0 +1,44 @@
+"""All solvers on all problems: the same optimum, each with a proof that the certificates accept."""
+
+from __future__ import annotations
+
+import pytest
+from problem_bank import PROBLEM_BANK
+from reference.enumerated_model import solve_enumerated
+
+from surefoot.certificates.robust_logistic import certify_robust_logistic
+from surefoot.exceptions import UnsupportedProblemError
+from surefoot.solvers.registry import SolveOptions, make_solver, require_acceptance
+
+# Relative distance from the optimum that each solver may keep; all are asked for 1e-6.
+PRECISION = {"sqp": 1e-6, "graph": 1e-6, "cutting-plane": 1e-6, "conic": 1e-6}
+
+
+@pytest.mark.parametrize("name", PROBLEM_BANK)
+def test_all_solvers_agree_and_prove_it(name):
+    problem = PROBLEM_BANK[name]()
+    optimum = solve_enumerated(problem).optimum
+    for solver, precision in PRECISION.items():
+        outcome = make_solver(solver).solve(problem, SolveOptions())
+        assert outcome.upper_bound == pytest.approx(optimum, rel=precision), solver
+        certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, 2e-6)
+        assert certificate.verified, f"{solver}: {certificate.claim}"
+        assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-10), solver
+
+
+def test_an_unknown_solver_is_refused_with_the_names_of_the_known_ones():
+    with pytest.raises(ValueError, match=r"'simplex' is not known.*'sqp'.*'graph'.*'cutting-plane'.*'conic'"):
+        make_solver("simplex")
+
+
+def test_auto_is_the_quadratic_solver():
+    assert make_solver("auto").name == "sqp"
+
+
+def test_a_refusal_names_the_solver_and_the_way_out():
+    problem = PROBLEM_BANK["mixed"]()
+    solver = make_solver("graph")
+    solver.refuses = lambda problem: "it has too many arcs."
+    refusal = r"solver='graph' cannot solve this problem: it has too many arcs\. Use solver='sqp'"
+    with pytest.raises(UnsupportedProblemError, match=refusal):
+        require_acceptance(solver, problem)
