@@ -4,8 +4,9 @@
 
     exp(-a . x) + exp((c - a) . x) <= 1,
 
-with one auxiliary v as (-a . x, 1, 1 - v) and ((c - a) . x, 1, v) in the exponential cone {(p, q, t): q exp(p / q) <= t}. If z and z'
-are the multipliers of the two cones, then -(z_p + z'_p) is the mass of the constraint and -z'_p its flow, mass times slope.
+with one auxiliary v as (-a . x, 1, 1 - v) and ((c - a) . x, 1, v) in the exponential cone {(p, q, t): q exp(p / q) <= t}.
+If z and z' are the multipliers of the two cones, then -(z_p + z'_p) is the mass of the constraint and -z'_p its flow, mass
+times slope.
 
 :class:`Monolithic` writes out problem (3) of the paper: one such constraint for every row and every category vector.
 """
@@ -26,6 +27,7 @@ import scipy.sparse
 from surefoot.design.duplicates import collapse_rows
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.distance_program import IndexArray
 from surefoot.solvers.incumbent import Incumbent
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.pieces import Coordinates, Pieces
@@ -41,8 +43,8 @@ DEFAULT_ITERATIONS = 400
 class Pace:
     """How boldly Clarabel walks towards the boundary of its cones.
 
-    With its defaults (0.99, 0.1, True) it stalls on tables with many ties, up to 5 % above the optimum. No setting solves them all,
-    but what one of these leaves open another has closed so far.
+    With its defaults (0.99, 0.1, True) it stalls on tables with many ties, up to 5 % above the optimum. No setting solves
+    them all, but what one of these leaves open another has closed so far.
 
     Attributes
     ----------
@@ -102,8 +104,10 @@ class SoftplusProgramme:
     arguments: scipy.sparse.csr_array
     allowances: scipy.sparse.csr_array
 
-    def solve(self, options: SolveOptions, *, pace: Pace = PACES[0], max_iter: int = DEFAULT_ITERATIONS) -> ConeSolution:
-        """Run Clarabel within what is left of the options' time."""
+    def solve(
+        self, options: SolveOptions, *, worth: float = 1.0, pace: Pace = PACES[0], max_iter: int = DEFAULT_ITERATIONS
+    ) -> ConeSolution:
+        """Run Clarabel within what is left of the options' time; ``worth`` is what the optimum is expected to be."""
         n_limits, n_softplus = self.limits.shape[0], self.arguments.shape[0]
         if options.out_of_time:
             nothing = np.zeros(n_softplus)
@@ -115,7 +119,9 @@ class SoftplusProgramme:
         cones = [clarabel.NonnegativeConeT(n_limits)] if n_limits else []
         cones += [clarabel.ExponentialConeT()] * (2 * n_softplus)
         quadratic = scipy.sparse.csc_matrix((cost.size, cost.size))
-        solver = clarabel.DefaultSolver(quadratic, cost, matrix, right, cones, _settings(options, pace, max_iter))
+        solver = clarabel.DefaultSolver(
+            quadratic, cost, matrix, right, cones, _settings(options, scale * worth, pace, max_iter)
+        )
         result = _Watch().solve(solver)
         x = np.zeros(self.cost.size)
         x[used] = np.asarray(result.x)[: used.size]
@@ -127,7 +133,7 @@ class SoftplusProgramme:
         ended = _ENDED.get(str(result.status), Status.STALLED)
         return ConeSolution(x, np.maximum(dual[:n_limits], 0.0), mass, flow, ended, int(result.iterations))
 
-    def _standard_form(self) -> tuple[scipy.sparse.csc_matrix, FloatArray, FloatArray]:
+    def _standard_form(self) -> tuple[scipy.sparse.csc_matrix, FloatArray, IndexArray]:
         """Clarabel's A and b of A x + s = b, s in the cones, and which unknowns occur at all."""
         n_limits, n_softplus = self.limits.shape[0], self.arguments.shape[0]
         first = self.allowances.tocoo()
@@ -154,7 +160,7 @@ class SoftplusProgramme:
 _ENDED = {"Solved": Status.OPTIMAL, "MaxTime": Status.TIME_LIMIT, "MaxIterations": Status.ITERATION_LIMIT}
 
 
-def _settings(options: SolveOptions, pace: Pace, max_iter: int) -> clarabel.DefaultSettings:
+def _settings(options: SolveOptions, worth: float, pace: Pace, max_iter: int) -> clarabel.DefaultSettings:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     if hasattr(settings, "max_threads"):  # since Clarabel 0.10
@@ -163,8 +169,8 @@ def _settings(options: SolveOptions, pace: Pace, max_iter: int) -> clarabel.Defa
     settings.max_step_fraction = pace.step_fraction
     settings.min_switch_step_length = pace.switch_length
     settings.equilibrate_enable = pace.equilibrate
-    # A hundredth of the gap asked for leaves room for what the repair of the plan costs; an interior point gets no closer than 1e-10.
-    tolerance = min(1e-8, max(0.01 * options.tolerance, 1e-10))
+    # Clarabel takes gaps as relative to objectives above 1 only, and gets no closer than 1e-11.
+    tolerance = min(1e-8, max(options.tolerance * min(1.0, worth), 1e-11))
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tolerance
     if options.time_limit is not None:
         settings.time_limit = max(options.time_limit - options.elapsed, 1e-3)
@@ -174,8 +180,9 @@ def _settings(options: SolveOptions, pace: Pace, max_iter: int) -> clarabel.Defa
 class _Watch:
     """Looks on while Clarabel runs: ends a solve that creeps, and lets Ctrl-C end it after the iteration at hand.
 
-    Clarabel swallows exceptions that are raised while it runs, so the signal only leaves a mark there and is raised again, for whatever
-    handler the program has, once Clarabel is back. Only the main thread may touch handlers; in others Ctrl-C is none of our business.
+    Clarabel swallows exceptions that are raised while it runs, so the signal only leaves a mark there and is raised again,
+    for whatever handler the program has, once Clarabel is back. Only the main thread may touch handlers; in others Ctrl-C
+    is none of our business.
     """
 
     def __init__(self) -> None:
@@ -232,7 +239,7 @@ def solve_once(
     options, iterations, ended = incumbent.options, 0, Status.STALLED
     for pace in PACES:
         left = DEFAULT_ITERATIONS if options.max_iter is None else options.max_iter - iterations
-        solution = programme.solve(options, pace=pace, max_iter=left)
+        solution = programme.solve(incumbent.cone_options, worth=incumbent.upper_bound, pace=pace, max_iter=left)
         iterations += solution.iterations
         incumbent.offer(solution.x, multipliers(solution))
         incumbent.record(iterations)
@@ -262,7 +269,9 @@ class Monolithic:
         count = Pieces.count(problem) // max(problem.n_rows, 1) * distinct
         if count <= MOST_PIECES:
             return None
-        return f"its {distinct} distinct rows have {count} category vectors and labels to guard against, more than {MOST_PIECES}."
+        return (
+            f"its {distinct} distinct rows have {count} category vectors and labels to guard against, more than {MOST_PIECES}."
+        )
 
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None

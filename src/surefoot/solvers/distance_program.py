@@ -3,17 +3,17 @@
     r_i = max over labels y' and category vectors z' of
           log(1 + exp(-y' (beta_0 + beta_x . x_i + beta_z(z')))) - lambda * ground cost of (z', y')
 
-For a final label s let t be the loss argument -s * score at the row's own categories and u_l the largest rise of it when feature l
-moves to its best OTHER level.
+For a final label s let t be the loss argument -s * score at the row's own categories and u_l the largest rise of it when
+feature l moves to its best OTHER level.
 
-:class:`DistanceProgramme` is the paper's dynamic programme (Bellman equations (9) and (10), with row weights and a label price): the
-state after k features is the weighted distance spent so far, its value the largest argument. Which distances are attainable depends
-on the weights alone, so all rows share one state space and every step is a vector operation over rows. The state space is at most the
-sum of the weights for integers but doubles with each feature for real numbers.
+:class:`DistanceProgramme` is the paper's dynamic programme (Bellman equations (9) and (10), with row weights and a label
+price): the state after k features is the weighted distance spent so far, its value the largest argument. Which distances
+are attainable depends on the weights alone, so all rows share one state space and every step is a vector operation over
+rows. The state space is at most the sum of the weights for integers but doubles with each feature for real numbers.
 
-:func:`prefix_worst_shifts` uses convexity instead: softplus(v) = max over tau in [0, 1] of tau v - h(tau), and for a fixed tau feature
-l should move exactly if tau u_l > lambda delta_l. The best set is therefore a prefix of the features sorted by u_l / delta_l, at most
-m + 1 candidates for any real weights.
+:func:`prefix_worst_shifts` uses convexity instead: softplus(v) = max over tau in [0, 1] of tau v - h(tau), and for a fixed
+tau feature l should move exactly if tau u_l > lambda delta_l. The best set is therefore a prefix of the features sorted by
+u_l / delta_l, at most m + 1 candidates for any real weights.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from surefoot.problems.arrays import BoolArray, FloatArray, IntArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.problems.row_blocks import row_blocks
 
-# Attainable distances that differ by less than this share of the total weight are one distance: sums of the same weights in another
-# order differ by a few units in the last place, and nothing else comes this close.
+# Attainable distances that differ by less than this share of the total weight are one distance: sums of the same weights in
+# another order differ by a few units in the last place, and nothing else comes this close.
 SAME_DISTANCE = 1e-12
 # States of the dynamic programme that are held at a time (a float and a few flags each).
 STATES_AT_A_TIME = 4_000_000
+# The climb to the deterring price converges faster than linearly; what is left after this many steps is rounding.
+MOST_CLIMBS = 100
 
 IndexArray = NDArray[np.intp]
 
@@ -60,8 +62,8 @@ class WorstShifts:
 class Moves:
     """What moving each feature alone is worth to the adversary, for one final label per row.
 
-    ``start`` is the loss argument at the own categories, ``gain[:, l]`` its rise when feature l moves to ``level[:, l]``, the best
-    level other than the own. The gain is -inf where a feature cannot move.
+    ``start`` is the loss argument at the own categories, ``gain[:, l]`` its rise when feature l moves to ``level[:, l]``,
+    the best level other than the own. The gain is -inf where a feature cannot move.
     """
 
     start: FloatArray
@@ -112,7 +114,9 @@ def best_moves(problem: RobustLogisticProblem, coefficients: RobustCoefficients,
 
 def prefix_worst_shifts(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> WorstShifts:
     """The worst shift of every row, by trying the prefixes of the features sorted by gain per price."""
-    return _over_labels(problem, coefficients, lambda moves: _best_prefix(moves, problem.cost.categorical_weights, coefficients.price))
+    return _over_labels(
+        problem, coefficients, lambda moves: _best_prefix(moves, problem.cost.categorical_weights, coefficients.price)
+    )
 
 
 def _best_prefix(moves: Moves, delta: FloatArray, price: float) -> tuple[FloatArray, BoolArray]:
@@ -151,7 +155,8 @@ class DistanceProgramme:
     def __init__(self, problem: RobustLogisticProblem, *, most_states: float = np.inf) -> None:
         """Build the layers; raises ``OverflowError`` as soon as they hold more than ``most_states`` distances."""
         features = movable_features(problem)
-        # Any order is right. Small weights first keep the early layers short; of equal weights, many levels belong to short layers.
+        # Any order is right. Small weights first keep the early layers short; of equal weights, many levels belong to short
+        # layers.
         order = np.lexsort((-problem.n_levels[features], problem.cost.categorical_weights[features]))
         self.features = features[order]
         weights = problem.cost.categorical_weights[self.features]
@@ -212,7 +217,7 @@ class DistanceProgramme:
 
 
 def _merge(values: FloatArray, width: float) -> tuple[FloatArray, IndexArray]:
-    """Sorted values grouped so that each lies within ``width`` of the first of its group; the firsts, and each value's group."""
+    """Sorted values in groups that reach ``width`` beyond their first value: the first values, and each value's group."""
     begins = np.ones(values.size, dtype=np.bool_)
     begins[1:] = np.diff(values) > width
     while True:
@@ -265,20 +270,20 @@ def shift_costs(problem: RobustLogisticProblem, rows: IndexArray, codes: IntArra
 def deterring_price(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> float:
     """The smallest price that admits the numeric coefficients and at which no row gains by a shift.
 
-    The largest ratio of gain to cost, by Dinkelbach's method: the best shift at a price that is too low has a ratio above it, which
-    is the next price. Each price is attained by some shift, so the climb ends.
+    The largest ratio of gain to cost, by Dinkelbach's method: the best shift at a price that is too low has a ratio above
+    it, which is the next price. Each price is attained by some shift, so the climb ends.
     """
     numeric = np.abs(coefficients.numeric) / problem.cost.numeric_weights
     price = float(numeric.max(initial=0.0))
     unmoved = softplus(-problem.labels * own_scores(problem, coefficients))
     everyone = np.arange(problem.n_rows)
-    while True:
+    for _ in range(MOST_CLIMBS):
         worst = prefix_worst_shifts(problem, replace(coefficients, price=price))
         costs = shift_costs(problem, everyone, worst.codes, worst.flipped)
         tempted = np.flatnonzero(costs > 0)
         gains = worst.loss[tempted] + price * costs[tempted] - unmoved[tempted]
         needed = float((gains / costs[tempted]).max(initial=0.0))
-        # One more step than rounding allows would walk on for ever.
         if needed <= price * (1.0 + 1e-12):
-            return price
+            break
         price = needed
+    return price

@@ -1,17 +1,19 @@
 """The longest-path formulation: Theorem 2 of Sun, Justin, Gomez and Vayanos (AISTATS 2025), problem (14).
 
-Row i is guarded against all category vectors at once by a digraph. Its vertex (k, d) says that the first k features have moved by the
-weighted distance d, its arcs choose a level of the next feature, and its potentials mu bound the loss argument from above:
+Row i is guarded against all category vectors at once by a digraph. Its vertex (k, d) says that the first k features have
+moved by the weighted distance d, its arcs choose a level of the next feature, and its potentials mu bound the loss argument
+from above:
 
     mu_(0, 0)   >=  -s (beta_0 + beta_x . x_i + levels that never move),          s the final label
     mu_(k, d')  >=  mu_(k-1, d) - s beta_(k, c)        for every level c, d' = d if c is the own level, else d + delta_k
     softplus(mu_(m, d))  <=  r_i + lambda d            for every distance d that all features together attain.
 
-The last line is the arc into the sink, -log(-1 + exp(r_i + lambda d)), with the sink's own potential eliminated. A finite label price
-kappa adds a second digraph per row, with the other label and kappa added to every distance.
+The last line is the arc into the sink, -log(-1 + exp(r_i + lambda d)), with the sink's own potential eliminated. A finite
+label price kappa adds a second digraph per row, with the other label and kappa added to every distance.
 
-Which distances occur depends on the weights only, so all digraphs are copies of one and the matrices come from array arithmetic. The
-multipliers of the arcs are flows from source to sink; :class:`PathFlows` takes them apart into paths, that is, into shifts.
+Which distances occur depends on the weights only, so all digraphs are copies of one and the matrices come from array
+arithmetic. The multipliers of the arcs are flows from source to sink; :class:`PathFlows` takes them apart into paths, that
+is, into shifts.
 """
 
 from __future__ import annotations
@@ -56,8 +58,9 @@ class Digraphs:
     def vertices(self, layer: int) -> IndexArray:
         """Unknowns of a layer's potentials: one line per digraph, one column per distance."""
         count = self.layers.distances[layer].size
-        first = self.coordinates.size + self.layers.n_states * np.arange(self.row.size) + self.layer_start[layer]
-        return first[:, None] + np.arange(count)
+        offset = self.coordinates.size + int(self.layer_start[layer])
+        places: IndexArray = offset + self.layers.n_states * np.arange(self.row.size)[:, None] + np.arange(count)
+        return places
 
     def programme(self) -> SoftplusProgramme:
         """Problem (14)."""
@@ -101,12 +104,8 @@ class Digraphs:
         slot = self.coordinates.level[problem.level_offsets[l] + levels]
         chosen = np.flatnonzero(slot >= 0)
         row = np.concatenate((arc.ravel(), arc.ravel(), arc[:, :, chosen].ravel()))
-        column = np.concatenate(
-            (np.repeat(tail.ravel(), levels.size), head.ravel(), np.tile(slot[chosen], tail.size))
-        )
-        value = np.concatenate(
-            (np.ones(head.size), -np.ones(head.size), np.repeat(-self.sign, tail.shape[1] * chosen.size))
-        )
+        column = np.concatenate((np.repeat(tail.ravel(), levels.size), head.ravel(), np.tile(slot[chosen], tail.size)))
+        value = np.concatenate((np.ones(head.size), -np.ones(head.size), np.repeat(-self.sign, tail.shape[1] * chosen.size)))
         return scipy.sparse.csr_array((value, (row, column)), shape=(head.size, self.size))
 
 
@@ -119,9 +118,9 @@ def _widened(matrix: scipy.sparse.csr_array, width: int) -> scipy.sparse.csr_arr
 class PathFlows:
     """The arcs' multipliers, and their decomposition into paths.
 
-    ``stay[k]`` and ``move[k]`` are the flows of feature k's arcs, one line per digraph, one column per distance before it; the levels
-    a feature moves to are summed up, because a plan mixes them over all rows anyway. ``sink`` is the flow into the sink and ``mass``
-    the mass behind it, one column per final distance.
+    ``stay[k]`` and ``move[k]`` are the flows of feature k's arcs, one line per digraph, one column per distance before it;
+    the levels a feature moves to are summed up, because a plan mixes them over all rows anyway. ``sink`` is the flow into
+    the sink and ``mass`` the mass behind it, one column per final distance.
     """
 
     digraphs: Digraphs
@@ -152,14 +151,14 @@ class PathFlows:
                 target[problem.level_offsets[l] : problem.level_offsets[l + 1]] = moved[digraphs.sign == label].sum(axis=0)
             stay.append(stayed)
             move.append(flow.sum(axis=2) - stayed)
-        shape = (graphs, layers.distances[-1].size)
-        return cls(digraphs, stay, move, solution.flow.reshape(shape), solution.mass.reshape(shape), targets[0], targets[1])
+        sink, mass = solution.flow.reshape(graphs, -1), solution.mass.reshape(graphs, -1)
+        return cls(digraphs, stay, move, sink, mass, targets[0], targets[1])
 
     def multipliers(self) -> Multipliers:
         """Every digraph's flow as paths; a path into distance d takes its share of the mass at d.
 
-        All digraphs give up one path at a time, the widest arc by arc from the sink backwards, until only noise is left. The flows
-        are used up on the way.
+        All digraphs give up one path at a time, the widest arc by arc from the sink backwards, until only noise is left.
+        The flows are used up on the way.
         """
         digraphs, problem = self.digraphs, self.digraphs.coordinates.problem
         layers = digraphs.layers
@@ -183,9 +182,7 @@ class PathFlows:
         np.add.at(total, (graph, at), width)
         share = width / np.where(total > 0, total, 1.0)[graph, at]
         mass, flow = self.mass[graph, at] * share, self.sink[graph, at] * share
-        return Multipliers(
-            digraphs.row[graph], moved, digraphs.flipped[graph], mass, flow, self.to_lowest, self.to_highest
-        )
+        return Multipliers(digraphs.row[graph], moved, digraphs.flipped[graph], mass, flow, self.to_lowest, self.to_highest)
 
     def _take_path(self, graph: RowArray, end: IndexArray, width: FloatArray) -> tuple[BoolArray, FloatArray]:
         """Walk back from the given final distances along the wider arc each time, and subtract what such a path can carry."""
@@ -226,7 +223,9 @@ class Graph:
         except OverflowError:
             return f"its {graphs} digraphs have more than {MOST_ARCS} arcs together. {advice}"
         levels = problem.n_levels[layers.features]
-        arcs = graphs * (sum(d.size * int(n) for d, n in zip(layers.distances, levels, strict=False)) + layers.distances[-1].size)
+        arcs = graphs * (
+            sum(d.size * int(n) for d, n in zip(layers.distances[:-1], levels, strict=True)) + layers.distances[-1].size
+        )
         if arcs > MOST_ARCS:
             return f"its {graphs} digraphs have {arcs} arcs together, more than {MOST_ARCS}. {advice}"
         return None

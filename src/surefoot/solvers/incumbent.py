@@ -27,6 +27,12 @@ class Incumbent:
     def __init__(self, problem: RobustLogisticProblem, options: SolveOptions) -> None:
         self.started = time.perf_counter()
         self.options = options
+        # A hundredth of the gap asked for leaves room for what the repair of the plan costs. Where nothing bounds the
+        # coefficients, a proof rests on the curvature at the model, which must be that much closer.
+        unbounded = (
+            problem.radius == 0 or np.isinf(np.append(problem.cost.numeric_weights, problem.cost.categorical_weights)).any()
+        )
+        self.cone_options = replace(options, tolerance=(1e-4 if unbounded else 1e-2) * options.tolerance)
         self.standard = StandardRows.of(problem)
         self.problem = self.standard.problem
         require_attained(self.problem)

@@ -15,7 +15,7 @@ ignored:
    balanced again, with a numeric gradient that is smaller by the same factor. If that fails (a plan from an early iterate),
    everything is mixed with the plan that moves nothing and has slopes 0: it spends nothing and keeps g = 0, and the bound loses
    no more than its share.
-4. What rounding leaves of g is paid for with bounds on the coefficients.
+4. What is left of g is paid for with bounds on the coefficients.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ import scipy.special
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.coefficient_bounds import coefficient_bounds
 from surefoot.problems.robust_logistic import RobustCoefficients, ShiftPlan
+from surefoot.solvers.distance_program import own_scores
 from surefoot.solvers.pieces import Coordinates, Pieces
 
 NEWTON_STEPS = 30
-# A share of a row's weight that no bound would notice.
-NEGLIGIBLE = 1e-13
+# Interior points leave crumbs of mass on shifts that nobody makes: shares of a row's weight, or of a feature's moves, below
+# this.
+CRUMB = 1e-8
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,9 @@ class ProvenPlan:
 def proven_plan(
     coordinates: Coordinates, multipliers: Multipliers, coefficients: RobustCoefficients, upper_bound: float
 ) -> ProvenPlan:
-    """Repair a cone programme's multipliers into a plan; the model at hand only sets the size of what rounding is charged."""
+    """Repair a cone programme's multipliers into a plan; the model at hand helps out where they are silent."""
     problem = coordinates.problem
-    row, moved, flipped, mass, flow = _one_entry_per_shift(coordinates, multipliers)
+    row, moved, flipped, mass, flow = _one_entry_per_shift(coordinates, multipliers, coefficients)
     lowest = _level_mix(coordinates, multipliers.to_lowest)
     highest = _level_mix(coordinates, multipliers.to_highest)
     final = np.where(flipped, -1.0, 1.0) * problem.labels[row]
@@ -88,9 +90,10 @@ def proven_plan(
     gamma = problem.cost.numeric_weights
     carried = np.zeros(coordinates.n_coefficients, dtype=np.bool_)
     carried[coordinates.numeric] = np.isfinite(gamma) & (problem.radius > 0)
-    slope = _balanced_slopes(
-        directions[:, ~carried], mass, flow / np.where(mass > 0, mass, 1.0), np.zeros(np.count_nonzero(~carried))
-    )
+    # Ten times the coefficients at hand, where nothing better is known.
+    reach = 10.0 * (1.0 + float(np.abs(coordinates.pack(coefficients)).max(initial=0.0)))
+    nothing = np.zeros(np.count_nonzero(~carried))
+    slope = _balanced_slopes(directions[:, ~carried], mass, flow / np.where(mass > 0, mass, 1.0), nothing, reach)
 
     price = np.where(moved, problem.cost.categorical_weights, 0.0).sum(axis=1) + np.where(
         flipped, problem.cost.label_weight, 0.0
@@ -106,23 +109,23 @@ def proven_plan(
     if 0 < problem.radius < spent:
         share = problem.radius / spent
         mass = _return_some(problem.weights, row, stays, mass, share)
-        slope = _balanced_slopes(directions, mass, slope, share * np.where(carried, gradient, 0.0))
+        slope = _balanced_slopes(directions, mass, slope, share * np.where(carried, gradient, 0.0), reach)
         gradient, spent = gradient_and_spending()
     if 0 < problem.radius < spent:
         mass, slope = _spend_less(problem.weights, row, stays, mass, slope, problem.radius / spent)
         gradient, spent = gradient_and_spending()
     entropy = scipy.special.xlogy(slope, slope) + scipy.special.xlogy(1.0 - slope, 1.0 - slope)
-    value = -float(mass @ entropy) - _rounding_charge(coordinates, gradient, carried, coefficients, upper_bound)
+    value = -float(mass @ entropy) - _charge(coordinates, np.where(carried, 0.0, gradient), reach, upper_bound)
     return ProvenPlan(ShiftPlan(row, moved, flipped, mass, slope, lowest, highest), value)
 
 
 def _one_entry_per_shift(
-    coordinates: Coordinates, multipliers: Multipliers
+    coordinates: Coordinates, multipliers: Multipliers, coefficients: RobustCoefficients
 ) -> tuple[RowArray, BoolArray, BoolArray, FloatArray, FloatArray]:
     """One entry per (row, features moved, label), sorted by row, the unmoved one always there, masses scaled to the weights."""
     problem = coordinates.problem
     mass = np.maximum(multipliers.mass, 0.0)
-    held = np.flatnonzero(mass > NEGLIGIBLE * problem.weights[multipliers.row])
+    held = np.flatnonzero(mass > CRUMB * problem.weights[multipliers.row])
     unmoved = Pieces.unmoved(problem)
     row = np.concatenate((unmoved.row, multipliers.row[held]))
     moved = np.concatenate((np.zeros((problem.n_rows, problem.n_categorical), dtype=np.bool_), multipliers.moved[held]))
@@ -140,8 +143,10 @@ def _one_entry_per_shift(
     first = order[begins]
     row, moved, flipped = row[first], moved[first], flipped[first]
     total = np.bincount(row, weights=mass, minlength=problem.n_rows)
-    # A row that the programme gave nothing stays where it is, with slope 0.
-    mass[~moved.any(axis=1) & ~flipped & (total[row] <= 0)] = 1.0
+    # A row that the programme gave nothing (its slope is next to 0, or time ran out) stays where it is, with the model's slope.
+    idle = ~moved.any(axis=1) & ~flipped & (total[row] <= 0)
+    mass[idle] = 1.0
+    flow[idle] = scipy.special.expit(-problem.labels * own_scores(problem, coefficients))[row[idle]]
     total = np.where(total > 0, total, 1.0)
     scale = (problem.weights / total)[row]
     return row, moved, flipped, mass * scale, flow * scale
@@ -152,6 +157,8 @@ def _level_mix(coordinates: Coordinates, flow: FloatArray) -> FloatArray:
     problem = coordinates.problem
     flow = np.maximum(flow, 0.0)
     feature = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
+    total = np.bincount(feature, weights=flow, minlength=problem.n_categorical)
+    flow = np.where(flow > CRUMB * total[feature], flow, 0.0)
     total = np.bincount(feature, weights=flow, minlength=problem.n_categorical)
     mix = flow / np.where(total > 0, total, 1.0)[feature]
     mix[problem.level_offsets[:-1][total <= 0]] = 1.0
@@ -180,8 +187,14 @@ def _directions(
     return scipy.sparse.csc_array(stays + one_hot @ place)
 
 
-def _balanced_slopes(directions: scipy.sparse.csc_array, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:
-    """The nearest slopes (in the sense of step 2 above) whose gradient is the target."""
+def _balanced_slopes(
+    directions: scipy.sparse.csc_array, mass: FloatArray, slope: FloatArray, target: FloatArray, reach: float
+) -> FloatArray:
+    """The nearest slopes (in the sense of step 2 above) whose gradient is the target.
+
+    Along a direction of curvature h, a residual e costs the bound e^2 / (2 h) if it is removed and |e| times the size of the
+    coefficients (``reach``) if it is left. Levels that hardly any mass moves to have next to no curvature: theirs is left.
+    """
     if directions.shape[1] == 0:
         return slope
     # Slopes of exactly 0 or 1 could not move; these bounds are far below what changes a bound.
@@ -196,13 +209,14 @@ def _balanced_slopes(directions: scipy.sparse.csc_array, mass: FloatArray, slope
         slope = scipy.special.expit(start + directions @ shift)
         gradient = directions.T @ (mass * slope) - target
         weight = scipy.sparse.diags_array(mass * slope * (1.0 - slope))
-        hessian = (directions.T @ (weight @ directions)).toarray()
-        scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-        step = -scipy.linalg.lstsq(hessian / scale / scale[:, None], gradient / scale, cond=1e-13)[0] / scale
+        curvature, axes = scipy.linalg.eigh((directions.T @ (weight @ directions)).toarray())
+        along = axes.T @ gradient
+        worth = np.abs(along) < 2.0 * reach * curvature
+        step = -axes[:, worth] @ (along[worth] / curvature[worth])
         length = 1.0
         while (moved := loss(shift + length * step)) > value and length > 1e-4:
             length *= 0.5
-        if moved > value and float(np.abs(gradient).max()) < 1e-10:
+        if moved > value and float(np.abs(along[worth]).max(initial=0.0)) < 1e-10:
             # At the bottom the loss cannot tell which way is down, but a full Newton step still can.
             length = 1.0
         elif moved > value:
@@ -235,19 +249,18 @@ def _spend_less(
     return kept, flow / np.where(kept > 0, kept, 1.0)
 
 
-def _rounding_charge(
-    coordinates: Coordinates, gradient: FloatArray, carried: BoolArray, coefficients: RobustCoefficients, upper_bound: float
-) -> float:
-    """What is left of the gradient where it should vanish, times how large the coefficients can be."""
+def _charge(coordinates: Coordinates, residual: FloatArray, reach: float, upper_bound: float) -> float:
+    """What is left of the gradient where it should vanish, times how large the coefficients can be.
+
+    Without finite bounds (radius 0, infinite weights) this is a claim, not a proof: it takes the coefficients to be within
+    reach.
+    """
     problem = coordinates.problem
-    residual = np.abs(np.where(carried, 0.0, gradient))
+    residual = np.abs(residual)
     bounds = coefficient_bounds(problem, upper_bound, np.zeros(problem.n_numeric))
-    # Without finite bounds (radius 0, infinite weights) the charge is a claim: ten times the coefficients at hand.
-    reach = 10.0 * (1.0 + float(np.abs(coordinates.pack(coefficients)).max(initial=0.0)))
     charge = float(residual[coordinates.numeric].sum()) * reach
     levels = residual[coordinates.numeric.stop :]
-    # The bound on levels is on the sum over features of the largest coefficient, so a feature pays for all of its levels at
-    # once.
+    # The bound on levels is on the sum over features of the largest coefficient: a feature pays for all of its levels at once.
     for left, bound in (
         (float(residual[: int(problem.fit_intercept)].sum()), bounds.intercept),
         (float(levels.max(initial=0.0)) * float(problem.n_levels.max(initial=1)), bounds.levels),

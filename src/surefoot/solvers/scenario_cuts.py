@@ -1,15 +1,16 @@
 """Cutting planes: Algorithm 2 of Sun, Justin, Gomez and Vayanos (AISTATS 2025).
 
-A relaxation of problem (3) guards each row against a few category vectors only. Solve it, find for every row the shift that hurts the
-relaxed model most (Algorithm 1, or the prefix argument; see :mod:`surefoot.solvers.distance_program`), add it, repeat.
+A relaxation of problem (3) guards each row against a few category vectors only. Solve it, find for every row the shift that
+hurts the relaxed model most (Algorithm 1, or the prefix argument; see :mod:`surefoot.solvers.distance_program`), add it,
+repeat.
 
-The paper adds one constraint per round, which takes thousands of rounds; by default every row that is violated gets its own. The upper
-bound is the exact objective at the relaxation's model rather than the paper's e* + theta* (never worse), the lower bound the shift plan
-in the relaxation's multipliers.
+The paper adds one constraint per round, which takes thousands of rounds; by default every row that is violated gets its
+own. The upper bound is the exact objective at the relaxation's model rather than the paper's e* + theta* (never worse), the
+lower bound the shift plan in the relaxation's multipliers.
 
-The first relaxations may have no solution, because without its worst shifts a table can be separable. A box around the coefficients
-keeps them finite. It never enters a bound: a plan is judged against the problem without it. A box that still binds when no shift
-violates any more is widened.
+The first relaxations may have no solution, because without its worst shifts a table can be separable. A box around the
+coefficients keeps them finite. It never enters a bound: a plan is judged against the problem without it. A box that still
+binds when no shift violates any more is widened.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ MOST_STATES = 1_000_000_000
 DEFAULT_ROUNDS = 10_000
 # In standard units: a score of 30 is a probability of 1 - 1e-13.
 FIRST_BOX = 30.0
+LAST_BOX = 1e6
 
 
 class ScenarioCuts:
@@ -90,7 +92,9 @@ class ScenarioCuts:
             pieces = _with_new(pieces, Pieces(np.arange(incumbent.problem.n_rows), worst.codes, worst.flipped))
         box, pace, ended, iteration = FIRST_BOX, 0, Status.ITERATION_LIMIT, 0
         for iteration in range(1, (options.max_iter or DEFAULT_ROUNDS) + 1):
-            solution = piece_programme(incumbent.coordinates, pieces, box=box).solve(options, pace=PACES[pace])
+            solution = piece_programme(incumbent.coordinates, pieces, box=box).solve(
+                incumbent.cone_options, worth=incumbent.upper_bound, pace=PACES[pace]
+            )
             multipliers = Multipliers.of_pieces(incumbent.coordinates, pieces, solution.mass, solution.flow)
             coefficients = incumbent.offer(solution.x, multipliers)
             incumbent.record(iteration)
@@ -104,7 +108,7 @@ class ScenarioCuts:
             grown = _with_new(pieces, cuts)
             if grown.row.size > pieces.row.size:
                 pieces = grown
-            elif np.abs(solution.x[: incumbent.coordinates.n_coefficients]).max(initial=0.0) > 0.99 * box:
+            elif box < LAST_BOX and np.abs(solution.x[: incumbent.coordinates.n_coefficients]).max(initial=0.0) > 0.99 * box:
                 box *= 10.0
             elif pace + 1 < len(PACES):
                 pace += 1
@@ -123,10 +127,11 @@ class ScenarioCuts:
     def _cuts(self, incumbent: Incumbent, worst: WorstShifts, violation: FloatArray) -> Pieces:
         """The violated constraints to add."""
         everyone = Pieces(np.arange(incumbent.problem.n_rows), worst.codes, worst.flipped)
+        # Smaller violations, of all rows together, are no reason for a gap that is still open.
+        violated = np.flatnonzero(violation > 0.1 * incumbent.options.tolerance * incumbent.upper_bound)
         if self.cuts_per_round == "most-violated":
-            return everyone.chosen(np.array([np.argmax(violation)]))
-        # Violations this small cannot close a gap that is still open.
-        return everyone.chosen(violation > 0.1 * incumbent.options.tolerance * incumbent.upper_bound)
+            violated = violated[np.argsort(-violation[violated], kind="stable")[:1]]
+        return everyone.chosen(violated)
 
 
 def _with_new(pieces: Pieces, cuts: Pieces) -> Pieces:
