@@ -92,7 +92,7 @@ class InteriorPoint {
         best_merit = merit;
         since_best = 0;
         best_ = current_;
-      } else if (++since_best > 15 || (best_merit < 1e-6 && merit > 1e3 * best_merit)) {
+      } else if (++since_best > 15 || (since_best > 5 && best_merit < 1e-6 && merit > 1e3 * best_merit)) {
         break;
       }
       assemble();
@@ -271,9 +271,12 @@ class InteriorPoint {
         }
         primal_error_ += pieces_[k].multiplier * std::fabs(miss_[k]);
       }
-    for (std::size_t c = 0; c < shared_.size(); ++c)
-      primal_error_ =
-          std::max(primal_error_, std::fabs(constraint_image(constraints_[c], d_) - constraints_[c].slack + shared_[c].slack));
+    for (std::size_t c = 0; c < shared_.size(); ++c) {
+      // Relative to the numbers that are subtracted: a long step leaves rounding of its own size.
+      const double image = constraint_image(constraints_[c], d_);
+      const double miss = image - constraints_[c].slack + shared_[c].slack;
+      primal_error_ = std::max(primal_error_, std::fabs(miss) / (1.0 + std::fabs(image) + constraints_[c].slack));
+    }
   }
 
   // The matrix H + sum_i sum_k D_k (g_k - mean_i)(g_k - mean_i)^T + hinges + shared constraints, factored. Subtracting the D-weighted

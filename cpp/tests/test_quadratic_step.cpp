@@ -190,7 +190,7 @@ void check_optimality(const Step& at, double tolerance) {
 
 TEST(optimality_conditions_hold_with_listed_pieces) {
   for (unsigned seed = 0; seed < 10; ++seed) {
-    const Step at(seed, 25, seed % 2 ? 0.8 : inf, 1.0, 0.5, 0.5, 0.0);
+    const Step at(seed, 25, seed % 2 ? 0.8 : inf, 1.0, 0.5, 0.5, 0.0, 1e-3, 1e-8);
     CHECK(at.model.tied.size() > 0);
     CHECK(at.solved.converged);
     check_optimality(at, 1e-7);
