@@ -34,7 +34,7 @@ from surefoot.solvers.pieces import Coordinates, Pieces
 from surefoot.solvers.proven_plan import Multipliers
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
 
-# Beyond this the factorisation alone takes minutes.
+# So many take about a minute and a gigabyte.
 MOST_PIECES = 200_000
 DEFAULT_ITERATIONS = 400
 
@@ -43,8 +43,8 @@ DEFAULT_ITERATIONS = 400
 class Pace:
     """How boldly Clarabel walks towards the boundary of its cones.
 
-    With its defaults (0.99, 0.1, True) it stalls on tables with many ties, up to 5 % above the optimum. No setting solves
-    them all, but what one of these leaves open another has closed so far.
+    With its defaults (0.99, 0.1, True) it stalls short of the optimum on tables with many ties. No single setting got through
+    all the tables we tried, but what one of these paces left open another closed.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ _ENDED = {"Solved": Status.OPTIMAL, "MaxTime": Status.TIME_LIMIT, "MaxIterations
 def _settings(options: SolveOptions, worth: float, pace: Pace, max_iter: int) -> clarabel.DefaultSettings:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    if hasattr(settings, "max_threads"):  # since Clarabel 0.10
+    if hasattr(settings, "max_threads"):  # not in every release of Clarabel
         settings.max_threads = options.n_threads
     settings.max_iter = max_iter
     settings.max_step_fraction = pace.step_fraction
@@ -190,7 +190,7 @@ class _Watch:
         self.gaps: list[float] = []
 
     def solve(self, solver: clarabel.DefaultSolver) -> Any:
-        if hasattr(solver, "set_termination_callback"):  # since Clarabel 0.11
+        if hasattr(solver, "set_termination_callback"):  # not in every release of Clarabel
             solver.set_termination_callback(self._enough)
         previous = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or not callable(previous):
@@ -276,9 +276,9 @@ class Monolithic:
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
     ) -> RobustOutcome:
-        """Solve the enumerated model; an interior point has no use for a warm start."""
+        """Solve the enumerated model; a warm start is only a model to beat, an interior point cannot start from it."""
         require_acceptance(self, problem)
-        incumbent = Incumbent(problem, options)
+        incumbent = Incumbent(problem, options, warm_start)
         if problem.radius == 0:
             return solve_pieces(incumbent, Pieces.unmoved(incumbent.problem))
         return solve_pieces(incumbent, Pieces.every(incumbent.problem))

@@ -24,7 +24,9 @@ class Incumbent:
     A model counts with its exact objective, never with the programme's; a bound counts with the repaired plan that proves it.
     """
 
-    def __init__(self, problem: RobustLogisticProblem, options: SolveOptions) -> None:
+    def __init__(
+        self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
+    ) -> None:
         self.started = time.perf_counter()
         self.options = options
         # A hundredth of the gap asked for leaves room for what the repair of the plan costs. Where nothing bounds the
@@ -41,6 +43,8 @@ class Incumbent:
         self.coefficients = self.coordinates.unpack(np.zeros(self.coordinates.size))
         self.upper_bound = robust_objective(self.problem, self.coefficients)
         self.lower_bound = 0.0
+        if warm_start is not None:
+            self._offer_model(self.standard.standardize(warm_start))
         self.plan: ShiftPlan | None = None
         self.history: list[Progress] = []
 
@@ -50,17 +54,17 @@ class Incumbent:
 
     def offer(self, x: FloatArray, multipliers: Multipliers) -> RobustCoefficients:
         """Take what is better in a programme's solution, model or proof; returns the model as it is there, feasible or not."""
-        coefficients = self._offer_model(x)
+        coefficients = self.coordinates.unpack(x)
+        self._offer_model(coefficients)
         self._offer_plan(multipliers, coefficients)
         return coefficients
 
-    def _offer_model(self, x: FloatArray) -> RobustCoefficients:
-        """Take the model in a programme's vector if it is better.
+    def _offer_model(self, given: RobustCoefficients) -> None:
+        """Take a model if it is better.
 
         An interior point violates |beta_j| <= gamma_j lambda by a little. Raising the price, clipping the coefficients and
         giving up the numeric columns altogether (which a huge radius asks for) all mend it; the best of them counts.
         """
-        given = self.coordinates.unpack(x)
         gamma = self.problem.cost.numeric_weights
         needed = float((np.abs(given.numeric) / gamma).max(initial=0.0))
         candidates = [replace(given, price=max(given.price, needed))]
@@ -73,7 +77,6 @@ class Incumbent:
             objective = robust_objective(self.problem, candidate)
             if objective < self.upper_bound:
                 self.coefficients, self.upper_bound = candidate, objective
-        return given
 
     def _offer_plan(self, multipliers: Multipliers, coefficients: RobustCoefficients) -> None:
         """Take the plan that the multipliers amount to if it proves more."""

@@ -82,7 +82,7 @@ class ScenarioCuts:
     ) -> RobustOutcome:
         """Add cuts until the gap is closed; a warm start contributes its worst shifts as first cuts."""
         require_acceptance(self, problem)
-        incumbent = Incumbent(problem, options)
+        incumbent = Incumbent(problem, options, warm_start)
         if problem.radius == 0:
             return solve_pieces(incumbent, Pieces.unmoved(incumbent.problem))
         programme = DistanceProgramme(incumbent.problem) if self.separation == "dynamic-programme" else None
