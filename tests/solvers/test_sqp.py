@@ -313,3 +313,10 @@ def test_known_optimum_of_a_numeric_table_with_a_label_price_is_reached_and_prov
     outcome = solve(problem)
     assert_proven(problem, outcome)
     assert outcome.upper_bound == pytest.approx(0.66772637, rel=1.1e-6)
+
+
+def test_a_problem_without_any_coefficient_is_solved():
+    problem = draw_problem(1, rows=8, levels=(1,), radius=0.0, fit_intercept=False)
+    outcome = SQP().solve(problem, SolveOptions())
+    assert outcome.upper_bound == pytest.approx(np.log(2.0), rel=1e-12)
+    assert_proven(problem, outcome)

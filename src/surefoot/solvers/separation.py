@@ -28,7 +28,7 @@ def separable_without_price(problem: RobustLogisticProblem) -> bool:
     if problem.radius > 0 and np.isfinite(problem.cost.label_weight):
         return False
     free_columns = np.isinf(problem.cost.numeric_weights) | (problem.radius == 0)
-    free_features = np.isinf(problem.cost.categorical_weights) | (problem.radius == 0)
+    free_features = (np.isinf(problem.cost.categorical_weights) | (problem.radius == 0)) & (problem.n_levels > 1)
     width = int(free_columns.sum()) + int(free_features.sum()) + int(problem.fit_intercept)
     if not (free_columns.any() or free_features.any()) or problem.n_rows * width > MOST_ENTRIES:
         return False
@@ -36,7 +36,7 @@ def separable_without_price(problem: RobustLogisticProblem) -> bool:
     if problem.fit_intercept:
         parts.append(scipy.sparse.csr_array(np.ones((problem.n_rows, 1))))
     rows = np.arange(problem.n_rows)
-    for l in np.flatnonzero(free_features & (problem.n_levels > 1)):
+    for l in np.flatnonzero(free_features):
         held = problem.codes[:, l] > 0
         entries = (np.ones(int(held.sum())), (rows[held], problem.codes[held, l] - 1))
         parts.append(scipy.sparse.csr_array(entries, shape=(problem.n_rows, int(problem.n_levels[l]) - 1)))
