@@ -22,17 +22,13 @@ RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int
 
 void bind_row_model(nb::module_& module) {
   nb::class_<RowModel>(module, "RowModel")
-      .def_ro("value", &RowModel::value)
       .def_prop_ro("gradient", [](const RowModel& self) { return to_numpy(std::vector<double>(self.gradient)); })
-      .def_prop_ro("curvature_diagonal",
-                   [](const RowModel& self) {
-                     const std::size_t length = self.gradient.size();
-                     std::vector<double> diagonal(length);
-                     for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
-                     return to_numpy(std::move(diagonal));
-                   })
-      .def_prop_ro("n_tied", [](const RowModel& self) { return self.tied.size(); })
-      .def_prop_ro("n_pieces", [](const RowModel& self) { return self.tied.n_pieces(); });
+      .def_prop_ro("curvature_diagonal", [](const RowModel& self) {
+        const std::size_t length = self.gradient.size();
+        std::vector<double> diagonal(length);
+        for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
+        return to_numpy(std::move(diagonal));
+      });
 
   nb::class_<Plan>(module, "Plan")
       .def_prop_ro("row",

@@ -60,6 +60,8 @@ class InteriorPoint {
         dual_residual_(stride_),
         rhs_(stride_),
         system_(stride_ * stride_) {
+    vector_parts_.resize(static_cast<std::size_t>(blocks_.n_blocks));
+    matrix_parts_.resize(vector_parts_.size());
     d_.resize(stride_);
     r_.resize(static_cast<std::size_t>(tied_.size()));
     pieces_.resize(static_cast<std::size_t>(tied_.n_pieces()));
@@ -197,10 +199,9 @@ class InteriorPoint {
 
   // out += sum over pieces of force_k gradient_k, with the given entries at the varied slots, + sum over hinges of
   // hinge_force_h gradient_h.
-  void apply_transposed(const std::vector<double>& varied, std::vector<double>& out) const {
-    std::vector<std::vector<double>> parts(static_cast<std::size_t>(blocks_.n_blocks));
+  void apply_transposed(const std::vector<double>& varied, std::vector<double>& out) {
     for_each_block(blocks_, n_threads_, [&](std::int64_t block) {
-      auto& part = parts[block];
+      auto& part = vector_parts_[block];
       part.assign(stride_, 0.0);
       for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) {
         double common = 0;
@@ -221,7 +222,7 @@ class InteriorPoint {
         for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) part[tied_.shared_slot[e]] += common;
       }
     });
-    for (const auto& part : parts)
+    for (const auto& part : vector_parts_)
       for (std::size_t a = 0; a < part.size(); ++a) out[a] += part[a];
   }
 
@@ -284,15 +285,14 @@ class InteriorPoint {
   // "rise >= change" adds Y / (A + Y) of its gradient to its piece's, softens the piece by 1 / (A + Y), and leaves A Y / (A + Y) times
   // its gradient's own square.
   void assemble() {
-    std::vector<std::vector<double>> parts(static_cast<std::size_t>(blocks_.n_blocks));
     for_each_block(blocks_, n_threads_, [&](std::int64_t block) {
-      auto& part = parts[block];
+      auto& part = matrix_parts_[block];
       part.assign(stride_ * stride_, 0.0);
       std::vector<double> scratch;
       for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) add_row(i, part, scratch);
     });
     std::copy(model_.curvature.begin(), model_.curvature.end(), system_.begin());
-    for (const auto& part : parts)
+    for (const auto& part : matrix_parts_)
       for (std::size_t a = 0; a < part.size(); ++a) system_[a] += part[a];
     for (int a = 0; a < size_; ++a) system_[static_cast<std::size_t>(a) * stride_ + a] += damping_[a];
     for (std::size_t c = 0; c < shared_.size(); ++c) {
@@ -510,8 +510,9 @@ class InteriorPoint {
   std::vector<double>&d_ = current_.d, &r_ = current_.r;
   std::vector<Pair>&pieces_ = current_.pieces, &rise_ = current_.rise, &gap_ = current_.gap, &shared_ = current_.shared;
   std::vector<double> step_d_, dual_residual_, rhs_, system_;
-  std::vector<double> effective_;                      // varied entries of the pieces with their hinges' parts added
-  std::vector<double> weight_, force_, image_, miss_;  // per piece
+  std::vector<std::vector<double>> vector_parts_, matrix_parts_;  // partial sums of each block, allocated once per solve
+  std::vector<double> effective_;                                 // varied entries of the pieces with their hinges' parts added
+  std::vector<double> weight_, force_, image_, miss_;             // per piece
   std::vector<double> hinge_image_, hinge_miss_, hinge_force_, hinge_balance_;
   std::vector<double> r_step_, row_weight_, row_pull_;  // per tied row
   double complementarity_ = 0, dual_error_ = 0, primal_error_ = 0;

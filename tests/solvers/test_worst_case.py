@@ -141,6 +141,11 @@ def test_worst_distribution_attains_the_optimum_of_a_linear_program(seed, numeri
     assert_worst(problem, random_model(problem, np.random.default_rng(seed), size))
 
 
+def test_a_margin_of_the_size_of_rounding_deters_no_less():
+    problem = draw_problem(53291, rows=5, radius=0.001, label_weight=0.4)
+    assert_worst(problem, random_model(problem, np.random.default_rng(53291), 0.1))
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_radius_goes_to_numeric_columns_exactly_when_they_hurt_more(seed):
     problem = draw_problem(seed, rows=6, numeric=2, levels=(3, 2), radius=0.01)

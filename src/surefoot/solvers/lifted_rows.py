@@ -147,7 +147,9 @@ class LiftedRows:
             # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) -
             # 1).
             loss = np.maximum(self.plain_losses(x), 1e-300)
-            prices.append(float(np.max(-loss - np.log(-np.expm1(-loss)))) / cost.label_weight)
+            # A small margin is the difference of two numbers near log 2, known to their rounding only.
+            margin = float(np.max(-loss - np.log(-np.expm1(-loss)))) + 1e-14
+            prices.append(margin / cost.label_weight)
         # A hair above, so that rounding cannot let a shift pay that gains exactly its price.
         return max(prices) * (1.0 + 1e-12)
 

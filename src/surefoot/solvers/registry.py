@@ -74,4 +74,5 @@ def require_acceptance(solver: RobustLogisticSolver, problem: RobustLogisticProb
     """Raise if the solver does not accept the problem."""
     reason = solver.refuses(problem)
     if reason is not None:
-        raise UnsupportedProblemError(f"solver={solver.name!r} cannot solve this problem: {reason} Use solver='sqp'.")
+        advice = "" if solver.name == "sqp" else " Use solver='sqp'."
+        raise UnsupportedProblemError(f"solver={solver.name!r} cannot solve this problem: {reason}{advice}")

@@ -14,6 +14,9 @@ form a chain), and the oracle lists all of them. Pieces that are not tied but co
 those within ``tie_width`` of the maximum, a width that follows the square root of the predicted decrease, because that is how
 far losses move when a quadratic falls by so much. A step that disappoints widens it.
 
+Rows far on the wrong side are nearly straight there, and every subset of their undecided features is nearly tied. They are not
+listed: a piece stands for them with one hinge per undecided feature (cpp/include/surefoot/row_model.hpp).
+
 Large tables are solved on a sample of rows first: the point it ends at is within sampling error of the optimum, which saves the
 steps in which many rows are tied.
 """

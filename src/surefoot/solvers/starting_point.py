@@ -29,7 +29,7 @@ def starting_point(rows: LiftedRows) -> FloatArray:
     price = _least_free_price(rows, newton)
     best, lowest = x, np.inf
     for _ in range(12):
-        point = _shrink(rows, x, newton, price)
+        point = _shrink(rows, newton, price)
         objective = rows.objective(point)
         if objective >= lowest:
             break
@@ -70,7 +70,7 @@ def _least_free_price(rows: LiftedRows, x: FloatArray) -> float:
     return min(max(price, 1e-6), float(np.log(2.0)) / rows.problem.radius)
 
 
-def _shrink(rows: LiftedRows, x: FloatArray, newton: FloatArray, price: float) -> FloatArray:
+def _shrink(rows: LiftedRows, newton: FloatArray, price: float) -> FloatArray:
     problem = rows.problem
     point = newton.copy()
     reach = problem.cost.numeric_weights * price
