@@ -2,6 +2,7 @@
 
 #include "arrays.hpp"
 #include "surefoot/row_model.hpp"
+#include "surefoot/shift_plan.hpp"
 
 namespace surefoot::bindings {
 namespace {
@@ -55,15 +56,15 @@ void bind_row_model(nb::module_& module) {
 
   module.def(
       "build_row_model",
-      [](const BoundTable& rows, Vector<double> x, double tie_width, double precision, Vector<std::int64_t> row,
+      [](const BoundTable& rows, Vector<double> x, double tie_width, double precision, double far, Vector<std::int64_t> row,
          Matrix<std::uint64_t> mask, Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
         const double* point = rows.point(x);
         const auto remembered = remembered_pieces(rows, row, mask, flipped, share);
         nb::gil_scoped_release released;
-        return build_row_model(rows.table, rows.layout, point, tie_width, precision, remembered, n_threads);
+        return build_row_model(rows.table, rows.layout, point, {tie_width, precision, far}, remembered, n_threads);
       },
-      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("precision"), nb::arg("row"), nb::arg("mask"),
-      nb::arg("flipped"), nb::arg("share"), nb::arg("n_threads"));
+      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("precision"), nb::arg("far"), nb::arg("row"),
+      nb::arg("mask"), nb::arg("flipped"), nb::arg("share"), nb::arg("n_threads"));
 
   module.def(
       "make_plan",

@@ -5,43 +5,12 @@
 #include <numeric>
 
 #include "surefoot/cholesky.hpp"
+#include "surefoot/complementary_pair.hpp"
 #include "surefoot/outer_product.hpp"
 #include "surefoot/parallel.hpp"
 
 namespace surefoot {
 namespace {
-
-// Slack and multiplier of one inequality, their directions, and what the next direction should take off their product.
-struct Pair {
-  double slack = 0, multiplier = 0;
-  double slack_step = 0, multiplier_step = 0;
-  double product = 0;
-  double share = 0;  // this pair's part of the central path: slack * multiplier = mu * share
-
-  double ratio() const { return multiplier / slack; }
-
-  void aim(double correction, double target) {
-    product = slack * multiplier + correction * slack_step * multiplier_step - target * share;
-  }
-
-  void shorten(double& length) const {
-    if (slack_step < 0) length = std::min(length, -slack / slack_step);
-    if (multiplier_step < 0) length = std::min(length, -multiplier / multiplier_step);
-  }
-
-  double product_after(double length) const { return (slack + length * slack_step) * (multiplier + length * multiplier_step); }
-
-  void move(double length) {
-    slack += length * slack_step;
-    multiplier += length * multiplier_step;
-  }
-
-  // One full step shows which sides will be large; nothing starts smaller than it was.
-  void jump(double least_slack) {
-    slack = std::max(std::fabs(slack + slack_step), least_slack);
-    multiplier = std::max(std::fabs(multiplier + multiplier_step), share);
-  }
-};
 
 class InteriorPoint {
  public:
@@ -55,7 +24,7 @@ class InteriorPoint {
         damping_(damping),
         constraints_(constraints),
         n_threads_(n_threads),
-        blocks_(std::max<std::int64_t>(tied_.size(), 1)),
+        blocks_(tied_.size(), static_cast<std::int64_t>(tied_.varied.size()) + 8 * tied_.n_hinges(), stride_ * stride_),
         step_d_(stride_),
         dual_residual_(stride_),
         rhs_(stride_),
@@ -68,8 +37,9 @@ class InteriorPoint {
     rise_.resize(static_cast<std::size_t>(tied_.n_hinges()));
     gap_.resize(rise_.size());
     shared_.resize(constraints.size());
-    for (auto* v : {&weight_, &force_, &image_, &miss_}) v->resize(pieces_.size());
-    for (auto* v : {&hinge_image_, &hinge_miss_, &hinge_force_, &hinge_balance_}) v->resize(rise_.size());
+    for (auto* v : {&weight_, &force_, &drift_, &image_, &miss_}) v->resize(pieces_.size());
+    for (auto* v : {&hinge_image_, &hinge_miss_, &hinge_force_, &hinge_balance_, &hinge_pull_, &hinge_soft_})
+      v->resize(rise_.size());
     for (auto* v : {&r_step_, &row_weight_, &row_pull_}) v->resize(static_cast<std::size_t>(tied_.size()));
     effective_ = tied_.varied;
     start();
@@ -78,7 +48,7 @@ class InteriorPoint {
   QuadraticStep run(double tolerance, int max_iterations) {
     QuadraticStep result;
     double total_share = 0;
-    for_each_pair([&](const Pair& pair) { total_share += pair.share; });
+    for_each_pair([&](const ComplementaryPair& pair) { total_share += pair.share; });
     double best_merit = INFINITY;
     int since_best = 0;
     for (int iteration = 0; iteration < max_iterations; ++iteration) {
@@ -98,16 +68,16 @@ class InteriorPoint {
         break;
       }
       assemble();
-      for_each_pair([](Pair& pair) { pair.aim(0.0, 0.0); });
+      for_each_pair([](ComplementaryPair& pair) { pair.aim(0.0, 0.0); });
       direction();
       const double affine = step_length(1.0);
       double after = 0;
-      for_each_pair([&](const Pair& pair) { after += pair.product_after(affine); });
+      for_each_pair([&](const ComplementaryPair& pair) { after += pair.product_after(affine); });
       const double ratio = complementarity_ > 0 ? std::clamp(after / complementarity_, 0.0, 1.0) : 0.0;
       const double target = total_share > 0 ? ratio * ratio * ratio * complementarity_ / total_share : 0.0;
-      for_each_pair([&](Pair& pair) { pair.aim(1.0, target); });
+      for_each_pair([&](ComplementaryPair& pair) { pair.aim(1.0, target); });
       direction();
-      move(step_length(0.99));
+      move(recentred(step_length(0.99), target));
     }
     if (!result.converged) current_ = best_;
     finish(result);
@@ -118,15 +88,15 @@ class InteriorPoint {
   // Everything that moves.
   struct Iterate {
     std::vector<double> d, r;
-    std::vector<Pair> pieces;     // value + ... <= r of the row
-    std::vector<Pair> rise, gap;  // per hinge: rise >= 0, rise >= change
-    std::vector<Pair> shared;
+    std::vector<ComplementaryPair> pieces;     // value + ... <= r of the row
+    std::vector<ComplementaryPair> rise, gap;  // per hinge: rise >= 0, rise >= change
+    std::vector<ComplementaryPair> shared;
   };
 
   template <class Visit>
   void for_each_pair(Visit&& visit) {
     for (auto* group : {&pieces_, &rise_, &gap_, &shared_})
-      for (Pair& pair : *group) visit(pair);
+      for (ComplementaryPair& pair : *group) visit(pair);
   }
 
   // The path follows slack * multiplier = mu * share, with the share a piece has of its row's weight: a row of a million weighs a
@@ -147,11 +117,11 @@ class InteriorPoint {
         image_[k] = value;
       }
       for (auto k = first; k < last; ++k) {
-        Pair& piece = pieces_[k];
+        ComplementaryPair& piece = pieces_[k];
         piece.slack = r_[i] - image_[k];
         piece.multiplier = piece.share = tied_.weight[i] / static_cast<double>(last - first);
         for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h)
-          for (Pair* side : {&rise_[h], &gap_[h]}) side->multiplier = side->share = 0.5 * piece.share;
+          for (ComplementaryPair* side : {&rise_[h], &gap_[h]}) side->multiplier = side->share = 0.5 * piece.share;
       }
     }
     double pull = 0;
@@ -164,11 +134,11 @@ class InteriorPoint {
     }
     residuals();
     assemble();
-    for_each_pair([](Pair& pair) { pair.aim(0.0, 0.0); });
+    for_each_pair([](ComplementaryPair& pair) { pair.aim(0.0, 0.0); });
     direction();
     for (int a = 0; a < size_; ++a) d_[a] += step_d_[a];
     for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += r_step_[i];
-    for_each_pair([](Pair& pair) { pair.jump(lift); });
+    for_each_pair([](ComplementaryPair& pair) { pair.jump(lift); });
   }
 
   double hinge_slope(std::int64_t i, std::int64_t h, const std::vector<double>& v) const {
@@ -177,53 +147,60 @@ class InteriorPoint {
            tied_.hinge_level_coef[h] * (v[slot[tied_.hinge_level[h]]] - v[slot[tied_.hinge_envelope[h]]]);
   }
 
-  // image_k = gradient_k . v for every piece, with the given entries at the varied slots, and the same for every hinge.
-  void apply(const std::vector<double>& varied, const std::vector<double>& v) {
+  template <class Visit>
+  void for_each_row(Visit&& visit) {
     for_each_block(blocks_, n_threads_, [&](std::int64_t block) {
-      for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) {
-        double common = 0;
-        const double* dense = tied_.dense.data() + i * model_.n_dense;
-        for (int a = 0; a < model_.n_dense; ++a) common += dense[a] * v[a];
-        for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) common += v[tied_.shared_slot[e]];
-        const auto first_slot = tied_.varied_at[i], n_varied = tied_.varied_at[i + 1] - first_slot;
-        const double* entry = varied.data() + tied_.entry_at[i];
-        for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
-          double sum = tied_.coef[k] * common;
-          for (std::int64_t e = 0; e < n_varied; ++e) sum += *entry++ * v[tied_.varied_slot[first_slot + e]];
-          image_[k] = sum;
-          for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) hinge_image_[h] = hinge_slope(i, h, v);
-        }
-      }
+      for (auto i = blocks_.begin(block); i < blocks_.end(block); ++i) visit(i);
     });
   }
 
-  // out += sum over pieces of force_k gradient_k, with the given entries at the varied slots, + sum over hinges of
-  // hinge_force_h gradient_h.
-  void apply_transposed(const std::vector<double>& varied, std::vector<double>& out) {
+  // out += what visit(i, part) adds to a vector for every tied row i.
+  template <class Visit>
+  void sum_rows(std::vector<double>& out, Visit&& visit) {
     for_each_block(blocks_, n_threads_, [&](std::int64_t block) {
       auto& part = vector_parts_[block];
       part.assign(stride_, 0.0);
-      for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) {
-        double common = 0;
-        const std::int32_t* slot = tied_.varied_slot.data() + tied_.varied_at[i];
-        const auto n_varied = tied_.varied_at[i + 1] - tied_.varied_at[i];
-        const double* entry = varied.data() + tied_.entry_at[i];
-        for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
-          common += force_[k] * tied_.coef[k];
-          for (std::int64_t e = 0; e < n_varied; ++e) part[slot[e]] += force_[k] * *entry++;
-          for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
-            part[slot[0]] += hinge_force_[h] * tied_.hinge_price_coef[h];
-            part[slot[tied_.hinge_level[h]]] += hinge_force_[h] * tied_.hinge_level_coef[h];
-            part[slot[tied_.hinge_envelope[h]]] -= hinge_force_[h] * tied_.hinge_level_coef[h];
-          }
-        }
-        const double* dense = tied_.dense.data() + i * model_.n_dense;
-        for (int a = 0; a < model_.n_dense; ++a) part[a] += common * dense[a];
-        for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) part[tied_.shared_slot[e]] += common;
-      }
+      for (auto i = blocks_.begin(block); i < blocks_.end(block); ++i) visit(i, part);
     });
     for (const auto& part : vector_parts_)
       for (std::size_t a = 0; a < part.size(); ++a) out[a] += part[a];
+  }
+
+  // image_k = gradient_k . v for every piece of a row, with the given entries at the varied slots, and the same for its hinges.
+  void apply(std::int64_t i, const std::vector<double>& varied, const std::vector<double>& v) {
+    double common = 0;
+    const double* dense = tied_.dense.data() + i * model_.n_dense;
+    for (int a = 0; a < model_.n_dense; ++a) common += dense[a] * v[a];
+    for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) common += v[tied_.shared_slot[e]];
+    const auto first_slot = tied_.varied_at[i], n_varied = tied_.varied_at[i + 1] - first_slot;
+    const double* entry = varied.data() + tied_.entry_at[i];
+    for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
+      double sum = tied_.coef[k] * common;
+      for (std::int64_t e = 0; e < n_varied; ++e) sum += *entry++ * v[tied_.varied_slot[first_slot + e]];
+      image_[k] = sum;
+      for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) hinge_image_[h] = hinge_slope(i, h, v);
+    }
+  }
+
+  // out += sum over a row's pieces of force_k gradient_k, with the given entries at the varied slots, + sum over its hinges of
+  // hinge_force_h gradient_h.
+  void apply_transposed(std::int64_t i, const std::vector<double>& varied, std::vector<double>& out) const {
+    double common = 0;
+    const std::int32_t* slot = tied_.varied_slot.data() + tied_.varied_at[i];
+    const auto n_varied = tied_.varied_at[i + 1] - tied_.varied_at[i];
+    const double* entry = varied.data() + tied_.entry_at[i];
+    for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
+      common += force_[k] * tied_.coef[k];
+      for (std::int64_t e = 0; e < n_varied; ++e) out[slot[e]] += force_[k] * *entry++;
+      for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+        out[slot[0]] += hinge_force_[h] * tied_.hinge_price_coef[h];
+        out[slot[tied_.hinge_level[h]]] += hinge_force_[h] * tied_.hinge_level_coef[h];
+        out[slot[tied_.hinge_envelope[h]]] -= hinge_force_[h] * tied_.hinge_level_coef[h];
+      }
+    }
+    const double* dense = tied_.dense.data() + i * model_.n_dense;
+    for (int a = 0; a < model_.n_dense; ++a) out[a] += common * dense[a];
+    for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) out[tied_.shared_slot[e]] += common;
   }
 
   double constraint_image(const SharedConstraint& c, const std::vector<double>& v) const {
@@ -248,19 +225,22 @@ class InteriorPoint {
   }
 
   void residuals() {
+    for_each_pair([](ComplementaryPair& pair) { pair.refresh(); });
     for (std::size_t k = 0; k < pieces_.size(); ++k) force_[k] = pieces_[k].multiplier;
     for (std::size_t h = 0; h < gap_.size(); ++h) hinge_force_[h] = gap_[h].multiplier;
     std::copy(linear_, linear_ + stride_, dual_residual_.begin());
     apply_curvature(d_, dual_residual_);
-    apply_transposed(tied_.varied, dual_residual_);
+    sum_rows(dual_residual_, [&](std::int64_t i, std::vector<double>& part) {
+      apply_transposed(i, tied_.varied, part);
+      apply(i, tied_.varied, d_);
+    });
     for (std::size_t c = 0; c < shared_.size(); ++c) add_constraint(constraints_[c], shared_[c].multiplier, dual_residual_);
     dual_residual_[size_] = 0;
     dual_error_ = 0;
     for (const double g : dual_residual_) dual_error_ = std::max(dual_error_, std::fabs(g));
-    apply(tied_.varied, d_);
     primal_error_ = 0;
     complementarity_ = 0;
-    for_each_pair([&](const Pair& pair) { complementarity_ += pair.slack * pair.multiplier; });
+    for_each_pair([&](const ComplementaryPair& pair) { complementarity_ += pair.slack * pair.multiplier; });
     for (std::int64_t i = 0; i < tied_.size(); ++i)
       for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
         miss_[k] = tied_.value[k] + image_[k] - r_[i] + pieces_[k].slack;
@@ -289,7 +269,7 @@ class InteriorPoint {
       auto& part = matrix_parts_[block];
       part.assign(stride_ * stride_, 0.0);
       std::vector<double> scratch;
-      for (auto i = blocks_.begin(block); i < std::min(blocks_.end(block), tied_.size()); ++i) add_row(i, part, scratch);
+      for (auto i = blocks_.begin(block); i < blocks_.end(block); ++i) add_row(i, part, scratch);
     });
     std::copy(model_.curvature.begin(), model_.curvature.end(), system_.begin());
     for (const auto& part : matrix_parts_)
@@ -324,10 +304,11 @@ class InteriorPoint {
         std::copy_n(tied_.varied.data() + (mine - effective_.data()), n_varied, mine);
       for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
         const double A = rise_[h].ratio(), Y = gap_[h].ratio();
-        const double taken = Y / (A + Y), own = A * taken;
+        const double soft = hinge_soft_[h] = 1.0 / (A + Y);
+        const double taken = Y * soft, own = A * taken;
         const std::size_t level = tied_.hinge_level[h], envelope = tied_.hinge_envelope[h];
         const double price_coef = tied_.hinge_price_coef[h], level_coef = tied_.hinge_level_coef[h];
-        softness += 1.0 / (A + Y);
+        softness += soft;
         mine[0] += taken * price_coef;
         mine[level] += taken * level_coef;
         mine[envelope] -= taken * level_coef;
@@ -382,88 +363,106 @@ class InteriorPoint {
   //   D (g . step - r_step) + drift,   and a hinge's by   (A Y / (A + Y)) h . step + (Y / (A + Y)) (piece's change) + own drift.
   void direction() {
     for (std::size_t a = 0; a < stride_; ++a) rhs_[a] = -dual_residual_[a];
-    for (std::int64_t i = 0; i < tied_.size(); ++i) {
-      const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
-      double drift_sum = 0, mass = 0;
-      for (auto k = first; k < last; ++k) {
-        const Pair& piece = pieces_[k];
-        double drift = miss_[k] - piece.product / piece.multiplier;
-        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
-          const double A = rise_[h].ratio(), Y = gap_[h].ratio();
-          drift += hinge_pull(h, Y) / (A + Y);
-          hinge_force_[h] = -hinge_drift(h, A, Y);
-        }
-        force_[k] = weight_[k] * drift;
-        drift_sum += force_[k];
-        mass += piece.multiplier;
-      }
-      row_pull_[i] = (drift_sum - (tied_.weight[i] - mass)) / row_weight_[i];
-      for (auto k = first; k < last; ++k) force_[k] = weight_[k] * row_pull_[i] - force_[k];
-    }
-    apply_transposed(effective_, rhs_);
+    sum_rows(rhs_, [&](std::int64_t i, std::vector<double>& part) {
+      aim_forces(i);
+      apply_transposed(i, effective_, part);
+    });
     for (std::size_t c = 0; c < shared_.size(); ++c) {
       const double miss = constraint_image(constraints_[c], d_) - constraints_[c].slack + shared_[c].slack;
-      const double drift = shared_[c].ratio() * miss - shared_[c].product / shared_[c].slack;
-      add_constraint(constraints_[c], -drift, rhs_);
+      add_constraint(constraints_[c], shared_[c].product * shared_[c].inverse_slack - shared_[c].ratio() * miss, rhs_);
     }
     step_d_ = rhs_;
     cholesky_solve(system_.data(), size_, stride_, step_d_.data());
     step_d_[size_] = 0;
-    apply(effective_, step_d_);
-    for (std::int64_t i = 0; i < tied_.size(); ++i) {
-      const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
-      double pull = 0;
-      for (auto k = first; k < last; ++k) pull += weight_[k] * image_[k];
-      r_step_[i] = row_pull_[i] + pull / row_weight_[i];
-      for (auto k = first; k < last; ++k) {
-        Pair& piece = pieces_[k];
-        // force_ holds D (row pull) - drift: undo the pull to get the drift back.
-        const double drift = weight_[k] * row_pull_[i] - force_[k];
-        piece.multiplier_step = drift + weight_[k] * (image_[k] - r_step_[i]);
-        piece.slack_step = -(piece.product + piece.slack * piece.multiplier_step) / piece.multiplier;
-        for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
-          Pair &rise = rise_[h], &gap = gap_[h];
-          const double A = rise.ratio(), Y = gap.ratio();
-          rise.slack_step = (Y * hinge_image_[h] - piece.multiplier_step + hinge_pull(h, Y)) / (A + Y);
-          rise.multiplier_step = -(rise.product + rise.multiplier * rise.slack_step) / rise.slack;
-          gap.slack_step = rise.slack_step - hinge_image_[h] - hinge_miss_[h];
-          gap.multiplier_step = -(gap.product + gap.multiplier * gap.slack_step) / gap.slack;
-        }
+    for_each_row([&](std::int64_t i) {
+      apply(i, effective_, step_d_);
+      follow_step(i);
+    });
+    for (std::size_t c = 0; c < shared_.size(); ++c) {
+      const double miss = constraint_image(constraints_[c], d_) - constraints_[c].slack + shared_[c].slack;
+      shared_[c].slack_step = -constraint_image(constraints_[c], step_d_) - miss;
+      shared_[c].follow_slack();
+    }
+  }
+
+  // The forces of a row's pieces and hinges on the step.
+  void aim_forces(std::int64_t i) {
+    const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
+    double drift_sum = 0, mass = 0;
+    for (auto k = first; k < last; ++k) {
+      const ComplementaryPair& piece = pieces_[k];
+      double drift = miss_[k] - piece.product / piece.multiplier;
+      for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+        // rise's step = (Y h . step - (piece's multiplier step) + pull) / (A + Y); the rest of gap's is its own drift.
+        const double Y = gap_[h].ratio(), own = Y * hinge_miss_[h] - gap_[h].product * gap_[h].inverse_slack;
+        const double pull = own - hinge_balance_[h] - rise_[h].product * rise_[h].inverse_slack;
+        hinge_pull_[h] = pull;
+        hinge_force_[h] = Y * hinge_soft_[h] * pull - own;
+        drift += hinge_soft_[h] * pull;
+      }
+      drift_[k] = weight_[k] * drift;
+      drift_sum += drift_[k];
+      mass += piece.multiplier;
+    }
+    row_pull_[i] = (drift_sum - (tied_.weight[i] - mass)) / row_weight_[i];
+    for (auto k = first; k < last; ++k) force_[k] = weight_[k] * row_pull_[i] - drift_[k];
+  }
+
+  // The steps of a row's pieces and hinges, from the images of the step.
+  void follow_step(std::int64_t i) {
+    const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
+    double pull = 0;
+    for (auto k = first; k < last; ++k) pull += weight_[k] * image_[k];
+    r_step_[i] = row_pull_[i] + pull / row_weight_[i];
+    for (auto k = first; k < last; ++k) {
+      ComplementaryPair& piece = pieces_[k];
+      piece.multiplier_step = drift_[k] + weight_[k] * (image_[k] - r_step_[i]);
+      piece.slack_step = -(piece.product + piece.slack * piece.multiplier_step) / piece.multiplier;
+      for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
+        ComplementaryPair &rise = rise_[h], &gap = gap_[h];
+        rise.slack_step = (gap.ratio() * hinge_image_[h] - piece.multiplier_step + hinge_pull_[h]) * hinge_soft_[h];
+        rise.follow_slack();
+        gap.slack_step = rise.slack_step - hinge_image_[h] - hinge_miss_[h];
+        gap.follow_slack();
       }
     }
-    for (std::size_t c = 0; c < shared_.size(); ++c) {
-      Pair& pair = shared_[c];
-      const double image = constraint_image(constraints_[c], step_d_);
-      const double miss = constraint_image(constraints_[c], d_) - constraints_[c].slack + pair.slack;
-      pair.slack_step = -image - miss;
-      pair.multiplier_step = -(pair.product + pair.multiplier * pair.slack_step) / pair.slack;
+  }
+
+  // A direction costs far less than a factorisation: up to three more of them, each aimed to let the step be longer, pay.
+  double recentred(double length, double target) {
+    for (int attempt = 0; attempt < 3 && length < 0.9; ++attempt) {
+      for_each_pair([&](ComplementaryPair& pair) {
+        pair.earlier_product = pair.product;
+        pair.recentre(std::min(1.0, length + 0.3), target);
+      });
+      direction();
+      const double longer = step_length(0.99);
+      if (longer < length) {
+        for_each_pair([](ComplementaryPair& pair) { pair.product = pair.earlier_product; });
+        direction();
+        break;
+      }
+      const bool worth_more = longer > length + 0.03;
+      length = longer;
+      if (!worth_more) break;
     }
-  }
-
-  // rise's step = (Y h . step - (piece's multiplier step) + pull) / (A + Y)
-  double hinge_pull(std::int64_t h, double Y) const {
-    return Y * hinge_miss_[h] - hinge_balance_[h] - rise_[h].product / rise_[h].slack - gap_[h].product / gap_[h].slack;
-  }
-
-  // The part of gap's multiplier step that neither the step nor the piece's multiplier explains.
-  double hinge_drift(std::int64_t h, double A, double Y) const {
-    return Y * hinge_miss_[h] - gap_[h].product / gap_[h].slack - Y * hinge_pull(h, Y) / (A + Y);
+    return length;
   }
 
   double step_length(double fraction) {
     double length = 1.0 / fraction;
-    for_each_pair([&](const Pair& pair) { pair.shorten(length); });
+    for_each_pair([&](const ComplementaryPair& pair) { pair.shorten(length); });
     return fraction * length;
   }
 
   void move(double length) {
     for (int a = 0; a < size_; ++a) d_[a] += length * step_d_[a];
     for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += length * r_step_[i];
-    for_each_pair([&](Pair& pair) { pair.move(length); });
+    for_each_pair([&](ComplementaryPair& pair) { pair.move(length); });
   }
 
   void finish(QuadraticStep& result) {
-    apply(tied_.varied, d_);
+    for_each_row([&](std::int64_t i) { apply(i, tied_.varied, d_); });
     double change = 0;
     result.mass.resize(pieces_.size());
     result.hinge_mass.resize(gap_.size());
@@ -508,12 +507,13 @@ class InteriorPoint {
   RowBlocks blocks_;
   Iterate current_, best_;
   std::vector<double>&d_ = current_.d, &r_ = current_.r;
-  std::vector<Pair>&pieces_ = current_.pieces, &rise_ = current_.rise, &gap_ = current_.gap, &shared_ = current_.shared;
+  std::vector<ComplementaryPair>&pieces_ = current_.pieces, &rise_ = current_.rise, &gap_ = current_.gap,
+  &shared_ = current_.shared;
   std::vector<double> step_d_, dual_residual_, rhs_, system_;
   std::vector<std::vector<double>> vector_parts_, matrix_parts_;  // partial sums of each block, allocated once per solve
   std::vector<double> effective_;                                 // varied entries of the pieces with their hinges' parts added
-  std::vector<double> weight_, force_, image_, miss_;             // per piece
-  std::vector<double> hinge_image_, hinge_miss_, hinge_force_, hinge_balance_;
+  std::vector<double> weight_, force_, drift_, image_, miss_;     // per piece
+  std::vector<double> hinge_image_, hinge_miss_, hinge_force_, hinge_balance_, hinge_pull_, hinge_soft_;
   std::vector<double> r_step_, row_weight_, row_pull_;  // per tied row
   double complementarity_ = 0, dual_error_ = 0, primal_error_ = 0;
 };

@@ -5,15 +5,11 @@
 #include <numeric>
 
 #include "surefoot/outer_product.hpp"
-#include "surefoot/parallel.hpp"
+#include "surefoot/row_view.hpp"
 #include "surefoot/softplus.hpp"
-#include "surefoot/worst_case.hpp"
 
 namespace surefoot {
 namespace {
-
-bool has_bit(const std::uint64_t* mask, int l) { return (mask[l >> 6] >> (l & 63)) & 1u; }
-void set_bit(std::uint64_t* mask, int l) { mask[l >> 6] |= std::uint64_t{1} << (l & 63); }
 
 template <class T>
 void append(std::vector<T>& all, const std::vector<T>& part) {
@@ -25,60 +21,6 @@ void append_offsets(std::vector<std::int64_t>& all, const std::vector<std::int64
   const std::int64_t base = all.empty() ? 0 : all.back();
   if (all.empty()) all.push_back(0);
   for (std::size_t k = 1; k < part.size(); ++k) all.push_back(base + part[k]);
-}
-
-void add_into(std::vector<double>& all, const std::vector<double>& part) {
-  for (std::size_t k = 0; k < all.size(); ++k) all[k] += part[k];
-}
-
-// Everything about one row that does not depend on the piece.
-struct RowView {
-  const MixedTable& table;
-  const LiftedLayout& layout;
-  std::vector<double> dense;
-  const std::int32_t* codes = nullptr;
-  double label = 0;
-  double weight = 0;
-
-  RowView(const MixedTable& t, const LiftedLayout& l) : table(t), layout(l), dense(dense_size()) {}
-
-  std::size_t dense_size() const { return static_cast<std::size_t>(layout.first_numeric + table.n_numeric); }
-
-  void move_to(std::int64_t row) {
-    if (layout.first_numeric == 1) dense[0] = 1.0;
-    std::copy_n(table.numeric + row * table.n_numeric, table.n_numeric, dense.begin() + layout.first_numeric);
-    codes = table.codes + row * table.n_categorical;
-    label = table.labels[row];
-    weight = table.weights[row];
-  }
-
-  double target(bool flipped) const { return flipped ? -label : label; }
-
-  std::int32_t slot(int l, const std::uint64_t* mask, bool flipped) const {
-    if (has_bit(mask, l)) return target(flipped) > 0 ? layout.low[l] : layout.high[l];
-    return layout.level[table.level_offset[l] + codes[l]];
-  }
-
-  double argument(const PointTables& point, double score, const std::uint64_t* mask, bool flipped) const {
-    const double s = target(flipped);
-    double t = -s * score;
-    for (int l = 0; l < table.n_categorical; ++l)
-      if (has_bit(mask, l)) t += point.gain[s > 0 ? 0 : 1][table.level_offset[l] + codes[l]];
-    return t;
-  }
-
-  double cost(const std::uint64_t* mask, bool flipped) const {
-    double sum = flipped ? table.flip_price : 0.0;
-    for (int l = 0; l < table.n_categorical; ++l)
-      if (has_bit(mask, l)) sum += table.move_price[l];
-    return sum;
-  }
-};
-
-// gradient += scale * (dense, 1 at the slots)
-void add_gradient(double* gradient, const std::vector<double>& dense, const std::vector<std::int32_t>& slots, double scale) {
-  for (std::size_t a = 0; a < dense.size(); ++a) gradient[a] += scale * dense[a];
-  for (const auto slot : slots) gradient[slot] += scale;
 }
 
 // Partial sums of one block, and the work of adding a row to them.
@@ -101,11 +43,10 @@ class ModelBuilder {
   }
 
   // Adds the row; `first` to `last` are its remembered pieces. Returns true if the row has one piece, left in single_mask().
-  bool add(std::int64_t row, double tie_width, double precision, const RememberedPieces& remembered, std::size_t first,
-           std::size_t last) {
+  bool add(std::int64_t row, const ModelReach& reach, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
     view_.move_to(row);
     const double score = row_score(table_, layout_, point_, row);
-    enumerate_prefixes(table_, point_, row, score, tie_width, scratch_);
+    enumerate_prefixes(table_, point_, row, score, reach.tie_width, scratch_);
     const double best = scratch_.pieces[scratch_.best].value;
     value += view_.weight * best;
     masks_.clear();
@@ -113,7 +54,7 @@ class ModelBuilder {
     shares_.clear();
     for (std::size_t k = 0; k < scratch_.pieces.size(); ++k) {
       const Piece& piece = scratch_.pieces[k];
-      if (static_cast<int>(k) != scratch_.best && piece.value < best - tie_width) continue;
+      if (static_cast<int>(k) != scratch_.best && piece.value < best - reach.tie_width) continue;
       if (static_cast<int>(k) == scratch_.best) best_kept_ = kept_.size();
       kept_.push_back(piece);
       masks_.resize(kept_.size() * words_);
@@ -122,12 +63,13 @@ class ModelBuilder {
       shares_.push_back(0.0);
     }
     for (std::size_t k = first; k < last; ++k) remember(remembered, k, score);
+    if (reach.far > 0) add_tangents(score, best - reach.far);
     if (kept_.size() == 1) {
       add_single();
       return true;
     }
-    choose_representatives(precision);
-    add_tied(row, best, tie_width);
+    choose_representatives(reach.precision);
+    add_tied(row, best, reach);
     return false;
   }
 
@@ -149,6 +91,37 @@ class ModelBuilder {
     kept_.push_back({argument, cost, softplus(argument) - point_.price * cost, flipped, 0});
     masks_.insert(masks_.end(), mask, mask + words_);
     shares_.push_back(remembered.share[k]);
+  }
+
+  // The tangents of the loss at a few slopes, every feature where it is best off at that slope: with hinges on all features they bound
+  // the row's worst case from below wherever the step may end, which the pieces at hand, being where the row is now, cannot.
+  void add_tangents(double score, double least) {
+    for (const bool flipped : {false, true}) {
+      if (flipped && !std::isfinite(table_.flip_price)) continue;
+      const double target = view_.target(flipped);
+      for (const double argument : {-4.0, -4.0 / 3, 4.0 / 3, 4.0}) {
+        const double slope = sigmoid(argument);
+        Piece piece{argument, flipped ? table_.flip_price : 0.0, 0, flipped, 0};
+        piece.value = softplus(argument) + slope * (-target * score - argument) - point_.price * piece.cost;
+        masks_.resize((kept_.size() + 1) * words_);
+        std::uint64_t* mask = masks_.data() + kept_.size() * words_;
+        std::fill_n(mask, words_, 0);
+        for (int l = 0; l < table_.n_categorical; ++l) {
+          const double gain = slope * point_.gain[target > 0 ? 0 : 1][table_.level_offset[l] + view_.codes[l]] -
+                              point_.price * table_.move_price[l];
+          if (!(gain > 0)) continue;
+          set_bit(mask, l);
+          piece.value += gain;
+          piece.cost += table_.move_price[l];
+        }
+        if (piece.value < least) {
+          masks_.resize(kept_.size() * words_);
+          continue;
+        }
+        kept_.push_back(piece);
+        shares_.push_back(0.0);
+      }
+    }
   }
 
   const std::uint64_t* mask_of(std::size_t piece) const { return masks_.data() + piece * words_; }
@@ -211,7 +184,7 @@ class ModelBuilder {
     add_curvature(slope, view_.weight);
   }
 
-  void add_tied(std::int64_t row, double best, double tie_width) {
+  void add_tied(std::int64_t row, double best, const ModelReach& reach) {
     double known = 0;
     for (const double share : shares_) known += share;
     if (known > 0) {
@@ -234,11 +207,11 @@ class ModelBuilder {
     undecided_at_.assign(1, 0);
     for (std::size_t c = 0; c < chosen_.size(); ++c) {
       // A steep piece is nearly straight too, even if nothing else in the list shows it yet.
-      const bool straight = has_hinges_[c] || sigmoid(kept_[chosen_[c]].argument) > 0.5;
+      const bool straight = reach.far > 0 || has_hinges_[c] || sigmoid(kept_[chosen_[c]].argument) > 0.5;
       // A piece listed although it is far below the best is one that a long step brought up: the next may be as long.
-      const double reach = std::max(tie_width, 2 * (best - kept_[chosen_[c]].value));
+      const double width = std::max({reach.tie_width, reach.far, 2 * (best - kept_[chosen_[c]].value)});
       for (int l = 0; straight && l < table_.n_categorical; ++l)
-        if (layout_.low[l] != layout_.size && change_of_mind(chosen_[c], l) >= -reach) undecided_.push_back(l);
+        if (layout_.low[l] != layout_.size && change_of_mind(chosen_[c], l) >= -width) undecided_.push_back(l);
       undecided_at_.push_back(undecided_.size());
     }
 
@@ -312,31 +285,12 @@ class ModelBuilder {
   std::size_t best_kept_ = 0;
 };
 
-// Calls visit(row, mask, flipped, mass) for every piece of the plan in rows [begin, end).
-template <class Visit>
-void for_each_plan_piece(const MixedTable& table, const RowModel& model, const Plan& plan, std::int64_t begin, std::int64_t end,
-                         Visit&& visit) {
-  const auto words = static_cast<std::size_t>(table.mask_words());
-  auto listed = static_cast<std::size_t>(std::lower_bound(plan.row.begin(), plan.row.end(), begin) - plan.row.begin());
-  for (std::int64_t row = begin; row < end; ++row) {
-    if (listed < plan.row.size() && plan.row[listed] == row) {
-      for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]);
-           ++p)
-        visit(row, plan.mask.data() + p * words, plan.flipped[p] != 0, plan.mass[p]);
-      ++listed;
-    } else {
-      const auto r = static_cast<std::size_t>(row);
-      visit(row, model.mask.data() + r * words, model.flipped[r] != 0, table.weights[row]);
-    }
-  }
-}
-
 }  // namespace
 
-RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
-                         double precision, const RememberedPieces& remembered, int n_threads) {
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, const ModelReach& reach,
+                         const RememberedPieces& remembered, int n_threads) {
   const PointTables point(table, layout, x);
-  const RowBlocks blocks(table.n_rows);
+  const RowBlocks blocks = curvature_blocks(table, layout);
   const auto words = static_cast<std::size_t>(table.mask_words());
   RowModel model;
   model.n_dense = layout.first_numeric + table.n_numeric;
@@ -356,7 +310,7 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
     for (std::int64_t row = blocks.begin(block); row < blocks.end(block); ++row) {
       std::size_t last = first;
       while (last < remembered.row.size() && remembered.row[last] == row) ++last;
-      if (part.add(row, tie_width, precision, remembered, first, last)) {
+      if (part.add(row, reach, remembered, first, last)) {
         std::copy_n(part.single_mask(), words,
                     model.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * words));
         model.flipped[static_cast<std::size_t>(row)] = part.single_flipped();
@@ -395,104 +349,6 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
     append_offsets(tied.entry_at, part.tied.entry_at);
   }
   return model;
-}
-
-Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass) {
-  const auto words = static_cast<std::size_t>(table.mask_words());
-  const TiedRows& tied = model.tied;
-  Plan plan;
-  plan.row = tied.row;
-  plan.piece_at.push_back(0);
-  std::vector<std::pair<double, std::int32_t>> undecided;
-  std::vector<std::uint64_t> mask(words);
-  for (std::int64_t i = 0; i < tied.size(); ++i) {
-    for (auto p = tied.piece_at[i]; p < tied.piece_at[i + 1]; ++p) {
-      undecided.clear();
-      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h)
-        undecided.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
-      std::stable_sort(undecided.begin(), undecided.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-      std::copy_n(tied.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(p) * words), words, mask.begin());
-      double left = mass[p];
-      const auto add_piece = [&](double piece_mass) {
-        double cost = tied.flipped[p] ? table.flip_price : 0.0;
-        for (int l = 0; l < table.n_categorical; ++l)
-          if (has_bit(mask.data(), l)) cost += table.move_price[l];
-        plan.mask.insert(plan.mask.end(), mask.begin(), mask.end());
-        plan.flipped.push_back(tied.flipped[p]);
-        plan.mass.push_back(piece_mass);
-        plan.cost.push_back(cost);
-      };
-      for (const auto& [changed, l] : undecided) {
-        add_piece(std::max(left - changed, 0.0));
-        left = std::min(left, changed);
-        mask[static_cast<std::size_t>(l) >> 6] ^= std::uint64_t{1} << (l & 63);
-      }
-      add_piece(left);
-    }
-    plan.piece_at.push_back(static_cast<std::int64_t>(plan.mass.size()));
-  }
-  return plan;
-}
-
-PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                  bool with_curvature, int n_threads) {
-  const PointTables point(table, layout, x);
-  const RowBlocks blocks(table.n_rows);
-  const auto length = static_cast<std::size_t>(layout.size) + 1;
-  std::vector<PlanSums> parts(static_cast<std::size_t>(blocks.n_blocks));
-  for_each_block(blocks, n_threads, [&](std::int64_t block) {
-    PlanSums& part = parts[static_cast<std::size_t>(block)];
-    part.gradient.assign(length, 0.0);
-    if (with_curvature) part.curvature.assign(length * length, 0.0);
-    RowView view(table, layout);
-    std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
-    std::int64_t at = -1;
-    double score = 0;
-    for_each_plan_piece(table, model, plan, blocks.begin(block), blocks.end(block),
-                        [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
-                          if (piece_mass == 0) return;
-                          if (row != at) {
-                            view.move_to(row);
-                            score = row_score(table, layout, point, row);
-                            at = row;
-                          }
-                          const double t = view.argument(point, score, mask, flipped);
-                          const double slope = sigmoid(t);
-                          part.conjugate += piece_mass * (softplus(t) - slope * t);
-                          part.cost += piece_mass * view.cost(mask, flipped);
-                          for (int l = 0; l < table.n_categorical; ++l)
-                            slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
-                          add_gradient(part.gradient.data(), view.dense, slots, -view.target(flipped) * slope * piece_mass);
-                          if (with_curvature)
-                            add_outer(part.curvature.data(), length, view.dense.data(), static_cast<int>(view.dense.size()),
-                                      slots.data(), static_cast<int>(slots.size()), piece_mass * slope * (1 - slope));
-                        });
-  });
-  PlanSums sums = std::move(parts[0]);
-  for (std::size_t block = 1; block < parts.size(); ++block) {
-    sums.conjugate += parts[block].conjugate;
-    sums.cost += parts[block].cost;
-    add_into(sums.gradient, parts[block].gradient);
-    add_into(sums.curvature, parts[block].curvature);
-  }
-  return sums;
-}
-
-void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                std::int64_t* row_out, std::uint8_t* moved, std::uint8_t* flipped_out, double* mass_out, double* slope) {
-  const PointTables point(table, layout, x);
-  RowView view(table, layout);
-  std::int64_t k = 0;
-  for_each_plan_piece(table, model, plan, 0, table.n_rows,
-                      [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
-                        view.move_to(row);
-                        row_out[k] = row;
-                        for (int l = 0; l < table.n_categorical; ++l) moved[k * table.n_categorical + l] = has_bit(mask, l);
-                        flipped_out[k] = flipped;
-                        mass_out[k] = piece_mass;
-                        slope[k] = sigmoid(view.argument(point, row_score(table, layout, point, row), mask, flipped));
-                        ++k;
-                      });
 }
 
 }  // namespace surefoot

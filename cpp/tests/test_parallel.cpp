@@ -29,6 +29,12 @@ TEST(small_tables_have_one_block_and_large_ones_several) {
   CHECK(RowBlocks(5000).n_blocks > 1);
 }
 
+TEST(few_rows_with_much_work_are_shared_out_and_large_partial_sums_limit_the_blocks) {
+  CHECK(RowBlocks(200, 1 << 20, 100).n_blocks == 16);
+  CHECK(RowBlocks(1'000'000, std::int64_t{1} << 40, 8001 * 8001).n_blocks == 2);
+  CHECK(RowBlocks(1'000'000, std::int64_t{1} << 40, std::size_t{1} << 30).n_blocks == 1);
+}
+
 TEST(every_block_is_visited_exactly_once_whatever_the_number_of_threads) {
   const RowBlocks blocks(100000);
   for (const int n_threads : {-1, 0, 1, 2, 3, 64}) {

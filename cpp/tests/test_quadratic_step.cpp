@@ -72,7 +72,7 @@ struct Step {
       add_constraint(layout.first_numeric + j, -1.0, layout.price, -1.0);
     }
     add_constraint(layout.price, -1.0, size, 0.0);
-    model = build_row_model(table, layout, x.data(), tie_width, precision, {}, n_threads);
+    model = build_row_model(table, layout, x.data(), {tie_width, precision}, {}, n_threads);
     linear = model.gradient;
     linear[layout.price] += 0.05;
     linear[size] = 0.0;

@@ -8,6 +8,7 @@
 
 #include "check.hpp"
 #include "surefoot/row_model.hpp"
+#include "surefoot/shift_plan.hpp"
 #include "surefoot/softplus.hpp"
 #include "surefoot/worst_case.hpp"
 
@@ -79,7 +80,7 @@ struct Case {
 
 RowModel model_of(const Case& at, double tie_width, double precision, int n_threads = 1,
                   const RememberedPieces& remembered = {}) {
-  return build_row_model(at.table, at.layout, at.x.data(), tie_width, precision, remembered, n_threads);
+  return build_row_model(at.table, at.layout, at.x.data(), {tie_width, precision}, remembered, n_threads);
 }
 
 double worst_sum(const Case& at, const std::vector<double>& x) {
@@ -242,6 +243,39 @@ TEST(pieces_with_hinges_stand_for_all_subsets_within_the_precision) {
     CHECK_NEAR(linear_model(at, model, d), worst_sum(at, moved), 5e-3);
   }
   CHECK(any_hinge);
+}
+
+TEST(tangents_with_hinges_bound_the_loss_from_below_wherever_a_step_ends) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const double flip_price = seed % 2 ? 0.8 : inf;
+    const Case at(seed, 12, 2, {3, 2, 4, 2}, flip_price, 0.5 + 0.01 * seed, 0.4);
+    const RowModel near = build_row_model(at.table, at.layout, at.x.data(), {0.1, 1e-12, 0.0}, {}, 1);
+    const RowModel far = build_row_model(at.table, at.layout, at.x.data(), {0.1, 1e-12, 3.0}, {}, 1);
+    CHECK(far.tied.size() == at.table.n_rows);
+    CHECK_NEAR(far.value, near.value, 1e-12);
+    std::mt19937 draw(seed);
+    std::normal_distribution<double> normal;
+    std::vector<double> d(at.x.size()), end(at.x);
+    for (int a = 0; a < at.layout.size; ++a) d[a] = normal(draw);
+    d[at.layout.price] = 0.3 * std::fabs(normal(draw));
+    for (std::size_t a = 0; a < end.size(); ++a) end[a] += d[a];
+    const double there = worst_sum(at, end);
+    CHECK(linear_model(at, far, d) <= there + 1e-12);
+    CHECK(linear_model(at, far, d) >= linear_model(at, near, d) - 1e-12);
+  }
+}
+
+TEST(plans_drop_crumbs_and_keep_the_weight_of_every_row) {
+  const Case at(5, 40, 2, {3, 2, 4}, 0.8, 1.0, 0.3);
+  const RowModel model = model_of(at, 0.5, 1e-3);
+  auto mass = some_masses(model.tied);
+  for (std::int64_t i = 0; i < model.tied.size(); ++i) {
+    const auto first = model.tied.piece_at[i];
+    for (auto k = first; k < model.tied.piece_at[i + 1]; ++k) mass[k] = k == first ? model.tied.weight[i] : 1e-12;
+  }
+  const Plan plan = make_plan(at.table, model, mass.data(), std::vector<double>(model.tied.n_hinges(), 1e-13).data());
+  CHECK(plan.mass.size() == static_cast<std::size_t>(model.tied.size()));
+  for (std::size_t i = 0; i < plan.mass.size(); ++i) CHECK_NEAR(plan.mass[i], model.tied.weight[i], 1e-15);
 }
 
 TEST(threads_do_not_change_a_bit) {

@@ -62,6 +62,7 @@ def build_row_model(
     x: _Float,
     tie_width: float,
     precision: float,
+    far: float,
     row: _Int64,
     mask: _Words,
     flipped: _Bytes,

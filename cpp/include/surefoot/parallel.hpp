@@ -17,7 +17,14 @@ struct RowBlocks {
   std::int64_t n_rows;
   std::int64_t n_blocks;
 
-  explicit RowBlocks(std::int64_t rows) : n_rows(rows), n_blocks(std::clamp<std::int64_t>(rows / 2048, 1, 32)) {}
+  explicit RowBlocks(std::int64_t rows) : RowBlocks(rows, 32 * rows, 1) {}
+
+  // Blocks worth a thread's while, given the multiplications of all rows together, and few enough that their partial sums of this
+  // many numbers each stay within a gigabyte.
+  RowBlocks(std::int64_t rows, std::int64_t work, std::size_t part_size)
+      : n_rows(rows),
+        n_blocks(std::clamp<std::int64_t>(
+            work >> 16, 1, std::clamp<std::int64_t>((std::int64_t{1} << 27) / static_cast<std::int64_t>(part_size), 1, 32))) {}
 
   std::int64_t begin(std::int64_t block) const { return n_rows * block / n_blocks; }
   std::int64_t end(std::int64_t block) const { return n_rows * (block + 1) / n_blocks; }

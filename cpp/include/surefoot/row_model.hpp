@@ -65,36 +65,16 @@ struct RowModel {
   std::vector<std::uint8_t> flipped;
 };
 
-RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, double tie_width,
-                         double precision, const RememberedPieces& remembered, int n_threads);
-
-// An adversary's plan: the pieces of every row that is not simply its single one, and their masses, which sum to the row's weight.
-// Undecided features change their minds in a nested order, those with the most mass first, which realises any masses at all.
-struct Plan {
-  std::vector<std::int64_t> row;  // ascending
-  std::vector<std::int64_t> piece_at;
-  std::vector<std::uint64_t> mask;  // per piece, as are all below
-  std::vector<std::uint8_t> flipped;
-  std::vector<double> mass;
-  std::vector<double> cost;
+// How far from its point a model must be right.
+struct ModelReach {
+  double tie_width = 0;  // pieces this far below their row's worst one are listed
+  double precision = 0;  // a listed piece stands for others that its hinges describe this well
+  // Above 0, every row also gets tangents of its loss at a few slopes, with a hinge for every feature whose mind a change of this size
+  // could change: dear, but right far away. Levels of one or two rows bend the loss so little that steps along them are long.
+  double far = 0;
 };
 
-Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass);
-
-// Sums over a plan at a point x, whose envelope entries are taken as they are. With t_k the loss argument of piece k and
-// q_k = sigmoid(t_k):
-struct PlanSums {
-  double conjugate = 0;           // sum mass_k (softplus(t_k) - q_k t_k), minus the conjugate of the loss at the slopes q_k
-  double cost = 0;                // sum mass_k cost_k
-  std::vector<double> gradient;   // sum mass_k q_k dt_k/dx
-  std::vector<double> curvature;  // sum mass_k q_k (1 - q_k) dt_k/dx dt_k/dx^T, lower triangle; empty unless asked for
-};
-
-PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                  bool with_curvature, int n_threads);
-
-// The plan written out: one entry per piece, rows in order. Outputs hold n_rows - rows of the plan + its pieces entries.
-void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                std::int64_t* row, std::uint8_t* moved, std::uint8_t* flipped, double* piece_mass, double* slope);
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, const ModelReach& reach,
+                         const RememberedPieces& remembered, int n_threads);
 
 }  // namespace surefoot

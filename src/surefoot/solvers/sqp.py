@@ -17,6 +17,12 @@ far losses move when a quadratic falls by so much. A step that disappoints widen
 Rows far on the wrong side are nearly straight there, and every subset of their undecided features is nearly tied. They are not
 listed: a piece stands for them with one hinge per undecided feature (cpp/include/surefoot/row_model.hpp).
 
+Tables with levels that only one or two rows hold have directions in which the loss hardly bends, steps along them are long, and
+what was far below becomes the worst. If steps keep falling short, every row is given tangents that bound its loss from below
+wherever the step ends (``far`` in the row model).
+
+Above the critical radius nothing has to be solved (:mod:`surefoot.solvers.critical_radius`).
+
 Large tables are solved on a sample of rows first: the point it ends at is within sampling error of the optimum, which saves the
 steps in which many rows are tied.
 """
@@ -32,7 +38,8 @@ from numpy.typing import NDArray
 
 from surefoot import _native
 from surefoot.problems.arrays import AnyArray, FloatArray, RowArray
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.solvers.critical_radius import intercept_only
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.plan_bound import PlanBound, plan_bound
@@ -44,6 +51,10 @@ from surefoot.solvers.starting_point import starting_point
 # A dense Hessian of this many coordinates takes half a gigabyte and a factorisation minutes.
 MOST_COORDINATES = 8000
 DEFAULT_STEPS = 200
+# After so many short steps the model asks for tangents that are right this far away, unless there are too many cells to hinge.
+SHORT_STEPS = 3
+FAR = 1.0
+MOST_TANGENT_CELLS = 20_000
 # Samples below this size save less time than they cost.
 SAMPLE_ROWS = 1000
 SAMPLE_SHARE = 8
@@ -113,6 +124,7 @@ class Descent:
         self.tie_width = 0.02 if near else 0.1
         self.damping = 1e-3 if near else 0.1
         self.expected = (1e-4 if near else 0.1) * self.objective
+        self.short_steps = 0
         self.remembered = Remembered.nothing(rows)
 
     @property
@@ -139,6 +151,7 @@ class Descent:
             self.damping = max(0.1 * self.damping, 1e-10)
         elif length < 0.5:
             self.damping = min(3.0 * self.damping, 1e6)
+            self.short_steps += 1
         wanted = float(np.sqrt(max(step.decrease, 0.0)))
         self.tie_width = min(1.0, max(wanted, 1e-7) if length == 1.0 else max(2.0 * self.tie_width, wanted))
         self.expected = max(step.decrease, 0.0)
@@ -151,8 +164,10 @@ class Descent:
 
     def _solve_model(self) -> Step:
         rows = self.rows
+        cells = rows.problem.n_rows * rows.problem.n_categorical
+        far = FAR if self.short_steps >= SHORT_STEPS and cells <= MOST_TANGENT_CELLS else 0.0
         model = _native.build_row_model(
-            rows.native, self.x, self.tie_width, 0.05 * self.expected, *self.remembered, rows.n_threads
+            rows.native, self.x, self.tie_width, 0.05 * self.expected, far, *self.remembered, rows.n_threads
         )
         linear = model.gradient
         linear[rows.price_slot] += rows.problem.radius
@@ -172,7 +187,7 @@ class Descent:
             constraints.second_coef,
             constraints.slack(self.x),
             max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected),
-            60,
+            100,
             rows.n_threads,
         )
         plan = _native.make_plan(rows.native, model, mass, hinge_mass)
@@ -189,8 +204,20 @@ class Descent:
         while True:
             point, objective = self._at(self.x + length * step.direction)
             if objective <= self.objective - 0.1 * length * step.decrease or length < 1e-3:
+                if length == 1.0 and self.objective - objective > step.decrease:
+                    point, objective = self._stretch(step, point, objective)
                 return length, point, objective
             length *= 0.5
+
+    def _stretch(self, step: Step, point: FloatArray, objective: float) -> tuple[FloatArray, float]:
+        """Goes on past the step's end while that pays: the loss of a row driven far out falls faster than a parabola."""
+        length = 2.0
+        while True:
+            farther, lower = self._at(self.x + length * step.direction)
+            if lower >= objective:
+                return point, objective
+            point, objective = farther, lower
+            length *= 2.0
 
     def _at(self, x: FloatArray) -> tuple[FloatArray, float]:
         point = self.rows.tighten(x)
@@ -211,7 +238,7 @@ class Descent:
         if missed is None:
             self.remembered = kept.chosen(share > 1e-3)
         else:
-            self.remembered = kept.joined(Remembered.worst(self.rows, self.rows.tighten(missed)))
+            self.remembered = kept.chosen(share > 1e-4).joined(Remembered.worst(self.rows, self.rows.tighten(missed)))
 
 
 class SQP:
@@ -234,6 +261,9 @@ class SQP:
         started = time.perf_counter()
         standard = StandardRows.of(problem)
         rows = LiftedRows(standard.problem, options.n_threads)
+        known = intercept_only(standard.problem)
+        if known is not None:
+            return _known_outcome(standard, rows, known, options, started)
         if standard.problem.labels.min() == standard.problem.labels.max():
             require_attained(standard.problem)
         if warm_start is not None:
@@ -278,6 +308,31 @@ class SQP:
             seconds=time.perf_counter() - started,
             history=tuple(history),
         )
+
+
+def _known_outcome(
+    standard: StandardRows,
+    rows: LiftedRows,
+    known: tuple[RobustCoefficients, ShiftPlan],
+    options: SolveOptions,
+    started: float,
+) -> RobustOutcome:
+    """The outcome above the critical radius: the plan proves the objective itself."""
+    coefficients, plan = known
+    objective = rows.objective(rows.lift(coefficients))
+    only = Progress(1, objective, objective, time.perf_counter() - started)
+    if options.on_progress is not None:
+        options.on_progress(only)
+    return SolveOutcome(
+        status=Status.OPTIMAL,
+        primal=standard.restore(coefficients),
+        dual=standard.restore_plan(plan),
+        upper_bound=objective,
+        lower_bound=objective,
+        iterations=1,
+        seconds=only.seconds,
+        history=(only,),
+    )
 
 
 def _cold_start(rows: LiftedRows, options: SolveOptions) -> FloatArray:

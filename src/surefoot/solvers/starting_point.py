@@ -45,7 +45,7 @@ def _newton_step(rows: LiftedRows, x: FloatArray) -> FloatArray:
     calm = x.copy()
     calm[rows.price_slot] = rows.PROHIBITIVE
     empty = (np.empty(0, np.int64), np.empty((0, rows.mask_words), np.uint64), np.empty(0, np.uint8), nothing)
-    model = _native.build_row_model(rows.native, calm, 0.0, 0.0, *empty, rows.n_threads)
+    model = _native.build_row_model(rows.native, calm, 0.0, 0.0, 0.0, *empty, rows.n_threads)
     plan = _native.make_plan(rows.native, model, nothing, nothing)
     _, _, gradient, curvature = _native.sum_plan(rows.native, model, plan, calm, True, rows.n_threads)
     hessian = np.tril(curvature[:n, :n]) + np.tril(curvature[:n, :n], -1).T

@@ -1,0 +1,141 @@
+#include "surefoot/shift_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "surefoot/outer_product.hpp"
+#include "surefoot/row_view.hpp"
+#include "surefoot/softplus.hpp"
+
+namespace surefoot {
+namespace {
+
+// Calls visit(row, mask, flipped, mass) for every piece of the plan in rows [begin, end).
+template <class Visit>
+void for_each_plan_piece(const MixedTable& table, const RowModel& model, const Plan& plan, std::int64_t begin, std::int64_t end,
+                         Visit&& visit) {
+  const auto words = static_cast<std::size_t>(table.mask_words());
+  auto listed = static_cast<std::size_t>(std::lower_bound(plan.row.begin(), plan.row.end(), begin) - plan.row.begin());
+  for (std::int64_t row = begin; row < end; ++row) {
+    if (listed < plan.row.size() && plan.row[listed] == row) {
+      for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]);
+           ++p)
+        visit(row, plan.mask.data() + p * words, plan.flipped[p] != 0, plan.mass[p]);
+      ++listed;
+    } else {
+      const auto r = static_cast<std::size_t>(row);
+      visit(row, model.mask.data() + r * words, model.flipped[r] != 0, table.weights[row]);
+    }
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass) {
+  const auto words = static_cast<std::size_t>(table.mask_words());
+  const TiedRows& tied = model.tied;
+  Plan plan;
+  plan.row = tied.row;
+  plan.piece_at.push_back(0);
+  std::vector<std::pair<double, std::int32_t>> undecided;
+  std::vector<std::uint64_t> mask(words);
+  const auto add_piece = [&](std::int64_t p, const std::vector<std::uint64_t>& mask, double piece_mass) {
+    double cost = tied.flipped[p] ? table.flip_price : 0.0;
+    for (int l = 0; l < table.n_categorical; ++l)
+      if (has_bit(mask.data(), l)) cost += table.move_price[l];
+    plan.mask.insert(plan.mask.end(), mask.begin(), mask.end());
+    plan.flipped.push_back(tied.flipped[p]);
+    plan.mass.push_back(piece_mass);
+    plan.cost.push_back(cost);
+  };
+  for (std::int64_t i = 0; i < tied.size(); ++i) {
+    // An interior point leaves a little mass everywhere. Shifts that hold next to none would make plans long and prove nothing.
+    const double crumb = 1e-9 * tied.weight[i];
+    const std::size_t begin = plan.mass.size();
+    for (auto p = tied.piece_at[i]; p < tied.piece_at[i + 1]; ++p) {
+      undecided.clear();
+      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h)
+        undecided.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
+      std::stable_sort(undecided.begin(), undecided.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+      std::copy_n(tied.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(p) * words), words, mask.begin());
+      double left = mass[p];
+      for (const auto& [changed, l] : undecided) {
+        if (left - changed > crumb) {
+          add_piece(p, mask, left - changed);
+          left = changed;
+        }
+        mask[static_cast<std::size_t>(l) >> 6] ^= std::uint64_t{1} << (l & 63);
+      }
+      if (left > crumb) add_piece(p, mask, left);
+    }
+    // What crumbs held goes to the others in proportion; a row's masses sum to its weight.
+    double kept = 0;
+    for (std::size_t k = begin; k < plan.mass.size(); ++k) kept += plan.mass[k];
+    for (std::size_t k = begin; k < plan.mass.size(); ++k) plan.mass[k] *= tied.weight[i] / kept;
+    plan.piece_at.push_back(static_cast<std::int64_t>(plan.mass.size()));
+  }
+  return plan;
+}
+
+PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
+                  bool with_curvature, int n_threads) {
+  const PointTables point(table, layout, x);
+  const RowBlocks blocks = curvature_blocks(table, layout);
+  const auto length = static_cast<std::size_t>(layout.size) + 1;
+  std::vector<PlanSums> parts(static_cast<std::size_t>(blocks.n_blocks));
+  for_each_block(blocks, n_threads, [&](std::int64_t block) {
+    PlanSums& part = parts[static_cast<std::size_t>(block)];
+    part.gradient.assign(length, 0.0);
+    if (with_curvature) part.curvature.assign(length * length, 0.0);
+    RowView view(table, layout);
+    std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
+    std::int64_t at = -1;
+    double score = 0;
+    for_each_plan_piece(table, model, plan, blocks.begin(block), blocks.end(block),
+                        [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
+                          if (piece_mass == 0) return;
+                          if (row != at) {
+                            view.move_to(row);
+                            score = row_score(table, layout, point, row);
+                            at = row;
+                          }
+                          const double t = view.argument(point, score, mask, flipped);
+                          const double slope = sigmoid(t);
+                          part.conjugate += piece_mass * (softplus(t) - slope * t);
+                          part.cost += piece_mass * view.cost(mask, flipped);
+                          for (int l = 0; l < table.n_categorical; ++l)
+                            slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
+                          add_gradient(part.gradient.data(), view.dense, slots, -view.target(flipped) * slope * piece_mass);
+                          if (with_curvature)
+                            add_outer(part.curvature.data(), length, view.dense.data(), static_cast<int>(view.dense.size()),
+                                      slots.data(), static_cast<int>(slots.size()), piece_mass * slope * (1 - slope));
+                        });
+  });
+  PlanSums sums = std::move(parts[0]);
+  for (std::size_t block = 1; block < parts.size(); ++block) {
+    sums.conjugate += parts[block].conjugate;
+    sums.cost += parts[block].cost;
+    add_into(sums.gradient, parts[block].gradient);
+    add_into(sums.curvature, parts[block].curvature);
+  }
+  return sums;
+}
+
+void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
+                std::int64_t* row_out, std::uint8_t* moved, std::uint8_t* flipped_out, double* mass_out, double* slope) {
+  const PointTables point(table, layout, x);
+  RowView view(table, layout);
+  std::int64_t k = 0;
+  for_each_plan_piece(table, model, plan, 0, table.n_rows,
+                      [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
+                        view.move_to(row);
+                        row_out[k] = row;
+                        for (int l = 0; l < table.n_categorical; ++l) moved[k * table.n_categorical + l] = has_bit(mask, l);
+                        flipped_out[k] = flipped;
+                        mass_out[k] = piece_mass;
+                        slope[k] = sigmoid(view.argument(point, row_score(table, layout, point, row), mask, flipped));
+                        ++k;
+                      });
+}
+
+}  // namespace surefoot
