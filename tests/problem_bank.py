@@ -1,7 +1,8 @@
 """Small named problems that every solver and every certificate must handle.
 
 Each function builds one problem from a fixed seed, small enough that ``reference.enumerated_model`` can write out all
-of its category vectors. ``PROBLEM_BANK`` maps the function's name to the function; parametrise tests over it::
+of its category vectors. ``PROBLEM_BANK`` maps the function's name to the function; ``NORM_BANK`` and ``SPARSE_BANK`` do so for
+problems with other norms than l1 and with sparse columns. Parametrise tests over them::
 
     @pytest.mark.parametrize("name", PROBLEM_BANK)
     def test_something(name):
@@ -15,8 +16,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse
 
 from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_norm import NumericNorm
 from surefoot.problems.robust_logistic import RobustLogisticProblem
 
 
@@ -29,10 +32,17 @@ def draw_problem(
     radius: float = 0.05,
     label_weight: float = np.inf,
     fit_intercept: bool = True,
+    norm: NumericNorm = "l1",
+    density: float | None = None,
 ) -> RobustLogisticProblem:
-    """A random problem with noisy labels, real-valued weights and both labels present (if ``rows`` > 1)."""
+    """A random problem with noisy labels, real-valued weights and both labels present (if ``rows`` > 1).
+
+    With a ``density`` about that share of the numeric entries is kept and the columns are sparse.
+    """
     draw = np.random.default_rng(seed)
     x = draw.normal(size=(rows, numeric))
+    if density is not None:
+        x[np.random.default_rng((seed, 1)).random(x.shape) > density] = 0.0
     codes = np.column_stack([draw.integers(0, count, size=rows) for count in levels]) if levels else np.zeros((rows, 0))
     score = 1.2 * x @ draw.normal(size=numeric)
     for l, count in enumerate(levels):
@@ -41,7 +51,7 @@ def draw_problem(
     if rows > 1 and np.abs(labels.sum()) == rows:
         labels[0] = -labels[0]
     return RobustLogisticProblem(
-        numeric=x,
+        numeric=x if density is None else scipy.sparse.csr_array(x),
         codes=codes,
         n_levels=np.array(levels, dtype=np.int32),
         labels=labels,
@@ -50,6 +60,7 @@ def draw_problem(
             numeric_weights=draw.uniform(0.5, 2.0, size=numeric),
             categorical_weights=draw.uniform(0.3, 1.7, size=len(levels)),
             label_weight=label_weight,
+            numeric_norm=norm,
         ),
         radius=radius,
         fit_intercept=fit_intercept,
@@ -224,3 +235,175 @@ PROBLEM_BANK: dict[str, Callable[[], RobustLogisticProblem]] = {
         plain_logistic,
     )
 }
+
+
+def numeric_l2() -> RobustLogisticProblem:
+    return draw_problem(31, rows=30, numeric=4, norm="l2")
+
+
+def numeric_linf() -> RobustLogisticProblem:
+    """Lasso: some coefficients are 0 at the optimum."""
+    return draw_problem(32, rows=30, numeric=5, radius=0.1, norm="linf")
+
+
+def numeric_l2_with_label_price() -> RobustLogisticProblem:
+    return draw_problem(328, rows=24, numeric=3, radius=0.08, label_weight=1.0, norm="l2")
+
+
+def numeric_linf_with_label_price() -> RobustLogisticProblem:
+    return draw_problem(353, rows=24, numeric=3, radius=0.04, label_weight=0.7, norm="linf")
+
+
+def mixed_l2() -> RobustLogisticProblem:
+    return draw_problem(35, rows=24, numeric=3, levels=(3, 2), radius=0.08, norm="l2")
+
+
+def mixed_linf() -> RobustLogisticProblem:
+    return draw_problem(36, rows=24, numeric=3, levels=(3, 2), radius=0.08, norm="linf")
+
+
+def mixed_l2_with_label_price() -> RobustLogisticProblem:
+    return draw_problem(338, rows=20, numeric=2, levels=(3, 2), radius=0.1, label_weight=1.6, norm="l2")
+
+
+def mixed_linf_with_label_price() -> RobustLogisticProblem:
+    return draw_problem(302, rows=20, numeric=2, levels=(3, 2), radius=0.1, label_weight=1.6, norm="linf", fit_intercept=False)
+
+
+def one_column_never_moves(problem: RobustLogisticProblem) -> RobustLogisticProblem:
+    """The same problem with an infinite weight on its first numeric column."""
+    gamma = problem.cost.numeric_weights.copy()
+    gamma[0] = np.inf
+    return replace(problem, cost=replace(problem.cost, numeric_weights=gamma))
+
+
+def infinite_weight_l2() -> RobustLogisticProblem:
+    return one_column_never_moves(draw_problem(39, rows=40, numeric=3, levels=(2,), norm="l2"))
+
+
+def infinite_weight_linf() -> RobustLogisticProblem:
+    return one_column_never_moves(draw_problem(40, rows=40, numeric=3, label_weight=1.2, norm="linf"))
+
+
+def no_column_moves_l2() -> RobustLogisticProblem:
+    """All numeric columns have infinite weights: the cone of the norm is empty."""
+    problem = draw_problem(41, rows=40, numeric=2, levels=(3,), norm="l2")
+    return replace(problem, cost=replace(problem.cost, numeric_weights=np.full(2, np.inf)))
+
+
+def scales_and_offsets_l2() -> RobustLogisticProblem:
+    """Columns in units of 1e6 and 1e-6, one of them far from 0, with the default weights that make the units irrelevant."""
+    problem = draw_problem(42, rows=24, numeric=2, levels=(3,), norm="l2")
+    return _unit_free(replace(problem, numeric=(problem.numeric + np.array([0.0, 1e4])) * np.array([1e6, 1e-6])))
+
+
+def scales_linf() -> RobustLogisticProblem:
+    problem = draw_problem(43, rows=24, numeric=2, levels=(3,), norm="linf")
+    return _unit_free(replace(problem, numeric=problem.numeric * np.array([1e6, 1e-6])))
+
+
+def large_radius_linf() -> RobustLogisticProblem:
+    """Only the intercept survives."""
+    problem = draw_problem(44, rows=20, numeric=2, levels=(2, 2), radius=50.0, norm="linf")
+    return replace(problem, labels=np.where(np.arange(20) % 3 == 0, 1.0, -1.0))
+
+
+def plain_logistic_l2() -> RobustLogisticProblem:
+    """Radius 0: the norm makes no difference."""
+    return draw_problem(45, rows=60, numeric=2, levels=(3,), radius=0.0, norm="l2")
+
+
+NORM_BANK: dict[str, Callable[[], RobustLogisticProblem]] = {
+    build.__name__: build
+    for build in (
+        numeric_l2,
+        numeric_linf,
+        numeric_l2_with_label_price,
+        numeric_linf_with_label_price,
+        mixed_l2,
+        mixed_linf,
+        mixed_l2_with_label_price,
+        mixed_linf_with_label_price,
+        infinite_weight_l2,
+        infinite_weight_linf,
+        no_column_moves_l2,
+        scales_and_offsets_l2,
+        scales_linf,
+        large_radius_linf,
+        plain_logistic_l2,
+    )
+}
+
+
+def sparse_l1() -> RobustLogisticProblem:
+    return draw_problem(51, rows=30, numeric=5, density=0.4)
+
+
+def sparse_l2_with_label_price() -> RobustLogisticProblem:
+    return draw_problem(309, rows=30, numeric=5, density=0.4, label_weight=0.8, norm="l2")
+
+
+def sparse_linf() -> RobustLogisticProblem:
+    return draw_problem(53, rows=30, numeric=5, density=0.4, norm="linf")
+
+
+def sparse_mixed_with_label_price() -> RobustLogisticProblem:
+    return draw_problem(301, rows=20, numeric=4, levels=(3, 2), density=0.4, radius=0.1, label_weight=1.6)
+
+
+def sparse_mixed_linf() -> RobustLogisticProblem:
+    return draw_problem(55, rows=24, numeric=4, levels=(3, 2), density=0.4, norm="linf", fit_intercept=False)
+
+
+def sparse_infinite_weight_l2() -> RobustLogisticProblem:
+    return one_column_never_moves(draw_problem(56, rows=40, numeric=3, levels=(2,), density=0.6, norm="l2"))
+
+
+def sparse_empty_rows_and_columns() -> RobustLogisticProblem:
+    """A column without any entry, and rows without any."""
+    problem = draw_problem(57, rows=24, numeric=4, levels=(2,), density=0.4, label_weight=0.9)
+    table = problem.numeric.toarray()
+    table[:, 2] = 0.0
+    table[5:9] = 0.0
+    return replace(problem, numeric=scipy.sparse.csr_array(table))
+
+
+def sparse_duplicate_rows() -> RobustLogisticProblem:
+    """Few distinct rows, many times over, with contradicting labels; a fifth of them weighs nothing."""
+    draw = np.random.default_rng(58)
+    few = draw_problem(580, rows=6, numeric=3, levels=(2,), density=0.5)
+    pick = draw.integers(0, 6, size=30)
+    labels = np.where(draw.random(30) < 0.25, -few.labels[pick], few.labels[pick])
+    weights = np.where(np.arange(30) % 5 == 0, 0.0, 1 / 24)
+    return replace(few, numeric=few.numeric[pick], codes=few.codes[pick], labels=labels, weights=weights)
+
+
+def sparse_scales() -> RobustLogisticProblem:
+    """Columns in units of 1e6 and 1e-6, with weights to match."""
+    problem = draw_problem(59, rows=24, numeric=2, density=0.6)
+    units = np.array([1e6, 1e-6])
+    cost = replace(problem.cost, numeric_weights=problem.cost.numeric_weights / units)
+    return replace(problem, numeric=problem.numeric * units, cost=cost)
+
+
+def sparse_plain_logistic() -> RobustLogisticProblem:
+    return draw_problem(60, rows=60, numeric=3, density=0.6, radius=0.0)
+
+
+SPARSE_BANK: dict[str, Callable[[], RobustLogisticProblem]] = {
+    build.__name__: build
+    for build in (
+        sparse_l1,
+        sparse_l2_with_label_price,
+        sparse_linf,
+        sparse_mixed_with_label_price,
+        sparse_mixed_linf,
+        sparse_infinite_weight_l2,
+        sparse_empty_rows_and_columns,
+        sparse_duplicate_rows,
+        sparse_scales,
+        sparse_plain_logistic,
+    )
+}
+
+WHOLE_BANK = {**PROBLEM_BANK, **NORM_BANK, **SPARSE_BANK}

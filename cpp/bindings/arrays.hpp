@@ -39,9 +39,7 @@ inline void require(bool holds, const char* message) {
 struct BoundTable {
   MixedTable table;
   LiftedLayout layout;
-  Matrix<double> numeric;
-  Matrix<std::int32_t> codes;
-  Vector<double> labels, weights;
+  std::vector<nb::object> owners;  // keep the arrays alive
 
   const double* point(const Vector<double>& x) const {
     require(x.shape(0) == static_cast<std::size_t>(layout.size) + 1,

@@ -1,4 +1,6 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
 #include <cmath>
 #include <memory>
@@ -9,18 +11,49 @@
 namespace surefoot::bindings {
 namespace {
 
-MixedTable make_table(const Matrix<double>& numeric, const Matrix<std::int32_t>& codes, const Vector<double>& labels,
+using Columns = std::variant<Matrix<double>, std::tuple<Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, int>>;
+
+// Numeric columns: a matrix, or (start of each row's entries and the end, columns, values, number of columns) of a sparse one.
+void take_numeric(const Matrix<double>& numeric, MixedTable& table) {
+  require(static_cast<std::int64_t>(numeric.shape(0)) == table.n_rows,
+          "numeric, codes, labels and weights must have the same number of rows");
+  table.n_numeric = static_cast<int>(numeric.shape(1));
+  table.numeric = numeric.data();
+}
+
+void take_numeric(const std::tuple<Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, int>& sparse,
+                  MixedTable& table) {
+  const auto& [entry_at, column, value, n_columns] = sparse;
+  require(static_cast<std::int64_t>(entry_at.shape(0)) == table.n_rows + 1,
+          "numeric, codes, labels and weights must have the same number of rows");
+  require(column.shape(0) == value.shape(0) && n_columns >= 0, "a sparse table needs one column for every value");
+  table.n_numeric = n_columns;
+  table.numeric = value.data();
+  table.entry_at = entry_at.data();
+  table.column = column.data();
+  // A column out of range would read outside the coefficient vector.
+  require(table.entry_at[0] == 0 && table.entry_at[table.n_rows] == static_cast<std::int64_t>(value.shape(0)),
+          "the rows of a sparse table must cover its entries");
+  for (std::int64_t row = 0; row < table.n_rows; ++row) {
+    require(table.entry_at[row] <= table.entry_at[row + 1], "the rows of a sparse table must come one after the other");
+    for (auto e = table.entry_at[row]; e < table.entry_at[row + 1]; ++e)
+      require(table.column[e] >= 0 && table.column[e] < n_columns &&
+                  (e == table.entry_at[row] || table.column[e - 1] < table.column[e]),
+              "the columns of a sparse row must be ascending and in range");
+  }
+}
+
+MixedTable make_table(const Columns& numeric, const Matrix<std::int32_t>& codes, const Vector<double>& labels,
                       const Vector<double>& weights, const Vector<std::int32_t>& n_levels, const Vector<double>& move_price,
                       double flip_price) {
   MixedTable table;
   table.n_rows = static_cast<std::int64_t>(labels.shape(0));
-  table.n_numeric = static_cast<int>(numeric.shape(1));
   table.n_categorical = static_cast<int>(codes.shape(1));
-  require(numeric.shape(0) == labels.shape(0) && codes.shape(0) == labels.shape(0) && weights.shape(0) == labels.shape(0),
+  require(codes.shape(0) == labels.shape(0) && weights.shape(0) == labels.shape(0),
           "numeric, codes, labels and weights must have the same number of rows");
   require(n_levels.shape(0) == codes.shape(1) && move_price.shape(0) == codes.shape(1),
           "n_levels and move_price need one entry per categorical column");
-  table.numeric = numeric.data();
+  std::visit([&](const auto& columns) { take_numeric(columns, table); }, numeric);
   table.codes = codes.data();
   table.labels = labels.data();
   table.weights = weights.data();
@@ -47,16 +80,25 @@ void bind_mixed_table(nb::module_& module) {
   nb::class_<BoundTable>(module, "RobustRows")
       .def(
           "__init__",
-          [](BoundTable* self, Matrix<double> numeric, Matrix<std::int32_t> codes, Vector<double> labels,
+          [](BoundTable* self, const Columns& numeric, Matrix<std::int32_t> codes, Vector<double> labels,
              Vector<double> weights, Vector<std::int32_t> n_levels, Vector<double> move_price, double flip_price,
-             bool fit_intercept) {
+             bool fit_intercept, int n_extra) {
             auto table = make_table(numeric, codes, labels, weights, n_levels, move_price, flip_price);
-            LiftedLayout layout(table, fit_intercept);
-            new (self) BoundTable{std::move(table), std::move(layout), std::move(numeric),
-                                  std::move(codes), std::move(labels), std::move(weights)};
+            require(n_extra >= 0, "n_extra must not be negative");
+            LiftedLayout layout(table, fit_intercept, n_extra);
+            std::vector<nb::object> owners{nb::cast(codes), nb::cast(labels), nb::cast(weights)};
+            if (const auto* dense = std::get_if<0>(&numeric)) {
+              owners.push_back(nb::cast(*dense));
+            } else {
+              const auto& sparse = std::get<1>(numeric);
+              for (const auto& part :
+                   {nb::cast(std::get<0>(sparse)), nb::cast(std::get<1>(sparse)), nb::cast(std::get<2>(sparse))})
+                owners.push_back(part);
+            }
+            new (self) BoundTable{std::move(table), std::move(layout), std::move(owners)};
           },
           nb::arg("numeric"), nb::arg("codes"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_levels"),
-          nb::arg("move_price"), nb::arg("flip_price"), nb::arg("fit_intercept"))
+          nb::arg("move_price"), nb::arg("flip_price"), nb::arg("fit_intercept"), nb::arg("n_extra") = 0)
       .def_prop_ro("size", [](const BoundTable& self) { return self.layout.size; })
       .def_prop_ro("mask_words", [](const BoundTable& self) { return self.table.mask_words(); })
       .def_prop_ro("first_numeric", [](const BoundTable& self) { return self.layout.first_numeric; })

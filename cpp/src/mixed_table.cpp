@@ -4,7 +4,7 @@
 
 namespace surefoot {
 
-LiftedLayout::LiftedLayout(const MixedTable& table, bool fit_intercept) {
+LiftedLayout::LiftedLayout(const MixedTable& table, bool fit_intercept, int n_extra) {
   constexpr std::int32_t fixed = -1;
   int next = 0;
   intercept = fit_intercept ? next++ : fixed;
@@ -23,7 +23,7 @@ LiftedLayout::LiftedLayout(const MixedTable& table, bool fit_intercept) {
     high[l] = movable ? next++ : fixed;
   }
   price = next++;
-  size = next;
+  size = next + n_extra;
   if (intercept == fixed) intercept = size;
   for (auto* slots : {&level, &low, &high})
     for (auto& slot : *slots)

@@ -15,14 +15,16 @@ namespace {
 class InteriorPoint {
  public:
   InteriorPoint(const RowModel& model, int size, const double* linear, const double* damping,
-                const std::vector<SharedConstraint>& constraints, int n_threads)
+                const StepConstraints& constraints, int n_threads)
       : model_(model),
         tied_(model.tied),
         size_(size),
         stride_(static_cast<std::size_t>(size) + 1),
         linear_(linear),
         damping_(damping),
-        constraints_(constraints),
+        constraints_(constraints.shared),
+        wide_(constraints.wide),
+        cone_(constraints.norm),
         n_threads_(n_threads),
         blocks_(tied_.size(), static_cast<std::int64_t>(tied_.varied.size()) + 8 * tied_.n_hinges(), stride_ * stride_),
         step_d_(stride_),
@@ -36,7 +38,8 @@ class InteriorPoint {
     pieces_.resize(static_cast<std::size_t>(tied_.n_pieces()));
     rise_.resize(static_cast<std::size_t>(tied_.n_hinges()));
     gap_.resize(rise_.size());
-    shared_.resize(constraints.size());
+    shared_.resize(constraints_.size());
+    wide_pair_.resize(wide_.slot.empty() ? 0 : 1);
     for (auto* v : {&weight_, &force_, &drift_, &image_, &miss_}) v->resize(pieces_.size());
     for (auto* v : {&hinge_image_, &hinge_miss_, &hinge_force_, &hinge_balance_, &hinge_pull_, &hinge_soft_})
       v->resize(rise_.size());
@@ -49,6 +52,7 @@ class InteriorPoint {
     QuadraticStep result;
     double total_share = 0;
     for_each_pair([&](const ComplementaryPair& pair) { total_share += pair.share; });
+    if (cone_.present()) total_share += cone_.share();
     double best_merit = INFINITY;
     int since_best = 0;
     for (int iteration = 0; iteration < max_iterations; ++iteration) {
@@ -68,14 +72,15 @@ class InteriorPoint {
         break;
       }
       assemble();
-      for_each_pair([](ComplementaryPair& pair) { pair.aim(0.0, 0.0); });
+      aim(0.0, 0.0);
       direction();
       const double affine = step_length(1.0);
       double after = 0;
       for_each_pair([&](const ComplementaryPair& pair) { after += pair.product_after(affine); });
+      if (cone_.present()) after += cone_.product_sum_after(affine);
       const double ratio = complementarity_ > 0 ? std::clamp(after / complementarity_, 0.0, 1.0) : 0.0;
       const double target = total_share > 0 ? ratio * ratio * ratio * complementarity_ / total_share : 0.0;
-      for_each_pair([&](ComplementaryPair& pair) { pair.aim(1.0, target); });
+      aim(1.0, target);
       direction();
       move(recentred(step_length(0.99), target));
     }
@@ -91,11 +96,12 @@ class InteriorPoint {
     std::vector<ComplementaryPair> pieces;     // value + ... <= r of the row
     std::vector<ComplementaryPair> rise, gap;  // per hinge: rise >= 0, rise >= change
     std::vector<ComplementaryPair> shared;
+    std::vector<ComplementaryPair> wide;  // one or none
   };
 
   template <class Visit>
   void for_each_pair(Visit&& visit) {
-    for (auto* group : {&pieces_, &rise_, &gap_, &shared_})
+    for (auto* group : {&pieces_, &rise_, &gap_, &shared_, &wide_pair_})
       for (ComplementaryPair& pair : *group) visit(pair);
   }
 
@@ -127,6 +133,12 @@ class InteriorPoint {
     double pull = 0;
     for (int a = 0; a < size_; ++a) pull = std::max(pull, std::fabs(linear_[a]));
     const double share = std::max(pull, 1e-6) / static_cast<double>(shared_.size() + 1);
+    for (ComplementaryPair& pair : wide_pair_) {
+      pair.share = share;
+      pair.slack = std::max(wide_.slack, lift);
+      pair.multiplier = share * lift / pair.slack;
+    }
+    if (cone_.present()) cone_.start(lift, share);
     for (std::size_t c = 0; c < shared_.size(); ++c) {
       shared_[c].share = share;
       shared_[c].slack = std::max(constraints_[c].slack, lift);
@@ -134,11 +146,12 @@ class InteriorPoint {
     }
     residuals();
     assemble();
-    for_each_pair([](ComplementaryPair& pair) { pair.aim(0.0, 0.0); });
+    aim(0.0, 0.0);
     direction();
     for (int a = 0; a < size_; ++a) d_[a] += step_d_[a];
     for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += r_step_[i];
     for_each_pair([](ComplementaryPair& pair) { pair.jump(lift); });
+    if (cone_.present()) cone_.jump(lift);
   }
 
   double hinge_slope(std::int64_t i, std::int64_t h, const std::vector<double>& v) const {
@@ -168,9 +181,7 @@ class InteriorPoint {
 
   // image_k = gradient_k . v for every piece of a row, with the given entries at the varied slots, and the same for its hinges.
   void apply(std::int64_t i, const std::vector<double>& varied, const std::vector<double>& v) {
-    double common = 0;
-    const double* dense = tied_.dense.data() + i * model_.n_dense;
-    for (int a = 0; a < model_.n_dense; ++a) common += dense[a] * v[a];
+    double common = tied_.part(i).dot(v.data());
     for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) common += v[tied_.shared_slot[e]];
     const auto first_slot = tied_.varied_at[i], n_varied = tied_.varied_at[i + 1] - first_slot;
     const double* entry = varied.data() + tied_.entry_at[i];
@@ -198,8 +209,7 @@ class InteriorPoint {
         out[slot[tied_.hinge_envelope[h]]] -= hinge_force_[h] * tied_.hinge_level_coef[h];
       }
     }
-    const double* dense = tied_.dense.data() + i * model_.n_dense;
-    for (int a = 0; a < model_.n_dense; ++a) out[a] += common * dense[a];
+    tied_.part(i).add_to(out.data(), common);
     for (auto e = tied_.shared_at[i]; e < tied_.shared_at[i + 1]; ++e) out[tied_.shared_slot[e]] += common;
   }
 
@@ -224,8 +234,24 @@ class InteriorPoint {
     }
   }
 
+  double wide_image(const std::vector<double>& v) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < wide_.slot.size(); ++k) sum += wide_.coef[k] * v[wide_.slot[k]];
+    return sum;
+  }
+
+  void add_wide(double force, std::vector<double>& out) const {
+    for (std::size_t k = 0; k < wide_.slot.size(); ++k) out[wide_.slot[k]] += wide_.coef[k] * force;
+  }
+
+  void aim(double correction, double target) {
+    for_each_pair([&](ComplementaryPair& pair) { pair.aim(correction, target); });
+    if (cone_.present()) cone_.aim(correction, target);
+  }
+
   void residuals() {
     for_each_pair([](ComplementaryPair& pair) { pair.refresh(); });
+    if (cone_.present()) cone_.refresh(d_);
     for (std::size_t k = 0; k < pieces_.size(); ++k) force_[k] = pieces_[k].multiplier;
     for (std::size_t h = 0; h < gap_.size(); ++h) hinge_force_[h] = gap_[h].multiplier;
     std::copy(linear_, linear_ + stride_, dual_residual_.begin());
@@ -235,12 +261,18 @@ class InteriorPoint {
       apply(i, tied_.varied, d_);
     });
     for (std::size_t c = 0; c < shared_.size(); ++c) add_constraint(constraints_[c], shared_[c].multiplier, dual_residual_);
+    for (const ComplementaryPair& pair : wide_pair_) add_wide(pair.multiplier, dual_residual_);
+    if (cone_.present()) cone_.add_multiplier(dual_residual_);
     dual_residual_[size_] = 0;
     dual_error_ = 0;
     for (const double g : dual_residual_) dual_error_ = std::max(dual_error_, std::fabs(g));
     primal_error_ = 0;
     complementarity_ = 0;
     for_each_pair([&](const ComplementaryPair& pair) { complementarity_ += pair.slack * pair.multiplier; });
+    if (cone_.present()) {
+      complementarity_ += cone_.product_sum();
+      primal_error_ = cone_.error();
+    }
     for (std::int64_t i = 0; i < tied_.size(); ++i)
       for (auto k = tied_.piece_at[i]; k < tied_.piece_at[i + 1]; ++k) {
         miss_[k] = tied_.value[k] + image_[k] - r_[i] + pieces_[k].slack;
@@ -257,6 +289,11 @@ class InteriorPoint {
       const double image = constraint_image(constraints_[c], d_);
       const double miss = image - constraints_[c].slack + shared_[c].slack;
       primal_error_ = std::max(primal_error_, std::fabs(miss) / (1.0 + std::fabs(image) + constraints_[c].slack));
+    }
+    for (const ComplementaryPair& pair : wide_pair_) {
+      const double image = wide_image(d_);
+      wide_miss_ = image - wide_.slack + pair.slack;
+      primal_error_ = std::max(primal_error_, std::fabs(wide_miss_) / (1.0 + std::fabs(image) + wide_.slack));
     }
   }
 
@@ -283,6 +320,13 @@ class InteriorPoint {
       system_[static_cast<std::size_t>(con.second) * stride_ + con.second] += weight * con.second_coef * con.second_coef;
       system_[static_cast<std::size_t>(high) * stride_ + low] += weight * con.first_coef * con.second_coef;
     }
+    for (const ComplementaryPair& pair : wide_pair_)
+      for (std::size_t a = 0; a < wide_.slot.size(); ++a)
+        for (std::size_t b = 0; b <= a; ++b) {
+          const auto [low, high] = std::minmax(wide_.slot[a], wide_.slot[b]);
+          system_[static_cast<std::size_t>(high) * stride_ + low] += pair.ratio() * wide_.coef[a] * wide_.coef[b];
+        }
+    if (cone_.present()) cone_.add_system(system_, stride_);
     cholesky_factor(system_.data(), size_, stride_, 1e-14);
   }
 
@@ -345,13 +389,12 @@ class InteriorPoint {
         M[static_cast<std::size_t>(high) * stride_ + low] += block[e * n_varied + f];
       }
     if (spread == 0) return;
-    const double* dense = tied_.dense.data() + i * model_.n_dense;
+    const RowPart part = tied_.part(i);
     const std::int32_t* shared = tied_.shared_slot.data() + tied_.shared_at[i];
     const int n_shared = static_cast<int>(tied_.shared_at[i + 1] - tied_.shared_at[i]);
-    add_outer(M.data(), stride_, dense, model_.n_dense, shared, n_shared, spread);
+    add_outer(M.data(), stride_, part, shared, n_shared, spread);
     for (std::size_t e = 0; e < n_varied; ++e) {
-      double* line = M.data() + static_cast<std::size_t>(slot[e]) * stride_;
-      for (int a = 0; a < model_.n_dense; ++a) line[a] += cross[e] * dense[a];
+      part.add_to(M.data() + static_cast<std::size_t>(slot[e]) * stride_, cross[e]);
       for (int q = 0; q < n_shared; ++q) {
         const auto [low, high] = std::minmax(slot[e], shared[q]);
         M[static_cast<std::size_t>(high) * stride_ + low] += cross[e];
@@ -371,6 +414,9 @@ class InteriorPoint {
       const double miss = constraint_image(constraints_[c], d_) - constraints_[c].slack + shared_[c].slack;
       add_constraint(constraints_[c], shared_[c].product * shared_[c].inverse_slack - shared_[c].ratio() * miss, rhs_);
     }
+    for (const ComplementaryPair& pair : wide_pair_)
+      add_wide(pair.product * pair.inverse_slack - pair.ratio() * wide_miss_, rhs_);
+    if (cone_.present()) cone_.add_force(rhs_);
     step_d_ = rhs_;
     cholesky_solve(system_.data(), size_, stride_, step_d_.data());
     step_d_[size_] = 0;
@@ -383,6 +429,11 @@ class InteriorPoint {
       shared_[c].slack_step = -constraint_image(constraints_[c], step_d_) - miss;
       shared_[c].follow_slack();
     }
+    for (ComplementaryPair& pair : wide_pair_) {
+      pair.slack_step = -wide_image(step_d_) - wide_miss_;
+      pair.follow_slack();
+    }
+    if (cone_.present()) cone_.follow(step_d_);
   }
 
   // The forces of a row's pieces and hinges on the step.
@@ -452,6 +503,7 @@ class InteriorPoint {
   double step_length(double fraction) {
     double length = 1.0 / fraction;
     for_each_pair([&](const ComplementaryPair& pair) { pair.shorten(length); });
+    if (cone_.present()) cone_.shorten(length);
     return fraction * length;
   }
 
@@ -459,6 +511,7 @@ class InteriorPoint {
     for (int a = 0; a < size_; ++a) d_[a] += length * step_d_[a];
     for (std::size_t i = 0; i < r_.size(); ++i) r_[i] += length * r_step_[i];
     for_each_pair([&](ComplementaryPair& pair) { pair.move(length); });
+    if (cone_.present()) cone_.move(length);
   }
 
   void finish(QuadraticStep& result) {
@@ -503,26 +556,27 @@ class InteriorPoint {
   const double* linear_;
   const double* damping_;
   const std::vector<SharedConstraint>& constraints_;
+  const WideConstraint& wide_;
+  NormCone cone_;
   int n_threads_;
   RowBlocks blocks_;
   Iterate current_, best_;
   std::vector<double>&d_ = current_.d, &r_ = current_.r;
-  std::vector<ComplementaryPair>&pieces_ = current_.pieces, &rise_ = current_.rise, &gap_ = current_.gap,
-  &shared_ = current_.shared;
+  std::vector<ComplementaryPair>&wide_pair_ = current_.wide, &pieces_ = current_.pieces, &rise_ = current_.rise,
+  &gap_ = current_.gap, &shared_ = current_.shared;
   std::vector<double> step_d_, dual_residual_, rhs_, system_;
   std::vector<std::vector<double>> vector_parts_, matrix_parts_;  // partial sums of each block, allocated once per solve
   std::vector<double> effective_;                                 // varied entries of the pieces with their hinges' parts added
   std::vector<double> weight_, force_, drift_, image_, miss_;     // per piece
   std::vector<double> hinge_image_, hinge_miss_, hinge_force_, hinge_balance_, hinge_pull_, hinge_soft_;
   std::vector<double> r_step_, row_weight_, row_pull_;  // per tied row
-  double complementarity_ = 0, dual_error_ = 0, primal_error_ = 0;
+  double complementarity_ = 0, dual_error_ = 0, primal_error_ = 0, wide_miss_ = 0;
 };
 
 }  // namespace
 
 QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double* linear, const double* damping,
-                                   const std::vector<SharedConstraint>& constraints, double tolerance, int max_iterations,
-                                   int n_threads) {
+                                   const StepConstraints& constraints, double tolerance, int max_iterations, int n_threads) {
   return InteriorPoint(model, size, linear, damping, constraints, n_threads).run(tolerance, max_iterations);
 }
 

@@ -39,7 +39,8 @@ class ModelBuilder {
         view_(table, layout),
         scratch_(table),
         words_(table.mask_words()) {
-    for (auto* at : {&tied.shared_at, &tied.varied_at, &tied.piece_at, &tied.entry_at, &tied.hinge_at}) at->push_back(0);
+    for (auto* at : {&tied.part_at, &tied.shared_at, &tied.varied_at, &tied.piece_at, &tied.entry_at, &tied.hinge_at})
+      at->push_back(0);
   }
 
   // Adds the row; `first` to `last` are its remembered pieces. Returns true if the row has one piece, left in single_mask().
@@ -171,15 +172,15 @@ class ModelBuilder {
   }
 
   void add_curvature(double slope, double scale) {
-    add_outer(curvature.data(), gradient.size(), view_.dense.data(), static_cast<int>(view_.dense.size()), slots_.data(),
-              static_cast<int>(slots_.size()), scale * slope * (1 - slope));
+    add_outer(curvature.data(), gradient.size(), view_.part(), slots_.data(), static_cast<int>(slots_.size()),
+              scale * slope * (1 - slope));
   }
 
   void add_single() {
     const Piece& piece = kept_[0];
     const double slope = sigmoid(piece.argument);
     fill_slots(0);
-    add_gradient(gradient.data(), view_.dense, slots_, -view_.target(piece.flipped) * slope * view_.weight);
+    add_gradient(gradient.data(), view_.part(), slots_, -view_.target(piece.flipped) * slope * view_.weight);
     gradient[layout_.price] -= view_.weight * piece.cost;
     add_curvature(slope, view_.weight);
   }
@@ -200,7 +201,9 @@ class ModelBuilder {
     }
     tied.row.push_back(row);
     tied.weight.push_back(view_.weight);
-    append(tied.dense, view_.dense);
+    append(tied.part_value, view_.value);
+    append(tied.part_slot, view_.slot_);
+    tied.part_at.push_back(static_cast<std::int64_t>(tied.part_value.size()));
 
     // Undecided features of each representative.
     undecided_.clear();
@@ -293,7 +296,6 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
   const RowBlocks blocks = curvature_blocks(table, layout);
   const auto words = static_cast<std::size_t>(table.mask_words());
   RowModel model;
-  model.n_dense = layout.first_numeric + table.n_numeric;
   model.mask.assign(static_cast<std::size_t>(table.n_rows) * words, 0);
   model.flipped.assign(static_cast<std::size_t>(table.n_rows), 0);
 
@@ -328,7 +330,9 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
     auto& tied = model.tied;
     append(tied.row, part.tied.row);
     append(tied.weight, part.tied.weight);
-    append(tied.dense, part.tied.dense);
+    append_offsets(tied.part_at, part.tied.part_at);
+    append(tied.part_value, part.tied.part_value);
+    append(tied.part_slot, part.tied.part_slot);
     append(tied.shared_slot, part.tied.shared_slot);
     append(tied.varied_slot, part.tied.varied_slot);
     append(tied.varied, part.tied.varied);

@@ -105,10 +105,10 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Row
                           part.cost += piece_mass * view.cost(mask, flipped);
                           for (int l = 0; l < table.n_categorical; ++l)
                             slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
-                          add_gradient(part.gradient.data(), view.dense, slots, -view.target(flipped) * slope * piece_mass);
+                          add_gradient(part.gradient.data(), view.part(), slots, -view.target(flipped) * slope * piece_mass);
                           if (with_curvature)
-                            add_outer(part.curvature.data(), length, view.dense.data(), static_cast<int>(view.dense.size()),
-                                      slots.data(), static_cast<int>(slots.size()), piece_mass * slope * (1 - slope));
+                            add_outer(part.curvature.data(), length, view.part(), slots.data(), static_cast<int>(slots.size()),
+                                      piece_mass * slope * (1 - slope));
                         });
   });
   PlanSums sums = std::move(parts[0]);

@@ -42,9 +42,13 @@ RowScratch::RowScratch(const MixedTable& table) {
 
 double row_score(const MixedTable& table, const LiftedLayout& layout, const PointTables& point, std::int64_t row) {
   double score = point.x[layout.intercept];
-  const double* features = table.numeric + row * table.n_numeric;
   const double* beta = point.x + layout.first_numeric;
-  for (int j = 0; j < table.n_numeric; ++j) score += features[j] * beta[j];
+  if (table.entry_at) {
+    for (auto e = table.entry_at[row]; e < table.entry_at[row + 1]; ++e) score += table.numeric[e] * beta[table.column[e]];
+  } else {
+    const double* features = table.numeric + row * table.n_numeric;
+    for (int j = 0; j < table.n_numeric; ++j) score += features[j] * beta[j];
+  }
   const std::int32_t* codes = table.codes + row * table.n_categorical;
   for (int l = 0; l < table.n_categorical; ++l) score += point.level[table.level_offset[l] + codes[l]];
   return score;

@@ -77,7 +77,7 @@ struct Step {
     linear[layout.price] += 0.05;
     linear[size] = 0.0;
     damping.assign(static_cast<std::size_t>(size) + 1, damped);
-    solved = solve_quadratic_step(model, size, linear.data(), damping.data(), constraints, tolerance, 200, n_threads);
+    solved = solve_quadratic_step(model, size, linear.data(), damping.data(), {constraints, {}, {}}, tolerance, 200, n_threads);
   }
   Step(const Step&) = delete;
 
@@ -88,7 +88,7 @@ struct Step {
   // gradient += scale * gradient of piece k of tied row i
   void add_piece(std::vector<double>& gradient, std::int64_t i, std::int64_t k, double scale) const {
     const TiedRows& tied = model.tied;
-    for (int a = 0; a < model.n_dense; ++a) gradient[a] += scale * tied.coef[k] * tied.dense[i * model.n_dense + a];
+    tied.part(i).add_to(gradient.data(), scale * tied.coef[k]);
     for (auto s = tied.shared_at[i]; s < tied.shared_at[i + 1]; ++s) gradient[tied.shared_slot[s]] += scale * tied.coef[k];
     const auto n_varied = tied.varied_at[i + 1] - tied.varied_at[i];
     for (std::int64_t v = 0; v < n_varied; ++v)
@@ -258,12 +258,89 @@ TEST(threads_do_not_change_a_bit) {
 
 TEST(a_step_limit_ends_with_finite_numbers_and_is_not_called_converged) {
   Step at(2, 25, 0.8, 1.0, 0.5, 0.2, 0.0);
-  const auto cut = solve_quadratic_step(at.model, at.size, at.linear.data(), at.damping.data(), at.constraints, 1e-11, 2, 1);
+  const auto cut =
+      solve_quadratic_step(at.model, at.size, at.linear.data(), at.damping.data(), {at.constraints, {}, {}}, 1e-11, 2, 1);
   CHECK(!cut.converged);
   for (const double entry : cut.step) CHECK(std::isfinite(entry));
   for (std::int64_t i = 0; i < at.model.tied.size(); ++i) {
     double total = 0;
     for (auto k = at.model.tied.piece_at[i]; k < at.model.tied.piece_at[i + 1]; ++k) total += cut.mass[k];
     CHECK_NEAR(total, at.model.tied.weight[i], 1e-14);
+  }
+}
+
+namespace {
+
+// The point nearest to `wanted` under constraints alone: a step from x with unit curvature and no rows.
+std::vector<double> nearest(const std::vector<double>& x, const std::vector<double>& wanted,
+                            const StepConstraints& constraints) {
+  const std::size_t size = x.size(), stride = size + 1;
+  RowModel model;
+  model.gradient.assign(stride, 0.0);
+  model.curvature.assign(stride * stride, 0.0);
+  std::vector<double> linear(stride, 0.0), damping(stride, 0.0);
+  for (std::size_t a = 0; a < size; ++a) {
+    model.curvature[a * stride + a] = 1.0;
+    linear[a] = x[a] - wanted[a];
+  }
+  auto solved = solve_quadratic_step(model, static_cast<int>(size), linear.data(), damping.data(), constraints, 1e-9, 100, 1);
+  CHECK(solved.converged);
+  for (std::size_t a = 0; a < size; ++a) solved.step[a] += x[a];
+  return solved.step;
+}
+
+}  // namespace
+
+TEST(norm_constraint_projects_onto_the_cone) {
+  std::mt19937 draw(3);
+  std::normal_distribution<double> normal;
+  for (int trial = 0; trial < 200; ++trial) {
+    const int n = 1 + trial % 5;
+    std::vector<double> x(static_cast<std::size_t>(n) + 1), wanted(x.size());
+    for (auto* v : {&x, &wanted})
+      for (double& u : *v) u = normal(draw);
+    const double scale = 0.5 + 0.01 * trial;
+    StepConstraints constraints;
+    constraints.norm.price = n;
+    constraints.norm.price_value = x[n];
+    double length = 0;
+    for (int a = 0; a < n; ++a) {
+      constraints.norm.slot.push_back(a);
+      constraints.norm.scale.push_back(scale);
+      constraints.norm.value.push_back(scale * x[a]);
+      length += wanted[a] * wanted[a];
+    }
+    length = std::sqrt(length);
+    // Distance to the ray (u, price) = t (direction, scale |u|): t = (length + scale price) / (1 + scale^2) where that is positive.
+    const double along = (length + scale * wanted[n]) / (1.0 + scale * scale);
+    const bool inside = scale * length <= wanted[n];
+    const auto found = nearest(x, wanted, constraints);
+    for (int a = 0; a < n; ++a) CHECK_NEAR(found[a], inside ? wanted[a] : std::max(along, 0.0) * wanted[a] / length, 1e-4);
+    CHECK_NEAR(found[n], inside ? wanted[n] : scale * std::max(along, 0.0), 1e-4);
+  }
+}
+
+TEST(wide_constraint_projects_onto_the_half_space) {
+  std::mt19937 draw(4);
+  std::normal_distribution<double> normal;
+  for (int trial = 0; trial < 100; ++trial) {
+    std::vector<double> x(6), wanted(6), coef(4);
+    for (auto* v : {&x, &wanted, &coef})
+      for (double& u : *v) u = normal(draw);
+    StepConstraints constraints;
+    constraints.wide.slot = {4, 0, 2, 5};
+    constraints.wide.coef = coef;
+    const double limit = normal(draw);
+    double square = 0, excess = -limit;
+    constraints.wide.slack = limit;
+    for (std::size_t k = 0; k < 4; ++k) {
+      constraints.wide.slack -= coef[k] * x[constraints.wide.slot[k]];
+      excess += coef[k] * wanted[constraints.wide.slot[k]];
+      square += coef[k] * coef[k];
+    }
+    auto expected = wanted;
+    for (std::size_t k = 0; k < 4; ++k) expected[constraints.wide.slot[k]] -= std::max(excess, 0.0) / square * coef[k];
+    const auto found = nearest(x, wanted, constraints);
+    for (std::size_t a = 0; a < 6; ++a) CHECK_NEAR(found[a], expected[a], 1e-4);
   }
 }

@@ -88,9 +88,8 @@ double worst_sum(const Case& at, const std::vector<double>& x) {
 }
 
 // Gradient of a tied row's piece, then of its hinges, times a direction.
-double along(const TiedRows& tied, int n_dense, std::int64_t i, std::int64_t k, const std::vector<double>& d) {
-  double sum = 0;
-  for (int a = 0; a < n_dense; ++a) sum += tied.dense[i * n_dense + a] * d[a];
+double along(const TiedRows& tied, std::int64_t i, std::int64_t k, const std::vector<double>& d) {
+  double sum = tied.part(i).dot(d.data());
   for (auto s = tied.shared_at[i]; s < tied.shared_at[i + 1]; ++s) sum += d[tied.shared_slot[s]];
   sum *= tied.coef[k];
   const auto n_varied = tied.varied_at[i + 1] - tied.varied_at[i];
@@ -113,7 +112,7 @@ double linear_model(const Case& at, const RowModel& model, const std::vector<dou
   for (std::int64_t i = 0; i < tied.size(); ++i) {
     double before = -inf, after = -inf;
     for (auto k = tied.piece_at[i]; k < tied.piece_at[i + 1]; ++k) {
-      double now = tied.value[k], then = now + along(tied, model.n_dense, i, k, d);
+      double now = tied.value[k], then = now + along(tied, i, k, d);
       for (auto h = tied.hinge_at[k]; h < tied.hinge_at[k + 1]; ++h) {
         now += std::max(0.0, tied.hinge_value[h]);
         then += std::max(0.0, tied.hinge_value[h] + hinge_along(tied, i, h, d));
@@ -407,4 +406,38 @@ TEST(more_features_than_one_mask_word_holds) {
     conjugate += written.mass[k] * (softplus(t) - sigmoid(t) * t);
   }
   CHECK_NEAR(sums.conjugate, conjugate, 1e-11);
+}
+
+TEST(sparse_rows_give_the_sums_of_the_same_rows_written_out) {
+  for (const bool with_flips : {false, true}) {
+    Case at(11, 60, 4, {3, 2, 2}, with_flips ? 0.7 : inf, 1.0, 0.3);
+    std::vector<double> dense = at.numeric, stored;
+    std::vector<std::int64_t> entry_at{0};
+    std::vector<std::int32_t> column;
+    for (std::int64_t row = 0; row < at.table.n_rows; ++row) {
+      for (int j = 0; j < 4; ++j) {
+        double& value = dense[static_cast<std::size_t>(row * 4 + j)];
+        if ((row + j) % 3 == 0) value = 0.0;
+        if (value == 0.0) continue;
+        stored.push_back(value);
+        column.push_back(j);
+      }
+      entry_at.push_back(static_cast<std::int64_t>(stored.size()));
+    }
+    at.table.numeric = dense.data();
+    const RowModel full = model_of(at, 0.3, 1e-6);
+    MixedTable sparse = at.table;
+    sparse.numeric = stored.data();
+    sparse.entry_at = entry_at.data();
+    sparse.column = column.data();
+    const RowModel few = build_row_model(sparse, at.layout, at.x.data(), {0.3, 1e-6}, {}, 1);
+    CHECK_NEAR(few.value, full.value, 1e-13);
+    for (std::size_t a = 0; a < full.gradient.size(); ++a) CHECK_NEAR(few.gradient[a], full.gradient[a], 1e-13);
+    for (std::size_t a = 0; a < full.curvature.size(); ++a) CHECK_NEAR(few.curvature[a], full.curvature[a], 1e-13);
+    CHECK(few.tied.size() == full.tied.size() && few.tied.size() > 0);
+    for (std::int64_t i = 0; i < full.tied.size(); ++i) {
+      CHECK_NEAR(few.tied.part(i).dot(at.x.data()), full.tied.part(i).dot(at.x.data()), 1e-13);
+      CHECK(few.tied.part(i).count < full.tied.part(i).count);
+    }
+  }
 }

@@ -12,7 +12,7 @@ _Words = NDArray[np.uint64]
 class RobustRows:
     def __init__(
         self,
-        numeric: _Float,
+        numeric: _Float | tuple[_Int64, _Int32, _Float, int],
         codes: _Int32,
         labels: _Float,
         weights: _Float,
@@ -20,6 +20,7 @@ class RobustRows:
         move_price: _Float,
         flip_price: float,
         fit_intercept: bool,
+        n_extra: int = 0,
     ) -> None: ...
     @property
     def size(self) -> int: ...
@@ -83,6 +84,14 @@ def solve_quadratic_step(
     second: _Int32,
     second_coef: _Float,
     slack: _Float,
+    wide_slot: _Int32,
+    wide_coef: _Float,
+    wide_slack: float,
+    norm_slot: _Int32,
+    norm_scale: _Float,
+    norm_value: _Float,
+    price_slot: int,
+    price: float,
     tolerance: float,
     max_iterations: int,
     n_threads: int,

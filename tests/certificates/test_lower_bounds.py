@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
 from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model, random_plan
@@ -18,6 +18,7 @@ from surefoot.certificates.checked_plan import check_plan
 from surefoot.certificates.local_bound import local_bound
 from surefoot.certificates.paid_bound import paid_bound, plan_sums
 from surefoot.problems.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
+from surefoot.problems.numeric_norm import NUMERIC_NORMS
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 problems = st.builds(
@@ -29,6 +30,8 @@ problems = st.builds(
     radius=st.sampled_from([0.0, 1e-3, 0.1, 1.0]),
     label_weight=st.sampled_from([np.inf, 0.5]),
     fit_intercept=st.booleans(),
+    norm=st.sampled_from(NUMERIC_NORMS),
+    density=st.sampled_from([None, 0.5]),
 )
 seeds = st.integers(0, 2**32 - 1)
 
@@ -40,7 +43,7 @@ def _slopes_of(problem: RobustLogisticProblem, plan: ShiftPlan, model: RobustCoe
     for k, row in enumerate(plan.row):
         sign = problem.labels[row] * (-1 if plan.flipped[k] else 1)
         mix = plan.lowest if sign > 0 else plan.highest
-        score = model.intercept + problem.numeric[row] @ model.numeric
+        score = model.intercept + reference.dense_numeric(problem)[row] @ model.numeric
         for l in range(problem.n_categorical):
             part = slice(offsets[l], offsets[l + 1])
             own = model.levels[offsets[l] + problem.codes[row, l]]
@@ -90,7 +93,7 @@ def test_plan_sums_equal_a_loop_over_entries_and_levels(problem, seed):
     draw = np.random.default_rng(seed)
     plan = random_plan(problem, draw)
     checked = check_plan(problem, plan)
-    centre = draw.normal(size=problem.n_numeric)
+    centre = np.zeros(problem.n_numeric) if problem.is_sparse else draw.normal(size=problem.n_numeric)
     offsets = problem.level_offsets
     entropy = price = intercept = 0.0
     numeric, levels = np.zeros(problem.n_numeric), np.zeros(int(offsets[-1]))
@@ -101,7 +104,7 @@ def test_plan_sums_equal_a_loop_over_entries_and_levels(problem, seed):
         price += mass * problem.cost.label_weight if plan.flipped[k] else 0.0
         sign = problem.labels[row] * (-1 if plan.flipped[k] else 1)
         intercept -= mass * q * sign
-        numeric -= mass * q * sign * (problem.numeric[row] - centre)
+        numeric -= mass * q * sign * (reference.dense_numeric(problem)[row] - centre)
         for l in range(problem.n_categorical):
             part = slice(offsets[l], offsets[l + 1])
             mix = plan.lowest if sign > 0 else plan.highest
@@ -134,7 +137,7 @@ SOLVED: dict[str, tuple[RobustLogisticProblem, RobustCoefficients, ShiftPlan, fl
 
 def _solved(name: str) -> tuple[RobustLogisticProblem, RobustCoefficients, ShiftPlan, float]:
     if name not in SOLVED:
-        problem = PROBLEM_BANK[name]()
+        problem = WHOLE_BANK[name]()
         best = solve_enumerated(problem)
         # An attained objective is above the optimum, so a bound above it is certainly wrong.
         SOLVED[name] = problem, best.coefficients, best.plan, reference.objective(problem, best.coefficients)
@@ -142,7 +145,7 @@ def _solved(name: str) -> tuple[RobustLogisticProblem, RobustCoefficients, Shift
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from(sorted(PROBLEM_BANK)), seeds, st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3]))
+@given(st.sampled_from(sorted(WHOLE_BANK)), seeds, st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3]))
 def test_no_plan_near_the_optimal_one_proves_more_than_the_optimum(name, seed, size):
     problem, best, plan, attained = _solved(name)
     draw = np.random.default_rng(seed)
@@ -201,16 +204,31 @@ def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():
     assert local_bound(check_plan(problem, moving), best, centre, bounds) == -np.inf
 
 
+def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
+    problem = draw_problem(3, rows=2, numeric=1, radius=1.0)
+    problem = replace(problem, numeric=np.full((2, 1), 1.7e308), labels=np.array([1.0, -1.0]))
+    plan = check_plan(problem, replace(random_plan(problem, np.random.default_rng(0)), slope=np.full(6, 0.5)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Infinity for the one row minus infinity for the other.
+        assert np.isnan(plan_sums(plan, np.array([-1.7e308])).numeric[0])
+        assert paid_bound(plan, np.array([-1.7e308]), CoefficientBounds(price=1.0, intercept=1.0, levels=1.0)) == -np.inf
+
+
 def test_table_too_wide_for_a_dense_hessian_gets_no_local_bound(monkeypatch):
     problem, best, plan, attained = _solved("mixed")
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, attained, centre)
     assert local_bound(check_plan(problem, plan), best, centre, bounds) > 0
-    monkeypatch.setattr("surefoot.certificates.local_bound.MOST_OPERATIONS", 10.0)
-    assert local_bound(check_plan(problem, plan), best, centre, bounds) == -np.inf
+    for limit in ("MOST_OPERATIONS", "MOST_COORDINATES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"surefoot.certificates.local_bound.{limit}", 5)
+            assert local_bound(check_plan(problem, plan), best, centre, bounds) == -np.inf
 
 
-@pytest.mark.parametrize("name", ["mixed", "mixed_with_label_price", "plain_logistic", "no_intercept"])
+@pytest.mark.parametrize(
+    "name",
+    ["mixed", "mixed_with_label_price", "plain_logistic", "no_intercept", "mixed_l2_with_label_price", "sparse_mixed_linf"],
+)
 def test_blocks_and_the_order_of_entries_do_not_change_the_bounds(name, monkeypatch):
     problem, best, plan, attained = _solved(name)
     centre = numeric_centre(problem)

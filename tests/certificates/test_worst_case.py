@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
 from reference.random_points import random_model
 
 from surefoot.certificates.worst_case import admissible_price, worst_case_objective
 from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_norm import NUMERIC_NORMS
 from surefoot.problems.robust_logistic import RobustCoefficients
 
 cases = st.tuples(
@@ -21,15 +22,19 @@ cases = st.tuples(
     st.sampled_from([0.0, 0.05, 2.0]),
     st.sampled_from([np.inf, 0.4, 3.0]),
     st.sampled_from([0.1, 1.0, 20.0]),
+    st.sampled_from(NUMERIC_NORMS),
+    st.sampled_from([None, 0.5]),
 )
 
 
 @settings(max_examples=1000, deadline=None)
 @given(cases)
 def test_objective_equals_enumeration_of_all_category_vectors_and_labels(case):
-    seed, numeric, levels, radius, label_weight, size = case
+    seed, numeric, levels, radius, label_weight, size, norm, density = case
     draw = np.random.default_rng(seed)
-    problem = draw_problem(seed, rows=4, numeric=numeric, levels=levels, radius=radius, label_weight=label_weight)
+    problem = draw_problem(
+        seed, rows=4, numeric=numeric, levels=levels, radius=radius, label_weight=label_weight, norm=norm, density=density
+    )
     coefficients = random_model(problem, draw, size)
     found = worst_case_objective(problem, coefficients)
     assert found.value == pytest.approx(reference.objective(problem, coefficients), rel=1e-12, abs=1e-12)
@@ -54,9 +59,23 @@ def test_features_and_labels_of_infinite_weight_never_move(seed):
         assert worst_case_objective(problem, point).value == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", PROBLEM_BANK)
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(NUMERIC_NORMS))
+def test_price_too_low_for_the_norm_is_raised_to_the_dual_norm_over_columns_that_move(seed, norm):
+    draw = np.random.default_rng(seed)
+    problem = draw_problem(seed, rows=4, numeric=4, levels=(2,), norm=norm)
+    gamma = np.where(np.arange(4) == 1, np.inf, problem.cost.numeric_weights)
+    problem = replace(problem, cost=replace(problem.cost, numeric_weights=gamma))
+    low = replace(random_model(problem, draw), price=0.0)
+    needed = reference.needed_price(problem, low.numeric)
+    found = worst_case_objective(problem, low)
+    assert found.price == pytest.approx(needed, rel=1e-14)
+    assert found.value == pytest.approx(reference.objective(problem, replace(low, price=needed * (1 + 1e-14))), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_rounding_allowance_covers_the_distance_to_exact_summation(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     coefficients = random_model(problem, np.random.default_rng(5))
     found = worst_case_objective(problem, coefficients)
     assert abs(found.value - reference.objective(problem, coefficients)) <= found.rounding + 1e-15
@@ -64,7 +83,7 @@ def test_rounding_allowance_covers_the_distance_to_exact_summation(name):
 
 
 def test_price_too_low_for_a_numeric_coefficient_is_raised_to_the_smallest_that_admits_it():
-    problem = PROBLEM_BANK["mixed"]()
+    problem = WHOLE_BANK["mixed"]()
     good = random_model(problem, np.random.default_rng(0))
     needed = float(np.max(np.abs(good.numeric) / problem.cost.numeric_weights))
     low = replace(good, price=needed / 3)
@@ -77,13 +96,13 @@ def test_price_too_low_for_a_numeric_coefficient_is_raised_to_the_smallest_that_
 
 
 def test_scores_that_overflow_give_an_infinite_objective():
-    problem = PROBLEM_BANK["no_intercept"]()
+    problem = WHOLE_BANK["no_intercept"]()
     huge = RobustCoefficients(0.0, np.full(2, 1e308), np.array([0.0, 1e308, -1e308, 0.0, 1e308]), 1e308)
     assert worst_case_objective(problem, huge).value == np.inf
 
 
 def test_blocks_do_not_change_the_objective(monkeypatch):
-    problem = PROBLEM_BANK["mixed_with_label_price"]()
+    problem = WHOLE_BANK["mixed_with_label_price"]()
     coefficients = random_model(problem, np.random.default_rng(1))
     whole = worst_case_objective(problem, coefficients).value
     monkeypatch.setattr("surefoot.problems.row_blocks.BLOCK_ROWS", 5)

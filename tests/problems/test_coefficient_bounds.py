@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
 from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model
 
 from surefoot.problems.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
+from surefoot.problems.numeric_norm import NUMERIC_NORMS
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 
 
@@ -36,19 +38,31 @@ def _assert_bounded(sizes: CoefficientBounds, bounds: CoefficientBounds) -> None
 @settings(max_examples=400, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
-    st.integers(0, 2),
+    st.integers(0, 3),
     st.lists(st.integers(1, 3), max_size=3).map(tuple),
     st.sampled_from([1e-3, 0.05, 2.0, 30.0]),
     st.sampled_from([np.inf, 0.4]),
     st.booleans(),
     st.sampled_from([0.1, 1.0, 30.0]),
+    st.sampled_from(NUMERIC_NORMS),
+    st.booleans(),
 )
-def test_every_model_obeys_the_bounds_made_from_its_own_objective(seed, numeric, levels, radius, label_weight, intercept, size):
+def test_every_model_obeys_the_bounds_made_from_its_own_objective(
+    seed, numeric, levels, radius, label_weight, intercept, size, norm, sparse
+):
     problem = draw_problem(
-        seed, rows=5, numeric=numeric, levels=levels, radius=radius, label_weight=label_weight, fit_intercept=intercept
+        seed,
+        rows=5,
+        numeric=numeric,
+        levels=levels,
+        radius=radius,
+        label_weight=label_weight,
+        fit_intercept=intercept,
+        norm=norm,
     )
     draw = np.random.default_rng(seed)
-    problem = replace(problem, numeric=problem.numeric + 3.0 * draw.normal(size=numeric))
+    table = problem.numeric + 3.0 * draw.normal(size=numeric)
+    problem = replace(problem, numeric=scipy.sparse.csr_array(table) if sparse else table)
     coefficients = random_model(problem, draw, size)
     # Half of the models fit their data, where losses are small and the bounds with them.
     if draw.random() < 0.5:
@@ -67,9 +81,9 @@ def test_models_that_let_every_shift_happen_for_free_obey_the_bounds_too(seed, s
     _assert_bounded(_sizes(problem, coefficients), bounds)
 
 
-@pytest.mark.parametrize("name", [name for name in PROBLEM_BANK if PROBLEM_BANK[name]().radius > 0])
+@pytest.mark.parametrize("name", [name for name in WHOLE_BANK if WHOLE_BANK[name]().radius > 0])
 def test_optimum_obeys_the_bounds_made_from_any_upper_bound(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     best = solve_enumerated(problem)
     for upper in (best.optimum + 1e-7, np.log(2.0)):
         _assert_bounded(_sizes(problem, best.coefficients), coefficient_bounds(problem, upper, numeric_centre(problem)))
@@ -89,18 +103,39 @@ def test_one_label_has_bounds_only_if_labels_can_flip(seed):
     assert (unbounded.intercept, unbounded.levels) == (np.inf, np.inf)
 
 
-@pytest.mark.parametrize("name", ["infinite_weights", "plain_logistic"])
+@pytest.mark.parametrize("name", ["infinite_weights", "plain_logistic", "infinite_weight_linf", "sparse_plain_logistic"])
 def test_no_bound_is_invented_where_none_exists(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     bounds = coefficient_bounds(problem, 0.5, numeric_centre(problem))
     assert (bounds.intercept, bounds.levels) == (np.inf, np.inf)
     assert np.isfinite(bounds.price) == (problem.radius > 0)
 
 
 def test_bounds_do_not_depend_on_where_a_column_has_its_zero():
-    problem = PROBLEM_BANK["mixed"]()
+    problem = WHOLE_BANK["mixed"]()
     moved = replace(problem, numeric=problem.numeric + 1e3)
     here = coefficient_bounds(problem, 0.5, numeric_centre(problem))
     there = coefficient_bounds(moved, 0.5, numeric_centre(moved))
     assert there.intercept == pytest.approx(here.intercept, rel=1e-9)
     assert there.levels == pytest.approx(here.levels, rel=1e-9)
+
+
+@pytest.mark.parametrize("norm", NUMERIC_NORMS)
+def test_sparse_and_dense_columns_have_the_same_bounds_around_the_same_centre(norm):
+    problem = draw_problem(8, rows=12, numeric=4, levels=(2,), label_weight=0.8, norm=norm, density=0.4)
+    dense = replace(problem, numeric=problem.numeric.toarray())
+    for centre in (np.zeros(4), np.linspace(-1.0, 1.0, 4)):
+        one, other = coefficient_bounds(problem, 0.5, centre), coefficient_bounds(dense, 0.5, centre)
+        assert (one.price, one.intercept, one.levels) == pytest.approx((other.price, other.intercept, other.levels), rel=1e-13)
+    np.testing.assert_array_equal(numeric_centre(problem), 0.0)
+    assert numeric_centre(dense).any()
+
+
+def test_norms_that_price_shifts_lower_give_tighter_bounds():
+    problem = draw_problem(9, rows=12, numeric=5, radius=0.1)
+    problem = replace(problem, numeric=problem.numeric + np.where(problem.labels > 0, 30.0, -30.0)[:, None])
+    bounds = [
+        coefficient_bounds(replace(problem, cost=replace(problem.cost, numeric_norm=norm)), 0.5, numeric_centre(problem))
+        for norm in ("linf", "l2", "l1")
+    ]
+    assert bounds[0].intercept < bounds[1].intercept < bounds[2].intercept

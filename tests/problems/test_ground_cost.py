@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,20 @@ def test_infinite_weights_are_allowed_and_labels_do_not_flip_by_default():
     assert cost.label_weight == np.inf
     assert cost.categorical_weights.dtype == np.float64
     np.testing.assert_array_equal(cost.categorical_weights, [1.0, np.inf])
+
+
+@pytest.mark.parametrize("norm", ["l3", "L1", 2, None])
+def test_an_unknown_norm_is_refused_with_the_choices(norm):
+    with pytest.raises(ValueError, match=r"numeric_norm=.* is not known\. Choose one of 'l1', 'l2', 'linf'"):
+        GroundCost(np.ones(1), np.ones(1), numeric_norm=norm)
+
+
+def test_prices_of_shifts_and_of_models_are_dual_to_each_other():
+    cost = GroundCost(np.array([1.0, 2.0]), np.zeros(0))
+    assert cost.numeric_norm == "l1"
+    shift, beta = np.array([3.0, 2.0]), np.array([4.0, 6.0])
+    assert (cost.numeric_price(shift), cost.admitting_price(beta)) == (7.0, 4.0)
+    other = replace(cost, numeric_norm="l2")
+    assert (other.numeric_price(shift), other.admitting_price(beta)) == (5.0, 5.0)
+    other = replace(cost, numeric_norm="linf")
+    assert (other.numeric_price(shift), other.admitting_price(beta)) == (4.0, 7.0)

@@ -4,7 +4,8 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-from problem_bank import PROBLEM_BANK
+import scipy.sparse
+from problem_bank import PROBLEM_BANK, WHOLE_BANK
 
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -148,6 +149,9 @@ CHANGES = {
     "numeric weights": lambda problem: {"cost": replace(problem.cost, numeric_weights=problem.cost.numeric_weights * 2)},
     "categorical weights": lambda problem: {"cost": replace(problem.cost, categorical_weights=np.array([np.inf, 1.0]))},
     "label weight": lambda problem: {"cost": replace(problem.cost, label_weight=np.inf)},
+    "norm l2": lambda problem: {"cost": replace(problem.cost, numeric_norm="l2")},
+    "norm linf": lambda problem: {"cost": replace(problem.cost, numeric_norm="linf")},
+    "sparse": lambda problem: {"numeric": scipy.sparse.csr_array(problem.numeric)},
     "radius": lambda problem: {"radius": problem.radius * (1 + 1e-15)},
     "intercept": lambda problem: {"fit_intercept": False},
 }
@@ -168,10 +172,10 @@ def test_digest_tells_a_reshaped_table_from_the_original():
 
 
 def test_every_problem_of_the_bank_keeps_the_conventions_and_is_the_same_each_time():
-    for build in PROBLEM_BANK.values():
+    for build in WHOLE_BANK.values():
         problem = build()
         assert build().digest() == problem.digest()
-        assert np.isfinite(problem.numeric).all()
+        assert np.isfinite(problem.numeric.data if problem.is_sparse else problem.numeric).all()
         assert set(np.unique(problem.labels)) <= {-1.0, 1.0}
         assert (problem.weights >= 0).all()
         assert problem.weights.sum() == pytest.approx(1.0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 
-from reference.worst_case import all_shifts, objective
+from reference.worst_case import all_shifts, dense_numeric, needed_price, objective
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 
@@ -80,9 +80,11 @@ def _solve(model: cp.Problem) -> None:
 def solve_enumerated(problem: RobustLogisticProblem) -> ReferenceSolution:
     """Solve the enumerated model; numeric columns are centred and scaled first so that the solver sees numbers near 1."""
     plain = problem.radius == 0
-    spread = problem.numeric.std(axis=0)
-    scale = np.where(spread > 0, spread, np.maximum(np.abs(problem.numeric).max(axis=0, initial=0.0), 1e-300))
-    centre = problem.numeric.mean(axis=0) if problem.fit_intercept else np.zeros(problem.n_numeric)
+    table = dense_numeric(problem)
+    spread = table.std(axis=0)
+    largest = np.abs(table).max(axis=0, initial=0.0)
+    scale = np.where(spread > 0, spread, np.where(largest > 0, largest, 1.0))
+    centre = table.mean(axis=0) if problem.fit_intercept else np.zeros(problem.n_numeric)
     shifts = [
         (row, shift.codes, shift.label, shift.cost)
         for row in range(problem.n_rows)
@@ -102,11 +104,12 @@ def solve_enumerated(problem: RobustLogisticProblem) -> ReferenceSolution:
     scores: cp.Expression = intercept + np.zeros(count)
     constraints = [] if problem.fit_intercept else [intercept == 0]
     if problem.n_numeric:
-        scores = scores + ((problem.numeric - centre) / scale)[row] @ numeric
+        scores = scores + ((table - centre) / scale)[row] @ numeric
         limits = problem.cost.numeric_weights * scale
         finite = np.flatnonzero(np.isfinite(limits))
         if finite.size and not plain:
-            constraints.append(cp.abs(numeric[finite]) <= limits[finite] * price)
+            dual = {"l1": "inf", "l2": 2, "linf": 1}[problem.cost.numeric_norm]
+            constraints.append(cp.norm(cp.multiply(1.0 / limits[finite], numeric[finite]), dual) <= price)
     if problem.n_categorical:
         scores = scores + onehot @ levels
         constraints.append(levels[offsets[:-1]] == 0)
@@ -118,12 +121,12 @@ def solve_enumerated(problem: RobustLogisticProblem) -> ReferenceSolution:
     level_values = np.array(levels.value) if problem.n_categorical else np.zeros(0)
     level_values[offsets[:-1]] = 0.0
     slope = 1.0 / (1.0 + np.exp(sign * np.asarray(scores.value)))
-    needed = float((np.abs(beta) / problem.cost.numeric_weights).max(initial=0.0))
+    needed = needed_price(problem, beta)
     coefficients = RobustCoefficients(
         intercept=float(intercept.value) - float(beta @ centre) if problem.fit_intercept else 0.0,
         numeric=np.asarray(beta, dtype=np.float64),
         levels=level_values,
-        # The solver keeps |beta_j| <= gamma_j * price to its precision only.
+        # The solver keeps the dual norm of the coefficients below the price to its precision only.
         price=max(float(price.value), needed * (1 + 1e-12), 0.0),
     )
     plan = _plan(problem, [(at, codes, label) for at, codes, label, _ in shifts], np.asarray(shifted_loss.dual_value), slope)

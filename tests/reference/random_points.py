@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from reference.worst_case import needed_price
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 
@@ -15,7 +16,7 @@ def random_model(problem: RobustLogisticProblem, draw: np.random.Generator, size
     if draw.random() < 0.3:
         # Equal coefficients make ties between levels and between features.
         levels = size * np.round(levels / size)
-    needed = float((np.abs(numeric) / problem.cost.numeric_weights).max(initial=0.0)) * (1 + 1e-12)
+    needed = needed_price(problem, numeric) * (1 + 1e-12)
     extra = size * draw.exponential() if draw.random() < 0.7 else 0.0
     intercept = size * float(draw.normal()) if problem.fit_intercept else 0.0
     return RobustCoefficients(intercept=intercept, numeric=numeric, levels=levels, price=needed + extra)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 
 
@@ -32,10 +34,29 @@ def all_shifts(problem: RobustLogisticProblem, row: int) -> Iterator[Shift]:
                 yield Shift(codes=codes, label=label, cost=cost)
 
 
+def dense_numeric(problem: RobustLogisticProblem) -> np.ndarray:
+    """The numeric columns as a plain array."""
+    return problem.numeric.toarray() if problem.is_sparse else problem.numeric
+
+
+def needed_price(problem: RobustLogisticProblem, numeric: np.ndarray) -> float:
+    """The dual norm of beta / gamma, spelled out for each norm; columns that never move do not count."""
+    ratios = [
+        abs(float(slope)) / float(gamma)
+        for slope, gamma in zip(numeric, problem.cost.numeric_weights, strict=True)
+        if math.isfinite(gamma)
+    ]
+    if problem.cost.numeric_norm == "l1":
+        return max(ratios, default=0.0)
+    if problem.cost.numeric_norm == "l2":
+        return math.hypot(*ratios)
+    return math.fsum(ratios)
+
+
 def score(problem: RobustLogisticProblem, coefficients: RobustCoefficients, row: int, codes: tuple[int, ...]) -> float:
     """Score of a row's numeric part with the given category vector."""
     total = float(coefficients.intercept)
-    for value, slope in zip(problem.numeric[row], coefficients.numeric, strict=True):
+    for value, slope in zip(dense_numeric(problem)[row], coefficients.numeric, strict=True):
         total += float(value) * float(slope)
     for l, code in enumerate(codes):
         total += float(coefficients.levels[int(problem.level_offsets[l]) + code])
@@ -56,16 +77,15 @@ def worst_case_loss(problem: RobustLogisticProblem, coefficients: RobustCoeffici
 
 
 def objective(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> float:
-    """Objective of the model: inf where its price is too low for a numeric coefficient, the plain loss for radius 0."""
+    """Objective of the model: inf where its price is too low for its numeric coefficients, the plain loss for radius 0."""
     if problem.radius == 0:
         return math.fsum(
             float(weight)
             * softplus(-float(label) * score(problem, coefficients, row, tuple(int(code) for code in problem.codes[row])))
             for row, (weight, label) in enumerate(zip(problem.weights, problem.labels, strict=True))
         )
-    for slope, gamma in zip(coefficients.numeric, problem.cost.numeric_weights, strict=True):
-        if math.isfinite(gamma) and abs(slope) > gamma * coefficients.price:
-            return math.inf
+    if needed_price(problem, coefficients.numeric) > coefficients.price:
+        return math.inf
     losses = (
         float(weight) * worst_case_loss(problem, coefficients, row, float(coefficients.price))
         for row, weight in enumerate(problem.weights)

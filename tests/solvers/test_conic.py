@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import SPARSE_BANK, WHOLE_BANK, draw_problem, one_column_never_moves
 from reference import worst_case as reference
 from reference.enumerated_model import solve_enumerated
 from sklearn.linear_model import LogisticRegression
@@ -16,11 +16,13 @@ from sklearn.linear_model import LogisticRegression
 from surefoot.certificates.robust_logistic import certify_robust_logistic
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
 from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_norm import NUMERIC_NORMS
 from surefoot.problems.robust_logistic import RobustLogisticProblem
 from surefoot.solvers import conic
-from surefoot.solvers.conic import MOST_PIECES, ConeSolution, Monolithic, SoftplusProgramme
+from surefoot.solvers.conic import MOST_COEFFICIENTS, MOST_PIECES, ConeSolution, Monolithic, SoftplusProgramme
 from surefoot.solvers.outcome import Progress, Status
-from surefoot.solvers.registry import RobustOutcome, SolveOptions
+from surefoot.solvers.pieces import Coordinates
+from surefoot.solvers.registry import RobustOutcome, SolveOptions, make_solver
 
 TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
@@ -29,7 +31,7 @@ SLACK = 1e-7
 
 @cache
 def optimum(name: str) -> float:
-    return solve_enumerated(PROBLEM_BANK[name]()).optimum
+    return solve_enumerated(WHOLE_BANK[name]()).optimum
 
 
 def solve(problem: RobustLogisticProblem, **options: object) -> RobustOutcome:
@@ -70,15 +72,33 @@ def test_programme_returns_optimum_and_multipliers():
     assert found.multipliers == pytest.approx([slope], abs=1e-4)
 
 
+def test_programme_keeps_to_its_second_order_cone():
+    # min a - c - d  subject to  |(c, d)| <= 1 and softplus(c) <= a, with a fourth unknown that is held at 1 in the cone.
+    found = SoftplusProgramme(
+        cost=np.array([1.0, -1.0, -1.0, 0.0]),
+        limits=scipy.sparse.csr_array(np.array([[0.0, 0.0, 0.0, 1.0]])),
+        ceilings=np.array([1.0]),
+        arguments=scipy.sparse.csr_array(np.array([[0.0, 1.0, 0.0, 0.0]])),
+        allowances=scipy.sparse.csr_array(np.array([[1.0, 0.0, 0.0, 0.0]])),
+        cone=scipy.sparse.csr_array(np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])),
+    ).solve(SolveOptions())
+    assert found.ended is Status.OPTIMAL
+    angles = np.linspace(0.0, np.pi / 2, 1_000_001)
+    best = (np.log1p(np.exp(np.cos(angles))) - np.cos(angles) - np.sin(angles)).min()
+    assert found.x[0] - found.x[1] - found.x[2] == pytest.approx(best, abs=1e-8)
+    assert np.hypot(found.x[1], found.x[2]) == pytest.approx(1.0, abs=1e-7)
+    assert found.mass == pytest.approx([1.0], abs=1e-4)
+
+
 def test_programme_without_time_left_does_not_start():
     found = softplus_above_one(SolveOptions(time_limit=0.0))
     assert found.ended is Status.TIME_LIMIT
     assert found.iterations == 0
 
 
-@pytest.mark.parametrize("name", PROBLEM_BANK)
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_reaches_and_proves_the_optimum_of_the_enumerated_model(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     outcome = solve(problem)
     assert_proven(problem, outcome)
     assert outcome.upper_bound == pytest.approx(optimum(name), rel=TOLERANCE)
@@ -90,7 +110,7 @@ def test_reaches_and_proves_the_optimum_of_the_enumerated_model(name):
 
 def test_history_ends_with_what_is_returned_and_listeners_hear_it():
     heard: list[Progress] = []
-    outcome = solve(PROBLEM_BANK["mixed"](), on_progress=heard.append)
+    outcome = solve(WHOLE_BANK["mixed"](), on_progress=heard.append)
     assert tuple(heard) == outcome.history
     assert len(heard) >= 1
     assert heard[-1].upper_bound == pytest.approx(outcome.upper_bound, rel=1e-12)
@@ -103,12 +123,12 @@ def test_an_exception_of_a_listener_reaches_the_caller():
         raise ArithmeticError("enough")
 
     with pytest.raises(ArithmeticError, match="enough"):
-        solve(PROBLEM_BANK["mixed"](), on_progress=object_to)
+        solve(WHOLE_BANK["mixed"](), on_progress=object_to)
 
 
 @pytest.mark.parametrize("iterations", [1, 4, 8])
 def test_few_iterations_end_with_bounds_that_hold(iterations):
-    outcome = solve(PROBLEM_BANK["mixed"](), max_iter=iterations)
+    outcome = solve(WHOLE_BANK["mixed"](), max_iter=iterations)
     assert outcome.status is Status.ITERATION_LIMIT
     assert outcome.iterations <= iterations
     assert_bracketed(outcome, optimum("mixed"))
@@ -116,7 +136,7 @@ def test_few_iterations_end_with_bounds_that_hold(iterations):
 
 
 def test_no_time_at_all_ends_with_bounds_that_hold():
-    problem = PROBLEM_BANK["mixed"]()
+    problem = WHOLE_BANK["mixed"]()
     outcome = solve(problem, time_limit=0.0)
     assert outcome.status is Status.TIME_LIMIT
     assert outcome.upper_bound == pytest.approx(np.log(2.0))
@@ -126,7 +146,7 @@ def test_no_time_at_all_ends_with_bounds_that_hold():
 
 
 def test_a_warm_start_is_a_model_to_beat():
-    problem = PROBLEM_BANK["mixed"]()
+    problem = WHOLE_BANK["mixed"]()
     best = solve(problem)
     outcome = Monolithic().solve(problem, SolveOptions(time_limit=0.0), warm_start=best.primal)
     assert outcome.status is Status.TIME_LIMIT
@@ -134,9 +154,49 @@ def test_a_warm_start_is_a_model_to_beat():
 
 
 def test_an_absurd_tolerance_is_not_called_optimal():
-    outcome = solve(PROBLEM_BANK["mixed"](), tolerance=1e-15)
+    outcome = solve(WHOLE_BANK["mixed"](), tolerance=1e-15)
     assert outcome.status is Status.STALLED
     assert outcome.upper_bound == pytest.approx(optimum("mixed"), rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", SPARSE_BANK)
+def test_sparse_and_dense_columns_lead_to_the_same_model(name):
+    problem = WHOLE_BANK[name]()
+    sparse, dense = solve(problem), solve(replace(problem, numeric=problem.numeric.toarray()))
+    assert sparse.upper_bound == pytest.approx(dense.upper_bound, rel=TOLERANCE)
+    np.testing.assert_allclose(sparse.primal.numeric, dense.primal.numeric, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("norm", NUMERIC_NORMS)
+def test_price_limits_and_cone_hold_exactly_at_the_admitting_price(norm):
+    problem = one_column_never_moves(draw_problem(12, rows=3, numeric=4, levels=(2,), norm=norm))
+    coordinates = Coordinates(problem)
+    beta = np.array([50.0, 1.0, -2.0, 0.5])
+    needed = reference.needed_price(problem, beta)
+    ratios = np.abs(beta[1:]) / problem.cost.numeric_weights[1:]
+
+    def violation(price: float) -> float:
+        x = np.zeros(coordinates.size)
+        x[coordinates.numeric] = beta
+        x[coordinates.price] = price * coordinates.unit
+        x[coordinates.shares : coordinates.loss] = ratios[: coordinates.loss - coordinates.shares] * coordinates.unit
+        cone = coordinates.price_cone() @ x
+        beyond = float(np.linalg.norm(cone[1:]) - cone[0]) if cone.size else 0.0
+        return max(beyond, float((coordinates.price_limits() @ x).max()))
+
+    assert violation(needed) == pytest.approx(0.0, abs=1e-12)
+    assert violation(needed * (1 + 1e-6)) <= 0.0
+    assert violation(needed * (1 - 1e-6)) > 1e-8
+    assert coordinates.loss + problem.n_rows == coordinates.size
+
+
+@pytest.mark.parametrize("solver", ["conic", "graph", "cutting-plane"])
+def test_tables_too_wide_for_a_proof_are_refused_with_the_count(solver):
+    problem = draw_problem(0, rows=3, numeric=MOST_COEFFICIENTS, density=0.01)
+    assert make_solver(solver).refuses(problem) is None
+    wide = draw_problem(0, rows=3, numeric=MOST_COEFFICIENTS + 1, density=0.01)
+    with pytest.raises(UnsupportedProblemError, match=f"it has {MOST_COEFFICIENTS + 1} coefficients, more than"):
+        make_solver(solver).solve(wide, SolveOptions())
 
 
 def test_refuses_with_the_count_in_the_message():
@@ -171,7 +231,7 @@ def test_duplicate_rows_count_once():
 
 
 def test_radius_zero_is_plain_logistic_regression():
-    problem = PROBLEM_BANK["plain_logistic"]()
+    problem = WHOLE_BANK["plain_logistic"]()
     outcome = solve(problem)
     dummies = (problem.codes == np.arange(1, 3)).astype(float)
     table = np.hstack((problem.numeric, dummies))
@@ -187,11 +247,11 @@ def test_radius_zero_is_plain_logistic_regression():
 
 def test_radius_zero_on_separable_data_says_so():
     with pytest.raises(SeparableDataError, match="radius=0"):
-        solve(replace(PROBLEM_BANK["separable"](), radius=0.0))
+        solve(replace(WHOLE_BANK["separable"](), radius=0.0))
 
 
 def test_columns_that_never_shift_and_separate_are_refused():
-    problem = PROBLEM_BANK["separable"]()
+    problem = WHOLE_BANK["separable"]()
     frozen = replace(problem.cost, categorical_weights=np.array([np.inf, 1.0]))
     with pytest.raises(SeparableDataError, match="infinite"):
         solve(replace(problem, cost=frozen))
@@ -210,7 +270,7 @@ def test_without_features_the_optimum_is_the_entropy_of_the_labels():
 
 @pytest.mark.parametrize("radius", [1e3, 1e9])
 def test_a_huge_radius_leaves_the_intercept_only(radius):
-    problem = replace(PROBLEM_BANK["mixed"](), radius=radius)
+    problem = replace(WHOLE_BANK["mixed"](), radius=radius)
     share = float(problem.weights[problem.labels > 0].sum())
     outcome = solve(problem)
     assert_proven(problem, outcome)
@@ -219,7 +279,7 @@ def test_a_huge_radius_leaves_the_intercept_only(radius):
 
 
 def test_units_of_columns_and_of_the_ground_cost_do_not_matter():
-    problem = PROBLEM_BANK["mixed_with_label_price"]()
+    problem = WHOLE_BANK["mixed_with_label_price"]()
     units = np.array([1e8, 1e-8])
     cost = GroundCost(
         1e-6 * problem.cost.numeric_weights / units, 1e-6 * problem.cost.categorical_weights, 1e-6 * problem.cost.label_weight
@@ -245,14 +305,14 @@ def test_ctrl_c_ends_the_solve_and_leaves_the_handler_as_it_was(monkeypatch):
 
     monkeypatch.setattr(conic._Watch, "_enough", interrupt_at_three)
     with pytest.raises(KeyboardInterrupt):
-        solve(PROBLEM_BANK["mixed"]())
+        solve(WHOLE_BANK["mixed"]())
     assert 3 <= len(seen) <= 4
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_solves_outside_the_main_thread():
     outcomes: list[RobustOutcome] = []
-    thread = threading.Thread(target=lambda: outcomes.append(solve(PROBLEM_BANK["mixed"]())))
+    thread = threading.Thread(target=lambda: outcomes.append(solve(WHOLE_BANK["mixed"]())))
     thread.start()
     thread.join()
     assert outcomes[0].upper_bound == pytest.approx(optimum("mixed"), rel=TOLERANCE)
@@ -262,7 +322,7 @@ def test_a_creeping_interior_point_is_stopped_and_tried_at_another_pace(monkeypa
     # Nothing is fast enough for this watch, so that every pace is tried and none is said to have arrived.
     monkeypatch.setattr(conic, "CREEPING_ITERATIONS", 2)
     monkeypatch.setattr(conic, "CREEPING_SHARE", 0.0)
-    outcome = solve(PROBLEM_BANK["mixed"]())
+    outcome = solve(WHOLE_BANK["mixed"]())
     assert outcome.status is Status.STALLED
     assert len(outcome.history) == len(conic.PACES)
     assert_bracketed(outcome, optimum("mixed"))

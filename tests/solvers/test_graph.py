@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 from reference.enumerated_model import solve_enumerated
 from reference.known_tables import balance_scale, car
 
@@ -28,7 +28,7 @@ SLACK = 1e-7
 
 @cache
 def optimum(name: str) -> float:
-    return solve_enumerated(PROBLEM_BANK[name]()).optimum
+    return solve_enumerated(WHOLE_BANK[name]()).optimum
 
 
 def solve(problem: RobustLogisticProblem, **options: object) -> RobustOutcome:
@@ -42,9 +42,9 @@ def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome) -> Non
     assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", PROBLEM_BANK)
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_reaches_and_proves_the_optimum_of_the_enumerated_model(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     outcome = solve(problem)
     assert_proven(problem, outcome)
     assert outcome.upper_bound == pytest.approx(optimum(name), rel=TOLERANCE)
@@ -165,10 +165,10 @@ def test_refuses_before_building_anything_with_the_count_in_the_message():
     assert "round them" in Graph().refuses(real)
 
 
-@pytest.mark.parametrize("name", ["mixed", "mixed_with_label_price"])
+@pytest.mark.parametrize("name", ["mixed", "mixed_with_label_price", "mixed_l2", "sparse_mixed_linf"])
 @pytest.mark.parametrize("iterations", [1, 6, 10])
 def test_few_iterations_end_with_bounds_that_hold(name, iterations):
-    outcome = solve(PROBLEM_BANK[name](), max_iter=iterations)
+    outcome = solve(WHOLE_BANK[name](), max_iter=iterations)
     assert outcome.status is Status.ITERATION_LIMIT
     assert outcome.iterations <= iterations
     assert outcome.lower_bound <= optimum(name) + SLACK
@@ -186,7 +186,7 @@ def test_a_time_limit_ends_with_bounds_that_hold():
 
 
 def test_silent_multipliers_make_an_empty_list_of_paths():
-    digraphs = Digraphs(Coordinates(PROBLEM_BANK["mixed"]()))
+    digraphs = Digraphs(Coordinates(WHOLE_BANK["mixed"]()))
     programme = digraphs.programme()
     nothing = np.zeros(programme.arguments.shape[0])
     solution = ConeSolution(
@@ -197,4 +197,4 @@ def test_silent_multipliers_make_an_empty_list_of_paths():
 
 def test_radius_zero_on_separable_data_says_so():
     with pytest.raises(SeparableDataError, match="radius=0"):
-        solve(replace(PROBLEM_BANK["separable"](), radius=0.0))
+        solve(replace(WHOLE_BANK["separable"](), radius=0.0))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 from reference.enumerated_model import solve_enumerated
 from reference.known_tables import car, tic_tac_toe
 
@@ -32,7 +32,7 @@ VARIANTS = {
 
 @cache
 def optimum(name: str) -> float:
-    return solve_enumerated(PROBLEM_BANK[name]()).optimum
+    return solve_enumerated(WHOLE_BANK[name]()).optimum
 
 
 def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome) -> None:
@@ -49,9 +49,9 @@ def assert_monotone(outcome: RobustOutcome) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", PROBLEM_BANK)
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_reaches_and_proves_the_optimum_of_the_enumerated_model(name, variant):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     outcome = VARIANTS[variant].solve(problem, SolveOptions())
     assert_proven(problem, outcome)
     assert outcome.upper_bound == pytest.approx(optimum(name), rel=TOLERANCE)
@@ -106,7 +106,7 @@ def test_warm_starts_at_the_optimum_save_rounds():
 
 
 def test_a_box_that_binds_is_widened(monkeypatch):
-    problem = PROBLEM_BANK["mixed"]()
+    problem = WHOLE_BANK["mixed"]()
     expected = PREFIX.solve(problem, SolveOptions())
     monkeypatch.setattr(scenario_cuts, "FIRST_BOX", 0.01)
     boxed = PREFIX.solve(problem, SolveOptions())
@@ -117,13 +117,13 @@ def test_a_box_that_binds_is_widened(monkeypatch):
 
 def test_listeners_hear_every_round():
     heard: list[Progress] = []
-    outcome = PREFIX.solve(PROBLEM_BANK["mixed"](), SolveOptions(on_progress=heard.append))
+    outcome = PREFIX.solve(WHOLE_BANK["mixed"](), SolveOptions(on_progress=heard.append))
     assert tuple(heard) == outcome.history
     assert len(heard) == outcome.iterations > 1
 
 
 def test_a_round_limit_ends_with_bounds_that_hold():
-    outcome = PREFIX.solve(PROBLEM_BANK["mixed"](), SolveOptions(max_iter=1))
+    outcome = PREFIX.solve(WHOLE_BANK["mixed"](), SolveOptions(max_iter=1))
     assert outcome.status is Status.ITERATION_LIMIT
     assert outcome.iterations == 1
     assert outcome.lower_bound <= optimum("mixed") + SLACK
@@ -131,7 +131,7 @@ def test_a_round_limit_ends_with_bounds_that_hold():
 
 
 def test_no_time_at_all_ends_with_bounds_that_hold():
-    outcome = PREFIX.solve(PROBLEM_BANK["mixed"](), SolveOptions(time_limit=0.0))
+    outcome = PREFIX.solve(WHOLE_BANK["mixed"](), SolveOptions(time_limit=0.0))
     assert outcome.status is Status.TIME_LIMIT
     assert 0.0 < outcome.lower_bound <= optimum("mixed")
     assert outcome.upper_bound == pytest.approx(np.log(2.0))
@@ -153,4 +153,4 @@ def test_unknown_options_are_named(options):
 
 def test_radius_zero_on_separable_data_says_so():
     with pytest.raises(SeparableDataError, match="radius=0"):
-        PREFIX.solve(replace(PROBLEM_BANK["separable"](), radius=0.0), SolveOptions())
+        PREFIX.solve(replace(WHOLE_BANK["separable"](), radius=0.0), SolveOptions())

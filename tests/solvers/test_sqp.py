@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
 from reference.enumerated_model import ReferenceSolution, solve_enumerated
 
@@ -30,7 +30,7 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 @cache
 def best_of(name: str) -> ReferenceSolution:
-    return solve_enumerated(PROBLEM_BANK[name]())
+    return solve_enumerated(WHOLE_BANK[name]())
 
 
 def solve(problem: RobustLogisticProblem, **options: object) -> RobustOutcome:
@@ -63,9 +63,9 @@ def objective_of(problem: RobustLogisticProblem, outcome: RobustOutcome) -> floa
     return reference.objective(problem, model)
 
 
-@pytest.mark.parametrize("name", PROBLEM_BANK)
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_reaches_and_proves_the_optimum_of_the_enumerated_model(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     outcome = solve(problem)
     assert_proven(problem, outcome)
     assert_monotone(outcome)
@@ -109,7 +109,7 @@ def test_threads_change_nothing_not_even_the_last_bit():
 
 def test_warm_start_at_the_optimum_saves_most_iterations():
     cold_iterations, warm_iterations = [], []
-    for make_problem in PROBLEM_BANK.values():
+    for make_problem in WHOLE_BANK.values():
         problem = make_problem()
         cold = SQP().solve(problem, SolveOptions())
         warm = SQP().solve(problem, SolveOptions(), warm_start=SQP().solve(problem, SolveOptions(tolerance=1e-8)).primal)
@@ -122,7 +122,7 @@ def test_warm_start_at_the_optimum_saves_most_iterations():
 
 @pytest.mark.parametrize("name", ["mixed", "numeric_only", "categorical_only", "mixed_with_label_price", "symmetric_board"])
 def test_a_bad_warm_start_costs_time_only(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     draw = np.random.default_rng(0)
     start = best_of(name).coefficients
     levels = 5.0 * draw.normal(size=start.levels.size)
@@ -137,7 +137,7 @@ def test_a_bad_warm_start_costs_time_only(name):
 @pytest.mark.parametrize("limit", [{"time_limit": 1e-6}, {"max_iter": 1}])
 @pytest.mark.parametrize("name", ["mixed", "categorical_only", "mixed_with_label_price", "separable", "duplicate_rows"])
 def test_a_limit_ends_with_a_finite_model_and_true_bounds(name, limit):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     outcome = solve(problem, tolerance=1e-10, **limit)
     assert outcome.status is (Status.TIME_LIMIT if "time_limit" in limit else Status.ITERATION_LIMIT)
     assert outcome.iterations == len(outcome.history) == 1
@@ -153,7 +153,7 @@ def test_a_limit_ends_with_a_finite_model_and_true_bounds(name, limit):
 
 @pytest.mark.parametrize("label_weight", [np.inf, 0.5])
 def test_radius_zero_on_perfectly_separated_classes_is_refused(label_weight):
-    problem = replace(PROBLEM_BANK["separable"](), radius=0.0)
+    problem = replace(WHOLE_BANK["separable"](), radius=0.0)
     problem = replace(problem, cost=replace(problem.cost, label_weight=label_weight))
     with pytest.raises(SeparableDataError, match="radius"):
         solve(problem)
@@ -168,7 +168,7 @@ def test_radius_zero_on_a_level_of_one_label_only_is_refused():
 
 @pytest.mark.parametrize("name", ["mixed", "mixed_with_label_price", "unequal_weights", "plain_logistic"])
 def test_repeating_a_row_is_the_same_as_weighing_it(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     times = np.random.default_rng(0).integers(0, 4, size=problem.n_rows)
     times[:2] = 1
     weighed = replace(problem, weights=times / times.sum())
@@ -188,7 +188,7 @@ def test_repeating_a_row_is_the_same_as_weighing_it(name):
 
 @pytest.mark.parametrize("name", ["numeric_only", "mixed", "mixed_with_label_price", "no_intercept"])
 def test_units_of_a_column_change_its_coefficient_and_nothing_else(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     # Powers of two, so that the change of units itself rounds nothing.
     units = 2.0 ** np.arange(30, 30 - 17 * problem.n_numeric, -17)
     cost = replace(problem.cost, numeric_weights=problem.cost.numeric_weights / units)
@@ -200,14 +200,14 @@ def test_units_of_a_column_change_its_coefficient_and_nothing_else(name):
 
 @pytest.mark.parametrize("name", ["mixed", "mixed_with_label_price", "symmetric_board"])
 def test_swapping_the_labels_changes_signs_and_not_the_objective(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     swapped = solve(replace(problem, labels=-problem.labels), tolerance=1e-9)
     assert swapped.upper_bound == pytest.approx(solve(problem, tolerance=1e-9).upper_bound, rel=2e-9)
 
 
 def test_progress_is_told_once_per_iteration():
     told: list[Progress] = []
-    outcome = solve(PROBLEM_BANK["mixed"](), on_progress=told.append)
+    outcome = solve(WHOLE_BANK["mixed"](), on_progress=told.append)
     assert tuple(told) == outcome.history
     assert len(told) == outcome.iterations > 1
 
@@ -220,7 +220,7 @@ def test_an_exception_of_the_listener_reaches_the_caller():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve(PROBLEM_BANK["mixed"](), on_progress=interrupt)
+        solve(WHOLE_BANK["mixed"](), on_progress=interrupt)
     assert calls == [1]
 
 

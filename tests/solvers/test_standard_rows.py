@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
 from reference.random_points import random_model, random_plan
 
+from surefoot.problems.numeric_norm import NUMERIC_NORMS
 from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
 from surefoot.solvers.standard_rows import StandardRows
 
@@ -34,9 +35,9 @@ def in_row_order(plan: ShiftPlan) -> ShiftPlan:
     return replace(plan, **{name: getattr(plan, name)[order] for name in ("row", "moved", "flipped", "mass", "slope")})
 
 
-@pytest.mark.parametrize("name", PROBLEM_BANK)
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_restoring_a_standardized_model_returns_it(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     standard = StandardRows.of(problem)
     model = random_model(problem, np.random.default_rng(0))
     back = standard.restore(standard.standardize(model))
@@ -55,10 +56,21 @@ def test_restoring_a_standardized_model_returns_it(name):
     st.lists(st.integers(1, 3), max_size=2).map(tuple),
     st.booleans(),
     st.sampled_from([np.inf, 0.7]),
+    st.sampled_from(NUMERIC_NORMS),
+    st.sampled_from([None, 0.5]),
 )
-def test_a_model_has_the_same_objective_in_both_worlds(seed, numeric, levels, fit_intercept, label_weight):
+def test_a_model_has_the_same_objective_in_both_worlds(seed, numeric, levels, fit_intercept, label_weight, norm, density):
     draw = np.random.default_rng(seed)
-    few = draw_problem(seed, rows=4, numeric=numeric, levels=levels, label_weight=label_weight, fit_intercept=fit_intercept)
+    few = draw_problem(
+        seed,
+        rows=4,
+        numeric=numeric,
+        levels=levels,
+        label_weight=label_weight,
+        fit_intercept=fit_intercept,
+        norm=norm,
+        density=density,
+    )
     problem = repeated(replace(few, numeric=few.numeric * 10.0 ** draw.uniform(-6, 6, size=numeric)), draw)
     standard = StandardRows.of(problem)
     model = random_model(standard.problem, draw)
@@ -66,24 +78,27 @@ def test_a_model_has_the_same_objective_in_both_worlds(seed, numeric, levels, fi
     assert found == pytest.approx(reference.objective(standard.problem, model), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", PROBLEM_BANK)
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_standard_rows_are_distinct_weighted_and_of_unit_spread(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     standard = StandardRows.of(problem)
-    rows = np.column_stack((standard.problem.numeric, standard.problem.codes, standard.problem.labels))
+    numeric = reference.dense_numeric(standard.problem)
+    rows = np.column_stack((numeric, standard.problem.codes, standard.problem.labels))
     assert len(np.unique(rows, axis=0)) == standard.problem.n_rows
     assert (standard.problem.weights > 0).all()
     assert standard.problem.weights.sum() == pytest.approx(problem.weights.sum(), rel=1e-14)
-    spread = np.sqrt(standard.problem.weights @ standard.problem.numeric**2)
+    spread = np.sqrt(standard.problem.weights @ numeric**2)
     assert all(np.isclose(spread, 1.0, rtol=1e-9) | (spread == 0.0))
-    if problem.fit_intercept:
-        np.testing.assert_allclose(standard.problem.weights @ standard.problem.numeric, 0.0, atol=1e-9)
+    assert standard.problem.is_sparse == problem.is_sparse
+    assert standard.problem.cost.numeric_norm == problem.cost.numeric_norm
+    if problem.fit_intercept and not problem.is_sparse:
+        np.testing.assert_allclose(standard.problem.weights @ numeric, 0.0, atol=1e-9)
     else:
         np.testing.assert_array_equal(standard.centre, 0.0)
 
 
 def test_a_constant_column_becomes_zero_rather_than_amplified_rounding():
-    standard = StandardRows.of(PROBLEM_BANK["constant_numeric_column"]())
+    standard = StandardRows.of(WHOLE_BANK["constant_numeric_column"]())
     np.testing.assert_array_equal(standard.problem.numeric[:, 1], 0.0)
     assert standard.scale[1] == 1.0
 
@@ -95,17 +110,22 @@ def test_equal_rows_with_different_labels_stay_apart():
 
 
 def test_the_original_arrays_are_left_alone():
-    problem = PROBLEM_BANK["huge_and_tiny_scales"]()
+    problem = WHOLE_BANK["huge_and_tiny_scales"]()
     before = problem.digest()
     StandardRows.of(problem)
     assert problem.digest() == before
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2), st.lists(st.integers(1, 3), max_size=2).map(tuple))
-def test_a_restored_plan_gives_every_row_its_own_weight_and_moves_it_like_its_representative(seed, numeric, levels):
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2),
+    st.lists(st.integers(1, 3), max_size=2).map(tuple),
+    st.sampled_from([None, 0.5]),
+)
+def test_a_restored_plan_gives_every_row_its_own_weight_and_moves_it_like_its_representative(seed, numeric, levels, density):
     draw = np.random.default_rng(seed)
-    problem = repeated(draw_problem(seed, rows=5, numeric=numeric, levels=levels, label_weight=0.8), draw)
+    problem = repeated(draw_problem(seed, rows=5, numeric=numeric, levels=levels, label_weight=0.8, density=density), draw)
     standard = StandardRows.of(problem)
     plan = in_row_order(random_plan(standard.problem, draw))
     restored = standard.restore_plan(plan)
@@ -116,10 +136,10 @@ def test_a_restored_plan_gives_every_row_its_own_weight_and_moves_it_like_its_re
     assert float(restored.mass @ restored.slope) == pytest.approx(float(plan.mass @ plan.slope), rel=1e-12)
     assert float(restored.mass @ restored.flipped) == pytest.approx(float(plan.mass @ plan.flipped), rel=1e-12)
     np.testing.assert_allclose(restored.mass @ restored.moved, plan.mass @ plan.moved, rtol=1e-12)
-    centred = (problem.numeric - standard.centre) / standard.scale
+    centred = (reference.dense_numeric(problem) - standard.centre) / standard.scale
     np.testing.assert_allclose(
         (restored.mass * restored.slope) @ centred[restored.row],
-        (plan.mass * plan.slope) @ standard.problem.numeric[plan.row],
+        (plan.mass * plan.slope) @ reference.dense_numeric(standard.problem)[plan.row],
         atol=1e-12,
     )
 

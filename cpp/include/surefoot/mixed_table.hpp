@@ -1,7 +1,8 @@
 // The rows of a robust logistic problem, and where each coefficient lives in the lifted vector.
 //
 // Lifted vector x of length size + 1:
-//   intercept | numeric columns | non-reference levels | lowest and highest level of each movable feature | price
+//   intercept | numeric columns | non-reference levels | lowest and highest level of each movable feature | price | extra
+// Extra coordinates belong to the caller: no row sees them.
 // Coefficients that are fixed at 0 (reference levels, an absent intercept, envelopes of features that cannot move) all share the
 // last position, `size`. Sums may scatter into it freely; nobody reads them back, and x[size] is always 0.
 //
@@ -18,7 +19,9 @@ struct MixedTable {
   std::int64_t n_rows = 0;
   int n_numeric = 0;
   int n_categorical = 0;
-  const double* numeric = nullptr;         // n_rows x n_numeric
+  const double* numeric = nullptr;         // n_rows x n_numeric, or the stored entries of a sparse table, row after row
+  const std::int64_t* entry_at = nullptr;  // sparse only: where each row's entries start, and the end
+  const std::int32_t* column = nullptr;    // sparse only: column of each entry, ascending within a row
   const std::int32_t* codes = nullptr;     // n_rows x n_categorical
   const double* labels = nullptr;          // -1 or +1
   const double* weights = nullptr;         // non-negative
@@ -39,7 +42,7 @@ struct LiftedLayout {
   std::vector<std::int32_t> low;    // slot of each feature's lowest coefficient
   std::vector<std::int32_t> high;
 
-  LiftedLayout(const MixedTable& table, bool fit_intercept);
+  LiftedLayout(const MixedTable& table, bool fit_intercept, int n_extra = 0);
 };
 
 }  // namespace surefoot

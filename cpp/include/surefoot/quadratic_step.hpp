@@ -4,6 +4,8 @@
 //   subject to         value_ik + gradient_ik . d + sum over its hinges of max(0, value_h + gradient_h . d) <= r_i
 //                                                          for every piece k of every tied row i
 //                      first_coef d[first] + second_coef d[second] <= slack   for every shared constraint
+//                      sum_j coef_j d[slot_j] <= slack                        if there is a wide constraint
+//                      || scale_j (x + d)[slot_j] ||_2 <= (x + d)[price]      if there is a norm constraint
 //
 // solved by a primal-dual interior point (Mehrotra's predictor and corrector). Hinges are eliminated from their pieces and pieces
 // from their rows, one by one, so a step costs one pass over the tied rows and one factorisation of the size of d, however many tie.
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "surefoot/norm_cone.hpp"
 #include "surefoot/row_model.hpp"
 
 namespace surefoot {
@@ -20,6 +23,18 @@ struct SharedConstraint {
   std::int32_t first, second;
   double first_coef, second_coef;
   double slack;
+};
+
+struct WideConstraint {
+  std::vector<std::int32_t> slot;  // empty: no constraint
+  std::vector<double> coef;
+  double slack = 0;
+};
+
+struct StepConstraints {
+  std::vector<SharedConstraint> shared;
+  WideConstraint wide;
+  NormConstraint norm;
 };
 
 struct QuadraticStep {
@@ -33,7 +48,6 @@ struct QuadraticStep {
 };
 
 QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double* linear, const double* damping,
-                                   const std::vector<SharedConstraint>& constraints, double tolerance, int max_iterations,
-                                   int n_threads);
+                                   const StepConstraints& constraints, double tolerance, int max_iterations, int n_threads);
 
 }  // namespace surefoot

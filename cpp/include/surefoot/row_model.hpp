@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "surefoot/mixed_table.hpp"
+#include "surefoot/row_part.hpp"
 
 namespace surefoot {
 
@@ -21,7 +22,7 @@ struct RememberedPieces {
 };
 
 // Rows whose worst case is not one smooth piece. The gradient of piece k of a row, in lifted coordinates, is
-//   coef_k * (dense part, 1 at the shared slots) + (varied_k at the varied slots),
+//   coef_k * (the row's part, 1 at the shared slots) + (varied_k at the varied slots),
 // where the first varied slot is always the price. Features whose slot is the same in every piece of the row are shared.
 //
 // Hinges. Where the loss is nearly straight (a row far on the wrong side), features decide one by one whether to move, and every
@@ -30,7 +31,9 @@ struct RememberedPieces {
 struct TiedRows {
   std::vector<std::int64_t> row;
   std::vector<double> weight;
-  std::vector<double> dense;            // n_dense per row
+  std::vector<std::int64_t> part_at;  // start of each row's part, and the end
+  std::vector<double> part_value;
+  std::vector<std::int32_t> part_slot;  // empty for dense tables
   std::vector<std::int64_t> shared_at;  // start of each row's shared slots, and the end
   std::vector<std::int32_t> shared_slot;
   std::vector<std::int64_t> varied_at;
@@ -51,12 +54,15 @@ struct TiedRows {
   std::vector<double> hinge_level_coef;  // the envelope's is its negative
 
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
+  RowPart part(std::int64_t i) const {
+    return {part_value.data() + part_at[i], part_slot.empty() ? nullptr : part_slot.data() + part_at[i],
+            static_cast<int>(part_at[i + 1] - part_at[i])};
+  }
   std::int64_t n_pieces() const { return static_cast<std::int64_t>(value.size()); }
   std::int64_t n_hinges() const { return static_cast<std::int64_t>(hinge_value.size()); }
 };
 
 struct RowModel {
-  int n_dense = 0;                // intercept (if any) and numeric columns
   double value = 0;               // weighted sum of the worst-case losses, all rows
   std::vector<double> gradient;   // rows with one piece only
   std::vector<double> curvature;  // all rows; lower triangle, (size + 1) x (size + 1)

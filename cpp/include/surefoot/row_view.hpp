@@ -7,6 +7,7 @@
 
 #include "surefoot/mixed_table.hpp"
 #include "surefoot/parallel.hpp"
+#include "surefoot/row_part.hpp"
 #include "surefoot/worst_case.hpp"
 
 namespace surefoot {
@@ -19,22 +20,35 @@ inline void set_bit(std::uint64_t* mask, int l) { mask[l >> 6] |= std::uint64_t{
 struct RowView {
   const MixedTable& table;
   const LiftedLayout& layout;
-  std::vector<double> dense;
+  std::vector<double> value;        // of the row's part: 1 for the intercept, then the numeric columns
+  std::vector<std::int32_t> slot_;  // sparse only
   const std::int32_t* codes = nullptr;
   double label = 0;
   double weight = 0;
 
-  RowView(const MixedTable& t, const LiftedLayout& l) : table(t), layout(l), dense(dense_size()) {}
-
-  std::size_t dense_size() const { return static_cast<std::size_t>(layout.first_numeric + table.n_numeric); }
+  RowView(const MixedTable& t, const LiftedLayout& l)
+      : table(t), layout(l), value(static_cast<std::size_t>(l.first_numeric), 1.0) {
+    if (!t.entry_at) value.resize(static_cast<std::size_t>(l.first_numeric + t.n_numeric));
+    if (t.entry_at) slot_.assign(static_cast<std::size_t>(l.first_numeric), 0);
+  }
 
   void move_to(std::int64_t row) {
-    if (layout.first_numeric == 1) dense[0] = 1.0;
-    std::copy_n(table.numeric + row * table.n_numeric, table.n_numeric, dense.begin() + layout.first_numeric);
+    if (table.entry_at) {
+      const auto first = static_cast<std::size_t>(layout.first_numeric);
+      const auto begin = table.entry_at[row], end = table.entry_at[row + 1];
+      value.resize(first);
+      slot_.resize(first);
+      value.insert(value.end(), table.numeric + begin, table.numeric + end);
+      for (auto e = begin; e < end; ++e) slot_.push_back(layout.first_numeric + table.column[e]);
+    } else {
+      std::copy_n(table.numeric + row * table.n_numeric, table.n_numeric, value.begin() + layout.first_numeric);
+    }
     codes = table.codes + row * table.n_categorical;
     label = table.labels[row];
     weight = table.weights[row];
   }
+
+  RowPart part() const { return {value.data(), table.entry_at ? slot_.data() : nullptr, static_cast<int>(value.size())}; }
 
   double target(bool flipped) const { return flipped ? -label : label; }
 
@@ -59,10 +73,9 @@ struct RowView {
   }
 };
 
-// gradient += scale * (dense, 1 at the slots)
-inline void add_gradient(double* gradient, const std::vector<double>& dense, const std::vector<std::int32_t>& slots,
-                         double scale) {
-  for (std::size_t a = 0; a < dense.size(); ++a) gradient[a] += scale * dense[a];
+// gradient += scale * (part, 1 at the slots)
+inline void add_gradient(double* gradient, const RowPart& part, const std::vector<std::int32_t>& slots, double scale) {
+  part.add_to(gradient, scale);
   for (const auto slot : slots) gradient[slot] += scale;
 }
 

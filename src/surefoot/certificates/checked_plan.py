@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surefoot.exceptions import CertificateError
-from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, RowArray
+from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, NumericArray, RowArray
 from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
 from surefoot.problems.row_blocks import row_blocks
 
@@ -41,8 +41,8 @@ class EntryBlock:
     mass, slope : ndarray of shape (k,)
     sign : ndarray of shape (k,)
         Final label s, after the flip if there is one.
-    numeric : ndarray of shape (k, n_numeric)
-        Numeric columns of the entry's row minus ``centre``.
+    numeric : ndarray or sparse array of shape (k, n_numeric)
+        Numeric columns of the entry's row minus ``centre``; sparse if the problem's are.
     places : ndarray of shape (k, n_categorical)
         Place of each feature: its own code, or n_levels[l] (moved to lowest), or n_levels[l] + 1 (moved to highest).
     price : ndarray of shape (k,)
@@ -52,7 +52,7 @@ class EntryBlock:
     mass: FloatArray
     slope: FloatArray
     sign: FloatArray
-    numeric: FloatArray
+    numeric: NumericArray
     places: RowArray
     price: FloatArray
 
@@ -89,8 +89,10 @@ class CheckedPlan:
         )
 
     def blocks(self, centre: FloatArray) -> Iterator[EntryBlock]:
-        """All entries in blocks, numeric columns shifted by ``centre``."""
+        """All entries in blocks, numeric columns shifted by ``centre``, which must be 0 for sparse columns."""
         problem = self.problem
+        if problem.is_sparse and centre.any():
+            raise CertificateError("sparse numeric columns cannot be centred; their centre is 0.")
         kappa = problem.cost.label_weight
         delta = problem.cost.categorical_weights
         movable = np.isfinite(delta)
@@ -105,7 +107,7 @@ class CheckedPlan:
                 mass=self.mass[part],
                 slope=self.slope[part],
                 sign=sign,
-                numeric=problem.numeric[row] - centre,
+                numeric=problem.numeric[row] if problem.is_sparse else problem.numeric[row] - centre,
                 places=np.where(moved, mixed, problem.codes[row]),
                 price=price,
             )

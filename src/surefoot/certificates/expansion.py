@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot.certificates.checked_plan import CheckedPlan
 from surefoot.problems.arrays import FloatArray
+from surefoot.problems.numeric_columns import as_dense
 from surefoot.problems.row_blocks import UNIT_ROUNDOFF, summation_error
 
 
@@ -49,7 +50,7 @@ def design_blocks(plan: CheckedPlan, centre: FloatArray) -> Iterator[tuple[Float
         design = np.empty((len(block.mass), n_coordinates(plan)))
         design[:, :intercept] = 1.0
         at = intercept + problem.n_numeric
-        design[:, intercept:at] = block.numeric
+        design[:, intercept:at] = as_dense(block.numeric)
         for l, matrix in enumerate(places):
             design[:, at : at + matrix.shape[1]] = matrix[block.places[:, l]]
             at += matrix.shape[1]

@@ -7,8 +7,9 @@ model
 
     F(beta, lambda) >= lambda (radius - P) + G(beta),     G(beta) = sum_k mass_k softplus(a_k . beta).
 
-Let h be any vector on the numeric columns with sum_j gamma_j |h_j| <= max(0, radius - P) (0 on columns with gamma = inf,
-and h = 0 if radius = 0). As |beta_j| <= gamma_j lambda, lambda max(0, radius - P) >= -h . beta, so with L a bound on lambda
+Let h be any vector on the numeric columns with || (gamma_j h_j)_j || <= max(0, radius - P) in the norm of the ground cost (0 on
+columns with gamma = inf, and h = 0 if radius = 0). The dual norm of (beta_j / gamma_j)_j is at most lambda, so by Hoelder's
+inequality lambda max(0, radius - P) >= -h . beta, and with L a bound on lambda
 
     F(beta, lambda) >= G(beta) - h . beta - L max(0, P - radius).                                                 (1)
 
@@ -42,6 +43,7 @@ curvature cannot be told from 0 in double precision count as null directions if 
 otherwise only the second choice is left.
 
 Columns are centred when there is an intercept (a change of variables), which keeps H well conditioned whatever the units.
+Sparse columns stay as they are. Blocks of entries are made dense one at a time; the limits below keep them small.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ from surefoot.certificates.checked_plan import CheckedPlan
 from surefoot.certificates.expansion import Expansion, curvature, design_blocks, expand, n_coordinates
 from surefoot.problems.arrays import BoolArray, FloatArray
 from surefoot.problems.coefficient_bounds import CoefficientBounds
+from surefoot.problems.numeric_norm import gradient_norm, norm_rounding
 from surefoot.problems.robust_logistic import RobustCoefficients
 from surefoot.problems.row_blocks import UNIT_ROUNDOFF, summation_error
 
@@ -62,6 +65,8 @@ from surefoot.problems.row_blocks import UNIT_ROUNDOFF, summation_error
 CRUMB = 1e-7
 # About a quarter of a minute of dense products; larger tables must close their gap without this bound.
 MOST_OPERATIONS = 4e11
+# The Hessian, its eigenvectors and what it takes to find them: 2 GB.
+MOST_COORDINATES = 8000
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ def _price_share(local: _Local, settled: BoolArray) -> FloatArray:
         wanted -= (local.scaled[np.ix_(priced, free)] @ step) * local.scale[priced]
     start = int(problem.fit_intercept)
     gamma = problem.cost.numeric_weights[priced[start : start + problem.n_numeric]]
-    used = float(gamma @ np.abs(wanted)) * (1.0 + (len(gamma) + 4) * UNIT_ROUNDOFF)
+    used = gradient_norm(wanted, gamma, problem.cost.numeric_norm) * (1.0 + norm_rounding(len(gamma)))
     share[priced] = wanted * min(1.0, budget / used) if used > 0 else 0.0
     return share
 
@@ -216,7 +221,7 @@ def local_bound(
     """
     problem = plan.problem
     size = n_coordinates(plan)
-    if 4.0 * plan.n_entries * size**2 > MOST_OPERATIONS:
+    if size > MOST_COORDINATES or 4.0 * plan.n_entries * size**2 > MOST_OPERATIONS:
         return -np.inf
     plan = plan.without_crumbs(CRUMB)
     kept = np.ones(int(problem.level_offsets[-1]), dtype=np.bool_)
@@ -224,6 +229,7 @@ def local_bound(
     lead = int(problem.fit_intercept)
     centred = [coefficients.intercept + coefficients.numeric @ centre] * lead
     point = np.concatenate((centred, coefficients.numeric, coefficients.levels[kept]))
+    # No dual norm is below the largest |beta_j| / gamma_j.
     # 0 * inf cannot occur: a price bound of 0 would need an objective of 0.
     numeric_bounds = problem.cost.numeric_weights * bounds.price
     box = np.abs(point) + np.concatenate(([bounds.intercept] * lead, numeric_bounds, np.full(int(kept.sum()), bounds.levels)))

@@ -14,10 +14,11 @@ with f*(q) = q log q + (1 - q) log(1 - q), because softplus(v) = max_q q v - f*(
     g = sum_k mass_k slope_k a_k,     P = sum_k mass_k price_k.
 
 With b0 = beta_0 + beta_x . c for any centre c, g . beta = g_0 b0 + sum_j (g_j - g_0 c_j) beta_j + sum_lc g_lc beta_lc, and
-g_j - g_0 c_j is what the same sums give for columns shifted by c. Since |beta_j| <= gamma_j lambda,
+g_j - g_0 c_j is what the same sums give for columns shifted by c. The dual norm of (beta_j / gamma_j)_j is at most lambda, so
+by Hoelder's inequality
 
     F >= - sum_k mass_k f*(slope_k) - |g_0| |b0| - sum_lc |g_lc| |beta_lc| - lambda max(0, excess),
-    excess = sum_j gamma_j |g_j - g_0 c_j| + P - radius.
+    excess = || (gamma_j (g_j - g_0 c_j))_j || + P - radius      in the norm of the ground cost.
 
 For a perfect plan the three negative terms vanish. Otherwise they are paid with the bounds of ``coefficient_bounds``, which
 hold for every model that could be better than the one at hand. A residual on a coordinate without a bound makes the result
@@ -33,6 +34,7 @@ import numpy as np
 from surefoot.certificates.checked_plan import CheckedPlan
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.coefficient_bounds import CoefficientBounds
+from surefoot.problems.numeric_norm import norm_rounding
 from surefoot.problems.row_blocks import summation_error
 
 
@@ -80,7 +82,7 @@ def plan_sums(plan: CheckedPlan, centre: FloatArray) -> PlanSums:
         pull = -block.sign * force
         intercept += (pull.sum(), force.sum())
         numeric[0] += pull @ block.numeric
-        numeric[1] += force @ np.abs(block.numeric)
+        numeric[1] += force @ abs(block.numeric)
         for l, sums in enumerate(places):
             sums[0] += np.bincount(block.places[:, l], weights=pull, minlength=sums.shape[1])
             sums[1] += np.bincount(block.places[:, l], weights=force, minlength=sums.shape[1])
@@ -104,12 +106,12 @@ def paid_bound(plan: CheckedPlan, centre: FloatArray, bounds: CoefficientBounds)
     problem = plan.problem
     sums = plan_sums(plan, centre)
     error = summation_error(plan.n_entries)
-    gamma = problem.cost.numeric_weights
-    priced = np.isfinite(gamma) & (problem.radius > 0)
     numeric = np.abs(sums.numeric) + error * sums.numeric_sizes
-    if numeric[~priced].any():
+    # With radius 0 nothing bounds the price, so nothing can pay for a gradient on any column.
+    spent = problem.cost.numeric_price(numeric) if problem.radius > 0 or not numeric.any() else np.inf
+    if not np.isfinite(spent):
         return -np.inf
-    excess = float(gamma[priced] @ numeric[priced]) + sums.price * (1.0 + error) - problem.radius
+    excess = spent * (1.0 + norm_rounding(problem.n_numeric)) + sums.price * (1.0 + error) - problem.radius
     cost = _payment(excess * (1.0 + error), bounds.price)
     cost += _payment(abs(sums.intercept) + error * sums.intercept_size, bounds.intercept)
     if problem.n_categorical:

@@ -22,9 +22,9 @@ threshold add nothing).
 
 A price that is too low
 -----------------------
-The model needs |beta_j| <= gamma_j lambda on the numeric columns. Any price gives an upper bound on the optimum, so a price
-that misses this by rounding or by tampering is raised to the smallest admissible one, and the objective is that of
-the raised price.
+The model needs || (beta_j / gamma_j)_j ||_* <= lambda over the numeric columns, in the dual of the norm of the ground cost. Any
+price gives an upper bound on the optimum, so a price that misses this by rounding or by tampering is raised to the smallest
+admissible one, and the objective is that of the raised price.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.problems.arrays import FloatArray
+from surefoot.problems.numeric_columns import most_terms
+from surefoot.problems.numeric_norm import norm_rounding
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.problems.row_blocks import UNIT_ROUNDOFF, row_blocks, summation_error
 
@@ -58,11 +60,8 @@ class WorstCaseObjective:
 
 
 def admissible_price(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> float:
-    """The smallest lambda at or above the given one with |beta_j| <= gamma_j lambda for every numeric column."""
-    if problem.n_numeric == 0:
-        return float(coefficients.price)
-    needed = np.abs(coefficients.numeric) / problem.cost.numeric_weights
-    return float(max(coefficients.price, needed.max()))
+    """The smallest lambda at or above the given one that admits the numeric coefficients."""
+    return max(float(coefficients.price), problem.cost.admitting_price(coefficients.numeric))
 
 
 def row_scores(problem: RobustLogisticProblem, coefficients: RobustCoefficients, rows: slice) -> tuple[FloatArray, FloatArray]:
@@ -70,7 +69,7 @@ def row_scores(problem: RobustLogisticProblem, coefficients: RobustCoefficients,
     numeric = problem.numeric[rows]
     offsets = problem.level_offsets
     scores = coefficients.intercept + numeric @ coefficients.numeric
-    sizes = abs(coefficients.intercept) + np.abs(numeric) @ np.abs(coefficients.numeric)
+    sizes = abs(coefficients.intercept) + abs(numeric) @ np.abs(coefficients.numeric)
     for l in range(problem.n_categorical):
         own = coefficients.levels[offsets[l] + problem.codes[rows, l]]
         scores += own
@@ -148,6 +147,9 @@ def worst_case_objective(problem: RobustLogisticProblem, coefficients: RobustCoe
             value += price * problem.radius
     if not (np.isfinite(value) and np.isfinite(terms)):
         return WorstCaseObjective(value=np.inf, rounding=np.inf, price=price)
-    roundings = 2 * (problem.n_numeric + 2 * problem.n_categorical) + 8
+    roundings = 2 * (most_terms(problem.numeric) + 2 * problem.n_categorical) + 8
     rounding = summation_error(problem.n_rows) * value + roundings * UNIT_ROUNDOFF * terms
+    if not plain:
+        # A price raised to the norm of the coefficients is as exact as that norm.
+        rounding += norm_rounding(problem.n_numeric) * price * problem.radius
     return WorstCaseObjective(value=value, rounding=rounding, price=price)

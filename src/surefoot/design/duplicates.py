@@ -5,13 +5,17 @@
 Tables of categories repeat themselves a lot, and every solver pays per row. Rows are compared by a 64-bit hash first; equal
 hashes are then verified value by value, so the answer is exact whatever the hash does. Distinct hashes end the search early:
 rows that a numeric column makes unique cost one hash and one sort.
+
+Of a sparse row only the entries are hashed, each with its column, and added up; to compare two sparse rows is to compare their
+lists of columns and values.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 # Rows hashed or compared at a time: a block of twenty columns stays in the cache.
@@ -40,14 +44,18 @@ class CollapsedRows(NamedTuple):
 
 
 def collapse_rows(
-    numeric: NDArray[np.float64], codes: NDArray[np.int32], labels: NDArray[np.float64], weights: NDArray[np.float64]
+    numeric: NDArray[np.float64] | scipy.sparse.csr_array,
+    codes: NDArray[np.int32],
+    labels: NDArray[np.float64],
+    weights: NDArray[np.float64],
 ) -> CollapsedRows:
     """Find the distinct rows of (numeric, codes, label) and sum the weights of equal ones.
 
     Parameters
     ----------
-    numeric : ndarray of shape (n_rows, n_numeric)
-        -0.0 and 0.0 are the same value.
+    numeric : ndarray or csr_array of shape (n_rows, n_numeric)
+        -0.0 and 0.0 are the same value. The columns of each sparse row ascend, and none occurs twice; rows that differ in zeros
+        that are written out stay apart.
     codes : ndarray of shape (n_rows, n_categorical)
     labels : ndarray of shape (n_rows,)
     weights : ndarray of shape (n_rows,)
@@ -57,9 +65,10 @@ def collapse_rows(
     CollapsedRows
     """
     n_rows = labels.shape[0]
-    if numeric.ndim != 2 or codes.ndim != 2 or {len(numeric), len(codes), len(weights)} != {n_rows}:
+    if numeric.ndim != 2 or codes.ndim != 2 or {numeric.shape[0], len(codes), len(weights)} != {n_rows}:
         raise ValueError("numeric, codes, labels and weights must have the same number of rows.")
-    first_equal = _first_equal_rows(numeric, codes, labels)
+    search = _first_equal_sparse_rows if scipy.sparse.issparse(numeric) else _first_equal_rows
+    first_equal = search(numeric, codes, labels)
     stays = first_equal == np.arange(n_rows)
     groups = (np.cumsum(stays) - 1)[first_equal]
     representatives = np.flatnonzero(stays)
@@ -124,3 +133,47 @@ def _first_equal_by_sorting(words: list[NDArray[np.uint64]]) -> NDArray[np.intp]
     first = np.empty(order.size, dtype=np.intp)
     first[order] = order[starts][np.cumsum(starts) - 1]
     return first
+
+
+def _entry_sums(matrix: Any) -> NDArray[np.uint64]:
+    """The hashes of a sparse row's entries, added up modulo 2**64."""
+    entries = _hashes([matrix.indices.astype(np.uint64), (matrix.data + 0.0).view(np.uint64)])
+    running = np.zeros(entries.size + 1, dtype=np.uint64)
+    np.cumsum(entries, out=running[1:])
+    # Differences of wrapped sums are right modulo 2**64.
+    sums: NDArray[np.uint64] = running[matrix.indptr[1:]] - running[matrix.indptr[:-1]]
+    return sums
+
+
+def _differ(matrix: Any, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether the entries of sparse rows differ from those of the others, pair by pair."""
+    counts = np.diff(matrix.indptr)
+    differ: NDArray[np.bool_] = counts[rows] != counts[others]
+    same = np.flatnonzero(~differ)
+    own, other = matrix[rows[same]], matrix[others[same]]
+    mismatch = (own.indices != other.indices) | (own.data != other.data)
+    differ[same] = np.bincount(np.repeat(np.arange(same.size), np.diff(own.indptr)), weights=mismatch, minlength=same.size) > 0
+    return differ
+
+
+def _first_equal_sparse_rows(matrix: Any, codes: NDArray[np.int32], labels: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The first row that equals each row."""
+    words = _bits(np.empty((labels.size, 0)), codes, labels)
+    hashes = _hashes([_entry_sums(matrix), *words])
+    first_equal = np.arange(labels.size)
+    # Rows that share a hash with an earlier row; those that turn out to differ from it are compared with the next.
+    rows = first_equal
+    while rows.size:
+        _, first, inverse = np.unique(hashes[rows], return_index=True, return_inverse=True)
+        guess = rows[first[inverse]]
+        later = rows != guess
+        rows, guess = rows[later], guess[later]
+        wrong = np.zeros(rows.size, dtype=bool)
+        for start in range(0, rows.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            wrong[part] = _differ(matrix, rows[part], guess[part])
+        for word in words:
+            wrong |= word[rows] != word[guess]
+        first_equal[rows[~wrong]] = guess[~wrong]
+        rows = rows[wrong]
+    return first_equal

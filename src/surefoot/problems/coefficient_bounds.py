@@ -14,18 +14,19 @@ Moving ALL features of a row to their lowest levels with final label +1 is one o
 
     r_i >= -(A + beta_x . (x_i - c)) - lambda (Delta + kappa 1[y_i = -1]).
 
-Average this over the rows of one label with their weights (W their total, xbar their mean) and use (1) and |beta_j| <=
-gamma_j lambda:
+Average this over the rows of one label with their weights (W their total, xbar their mean), use (1), and write |v| for the
+price || (gamma_j v_j)_j || of a numeric shift v in the norm of the ground cost. The dual norm of the model is at most lambda,
+so by Hoelder's inequality |beta_x . v| <= lambda |v| whatever the norm (see ``numeric_norm``), and
 
-    -A <= (U - lambda radius) / W + lambda (Delta + kappa' + sum_j gamma_j |xbar_j - c_j|),     kappa' = 0 or kappa,
+    -A <= (U - lambda radius) / W + lambda (Delta + kappa' + |xbar - c|),     kappa' = 0 or kappa,
 
 and the same with final label -1 bounds B. The right-hand side is linear in lambda, so over 0 <= lambda <= L its maximum is
 
-    |b0| <= max(-A, B)   with each side at most   max(U / W, L (Delta + kappa' + sum_j gamma_j |xbar_j - c_j|)).
+    |b0| <= max(-A, B)   with each side at most   max(U / W, L (Delta + kappa' + |xbar - c|)).
 
 Adding the two sides before bounding lets beta_0 and c cancel:
 
-    B - A = sum_l (high_l - low_l) <= max(U (1/W + 1/W'), L (2 Delta + kappa'' + sum_j gamma_j |xbar_j - xbar'_j|)).
+    B - A = sum_l (high_l - low_l) <= max(U (1/W + 1/W'), L (2 Delta + kappa'' + |xbar - xbar'|)).
 
 So sum_l max_c |beta_lc| <= B - A. Each side may use the rows of either label, those of the other label at the extra price
 kappa; the smallest bound counts. With one label only and kappa = inf, or with an infinite weight, nothing holds and the
@@ -75,8 +76,11 @@ class _Side:
 
 
 def numeric_centre(problem: RobustLogisticProblem) -> FloatArray:
-    """The weighted mean of the numeric columns, or 0 where no intercept can absorb a shift of the columns."""
-    if not problem.fit_intercept:
+    """The weighted mean of the numeric columns, or 0 where no intercept can absorb a shift of the columns.
+
+    Sparse columns stay where they are too: centred they would be dense.
+    """
+    if not problem.fit_intercept or problem.is_sparse:
         return np.zeros(problem.n_numeric)
     mean: FloatArray = problem.weights @ problem.numeric / problem.weights.sum()
     return mean
@@ -88,10 +92,13 @@ def _sides(problem: RobustLogisticProblem, centre: FloatArray) -> tuple[list[_Si
     negative = np.zeros(problem.n_numeric + 1)
     for rows in row_blocks(problem.n_rows):
         weights, above = problem.weights[rows], problem.labels[rows] > 0
-        centred = problem.numeric[rows] - centre
+        # Dense columns are centred before they are summed, which keeps the digits of columns far from 0.
+        centred = problem.numeric[rows] if problem.is_sparse else problem.numeric[rows] - centre
         for sums, part in ((positive, weights * above), (negative, weights * ~above)):
             sums[0] += part.sum()
             sums[1:] += part @ centred
+            if problem.is_sparse:
+                sums[1:] -= part.sum() * centre
     delta = float(problem.cost.categorical_weights.sum())
     kappa = problem.cost.label_weight
     towards: tuple[list[_Side], list[_Side]] = ([], [])
@@ -109,18 +116,18 @@ def coefficient_bounds(problem: RobustLogisticProblem, upper_bound: float, centr
     if problem.radius == 0:
         return CoefficientBounds(price=np.inf, intercept=np.inf if problem.fit_intercept else 0.0, levels=np.inf)
     price = upper_bound / problem.radius
-    gamma = problem.cost.numeric_weights
+    distance = problem.cost.numeric_price
     intercept = levels = np.inf
-    if np.isfinite(gamma).all() and np.isfinite(problem.cost.categorical_weights).all():
+    if np.isfinite(problem.cost.numeric_weights).all() and np.isfinite(problem.cost.categorical_weights).all():
         above, below = _sides(problem, centre)
 
         def reach(side: _Side) -> float:
-            return max(upper_bound / side.weight, price * (side.price + float(gamma @ np.abs(side.mean))))
+            return max(upper_bound / side.weight, price * (side.price + distance(side.mean)))
 
         def spread(one: _Side, other: _Side) -> float:
             return max(
                 upper_bound * (1.0 / one.weight + 1.0 / other.weight),
-                price * (one.price + other.price + float(gamma @ np.abs(one.mean - other.mean))),
+                price * (one.price + other.price + distance(one.mean - other.mean)),
             )
 
         intercept = max(min(map(reach, above), default=np.inf), min(map(reach, below), default=np.inf))

@@ -1,18 +1,24 @@
 """Logistic regression against a Wasserstein ball whose ground cost differs per feature.
 
     min over beta, lambda >= 0 of   lambda * radius + sum_i w_i r_i(beta, lambda)
-    subject to   |beta_j| <= gamma_j lambda   for every numeric column j,
+    subject to   || (beta_j / gamma_j)_j ||_* <= lambda   over the numeric columns j,
 
     r_i = max over labels y' and category vectors z' of
           log(1 + exp(-y' (beta_0 + beta_x . x_i + beta_z(z'))))
           - lambda sum_l delta_l 1[z'_l != z_il] - lambda kappa 1[y' != y_i].
 
-This is Theorem 1 of Sun, Justin, Gomez and Vayanos (AISTATS 2025), with row weights and a label price. With ``radius = 0`` the
-multiplier lambda costs nothing, every shift can be priced out, and what remains is plain logistic regression.
+The norm is the dual of the one in the ground cost: for l1, the default, the constraint reads |beta_j| <= gamma_j lambda for
+every numeric column j; for l2 it is an ellipsoid, for linf sum_j |beta_j| / gamma_j <= lambda. Columns with gamma_j = inf never
+move and their coefficients are free.
+
+This is Theorem 1 of Sun, Justin, Gomez and Vayanos (AISTATS 2025), with row weights, a label price and other norms. With
+``radius = 0`` the multiplier lambda costs nothing, every shift can be priced out, and what remains is plain logistic
+regression.
 
 Conventions (all rooms)
 -----------------------
-- ``numeric`` is (N, n) float64, ``codes`` (N, m) int32 with 0 <= codes[:, l] < n_levels[l], both C-contiguous.
+- ``numeric`` is (N, n) float64, ``codes`` (N, m) int32 with 0 <= codes[:, l] < n_levels[l], both C-contiguous; or ``numeric``
+  is a ``scipy.sparse.csr_array`` of float64 in canonical form (columns of a row ascending, none twice).
 - ``labels`` is (N,) float64 with values -1.0 and +1.0; ``weights`` is (N,) float64, non-negative, summing to 1.
 - Coefficients of categories are kept for ALL levels, feature after feature, in one vector ``levels`` of length
   ``sum(n_levels)``; feature l owns the slice ``level_offsets[l]:level_offsets[l + 1]``. The coefficient of the reference
@@ -37,8 +43,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surefoot.problems.arrays import BoolArray, FloatArray, IntArray, RowArray
+from surefoot.problems.arrays import BoolArray, FloatArray, IntArray, NumericArray, RowArray
 from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_columns import as_numeric_columns, fingerprint_parts, is_sparse, require_sound_columns
 
 # How far the weights may sum from 1: more than rounding, less than a row that somebody forgot.
 WEIGHT_SLACK = 1e-6
@@ -53,8 +60,8 @@ class RobustLogisticProblem:
 
     Parameters
     ----------
-    numeric : ndarray of shape (n_rows, n_numeric)
-        Finite numbers.
+    numeric : ndarray or scipy sparse array of shape (n_rows, n_numeric)
+        Finite numbers. Sparse columns of any format are kept as a canonical ``csr_array``; ``is_sparse`` says so.
     codes : ndarray of shape (n_rows, n_categorical)
         Level of each categorical column, counted from 0, the reference level.
     n_levels : ndarray of shape (n_categorical,)
@@ -75,7 +82,7 @@ class RobustLogisticProblem:
         If a part breaks these conventions; the message names column, row and value.
     """
 
-    numeric: FloatArray
+    numeric: NumericArray
     codes: IntArray
     n_levels: IntArray
     labels: FloatArray
@@ -85,7 +92,8 @@ class RobustLogisticProblem:
     fit_intercept: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("numeric", "labels", "weights"):
+        object.__setattr__(self, "numeric", as_numeric_columns(self.numeric))
+        for name in ("labels", "weights"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         for name in ("codes", "n_levels"):
             object.__setattr__(self, name, _whole_numbers(name, getattr(self, name)))
@@ -101,6 +109,11 @@ class RobustLogisticProblem:
             f"RobustLogisticProblem(rows={self.n_rows}, numeric={self.n_numeric}, categorical={self.n_categorical}, "
             f"radius={self.radius})"
         )
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the numeric columns are sparse."""
+        return is_sparse(self.numeric)
 
     @property
     def n_rows(self) -> int:
@@ -120,10 +133,10 @@ class RobustLogisticProblem:
         return np.concatenate(([0], np.cumsum(self.n_levels))).astype(np.int32)
 
     def digest(self) -> str:
-        """Fingerprint of everything that defines the optimum: data, weights, radius."""
-        mark = hashlib.sha256()
+        """Fingerprint of everything that defines the optimum: data, weights, norm, radius."""
+        mark = hashlib.sha256(f"{'sparse' if self.is_sparse else 'dense'}, {self.cost.numeric_norm}".encode())
         for part in (
-            self.numeric,
+            *fingerprint_parts(self.numeric),
             self.codes,
             self.n_levels,
             self.labels,
@@ -156,7 +169,7 @@ def _check_shapes(problem: RobustLogisticProblem) -> None:
         shape = getattr(problem, name).shape
         if len(shape) != ndim:
             raise ValueError(f"{name} has shape {shape}; it must have {ndim} dimension{'s' if ndim > 1 else ''}.")
-    rows = {name: len(getattr(problem, name)) for name in ("numeric", "codes", "labels", "weights")}
+    rows = {name: getattr(problem, name).shape[0] for name in ("numeric", "codes", "labels", "weights")}
     if len(set(rows.values())) > 1:
         counts = ", ".join(f"{name} has {count}" for name, count in rows.items())
         raise ValueError(f"numeric, codes, labels and weights must have the same number of rows, but {counts}.")
@@ -170,10 +183,7 @@ def _check_shapes(problem: RobustLogisticProblem) -> None:
 
 
 def _check_values(problem: RobustLogisticProblem) -> None:
-    # Whole-array tests first: they cost milliseconds on a million rows, and only an error needs to know where.
-    if not np.isfinite(problem.numeric).all():
-        row, column = np.argwhere(~np.isfinite(problem.numeric))[0]
-        raise ValueError(f"numeric column {column} holds {problem.numeric[row, column]} in row {row}; it must be finite.")
+    require_sound_columns(problem.numeric)
     few = np.flatnonzero(problem.n_levels < 1)
     if few.size:
         raise ValueError(f"n_levels[{few[0]}] = {problem.n_levels[few[0]]}; every categorical column has at least 1 level.")
@@ -242,7 +252,10 @@ class ShiftPlan:
 
         optimum >= - sum_k mass_k f*(slope_k)
         if g vanishes on the intercept and on all non-reference levels and
-        sum_j gamma_j |g_j| <= radius - sum_k mass_k price_k  over the numeric columns j.
+        || (gamma_j g_j)_j || <= radius - sum_k mass_k price_k  over the numeric columns j, in the norm of the ground cost.
+
+    In particular g vanishes on columns with gamma_j = inf. The reason is Hoelder's inequality, g . beta >= - || (gamma_j
+    g_j)_j || lambda for every model; with the l1 norm the left-hand side is sum_j gamma_j |g_j|.
     """
 
     row: RowArray

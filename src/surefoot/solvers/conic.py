@@ -6,7 +6,7 @@
 
 with one auxiliary v as (-a . x, 1, 1 - v) and ((c - a) . x, 1, v) in the exponential cone {(p, q, t): q exp(p / q) <= t}.
 If z and z' are the multipliers of the two cones, then -(z_p + z'_p) is the mass of the constraint and -z'_p its flow, mass
-times slope.
+times slope. Besides, there may be one second-order cone, for numeric shifts that are priced in the l2 norm.
 
 :class:`Monolithic` writes out problem (3) of the paper: one such constraint for every row and every category vector.
 """
@@ -36,6 +36,8 @@ from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_accep
 
 # So many take about a minute and a gigabyte.
 MOST_PIECES = 200_000
+# Plans are balanced with the eigenvectors of a dense matrix of this order: some seconds each time.
+MOST_COEFFICIENTS = 2000
 DEFAULT_ITERATIONS = 400
 
 
@@ -95,7 +97,8 @@ class ConeSolution:
 class SoftplusProgramme:
     """min cost . x  subject to  limits x <= ceilings  and  softplus(arguments x) <= allowances x, row by row.
 
-    ``cost`` and the matrices may leave unknowns out that nothing depends on; those come back as 0.
+    If ``cone`` has rows, the first entry of ``cone x`` must also be at least the Euclidean length of the others. ``cost`` and
+    the matrices may leave unknowns out that nothing depends on; those come back as 0.
     """
 
     cost: FloatArray
@@ -103,6 +106,11 @@ class SoftplusProgramme:
     ceilings: FloatArray
     arguments: scipy.sparse.csr_array
     allowances: scipy.sparse.csr_array
+    cone: scipy.sparse.csr_array | None = None
+
+    @property
+    def n_cone(self) -> int:
+        return 0 if self.cone is None else int(self.cone.shape[0])
 
     def solve(
         self, options: SolveOptions, *, worth: float = 1.0, pace: Pace = PACES[0], max_iter: int = DEFAULT_ITERATIONS
@@ -117,6 +125,7 @@ class SoftplusProgramme:
         matrix, right, used = self._standard_form()
         cost = np.concatenate((scale * self.cost[used], np.zeros(n_softplus)))
         cones = [clarabel.NonnegativeConeT(n_limits)] if n_limits else []
+        cones += [clarabel.SecondOrderConeT(self.n_cone)] if self.n_cone else []
         cones += [clarabel.ExponentialConeT()] * (2 * n_softplus)
         quadratic = scipy.sparse.csc_matrix((cost.size, cost.size))
         solver = clarabel.DefaultSolver(
@@ -126,7 +135,7 @@ class SoftplusProgramme:
         x = np.zeros(self.cost.size)
         x[used] = np.asarray(result.x)[: used.size]
         dual = np.asarray(result.z) / scale
-        cone_dual = dual[n_limits:].reshape(n_softplus, 2, 3)
+        cone_dual = dual[n_limits + self.n_cone :].reshape(n_softplus, 2, 3)
         flow = np.maximum(-cone_dual[:, 1, 0], 0.0)
         mass = np.maximum(-cone_dual[:, 0, 0], 0.0) + flow
         x, dual, mass, flow = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in (x, dual, mass, flow))
@@ -138,10 +147,11 @@ class SoftplusProgramme:
         n_limits, n_softplus = self.limits.shape[0], self.arguments.shape[0]
         first = self.allowances.tocoo()
         second = (self.allowances - self.arguments).tocoo()
-        limits = self.limits.tocoo()
+        linear = self.limits if self.cone is None else scipy.sparse.vstack((self.limits, -self.cone))
+        limits = linear.tocoo()
         width = self.cost.size
         entry = np.arange(n_softplus)
-        base = n_limits + 6 * entry
+        base = n_limits + self.n_cone + 6 * entry
         row = np.concatenate((limits.row, base[first.row], base[second.row] + 3, base + 2, base + 5))
         column = np.concatenate((limits.col, first.col, second.col, width + entry, width + entry))
         value = np.concatenate((limits.data, first.data, second.data, np.ones(n_softplus), -np.ones(n_softplus)))
@@ -151,9 +161,9 @@ class SoftplusProgramme:
         occurs[column] = True
         place = np.cumsum(occurs) - 1
         used = np.flatnonzero(occurs[:width])
-        shape = (n_limits + 6 * n_softplus, used.size + n_softplus)
+        shape = (n_limits + self.n_cone + 6 * n_softplus, used.size + n_softplus)
         matrix = scipy.sparse.csc_matrix((value, (row, place[column])), shape=shape)
-        right = np.concatenate((self.ceilings, np.tile([0.0, 1.0, 1.0, 0.0, 1.0, 0.0], n_softplus)))
+        right = np.concatenate((self.ceilings, np.zeros(self.n_cone), np.tile([0.0, 1.0, 1.0, 0.0, 1.0, 0.0], n_softplus)))
         return matrix, right, used
 
 
@@ -218,9 +228,9 @@ def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np
 
     ``box`` bounds the coefficients, for relaxations that have no solution without it.
     """
-    limits = coordinates.price_limits()
+    limits, cone = coordinates.price_limits(), coordinates.price_cone()
     if coordinates.problem.radius == 0:
-        limits = limits[:0]
+        limits, cone = limits[:0], cone[:0]
     ceilings = np.zeros(limits.shape[0])
     if np.isfinite(box):
         count = coordinates.n_coefficients
@@ -228,8 +238,16 @@ def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np
         limits = scipy.sparse.csr_array(scipy.sparse.vstack((limits, identity, -identity)))
         ceilings = np.concatenate((ceilings, np.full(2 * count, box)))
     return SoftplusProgramme(
-        coordinates.objective, limits, ceilings, pieces.arguments(coordinates), pieces.allowances(coordinates)
+        coordinates.objective, limits, ceilings, pieces.arguments(coordinates), pieces.allowances(coordinates), cone
     )
+
+
+def too_wide(problem: RobustLogisticProblem) -> str | None:
+    """Why a problem has too many coefficients for a proof from a cone programme, or None."""
+    count = problem.n_numeric + int((problem.n_levels - 1).sum())
+    if count <= MOST_COEFFICIENTS:
+        return None
+    return f"it has {count} coefficients, more than {MOST_COEFFICIENTS}."
 
 
 def solve_once(
@@ -263,6 +281,8 @@ class Monolithic:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
+        if (reason := too_wide(problem)) is not None:
+            return reason
         if problem.radius == 0 or Pieces.count(problem) <= MOST_PIECES:
             return None
         distinct = collapse_rows(problem.numeric, problem.codes, problem.labels, problem.weights).representatives.size

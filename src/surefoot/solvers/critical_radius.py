@@ -12,7 +12,9 @@ the same total over the levels of a feature, and
 
 Claim. If labels never flip (kappa = inf), the model without features is optimal if and only if
 
-    radius >= critical = sum_l delta_l E_l / tau* + sum_j gamma_j |g_j|.                                               (1)
+    radius >= critical = sum_l delta_l E_l / tau* + || (gamma_j g_j)_j ||.                                             (1)
+
+The norm is that of the ground cost (:mod:`surefoot.problems.numeric_norm`).
 
 At or above it. Let y* = +1 (the other case mirrors it). Rows with label +1 at a level c with A_+(c) > A_-(c) move the share
 
@@ -29,13 +31,14 @@ the first feature, w (f_2 - f_3) the first two, and so on, and w f_m moves all. 
 
 is the loss of the model.
 
-Below it. Move away from the model along a ray: for t > 0, price lambda = t, numeric coefficients -t gamma_j sign(g_j), the
-level coefficient t delta_l / tau* wherever A_+(c) > A_-(c) and 0 elsewhere (subtracting the reference level's from all levels
-and adding it to the intercept changes no score). A shift of feature l raises the argument of a row's loss by at most
-t delta_l / tau*, and the loss by that times a slope of at most tau* + O(t): by no more than its price t delta_l, up to O(t^2).
-So shifts gain nothing in first order, not even several at once, and the objective is
+Below it. Move away from the model along a ray: for t > 0, price lambda = t, numeric coefficients -t gamma_j u_j, where u
+has dual norm 1 and u . (gamma_j g_j)_j = || (gamma_j g_j)_j ||, the level coefficient t delta_l / tau* wherever A_+(c) > A_-(c)
+and 0 elsewhere (subtracting the reference level's from all levels and adding it to the intercept changes no score). A shift of
+feature l raises the argument of a row's loss by at most t delta_l / tau*, and the loss by that times a slope of at most tau* +
+O(t): by no more than its price t delta_l, up to O(t^2). So shifts gain nothing in first order, not even several at once, and
+the objective is
 
-    loss of the model + t radius - t sum_l (delta_l / tau*) sum_c max(0, A_+(c) - A_-(c)) - t sum_j gamma_j |g_j| + O(t^2)
+    loss of the model + t radius - t sum_l (delta_l / tau*) sum_c max(0, A_+(c) - A_-(c)) - t || (gamma_j g_j)_j || + O(t^2)
     = loss of the model + t (radius - critical) + O(t^2),
 
 less than the model's for small t. A column with an infinite weight may take any step along its ray, so (1) is infinite if
@@ -100,15 +103,10 @@ class _Imbalance:
     def spending(self, problem: RobustLogisticProblem) -> float:
         """The right-hand side of (1)."""
         steepest = max(self.tau_positive, self.tau_negative)
-        total = 0.0
-        for weights, amounts in (
-            (problem.cost.categorical_weights, self.to_move / steepest),
-            (problem.cost.numeric_weights, np.abs(self.gradient)),
-        ):
-            # Not a plain product: inf * 0 is a column that need not move.
-            needed = amounts > 0
-            total += float(np.sum(weights[needed] * amounts[needed]))
-        return total
+        # Not a plain product: inf * 0 is a column that need not move.
+        needed = self.to_move > 0
+        moves = float(np.sum(problem.cost.categorical_weights[needed] * self.to_move[needed])) / steepest
+        return moves + problem.cost.numeric_price(self.gradient)
 
 
 def _imbalance(problem: RobustLogisticProblem) -> _Imbalance | None:
@@ -128,9 +126,10 @@ def _imbalance(problem: RobustLogisticProblem) -> _Imbalance | None:
         force = problem.weights[rows] * np.where(below, tau_negative, tau_positive)
         for l, count in enumerate(problem.n_levels):
             forces[l] += np.bincount(problem.codes[rows, l] + count * below, weights=force, minlength=2 * int(count))
-        centred = problem.numeric[rows] - centre
+        # The centre of sparse columns is 0: centred they would be dense.
+        centred = problem.numeric[rows] if problem.is_sparse else problem.numeric[rows] - centre
         gradient += np.where(below, force, -force) @ centred
-        size += force @ np.abs(centred)
+        size += force @ abs(centred)
     if not (np.isfinite(gradient).all() and np.isfinite(size).all()):
         return None
     error = summation_error(problem.n_rows)
@@ -153,7 +152,7 @@ def _imbalance(problem: RobustLogisticProblem) -> _Imbalance | None:
 def critical_radius(problem: RobustLogisticProblem) -> float | None:
     """The smallest radius at which the model without features is optimal.
 
-        sum_l delta_l E_l / max(tau_+, tau_-) + sum_j gamma_j |g_j|
+        sum_l delta_l E_l / max(tau_+, tau_-) + || (gamma_j g_j)_j ||
 
     Parameters
     ----------

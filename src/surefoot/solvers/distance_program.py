@@ -273,8 +273,7 @@ def deterring_price(problem: RobustLogisticProblem, coefficients: RobustCoeffici
     The largest ratio of gain to cost, by Dinkelbach's method: the best shift at a price that is too low has a ratio above
     it, which is the next price. Each price is attained by some shift, so the climb ends.
     """
-    numeric = np.abs(coefficients.numeric) / problem.cost.numeric_weights
-    price = float(numeric.max(initial=0.0))
+    price = problem.cost.admitting_price(coefficients.numeric)
     unmoved = softplus(-problem.labels * own_scores(problem, coefficients))
     everyone = np.arange(problem.n_rows)
     for _ in range(MOST_CLIMBS):

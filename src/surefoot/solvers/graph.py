@@ -26,7 +26,7 @@ import scipy.sparse
 from surefoot.design.duplicates import collapse_rows
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.conic import ConeSolution, SoftplusProgramme, solve_once, solve_pieces
+from surefoot.solvers.conic import ConeSolution, SoftplusProgramme, solve_once, solve_pieces, too_wide
 from surefoot.solvers.distance_program import DistanceProgramme, IndexArray
 from surefoot.solvers.incumbent import Incumbent
 from surefoot.solvers.pieces import Coordinates, Pieces
@@ -79,7 +79,8 @@ class Digraphs:
         column = np.concatenate((coordinates.loss + row, np.full(count, coordinates.price)))
         allowances = scipy.sparse.csr_array((value, (np.tile(entry, 2), column)), shape=(count, self.size))
         cost = np.concatenate((coordinates.objective, np.zeros(self.size - coordinates.size)))
-        return SoftplusProgramme(cost, matrix, np.zeros(matrix.shape[0]), arguments, allowances)
+        cone = _widened(coordinates.price_cone(), self.size)
+        return SoftplusProgramme(cost, matrix, np.zeros(matrix.shape[0]), arguments, allowances, cone)
 
     def _sources(self) -> scipy.sparse.csr_array:
         """What no shift changes is at most the source's potential."""
@@ -213,8 +214,8 @@ class Graph:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        if problem.radius == 0:
-            return None
+        if (reason := too_wide(problem)) is not None or problem.radius == 0:
+            return reason
         distinct = collapse_rows(problem.numeric, problem.codes, problem.labels, problem.weights).representatives.size
         graphs = max(distinct, 1) * (2 if np.isfinite(problem.cost.label_weight) else 1)
         advice = "Real-valued weights rarely add up to equal sums; round them so that they do."

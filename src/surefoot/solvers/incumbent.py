@@ -62,21 +62,31 @@ class Incumbent:
     def _offer_model(self, given: RobustCoefficients) -> None:
         """Take a model if it is better.
 
-        An interior point violates |beta_j| <= gamma_j lambda by a little. Raising the price, clipping the coefficients and
-        giving up the numeric columns altogether (which a huge radius asks for) all mend it; the best of them counts.
+        An interior point violates the limit on the numeric coefficients by a little. Raising the price, shrinking the
+        coefficients and giving up the numeric columns altogether (which a huge radius asks for) all mend it; the best of them
+        counts.
         """
         gamma = self.problem.cost.numeric_weights
-        needed = float((np.abs(given.numeric) / gamma).max(initial=0.0))
+        needed = self.problem.cost.admitting_price(given.numeric)
         candidates = [replace(given, price=max(given.price, needed))]
         if self.problem.radius > 0:
-            # inf * 0 is no number; a column with an infinite weight has no ceiling at any price.
-            ceiling = np.where(np.isfinite(gamma), given.price * np.where(np.isfinite(gamma), gamma, 0.0), np.inf)
-            candidates.append(replace(given, numeric=np.clip(given.numeric, -ceiling, ceiling)))
+            candidates.append(replace(given, numeric=self._shrunk(given, needed)))
             candidates.append(replace(given, numeric=np.where(np.isfinite(gamma), 0.0, given.numeric), price=0.0))
         for candidate in candidates:
             objective = robust_objective(self.problem, candidate)
             if objective < self.upper_bound:
                 self.coefficients, self.upper_bound = candidate, objective
+
+    def _shrunk(self, given: RobustCoefficients, needed: float) -> FloatArray:
+        """Numeric coefficients that the given price admits; it needed to be ``needed``."""
+        gamma = self.problem.cost.numeric_weights
+        movable = np.isfinite(gamma)
+        if self.problem.cost.numeric_norm == "l1":
+            # inf * 0 is no number; a column with an infinite weight has no ceiling at any price.
+            ceiling = np.where(movable, given.price * np.where(movable, gamma, 0.0), np.inf)
+            return np.clip(given.numeric, -ceiling, ceiling)
+        share = given.price / needed if given.price < needed else 1.0
+        return np.where(movable, share * given.numeric, given.numeric)
 
     def _offer_plan(self, multipliers: Multipliers, coefficients: RobustCoefficients) -> None:
         """Take the plan that the multipliers amount to if it proves more."""

@@ -4,9 +4,11 @@ Lifted coordinates (see cpp/include/surefoot/mixed_table.hpp) put the lowest and
 feature beside the coefficients themselves. A feature that moved contributes its envelope instead of its own level, so every
 piece of the loss is smooth, and the constraints
 
-    low_l <= beta_lc <= high_l        |beta_j| <= gamma_j lambda        lambda >= 0
+    low_l <= beta_lc <= high_l        dual norm of (beta_j / gamma_j)_j <= lambda        lambda >= 0
 
-are the same for all rows. Each couples at most two coordinates.
+are the same for all rows. Envelopes couple two coordinates each. The dual norm depends on the ground cost's: for "l1" it is a
+maximum, two coordinates each again; for "l2" it is a second-order cone; for "linf" it is a sum, for which the lifted vector
+holds a magnitude t_j >= |beta_j| per column and one constraint runs over all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from surefoot import _native
-from surefoot.problems.arrays import FloatArray, IntArray
+from surefoot.problems.arrays import FloatArray, IntArray, RowArray
+from surefoot.problems.numeric_columns import is_sparse
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 
 
@@ -34,6 +37,24 @@ class PairConstraints:
         return -(self.first_coef * x[self.first] + self.second_coef * x[self.second])
 
 
+@dataclass(frozen=True)
+class NormConstraint:
+    """What the dual norm of the numeric coefficients asks of a step; empty arrays where it asks nothing.
+
+    Attributes
+    ----------
+    wide_slot, wide_coef
+        sum_k wide_coef_k x[wide_slot_k] <= 0.
+    cone_slot, cone_scale
+        || (cone_scale_k x[cone_slot_k])_k ||_2 <= x[price].
+    """
+
+    wide_slot: IntArray
+    wide_coef: FloatArray
+    cone_slot: IntArray
+    cone_scale: FloatArray
+
+
 class LiftedRows:
     """Native row sums of one problem, with the bookkeeping of its lifted coordinates."""
 
@@ -44,8 +65,10 @@ class LiftedRows:
         self.problem = problem
         self.n_threads = n_threads
         cost = problem.cost
+        # Columns whose shifts have a price; the others' coefficients are free.
+        self.priced = np.flatnonzero(np.isfinite(cost.numeric_weights)) if problem.radius > 0 else np.empty(0, np.intp)
         self.native = _native.RobustRows(
-            problem.numeric,
+            _native_columns(problem),
             problem.codes,
             problem.labels,
             problem.weights,
@@ -53,6 +76,7 @@ class LiftedRows:
             cost.categorical_weights,
             cost.label_weight,
             problem.fit_intercept,
+            self.priced.size if cost.numeric_norm == "linf" else 0,
         )
         self.size: int = self.native.size
         self.mask_words: int = self.native.mask_words
@@ -64,7 +88,9 @@ class LiftedRows:
         self.feature_of_level = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
         self.movable = self.low_slots < self.size
         self.n_coefficients = self.numeric_slots.stop + int(np.count_nonzero(self.level_slots < self.size))
+        self.magnitude_slots = slice(self.price_slot + 1, self.size)
         self.constraints = self._shared_constraints()
+        self.norm_constraint = self._norm_constraint()
 
     @cached_property
     def level_weights(self) -> FloatArray:
@@ -84,19 +110,33 @@ class LiftedRows:
         levels = np.flatnonzero(self.movable[self.feature_of_level]) if self.problem.n_categorical else np.empty(0, np.int64)
         own, feature = self.level_slots[levels], self.feature_of_level[levels]
         one = np.ones(levels.size)
-        gamma = self.problem.cost.numeric_weights
-        priced = np.flatnonzero(np.isfinite(gamma))
-        column = priced + self.numeric_slots.start
-        price = np.full(priced.size, self.price_slot)
+        cost = self.problem.cost
+        column, limit = self.numeric_slots.start + self.priced, np.full(self.priced.size, self.price_slot)
+        gamma = cost.numeric_weights[self.priced]
+        small, large = np.minimum(1.0, 1.0 / gamma), -np.minimum(1.0, gamma)
+        if cost.numeric_norm == "linf":
+            limit, small, large = np.arange(self.size)[self.magnitude_slots], np.ones(limit.size), -np.ones(limit.size)
+        elif cost.numeric_norm == "l2":
+            column, limit, small, large = column[:0], limit[:0], small[:0], large[:0]
         first = np.concatenate((self.low_slots[feature], own, column, column, [self.price_slot]))
-        small, large = np.minimum(1.0, 1.0 / gamma[priced]), -np.minimum(1.0, gamma[priced])
         first_coef = np.concatenate((one, one, small, -small, [-1.0]))
-        second = np.concatenate((own, self.high_slots[feature], price, price, [self.size]))
+        second = np.concatenate((own, self.high_slots[feature], limit, limit, [self.size]))
         second_coef = np.concatenate((-one, -one, large, large, [0.0]))
         self.lowest_rows = slice(0, levels.size)
         self.highest_rows = slice(levels.size, 2 * levels.size)
         self.constrained_levels = levels
         return PairConstraints(first.astype(np.int32), first_coef, second.astype(np.int32), second_coef)
+
+    def _norm_constraint(self) -> NormConstraint:
+        cost = self.problem.cost
+        slots, numbers = np.empty(0, np.int32), np.empty(0)
+        wide, cone = (slots, numbers), (slots, numbers)
+        if self.priced.size and cost.numeric_norm == "linf":
+            terms = np.append(np.arange(self.size)[self.magnitude_slots], self.price_slot)
+            wide = terms.astype(np.int32), np.append(1.0 / cost.numeric_weights[self.priced], -1.0)
+        if self.priced.size and cost.numeric_norm == "l2":
+            cone = (self.numeric_slots.start + self.priced).astype(np.int32), 1.0 / cost.numeric_weights[self.priced]
+        return NormConstraint(*wide, *cone)
 
     def lift(self, coefficients: RobustCoefficients) -> FloatArray:
         """The lifted vector of a model, envelopes tight."""
@@ -117,12 +157,14 @@ class LiftedRows:
             x[self.low_slots] = np.minimum.reduceat(levels, starts)
             x[self.high_slots] = np.maximum.reduceat(levels, starts)
         x[self.size] = 0.0
+        if self.magnitude_slots.start < self.magnitude_slots.stop:
+            x[self.magnitude_slots] = np.abs(x[self.numeric_slots][self.priced])
         x[self.price_slot] = max(x[self.price_slot], self.least_price(x), 0.0)
         return x
 
     def least_price(self, x: FloatArray) -> float:
-        """max_j |beta_j| / gamma_j."""
-        return float(np.max(np.abs(x[self.numeric_slots]) / self.problem.cost.numeric_weights, initial=0.0))
+        """The dual norm of (beta_j / gamma_j)_j."""
+        return self.problem.cost.admitting_price(x[self.numeric_slots])
 
     @property
     def fully_priced(self) -> bool:
@@ -166,3 +208,11 @@ class LiftedRows:
         """lambda * radius + weighted mean of the worst-case losses."""
         value, _ = self.native.worst_case_sum(x, self.n_threads)
         return float(value) + self.problem.radius * float(x[self.price_slot])
+
+
+def _native_columns(problem: RobustLogisticProblem) -> FloatArray | tuple[RowArray, IntArray, FloatArray, int]:
+    """The numeric columns as the native rows take them."""
+    numeric = problem.numeric
+    if not is_sparse(numeric):
+        return numeric
+    return numeric.indptr.astype(np.int64), numeric.indices.astype(np.int32), numeric.data, problem.n_numeric

@@ -8,7 +8,10 @@ i:
 A programme over pieces bounds them by a variable r_i per row:
 
     min  radius * lambda + sum_i w_i r_i    subject to    softplus(argument) <= r_i + lambda c   for every piece,
-                                                          |beta_j| <= gamma_j lambda             for every numeric column.
+                                                          || (beta_j / gamma_j)_j ||_* <= lambda over the numeric columns.
+
+The dual norm is a matter of linear limits for the ground norm l1, |beta_j| <= gamma_j lambda, and for linf, where variables t_j
+with |beta_j| <= gamma_j t_j add up to at most lambda; for l2 it is one second-order cone.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.problems.arrays import BoolArray, FloatArray, IntArray, RowArray
+from surefoot.problems.numeric_columns import column_sizes, is_sparse
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.solvers.distance_program import movable_features, shift_costs
 
@@ -27,9 +31,9 @@ from surefoot.solvers.distance_program import movable_features, shift_costs
 class Coordinates:
     """Where each unknown of a problem stands in a programme's vector.
 
-    Order: intercept (if any), numeric coefficients, non-reference levels, price, one r per row; whatever a solver adds comes
-    after. The price is multiplied by the cost of all shifts together, so that small or large ground costs do not spoil the
-    numbers.
+    Order: intercept (if any), numeric coefficients, non-reference levels, price, one share t of the price per priced numeric
+    column (norm linf only), one r per row; whatever a solver adds comes after. Price and shares are multiplied by the cost of
+    all shifts together, so that small or large ground costs do not spoil the numbers.
     """
 
     def __init__(self, problem: RobustLogisticProblem) -> None:
@@ -40,13 +44,15 @@ class Coordinates:
         reference[problem.level_offsets[:-1]] = True
         self.level = np.where(reference, -1, self.numeric.stop + np.cumsum(~reference) - 1)
         self.n_coefficients = self.numeric.stop + int(np.count_nonzero(~reference))
-        self.price = self.n_coefficients
-        self.loss = self.price + 1
-        self.size = self.loss + problem.n_rows
         cost = problem.cost
+        self.priced = np.flatnonzero(np.isfinite(cost.numeric_weights))
+        self.price = self.n_coefficients
+        self.shares = self.price + 1
+        self.loss = self.shares + (self.priced.size if cost.numeric_norm == "linf" else 0)
+        self.size = self.loss + problem.n_rows
         shifts = np.append(cost.categorical_weights[problem.n_levels > 1], cost.label_weight)
         shifts = shifts[np.isfinite(shifts)]
-        columns = cost.numeric_weights[np.isfinite(cost.numeric_weights)]
+        columns = cost.numeric_weights[self.priced]
         self.unit = float(shifts.sum()) if shifts.size else float(np.median(columns)) if columns.size else 1.0
 
     @property
@@ -58,10 +64,9 @@ class Coordinates:
         """
         problem = self.problem
         gamma, delta, kappa = problem.cost.numeric_weights, problem.cost.categorical_weights, problem.cost.label_weight
-        reach = np.abs(problem.numeric).max(axis=0, initial=0.0)
-        dearest = sum(
-            float(part[np.isfinite(part)].sum()) for part in (gamma[np.isfinite(gamma)] * reach[np.isfinite(gamma)], delta)
-        )
+        reach = column_sizes(problem.numeric)
+        # The sum over columns is above the other norms.
+        dearest = float(gamma[self.priced] @ reach[self.priced]) + float(delta[np.isfinite(delta)].sum())
         dearest += kappa if np.isfinite(kappa) else 0.0
         cost = np.zeros(self.size)
         cost[self.price] = min(problem.radius, 2.0 * dearest + self.unit) / self.unit
@@ -97,7 +102,12 @@ class Coordinates:
             at.append(entry)
             column.append(np.zeros(rows.size, dtype=np.intp))
             value.append(scale)
-        if problem.n_numeric:
+        if is_sparse(problem.numeric):
+            entries = problem.numeric[rows].tocoo()
+            at.append(entries.row)
+            column.append(self.numeric.start + entries.col)
+            value.append(scale[entries.row] * entries.data)
+        elif problem.n_numeric:
             at.append(np.repeat(entry, problem.n_numeric))
             column.append(np.tile(np.arange(self.numeric.start, self.numeric.stop), rows.size))
             value.append((scale[:, None] * problem.numeric[rows]).ravel())
@@ -113,16 +123,38 @@ class Coordinates:
         return scipy.sparse.coo_array(parts, shape=(rows.size, self.size))
 
     def price_limits(self) -> scipy.sparse.csr_array:
-        """Rows of G x <= 0 that say lambda >= 0 and |beta_j| <= gamma_j lambda for every column with a finite weight."""
-        gamma = self.problem.cost.numeric_weights / self.unit
-        priced = np.flatnonzero(np.isfinite(gamma))
+        """Rows of G x <= 0 that say what the price lambda must admit, as far as that is linear.
+
+        lambda >= 0 for every norm; for l1, |beta_j| <= gamma_j lambda for every column with a finite weight; for linf,
+        |beta_j| <= gamma_j t_j for these and sum_j t_j <= lambda. For l2 see ``price_cone``.
+        """
+        norm = self.problem.cost.numeric_norm
+        gamma = self.problem.cost.numeric_weights[self.priced] / self.unit
+        priced = self.priced if norm != "l2" else self.priced[:0]
         # The larger of the two entries is 1: weights of 1e9 and 1e-9 alike leave a well scaled row.
-        scale = 1.0 / np.maximum(gamma[priced], 1.0)
+        scale = 1.0 / np.maximum(gamma[: priced.size], 1.0)
         count = priced.size
-        row = np.concatenate((np.arange(2 * count), np.arange(2 * count), [2 * count]))
-        column = np.concatenate((np.tile(self.numeric.start + priced, 2), np.full(2 * count + 1, self.price)))
-        value = np.concatenate((scale, -scale, np.tile(-gamma[priced] * scale, 2), [-1.0]))
+        ceiling = self.shares + np.arange(count) if norm == "linf" else np.full(count, self.price)
+        shares = np.arange(self.shares, self.loss)
+        row = np.concatenate((np.arange(2 * count), np.arange(2 * count), np.full(1 + shares.size, 2 * count)))
+        column = np.concatenate((np.tile(self.numeric.start + priced, 2), np.tile(ceiling, 2), [self.price], shares))
+        value = np.concatenate((scale, -scale, np.tile(-gamma[:count] * scale, 2), [-1.0], np.ones(shares.size)))
         return scipy.sparse.csr_array((value, (row, column)), shape=(2 * count + 1, self.size))
+
+    def price_cone(self) -> scipy.sparse.csr_array:
+        """Rows Q x whose first entry must be at least the length of the others; none but for the norm l2.
+
+        (lambda, beta_1 / gamma_1, ..., beta_n / gamma_n) over the columns with a finite weight.
+        """
+        count = self.priced.size if self.problem.cost.numeric_norm == "l2" else 0
+        if count == 0:
+            return scipy.sparse.csr_array((0, self.size))
+        gamma = self.problem.cost.numeric_weights[self.priced] / self.unit
+        # One factor for the whole cone: its entries are at most 1.
+        scale = min(1.0, float(gamma.min()))
+        column = np.concatenate(([self.price], self.numeric.start + self.priced))
+        value = np.concatenate(([scale], scale / gamma))
+        return scipy.sparse.csr_array((value, (np.arange(count + 1), column)), shape=(count + 1, self.size))
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ The multipliers of a step say which share of each row's mass moves where. For fi
     G(beta) = sum_k mass_k softplus(a_k . beta)
 
 is a smooth logistic loss, and F(beta, lambda) >= G(beta) + lambda (radius - sum_k mass_k cost_k). At a point where the gradient
-of G vanishes (up to what the numeric columns may carry, sum_j gamma_j |g_j| <= radius - cost) the slopes q_k = sigmoid(a_k .
-beta) make a feasible :class:`ShiftPlan`, and its bound is sum_k mass_k (softplus(t_k) - q_k t_k). The step's end is nearly such
-a point; one Newton correction on G squares what is left of the gradient, and the remainder is paid for with bounds on the
+of G vanishes (up to what the numeric columns may carry, norm of (gamma_j g_j)_j <= radius - cost) the slopes q_k = sigmoid(a_k
+. beta) make a feasible :class:`ShiftPlan`, and its bound is sum_k mass_k (softplus(t_k) - q_k t_k). The step's end is nearly
+such a point; one Newton correction on G squares what is left of the gradient, and the remainder is paid for with bounds on the
 coefficients.
 """
 
@@ -21,6 +21,7 @@ import scipy.linalg
 from surefoot import _native
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.coefficient_bounds import CoefficientBounds, coefficient_bounds
+from surefoot.problems.numeric_norm import gradient_norm
 from surefoot.problems.robust_logistic import ShiftPlan
 from surefoot.solvers.lifted_rows import LiftedRows
 
@@ -117,9 +118,6 @@ class _Sums:
         self.model = model
         self.plan = plan
         self.mixing = mixing
-        gamma = rows.problem.cost.numeric_weights
-        self.priced = np.isfinite(gamma) & (rows.problem.radius > 0)
-        self.gamma = gamma[self.priced]
 
     def at(self, coefficients: FloatArray, *, with_curvature: bool = False) -> tuple[float, float, FloatArray, FloatArray]:
         """(conjugate, cost, gradient, curvature) at a point."""
@@ -135,9 +133,10 @@ class _Sums:
         """What the gradient has beyond what numeric columns may carry, and by how much the plan exceeds the radius."""
         residual = gradient.copy()
         numeric = residual[self.rows.numeric_slots]
-        carried = float(self.gamma @ np.abs(numeric[self.priced]))
+        cost_of = self.rows.problem.cost
+        carried = gradient_norm(numeric[self.rows.priced], cost_of.numeric_weights[self.rows.priced], cost_of.numeric_norm)
         budget = self.rows.problem.radius - cost
-        numeric[self.priced] *= 1.0 - min(1.0, max(budget, 0.0) / carried) if carried > 0 else 0.0
+        numeric[self.rows.priced] *= 1.0 - min(1.0, max(budget, 0.0) / carried) if carried > 0 else 0.0
         return residual, max(0.0, carried - budget)
 
 

@@ -29,6 +29,7 @@ import scipy.special
 
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.coefficient_bounds import coefficient_bounds
+from surefoot.problems.numeric_norm import gradient_norm
 from surefoot.problems.robust_logistic import RobustCoefficients, ShiftPlan
 from surefoot.solvers.distance_program import own_scores
 from surefoot.solvers.pieces import Coordinates, Pieces
@@ -99,11 +100,12 @@ def proven_plan(
         flipped, problem.cost.label_weight, 0.0
     )
     stays = price == 0
-    gamma = np.where(np.isfinite(gamma), gamma, 0.0)
 
     def gradient_and_spending() -> tuple[FloatArray, float]:
         gradient = directions.T @ (mass * slope)
-        return gradient, float(gamma @ np.abs(gradient[coordinates.numeric])) + float(mass @ price)
+        # What is left on columns that never move is no spending; it is charged for below.
+        movable = gradient[coordinates.numeric][coordinates.priced]
+        return gradient, gradient_norm(movable, gamma[coordinates.priced], problem.cost.numeric_norm) + float(mass @ price)
 
     gradient, spent = gradient_and_spending()
     if 0 < problem.radius < spent:

@@ -55,6 +55,7 @@ def make_solver(name: str) -> RobustLogisticSolver:
     # Imported here: the solvers import this module for their types.
     from surefoot.solvers.conic import Monolithic
     from surefoot.solvers.graph import Graph
+    from surefoot.solvers.lp_admm import LpAdmm
     from surefoot.solvers.scenario_cuts import ScenarioCuts
     from surefoot.solvers.sqp import SQP
 
@@ -63,6 +64,7 @@ def make_solver(name: str) -> RobustLogisticSolver:
         "sqp": SQP,
         "graph": Graph,
         "cutting-plane": ScenarioCuts,
+        "lp-admm": LpAdmm,
         "conic": Monolithic,
     }
     if name not in makers:

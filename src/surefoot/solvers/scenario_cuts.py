@@ -21,7 +21,7 @@ import numpy as np
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.conic import PACES, piece_programme, solve_pieces
+from surefoot.solvers.conic import PACES, piece_programme, solve_pieces, too_wide
 from surefoot.solvers.distance_program import DistanceProgramme, WorstShifts, prefix_worst_shifts
 from surefoot.solvers.incumbent import Incumbent
 from surefoot.solvers.outcome import Status
@@ -65,8 +65,8 @@ class ScenarioCuts:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        if self.separation == "prefix" or problem.radius == 0:
-            return None
+        if (reason := too_wide(problem)) is not None or self.separation == "prefix" or problem.radius == 0:
+            return reason
         most = MOST_STATES // max(problem.n_rows, 1)
         try:
             DistanceProgramme(problem, most_states=most)

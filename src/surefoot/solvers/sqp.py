@@ -176,7 +176,7 @@ class Descent:
         # Price and envelopes have no curvature of their own; the damping must hold them too while the pieces are incomplete.
         typical = float(curvature[: rows.n_coefficients].mean()) if rows.n_coefficients else 1.0
         damping = self.damping * np.maximum(curvature, typical)
-        constraints = rows.constraints
+        constraints, norm = rows.constraints, rows.norm_constraint
         direction, mass, hinge_mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
             model,
             linear,
@@ -186,6 +186,14 @@ class Descent:
             constraints.second,
             constraints.second_coef,
             constraints.slack(self.x),
+            norm.wide_slot,
+            norm.wide_coef,
+            -float(norm.wide_coef @ self.x[norm.wide_slot]),
+            norm.cone_slot,
+            norm.cone_scale,
+            norm.cone_scale * self.x[norm.cone_slot],
+            rows.price_slot,
+            float(self.x[rows.price_slot]),
             max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected),
             100,
             rows.n_threads,

@@ -3,7 +3,8 @@
     beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        gamma'_j = gamma_j scale_j
 
 Rows without weight leave, equal rows become one row with the sum of their weights. Objective, price and shift plans are the
-same in both worlds. Columns are centred only if an intercept can absorb the shift.
+same in both worlds. Columns are centred only if an intercept can absorb the shift, and never if they are sparse: centred they
+would be dense.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse
 
 from surefoot.design.duplicates import collapse_rows
 from surefoot.problems.arrays import FloatArray, RowArray
-from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_columns import column_sizes
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 
@@ -40,16 +42,13 @@ class StandardRows:
         if collapsed.representatives.size < labels.size:
             first = collapsed.representatives
             numeric, codes, labels, weights = numeric[first], codes[first], labels[first], collapsed.weights
-        centre = weights @ numeric / weights.sum() if original.fit_intercept else np.zeros(original.n_numeric)
-        numeric = numeric - centre
-        scale = np.sqrt(weights @ np.square(numeric / np.maximum(np.abs(numeric).max(axis=0, initial=0.0), 1e-300)))
-        scale *= np.abs(numeric).max(axis=0, initial=0.0)
-        # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
-        flat = scale <= 1e-12 * np.abs(centre)
-        numeric[:, flat] = 0.0
-        scale[flat | (scale == 0)] = 1.0
-        numeric /= scale
-        cost = GroundCost(original.cost.numeric_weights * scale, original.cost.categorical_weights, original.cost.label_weight)
+        if original.is_sparse:
+            centre = np.zeros(original.n_numeric)
+            numeric, scale = _scaled(numeric, weights)
+        else:
+            centre = weights @ numeric / weights.sum() if original.fit_intercept else np.zeros(original.n_numeric)
+            numeric, scale = _centred_and_scaled(numeric, weights, centre)
+        cost = replace(original.cost, numeric_weights=original.cost.numeric_weights * scale)
         problem = replace(original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost)
         return cls(problem, original, centre, scale, weighted, np.asarray(collapsed.groups, dtype=np.int64))
 
@@ -86,3 +85,27 @@ class StandardRows:
             mass=plan.mass[entry] * share[row],
             slope=plan.slope[entry],
         )
+
+
+def _centred_and_scaled(numeric: FloatArray, weights: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Dense columns minus their centre, over the root of their weighted mean square."""
+    numeric = numeric - centre
+    sizes = column_sizes(numeric)
+    scale: FloatArray = np.sqrt(weights @ np.square(numeric / np.maximum(sizes, 1e-300))) * sizes
+    # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
+    flat = scale <= 1e-12 * np.abs(centre)
+    numeric[:, flat] = 0.0
+    scale[flat | (scale == 0)] = 1.0
+    numeric /= scale
+    return numeric, scale
+
+
+def _scaled(numeric: scipy.sparse.csr_array, weights: FloatArray) -> tuple[scipy.sparse.csr_array, FloatArray]:
+    """Sparse columns over the root of their weighted mean square."""
+    sizes = column_sizes(numeric)
+    within = numeric.indices
+    squares = np.repeat(weights, np.diff(numeric.indptr)) * np.square(numeric.data / np.maximum(sizes, 1e-300)[within])
+    scale: FloatArray = np.sqrt(np.bincount(within, weights=squares, minlength=sizes.size)) * sizes
+    scale[scale == 0] = 1.0
+    shrunk = scipy.sparse.csr_array((numeric.data / scale[within], within, numeric.indptr), shape=numeric.shape)
+    return shrunk, scale

@@ -73,8 +73,13 @@ def _least_free_price(rows: LiftedRows, x: FloatArray) -> float:
 def _shrink(rows: LiftedRows, newton: FloatArray, price: float) -> FloatArray:
     problem = rows.problem
     point = newton.copy()
-    reach = problem.cost.numeric_weights * price
-    point[rows.numeric_slots] = np.clip(newton[rows.numeric_slots], -reach, reach)
+    numeric = newton[rows.numeric_slots]
+    if problem.cost.numeric_norm == "l1":
+        reach = problem.cost.numeric_weights * price
+        point[rows.numeric_slots] = np.clip(numeric, -reach, reach)
+    else:
+        shrunk = point[rows.numeric_slots]
+        shrunk[rows.priced] *= min(1.0, price / max(rows.least_price(newton), 1e-300))
     if problem.n_categorical:
         spans = _spans(rows, newton)
         factor = np.minimum(1.0, price * problem.cost.categorical_weights / np.maximum(spans, 1e-300))
