@@ -97,8 +97,8 @@ class _Run:
 
     @property
     def optimal(self) -> bool:
-        # Where a column never moves, nothing bounds its coefficient, and the certificate's proof rests on curvature at the model
-        # itself, which must then be closer to the optimum.
+        # Where a column never moves, nothing bounds its coefficient, and the certificate's proof rests on curvature at the
+        # model itself, which must then be closer to the optimum.
         aim = AIM if np.isfinite(self.rows.weights[self.rows.first :]).all() else 0.01 * AIM
         return self.gap <= aim * self.options.tolerance * abs(self.upper_bound)
 
