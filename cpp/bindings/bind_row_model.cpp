@@ -1,6 +1,9 @@
+#include <nanobind/stl/vector.h>
+
 #include <cmath>
 
 #include "arrays.hpp"
+#include "packed.hpp"
 #include "surefoot/row_model.hpp"
 #include "surefoot/shift_plan.hpp"
 
@@ -19,17 +22,65 @@ RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int
   return {{row.data(), n}, {mask.data(), mask.size()}, {flipped.data(), n}, {share.data(), n}};
 }
 
+// A plan may come from elsewhere; what it points to must exist here.
+void require_plan(const BoundTable& rows, const Plan& plan) {
+  const std::size_t n = plan.mass.size();
+  bool sound = plan.point.size() == static_cast<std::size_t>(rows.layout.size) + 1 &&
+               plan.piece_at.size() == plan.row.size() + 1 && plan.piece_at.front() == 0 &&
+               plan.piece_at.back() == static_cast<std::int64_t>(n) && plan.flipped.size() == n && plan.cost.size() == n &&
+               plan.mask.size() == n * static_cast<std::size_t>(rows.table.mask_words());
+  for (std::size_t i = 0; sound && i < plan.row.size(); ++i)
+    sound = plan.row[i] >= 0 && plan.row[i] < rows.table.n_rows && (i == 0 || plan.row[i - 1] < plan.row[i]) &&
+            plan.piece_at[i] <= plan.piece_at[i + 1];
+  require(sound, "the plan does not belong to these rows");
+}
+
+// Calls visit with every field, for packing and unpacking alike.
+template <class Model, class Visit>
+void fields_of(Model& m, Visit&& visit) {
+  auto& t = m.tied;
+  visit(m.value, m.gradient, m.curvature, m.point, t.row, t.weight, t.part_at, t.part_value, t.part_slot, t.shared_at,
+        t.shared_slot, t.varied_at, t.varied_slot, t.piece_at, t.entry_at, t.varied, t.value, t.coef, t.mask, t.flipped,
+        t.hinge_at, t.hinge_feature, t.hinge_value, t.hinge_level, t.hinge_envelope, t.hinge_price_coef, t.hinge_level_coef);
+}
+
+template <class P, class Visit>
+void plan_fields(P& p, Visit&& visit) {
+  visit(p.point, p.row, p.piece_at, p.mask, p.flipped, p.mass, p.cost);
+}
+
 }  // namespace
 
 void bind_row_model(nb::module_& module) {
   nb::class_<RowModel>(module, "RowModel")
       .def_prop_ro("gradient", [](const RowModel& self) { return to_numpy(std::vector<double>(self.gradient)); })
-      .def_prop_ro("curvature_diagonal", [](const RowModel& self) {
-        const std::size_t length = self.gradient.size();
-        std::vector<double> diagonal(length);
-        for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
-        return to_numpy(std::move(diagonal));
+      .def_prop_ro("curvature_diagonal",
+                   [](const RowModel& self) {
+                     const std::size_t length = self.gradient.size();
+                     std::vector<double> diagonal(length);
+                     for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
+                     return to_numpy(std::move(diagonal));
+                   })
+      .def("__getstate__",
+           [](const RowModel& self) {
+             Packer packer;
+             fields_of(self, [&](const auto&... fields) { packer.all(fields...); });
+             return nb::bytes(packer.bytes.data(), packer.bytes.size());
+           })
+      .def("__setstate__", [](RowModel& self, nb::bytes state) {
+        new (&self) RowModel();
+        fields_of(self, [&](auto&... fields) { Unpacker(state.c_str(), state.size()).all(fields...); });
       });
+
+  module.def(
+      "join_row_models",
+      [](const std::vector<const RowModel*>& parts, const std::vector<std::int64_t>& first_row) {
+        require(!parts.empty() && parts.size() == first_row.size(), "joining needs a first row for every part");
+        for (const RowModel* part : parts)
+          require(part->gradient.size() == parts[0]->gradient.size(), "the parts must have the same coordinates");
+        return join_row_models(parts, first_row);
+      },
+      nb::arg("parts"), nb::arg("first_row"));
 
   nb::class_<Plan>(module, "Plan")
       .def_prop_ro("row",
@@ -52,7 +103,18 @@ void bind_row_model(nb::module_& module) {
             changed.mass.assign(mass.data(), mass.data() + mass.shape(0));
             return changed;
           },
-          nb::arg("mass"));
+          nb::arg("mass"))
+      .def("of_rows", &Plan::of_rows, nb::arg("begin"), nb::arg("end"), nb::arg("mask_words"))
+      .def("__getstate__",
+           [](const Plan& self) {
+             Packer packer;
+             plan_fields(self, [&](const auto&... fields) { packer.all(fields...); });
+             return nb::bytes(packer.bytes.data(), packer.bytes.size());
+           })
+      .def("__setstate__", [](Plan& self, nb::bytes state) {
+        new (&self) Plan();
+        plan_fields(self, [&](auto&... fields) { Unpacker(state.c_str(), state.size()).all(fields...); });
+      });
 
   module.def(
       "build_row_model",
@@ -77,37 +139,38 @@ void bind_row_model(nb::module_& module) {
 
   module.def(
       "sum_plan",
-      [](const BoundTable& rows, const RowModel& model, const Plan& plan, Vector<double> x, bool with_curvature,
-         int n_threads) {
+      [](const BoundTable& rows, const Plan& plan, Vector<double> x, bool with_curvature, int n_threads) {
         const double* point = rows.point(x);
+        require_plan(rows, plan);
         PlanSums sums;
         {
           nb::gil_scoped_release released;
-          sums = sum_plan(rows.table, rows.layout, model, plan, point, with_curvature, n_threads);
+          sums = sum_plan(rows.table, rows.layout, plan, point, with_curvature, n_threads);
         }
         const std::size_t length = sums.gradient.size();
         return nb::make_tuple(sums.conjugate, sums.cost, to_numpy(std::move(sums.gradient)),
                               to_numpy(std::move(sums.curvature), length));
       },
-      nb::arg("rows"), nb::arg("model"), nb::arg("plan"), nb::arg("x"), nb::arg("with_curvature"), nb::arg("n_threads"));
+      nb::arg("rows"), nb::arg("plan"), nb::arg("x"), nb::arg("with_curvature"), nb::arg("n_threads"));
 
   module.def(
       "write_plan",
-      [](const BoundTable& rows, const RowModel& model, const Plan& plan, Vector<double> x) {
+      [](const BoundTable& rows, const Plan& plan, Vector<double> x) {
         const double* point = rows.point(x);
+        require_plan(rows, plan);
         const auto n = static_cast<std::size_t>(rows.table.n_rows) - plan.row.size() + plan.mass.size();
         std::vector<std::int64_t> row(n);
         std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(rows.table.n_categorical)), flipped(n);
         std::vector<double> piece_mass(n), slope(n);
         {
           nb::gil_scoped_release released;
-          write_plan(rows.table, rows.layout, model, plan, point, row.data(), moved.data(), flipped.data(), piece_mass.data(),
+          write_plan(rows.table, rows.layout, plan, point, row.data(), moved.data(), flipped.data(), piece_mass.data(),
                      slope.data());
         }
         return nb::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
                               to_numpy(std::move(piece_mass)), to_numpy(std::move(slope)));
       },
-      nb::arg("rows"), nb::arg("model"), nb::arg("plan"), nb::arg("x"));
+      nb::arg("rows"), nb::arg("plan"), nb::arg("x"));
 }
 
 }  // namespace surefoot::bindings

@@ -23,6 +23,33 @@ void append_offsets(std::vector<std::int64_t>& all, const std::vector<std::int64
   for (std::size_t k = 1; k < part.size(); ++k) all.push_back(base + part[k]);
 }
 
+// Appends the tied rows of a part whose first row is `first_row` of the whole.
+void append_rows(TiedRows& tied, const TiedRows& part, std::int64_t first_row) {
+  for (const auto row : part.row) tied.row.push_back(first_row + row);
+  append(tied.weight, part.weight);
+  append_offsets(tied.part_at, part.part_at);
+  append(tied.part_value, part.part_value);
+  append(tied.part_slot, part.part_slot);
+  append_offsets(tied.shared_at, part.shared_at);
+  append(tied.shared_slot, part.shared_slot);
+  append_offsets(tied.varied_at, part.varied_at);
+  append(tied.varied_slot, part.varied_slot);
+  append_offsets(tied.piece_at, part.piece_at);
+  append_offsets(tied.entry_at, part.entry_at);
+  append(tied.varied, part.varied);
+  append(tied.value, part.value);
+  append(tied.coef, part.coef);
+  append(tied.mask, part.mask);
+  append(tied.flipped, part.flipped);
+  append_offsets(tied.hinge_at, part.hinge_at);
+  append(tied.hinge_feature, part.hinge_feature);
+  append(tied.hinge_value, part.hinge_value);
+  append(tied.hinge_level, part.hinge_level);
+  append(tied.hinge_envelope, part.hinge_envelope);
+  append(tied.hinge_price_coef, part.hinge_price_coef);
+  append(tied.hinge_level_coef, part.hinge_level_coef);
+}
+
 // Partial sums of one block, and the work of adding a row to them.
 class ModelBuilder {
  public:
@@ -43,8 +70,8 @@ class ModelBuilder {
       at->push_back(0);
   }
 
-  // Adds the row; `first` to `last` are its remembered pieces. Returns true if the row has one piece, left in single_mask().
-  bool add(std::int64_t row, const ModelReach& reach, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
+  // Adds the row; `first` to `last` are its remembered pieces.
+  void add(std::int64_t row, const ModelReach& reach, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
     view_.move_to(row);
     const double score = row_score(table_, layout_, point_, row);
     enumerate_prefixes(table_, point_, row, score, reach.tie_width, scratch_);
@@ -67,15 +94,11 @@ class ModelBuilder {
     if (reach.far > 0) add_tangents(score, best - reach.far);
     if (kept_.size() == 1) {
       add_single();
-      return true;
+      return;
     }
     choose_representatives(reach.precision);
     add_tied(row, best, reach);
-    return false;
   }
-
-  const std::uint64_t* single_mask() const { return masks_.data(); }
-  bool single_flipped() const { return kept_[0].flipped; }
 
  private:
   void remember(const RememberedPieces& remembered, std::size_t k, double score) {
@@ -294,11 +317,6 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
                          const RememberedPieces& remembered, int n_threads) {
   const PointTables point(table, layout, x);
   const RowBlocks blocks = curvature_blocks(table, layout);
-  const auto words = static_cast<std::size_t>(table.mask_words());
-  RowModel model;
-  model.mask.assign(static_cast<std::size_t>(table.n_rows) * words, 0);
-  model.flipped.assign(static_cast<std::size_t>(table.n_rows), 0);
-
   std::vector<ModelBuilder> parts;
   parts.reserve(static_cast<std::size_t>(blocks.n_blocks));
   for (std::int64_t block = 0; block < blocks.n_blocks; ++block) parts.emplace_back(table, layout, point);
@@ -312,45 +330,34 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
     for (std::int64_t row = blocks.begin(block); row < blocks.end(block); ++row) {
       std::size_t last = first;
       while (last < remembered.row.size() && remembered.row[last] == row) ++last;
-      if (part.add(row, reach, remembered, first, last)) {
-        std::copy_n(part.single_mask(), words,
-                    model.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * words));
-        model.flipped[static_cast<std::size_t>(row)] = part.single_flipped();
-      }
+      part.add(row, reach, remembered, first, last);
       first = last;
     }
   });
 
+  RowModel model;
+  model.point.assign(x, x + layout.size + 1);
   model.gradient.assign(static_cast<std::size_t>(layout.size) + 1, 0.0);
   model.curvature.assign(model.gradient.size() * model.gradient.size(), 0.0);
   for (const auto& part : parts) {
     model.value += part.value;
     add_into(model.gradient, part.gradient);
     add_into(model.curvature, part.curvature);
-    auto& tied = model.tied;
-    append(tied.row, part.tied.row);
-    append(tied.weight, part.tied.weight);
-    append_offsets(tied.part_at, part.tied.part_at);
-    append(tied.part_value, part.tied.part_value);
-    append(tied.part_slot, part.tied.part_slot);
-    append(tied.shared_slot, part.tied.shared_slot);
-    append(tied.varied_slot, part.tied.varied_slot);
-    append(tied.varied, part.tied.varied);
-    append(tied.value, part.tied.value);
-    append(tied.coef, part.tied.coef);
-    append(tied.hinge_feature, part.tied.hinge_feature);
-    append(tied.hinge_value, part.tied.hinge_value);
-    append(tied.hinge_level, part.tied.hinge_level);
-    append(tied.hinge_envelope, part.tied.hinge_envelope);
-    append(tied.hinge_price_coef, part.tied.hinge_price_coef);
-    append(tied.hinge_level_coef, part.tied.hinge_level_coef);
-    append_offsets(tied.hinge_at, part.tied.hinge_at);
-    append(tied.mask, part.tied.mask);
-    append(tied.flipped, part.tied.flipped);
-    append_offsets(tied.shared_at, part.tied.shared_at);
-    append_offsets(tied.varied_at, part.tied.varied_at);
-    append_offsets(tied.piece_at, part.tied.piece_at);
-    append_offsets(tied.entry_at, part.tied.entry_at);
+    append_rows(model.tied, part.tied, 0);
+  }
+  return model;
+}
+
+RowModel join_row_models(const std::vector<const RowModel*>& parts, const std::vector<std::int64_t>& first_row) {
+  RowModel model;
+  model.point = parts[0]->point;
+  model.gradient.assign(parts[0]->gradient.size(), 0.0);
+  model.curvature.assign(parts[0]->curvature.size(), 0.0);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    model.value += parts[p]->value;
+    add_into(model.gradient, parts[p]->gradient);
+    add_into(model.curvature, parts[p]->curvature);
+    append_rows(model.tied, parts[p]->tied, first_row[p]);
   }
   return model;
 }

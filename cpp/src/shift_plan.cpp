@@ -12,10 +12,12 @@ namespace {
 
 // Calls visit(row, mask, flipped, mass) for every piece of the plan in rows [begin, end).
 template <class Visit>
-void for_each_plan_piece(const MixedTable& table, const RowModel& model, const Plan& plan, std::int64_t begin, std::int64_t end,
-                         Visit&& visit) {
+void for_each_plan_piece(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const PointTables& made_at,
+                         std::int64_t begin, std::int64_t end, Visit&& visit) {
   const auto words = static_cast<std::size_t>(table.mask_words());
   auto listed = static_cast<std::size_t>(std::lower_bound(plan.row.begin(), plan.row.end(), begin) - plan.row.begin());
+  RowScratch scratch(table);
+  std::vector<std::uint64_t> mask(words);
   for (std::int64_t row = begin; row < end; ++row) {
     if (listed < plan.row.size() && plan.row[listed] == row) {
       for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]);
@@ -23,8 +25,11 @@ void for_each_plan_piece(const MixedTable& table, const RowModel& model, const P
         visit(row, plan.mask.data() + p * words, plan.flipped[p] != 0, plan.mass[p]);
       ++listed;
     } else {
-      const auto r = static_cast<std::size_t>(row);
-      visit(row, model.mask.data() + r * words, model.flipped[r] != 0, table.weights[row]);
+      enumerate_prefixes(table, made_at, row, row_score(table, layout, made_at, row), 0.0, scratch);
+      const Piece& worst = scratch.pieces[scratch.best];
+      std::fill(mask.begin(), mask.end(), 0);
+      for (int k = 0; k < worst.n_moved; ++k) set_bit(mask.data(), scratch.order[worst.flipped][k]);
+      visit(row, mask.data(), worst.flipped, table.weights[row]);
     }
   }
 }
@@ -35,6 +40,7 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
   const auto words = static_cast<std::size_t>(table.mask_words());
   const TiedRows& tied = model.tied;
   Plan plan;
+  plan.point = model.point;
   plan.row = tied.row;
   plan.piece_at.push_back(0);
   std::vector<std::pair<double, std::int32_t>> undecided;
@@ -77,9 +83,25 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
   return plan;
 }
 
-PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                  bool with_curvature, int n_threads) {
-  const PointTables point(table, layout, x);
+Plan Plan::of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words) const {
+  const auto first = std::lower_bound(row.begin(), row.end(), begin) - row.begin();
+  const auto last = std::lower_bound(row.begin(), row.end(), end) - row.begin();
+  const auto from = piece_at[static_cast<std::size_t>(first)], to = piece_at[static_cast<std::size_t>(last)];
+  Plan part;
+  part.point = point;
+  for (auto i = first; i < last; ++i) part.row.push_back(row[static_cast<std::size_t>(i)] - begin);
+  for (auto i = first; i <= last; ++i) part.piece_at.push_back(piece_at[static_cast<std::size_t>(i)] - from);
+  const auto words = static_cast<std::ptrdiff_t>(mask_words);
+  part.mask.assign(mask.begin() + from * words, mask.begin() + to * words);
+  part.flipped.assign(flipped.begin() + from, flipped.begin() + to);
+  part.mass.assign(mass.begin() + from, mass.begin() + to);
+  part.cost.assign(cost.begin() + from, cost.begin() + to);
+  return part;
+}
+
+PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const double* x, bool with_curvature,
+                  int n_threads) {
+  const PointTables point(table, layout, x), made_at(table, layout, plan.point.data());
   const RowBlocks blocks = curvature_blocks(table, layout);
   const auto length = static_cast<std::size_t>(layout.size) + 1;
   std::vector<PlanSums> parts(static_cast<std::size_t>(blocks.n_blocks));
@@ -91,7 +113,7 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Row
     std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
     std::int64_t at = -1;
     double score = 0;
-    for_each_plan_piece(table, model, plan, blocks.begin(block), blocks.end(block),
+    for_each_plan_piece(table, layout, plan, made_at, blocks.begin(block), blocks.end(block),
                         [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
                           if (piece_mass == 0) return;
                           if (row != at) {
@@ -121,12 +143,12 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Row
   return sums;
 }
 
-void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                std::int64_t* row_out, std::uint8_t* moved, std::uint8_t* flipped_out, double* mass_out, double* slope) {
-  const PointTables point(table, layout, x);
+void write_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const double* x, std::int64_t* row_out,
+                std::uint8_t* moved, std::uint8_t* flipped_out, double* mass_out, double* slope) {
+  const PointTables point(table, layout, x), made_at(table, layout, plan.point.data());
   RowView view(table, layout);
   std::int64_t k = 0;
-  for_each_plan_piece(table, model, plan, 0, table.n_rows,
+  for_each_plan_piece(table, layout, plan, made_at, 0, table.n_rows,
                       [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
                         view.move_to(row);
                         row_out[k] = row;

@@ -67,8 +67,7 @@ struct RowModel {
   std::vector<double> gradient;   // rows with one piece only
   std::vector<double> curvature;  // all rows; lower triangle, (size + 1) x (size + 1)
   TiedRows tied;
-  std::vector<std::uint64_t> mask;  // the single piece of every row that has one
-  std::vector<std::uint8_t> flipped;
+  std::vector<double> point;  // where the model was made
 };
 
 // How far from its point a model must be right.
@@ -82,5 +81,8 @@ struct ModelReach {
 
 RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, const ModelReach& reach,
                          const RememberedPieces& remembered, int n_threads);
+
+// The model of a table cut into parts, from the models of the parts; first_row is where each part's rows start in the table.
+RowModel join_row_models(const std::vector<const RowModel*>& parts, const std::vector<std::int64_t>& first_row);
 
 }  // namespace surefoot

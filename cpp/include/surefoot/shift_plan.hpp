@@ -8,15 +8,20 @@
 
 namespace surefoot {
 
-// An adversary's plan: the pieces of every row that is not simply its single one, and their masses, which sum to the row's weight.
+// An adversary's plan: the pieces of the rows that tie, and their masses, which sum to the row's weight. Every other row is where it
+// was worst at the point the plan was made; that is found again when it is needed, so a plan is as small as the ties are few.
 // Undecided features change their minds in a nested order, those with the most mass first, which realises any masses at all.
 struct Plan {
+  std::vector<double> point;
   std::vector<std::int64_t> row;  // ascending
   std::vector<std::int64_t> piece_at;
   std::vector<std::uint64_t> mask;  // per piece, as are all below
   std::vector<std::uint8_t> flipped;
   std::vector<double> mass;
   std::vector<double> cost;
+
+  // The plan of the rows [begin, end), counted from begin.
+  Plan of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words) const;
 };
 
 Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass);
@@ -30,11 +35,11 @@ struct PlanSums {
   std::vector<double> curvature;  // sum mass_k q_k (1 - q_k) dt_k/dx dt_k/dx^T, lower triangle; empty unless asked for
 };
 
-PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                  bool with_curvature, int n_threads);
+PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const double* x, bool with_curvature,
+                  int n_threads);
 
 // The plan written out: one entry per piece, rows in order. Outputs hold n_rows - rows of the plan + its pieces entries.
-void write_plan(const MixedTable& table, const LiftedLayout& layout, const RowModel& model, const Plan& plan, const double* x,
-                std::int64_t* row, std::uint8_t* moved, std::uint8_t* flipped, double* piece_mass, double* slope);
+void write_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const double* x, std::int64_t* row,
+                std::uint8_t* moved, std::uint8_t* flipped, double* piece_mass, double* slope);
 
 }  // namespace surefoot

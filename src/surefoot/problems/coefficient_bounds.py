@@ -42,6 +42,7 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustLogisticProblem
 from surefoot.problems.row_blocks import row_blocks
+from surefoot.problems.terms import Terms
 
 # The bounds multiply residuals, not objectives: one part in 10^9 covers every rounding made on the way to them.
 SAFETY = 1.0 + 1e-9
@@ -67,6 +68,17 @@ class CoefficientBounds:
 
 
 @dataclass(frozen=True)
+class LabelSums:
+    """Weight, then weighted sum of each numeric column (relative to a centre), over the rows of either label."""
+
+    positive: FloatArray
+    negative: FloatArray
+
+    def __add__(self, other: LabelSums) -> LabelSums:
+        return LabelSums(self.positive + other.positive, self.negative + other.negative)
+
+
+@dataclass(frozen=True)
 class _Side:
     """One way to force a final label: rows of one label, moved at a price per unit of lambda."""
 
@@ -86,8 +98,8 @@ def numeric_centre(problem: RobustLogisticProblem) -> FloatArray:
     return mean
 
 
-def _sides(problem: RobustLogisticProblem, centre: FloatArray) -> tuple[list[_Side], list[_Side]]:
-    """Ways to force final label +1 and ways to force final label -1; means are relative to the centre."""
+def label_sums(problem: RobustLogisticProblem, centre: FloatArray) -> LabelSums:
+    """The sums of a table; those of its parts add up to them."""
     positive = np.zeros(problem.n_numeric + 1)
     negative = np.zeros(problem.n_numeric + 1)
     for rows in row_blocks(problem.n_rows):
@@ -99,10 +111,15 @@ def _sides(problem: RobustLogisticProblem, centre: FloatArray) -> tuple[list[_Si
             sums[1:] += part @ centred
             if problem.is_sparse:
                 sums[1:] -= part.sum() * centre
-    delta = float(problem.cost.categorical_weights.sum())
-    kappa = problem.cost.label_weight
+    return LabelSums(positive, negative)
+
+
+def _sides(terms: Terms, sums_of: LabelSums) -> tuple[list[_Side], list[_Side]]:
+    """Ways to force final label +1 and ways to force final label -1; means are relative to the centre."""
+    delta = float(terms.cost.categorical_weights.sum())
+    kappa = terms.cost.label_weight
     towards: tuple[list[_Side], list[_Side]] = ([], [])
-    for sums, own in ((positive, 0), (negative, 1)):
+    for sums, own in ((sums_of.positive, 0), (sums_of.negative, 1)):
         if sums[0] > 0:
             mean = sums[1:] / sums[0]
             towards[own].append(_Side(weight=float(sums[0]), mean=mean, price=delta))
@@ -113,13 +130,18 @@ def _sides(problem: RobustLogisticProblem, centre: FloatArray) -> tuple[list[_Si
 
 def coefficient_bounds(problem: RobustLogisticProblem, upper_bound: float, centre: FloatArray) -> CoefficientBounds:
     """Bounds on every model at least as good as ``upper_bound``; see the module docstring for their derivation."""
-    if problem.radius == 0:
-        return CoefficientBounds(price=np.inf, intercept=np.inf if problem.fit_intercept else 0.0, levels=np.inf)
-    price = upper_bound / problem.radius
-    distance = problem.cost.numeric_price
+    return bounds_from_sums(problem.terms, label_sums(problem, centre), upper_bound)
+
+
+def bounds_from_sums(terms: Terms, sums: LabelSums, upper_bound: float) -> CoefficientBounds:
+    """The same for a table of which only the sums are at hand."""
+    if terms.radius == 0:
+        return CoefficientBounds(price=np.inf, intercept=np.inf if terms.fit_intercept else 0.0, levels=np.inf)
+    price = upper_bound / terms.radius
+    distance = terms.cost.numeric_price
     intercept = levels = np.inf
-    if np.isfinite(problem.cost.numeric_weights).all() and np.isfinite(problem.cost.categorical_weights).all():
-        above, below = _sides(problem, centre)
+    if np.isfinite(terms.cost.numeric_weights).all() and np.isfinite(terms.cost.categorical_weights).all():
+        above, below = _sides(terms, sums)
 
         def reach(side: _Side) -> float:
             return max(upper_bound / side.weight, price * (side.price + distance(side.mean)))
@@ -133,5 +155,5 @@ def coefficient_bounds(problem: RobustLogisticProblem, upper_bound: float, centr
         intercept = max(min(map(reach, above), default=np.inf), min(map(reach, below), default=np.inf))
         levels = min((spread(one, other) for one in above for other in below), default=np.inf)
     return CoefficientBounds(
-        price=price * SAFETY, intercept=intercept * SAFETY if problem.fit_intercept else 0.0, levels=levels * SAFETY
+        price=price * SAFETY, intercept=intercept * SAFETY if terms.fit_intercept else 0.0, levels=levels * SAFETY
     )

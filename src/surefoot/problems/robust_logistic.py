@@ -46,6 +46,7 @@ from numpy.typing import ArrayLike
 from surefoot.problems.arrays import BoolArray, FloatArray, IntArray, NumericArray, RowArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_columns import as_numeric_columns, fingerprint_parts, is_sparse, require_sound_columns
+from surefoot.problems.terms import Terms
 
 # How far the weights may sum from 1: more than rounding, less than a row that somebody forgot.
 WEIGHT_SLACK = 1e-6
@@ -131,6 +132,11 @@ class RobustLogisticProblem:
     def level_offsets(self) -> IntArray:
         """Start of each feature's slice in the level vector, and its total length last."""
         return np.concatenate(([0], np.cumsum(self.n_levels))).astype(np.int32)
+
+    @property
+    def terms(self) -> Terms:
+        """The problem without its rows."""
+        return Terms(self.n_levels, self.cost, self.radius, self.fit_intercept)
 
     def digest(self) -> str:
         """Fingerprint of everything that defines the optimum: data, weights, norm, radius."""

@@ -1,177 +1,118 @@
 """The rows of a robust problem as a solver sees them: sums over all rows, in lifted coordinates.
 
-Lifted coordinates (see cpp/include/surefoot/mixed_table.hpp) put the lowest and the highest coefficient of every categorical
-feature beside the coefficients themselves. A feature that moved contributes its envelope instead of its own level, so every
-piece of the loss is smooth, and the constraints
-
-    low_l <= beta_lc <= high_l        dual norm of (beta_j / gamma_j)_j <= lambda        lambda >= 0
-
-are the same for all rows. Envelopes couple two coordinates each. The dual norm depends on the ground cost's: for "l1" it is a
-maximum, two coordinates each again; for "l2" it is a second-order cone; for "linf" it is a sum, for which the lifted vector
-holds a magnitude t_j >= |beta_j| per column and one constraint runs over all of them.
+A solver learns nothing else about the rows (:class:`RowSums`), so they may as well be read batch by batch or live on other
+machines; see :mod:`surefoot.solvers.parted_rows`. Here they are arrays in memory.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
 
 from surefoot import _native
-from surefoot.problems.arrays import FloatArray, IntArray, RowArray
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.coefficient_bounds import CoefficientBounds, LabelSums, bounds_from_sums, label_sums
 from surefoot.problems.numeric_columns import is_sparse
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.solvers.lifted_coordinates import LiftedCoordinates, NativeColumns
+from surefoot.solvers.remembered import Remembered
+
+PlanSums = tuple[float, float, FloatArray, FloatArray]
 
 
-@dataclass(frozen=True)
-class PairConstraints:
-    """Rows ``first_coef * x[first] + second_coef * x[second] <= 0``."""
+class RowSums(LiftedCoordinates):
+    """What a solver may ask of the rows."""
 
-    first: IntArray
-    first_coef: FloatArray
-    second: IntArray
-    second_coef: FloatArray
+    n_rows: int
+    n_threads: int
 
-    def slack(self, x: FloatArray) -> FloatArray:
-        return -(self.first_coef * x[self.first] + self.second_coef * x[self.second])
+    @abstractmethod
+    def value(self, x: FloatArray) -> float:
+        """Weighted sum of the worst-case losses."""
+
+    @abstractmethod
+    def row_model(
+        self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
+    ) -> _native.RowModel:
+        """Value, gradient, curvature and tied rows around a point; see cpp/include/surefoot/row_model.hpp."""
+
+    @abstractmethod
+    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
+        """(conjugate, cost, gradient, curvature) of a plan; see cpp/include/surefoot/shift_plan.hpp."""
+
+    @abstractmethod
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
+        """The worst piece of every row whose worst piece is another one than at the point ``before``."""
+
+    @property
+    @abstractmethod
+    def label_sums(self) -> LabelSums:
+        """Weights and column sums of either label."""
+
+    @property
+    @abstractmethod
+    def level_weights(self) -> FloatArray:
+        """Share of the rows' weight at each level."""
+
+    def objective(self, x: FloatArray) -> float:
+        """lambda * radius + weighted mean of the worst-case losses."""
+        return self.value(x) + self.terms.radius * float(x[self.price_slot])
+
+    def coefficient_bounds(self, upper_bound: float) -> CoefficientBounds:
+        """Bounds on every model at least as good."""
+        return bounds_from_sums(self.terms, self.label_sums, upper_bound)
 
 
-@dataclass(frozen=True)
-class NormConstraint:
-    """What the dual norm of the numeric coefficients asks of a step; empty arrays where it asks nothing.
-
-    Attributes
-    ----------
-    wide_slot, wide_coef
-        sum_k wide_coef_k x[wide_slot_k] <= 0.
-    cone_slot, cone_scale
-        || (cone_scale_k x[cone_slot_k])_k ||_2 <= x[price].
-    """
-
-    wide_slot: IntArray
-    wide_coef: FloatArray
-    cone_slot: IntArray
-    cone_scale: FloatArray
-
-
-class LiftedRows:
-    """Native row sums of one problem, with the bookkeeping of its lifted coordinates."""
-
-    # A price at which no shift can pay, small enough for its products to stay finite.
-    PROHIBITIVE = 1e150
+class LiftedRows(RowSums):
+    """Rows in memory."""
 
     def __init__(self, problem: RobustLogisticProblem, n_threads: int) -> None:
+        super().__init__(problem.terms)
         self.problem = problem
         self.n_threads = n_threads
-        cost = problem.cost
-        # Columns whose shifts have a price; the others' coefficients are free.
-        self.priced = np.flatnonzero(np.isfinite(cost.numeric_weights)) if problem.radius > 0 else np.empty(0, np.intp)
-        self.native = _native.RobustRows(
-            _native_columns(problem),
-            problem.codes,
-            problem.labels,
-            problem.weights,
-            problem.n_levels,
-            cost.categorical_weights,
-            cost.label_weight,
-            problem.fit_intercept,
-            self.priced.size if cost.numeric_norm == "linf" else 0,
-        )
-        self.size: int = self.native.size
-        self.mask_words: int = self.native.mask_words
-        self.price_slot: int = self.native.price_slot
-        self.numeric_slots = slice(self.native.first_numeric, self.native.first_numeric + problem.n_numeric)
-        self.level_slots: IntArray = self.native.level_slots
-        self.low_slots: IntArray = self.native.low_slots
-        self.high_slots: IntArray = self.native.high_slots
-        self.feature_of_level = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
-        self.movable = self.low_slots < self.size
-        self.n_coefficients = self.numeric_slots.stop + int(np.count_nonzero(self.level_slots < self.size))
-        self.magnitude_slots = slice(self.price_slot + 1, self.size)
-        self.constraints = self._shared_constraints()
-        self.norm_constraint = self._norm_constraint()
+        self.n_rows = problem.n_rows
+        self.native = self._native_rows(_native_columns(problem), problem.codes, problem.labels, problem.weights)
+
+    def value(self, x: FloatArray) -> float:
+        return float(self.native.worst_case_sum(x, self.n_threads)[0])
+
+    def row_model(
+        self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
+    ) -> _native.RowModel:
+        return _native.build_row_model(self.native, x, tie_width, precision, far, *remembered, self.n_threads)
+
+    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
+        return _native.sum_plan(self.native, plan, x, with_curvature, self.n_threads)
+
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
+        mask, flipped = self._worst(x)
+        known_mask, known_flipped = self._worst(before)
+        new = np.flatnonzero((mask != known_mask).any(axis=1) | (flipped != known_flipped))
+        return Remembered(new, mask[new], flipped[new], np.zeros(new.size))
+
+    def _worst(
+        self, x: FloatArray
+    ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint64]], np.ndarray[tuple[int], np.dtype[np.uint8]]]:
+        """Mask and flip of every row's worst piece."""
+        _, moved, flipped, _ = self.native.worst_case_rows(x, self.n_threads)
+        bits = np.zeros((self.n_rows, 64 * self.mask_words), dtype=np.uint8)
+        bits[:, : self.terms.n_categorical] = moved.reshape(self.n_rows, self.terms.n_categorical)
+        return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64), flipped
+
+    @cached_property
+    def label_sums(self) -> LabelSums:
+        return label_sums(self.problem, np.zeros(self.terms.n_numeric))
 
     @cached_property
     def level_weights(self) -> FloatArray:
-        """Share of the rows' weight at each level."""
         problem = self.problem
         parts = [
             np.bincount(problem.codes[:, l], weights=problem.weights, minlength=count)
             for l, count in enumerate(problem.n_levels)
         ]
         return np.concatenate([*parts, np.empty(0)])
-
-    def _shared_constraints(self) -> PairConstraints:
-        if self.problem.radius == 0:
-            self.lowest_rows = self.highest_rows = slice(0, 0)
-            self.constrained_levels = np.empty(0, np.int64)
-            return PairConstraints(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32), np.empty(0))
-        levels = np.flatnonzero(self.movable[self.feature_of_level]) if self.problem.n_categorical else np.empty(0, np.int64)
-        own, feature = self.level_slots[levels], self.feature_of_level[levels]
-        one = np.ones(levels.size)
-        cost = self.problem.cost
-        column, limit = self.numeric_slots.start + self.priced, np.full(self.priced.size, self.price_slot)
-        gamma = cost.numeric_weights[self.priced]
-        small, large = np.minimum(1.0, 1.0 / gamma), -np.minimum(1.0, gamma)
-        if cost.numeric_norm == "linf":
-            limit, small, large = np.arange(self.size)[self.magnitude_slots], np.ones(limit.size), -np.ones(limit.size)
-        elif cost.numeric_norm == "l2":
-            column, limit, small, large = column[:0], limit[:0], small[:0], large[:0]
-        first = np.concatenate((self.low_slots[feature], own, column, column, [self.price_slot]))
-        first_coef = np.concatenate((one, one, small, -small, [-1.0]))
-        second = np.concatenate((own, self.high_slots[feature], limit, limit, [self.size]))
-        second_coef = np.concatenate((-one, -one, large, large, [0.0]))
-        self.lowest_rows = slice(0, levels.size)
-        self.highest_rows = slice(levels.size, 2 * levels.size)
-        self.constrained_levels = levels
-        return PairConstraints(first.astype(np.int32), first_coef, second.astype(np.int32), second_coef)
-
-    def _norm_constraint(self) -> NormConstraint:
-        cost = self.problem.cost
-        slots, numbers = np.empty(0, np.int32), np.empty(0)
-        wide, cone = (slots, numbers), (slots, numbers)
-        if self.priced.size and cost.numeric_norm == "linf":
-            terms = np.append(np.arange(self.size)[self.magnitude_slots], self.price_slot)
-            wide = terms.astype(np.int32), np.append(1.0 / cost.numeric_weights[self.priced], -1.0)
-        if self.priced.size and cost.numeric_norm == "l2":
-            cone = (self.numeric_slots.start + self.priced).astype(np.int32), 1.0 / cost.numeric_weights[self.priced]
-        return NormConstraint(*wide, *cone)
-
-    def lift(self, coefficients: RobustCoefficients) -> FloatArray:
-        """The lifted vector of a model, envelopes tight."""
-        x = np.zeros(self.size + 1)
-        if self.problem.fit_intercept:
-            x[0] = coefficients.intercept
-        x[self.numeric_slots] = coefficients.numeric
-        x[self.level_slots] = coefficients.levels
-        x[self.price_slot] = coefficients.price
-        x[self.size] = 0.0
-        return self.tighten(x)
-
-    def tighten(self, x: FloatArray) -> FloatArray:
-        """Sets the envelopes to the extreme levels and the price to the least that numeric coefficients allow; in place."""
-        if self.problem.n_categorical:
-            levels = x[self.level_slots]
-            starts = self.problem.level_offsets[:-1]
-            x[self.low_slots] = np.minimum.reduceat(levels, starts)
-            x[self.high_slots] = np.maximum.reduceat(levels, starts)
-        x[self.size] = 0.0
-        if self.magnitude_slots.start < self.magnitude_slots.stop:
-            x[self.magnitude_slots] = np.abs(x[self.numeric_slots][self.priced])
-        x[self.price_slot] = max(x[self.price_slot], self.least_price(x), 0.0)
-        return x
-
-    def least_price(self, x: FloatArray) -> float:
-        """The dual norm of (beta_j / gamma_j)_j."""
-        return self.problem.cost.admitting_price(x[self.numeric_slots])
-
-    @property
-    def fully_priced(self) -> bool:
-        """Whether every direction costs the model something, so that its coefficients are bounded a priori."""
-        cost = self.problem.cost
-        finite = np.isfinite(cost.numeric_weights).all() and np.isfinite(cost.categorical_weights).all()
-        return self.problem.radius > 0 and bool(finite)
 
     def plain_losses(self, x: FloatArray) -> FloatArray:
         """The loss of every row where it is."""
@@ -195,22 +136,8 @@ class LiftedRows:
         # A hair above, so that rounding cannot let a shift pay that gains exactly its price.
         return max(prices) * (1.0 + 1e-12)
 
-    def unlift(self, x: FloatArray) -> RobustCoefficients:
-        """The model behind a lifted vector."""
-        return RobustCoefficients(
-            intercept=float(x[0]) if self.problem.fit_intercept else 0.0,
-            numeric=x[self.numeric_slots].copy(),
-            levels=x[self.level_slots],
-            price=float(x[self.price_slot]),
-        )
 
-    def objective(self, x: FloatArray) -> float:
-        """lambda * radius + weighted mean of the worst-case losses."""
-        value, _ = self.native.worst_case_sum(x, self.n_threads)
-        return float(value) + self.problem.radius * float(x[self.price_slot])
-
-
-def _native_columns(problem: RobustLogisticProblem) -> FloatArray | tuple[RowArray, IntArray, FloatArray, int]:
+def _native_columns(problem: RobustLogisticProblem) -> NativeColumns:
     """The numeric columns as the native rows take them."""
     numeric = problem.numeric
     if not is_sparse(numeric):

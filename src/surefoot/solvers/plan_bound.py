@@ -20,28 +20,28 @@ import scipy.linalg
 
 from surefoot import _native
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.coefficient_bounds import CoefficientBounds, coefficient_bounds
+from surefoot.problems.coefficient_bounds import CoefficientBounds
 from surefoot.problems.numeric_norm import gradient_norm
 from surefoot.problems.robust_logistic import ShiftPlan
-from surefoot.solvers.lifted_rows import LiftedRows
+from surefoot.solvers.lifted_coordinates import LiftedCoordinates
+from surefoot.solvers.lifted_rows import LiftedRows, RowSums
 
 
 @dataclass(frozen=True)
 class PlanBound:
     """A lower bound and what it takes to write its proof down."""
 
-    rows: LiftedRows
-    model: _native.RowModel
     native_plan: _native.Plan
     lowest: FloatArray
     highest: FloatArray
     point: FloatArray
     value: float
 
-    def plan(self) -> ShiftPlan:
-        """The proof."""
-        row, moved, flipped, mass, slope = _native.write_plan(self.rows.native, self.model, self.native_plan, self.point)
-        shape = (len(row), self.rows.problem.n_categorical)
+    def plan(self, rows: LiftedRows, first_row: int = 0) -> ShiftPlan:
+        """The proof, for all rows or for a part of them that starts at ``first_row``."""
+        part = self.native_plan.of_rows(first_row, first_row + rows.n_rows, rows.mask_words)
+        row, moved, flipped, mass, slope = _native.write_plan(rows.native, part, self.point)
+        shape = (len(row), rows.terms.n_categorical)
         return ShiftPlan(
             row=row,
             moved=moved.view(np.bool_).reshape(shape),
@@ -53,13 +53,13 @@ class PlanBound:
         )
 
 
-def _level_mix(rows: LiftedRows, multiplier: FloatArray) -> FloatArray:
+def _level_mix(rows: LiftedCoordinates, multiplier: FloatArray) -> FloatArray:
     """Multipliers of "envelope beyond level" as probabilities within each feature; the reference level where there are none."""
     mix = np.zeros(rows.level_slots.size)
     mix[rows.constrained_levels] = multiplier
-    total = np.bincount(rows.feature_of_level, weights=mix, minlength=rows.problem.n_categorical)
+    total = np.bincount(rows.feature_of_level, weights=mix, minlength=rows.terms.n_categorical)
     mix /= np.where(total > 0, total, 1.0)[rows.feature_of_level]
-    mix[rows.problem.level_offsets[:-1][total <= 0]] = 1.0
+    mix[rows.terms.level_offsets[:-1][total <= 0]] = 1.0
     return mix
 
 
@@ -67,7 +67,7 @@ def _level_mix(rows: LiftedRows, multiplier: FloatArray) -> FloatArray:
 class _Mixing:
     """The linear map between coefficients and lifted coordinates in which envelopes are mixed levels."""
 
-    rows: LiftedRows
+    rows: LiftedCoordinates
     lowest: FloatArray
     highest: FloatArray
 
@@ -78,7 +78,7 @@ class _Mixing:
         x[: rows.n_coefficients] = coefficients
         levels = x[rows.level_slots]
         for mix, slots in ((self.lowest, rows.low_slots), (self.highest, rows.high_slots)):
-            x[slots] = np.bincount(rows.feature_of_level, weights=mix * levels, minlength=rows.problem.n_categorical)
+            x[slots] = np.bincount(rows.feature_of_level, weights=mix * levels, minlength=rows.terms.n_categorical)
         x[rows.size] = 0.0
         return x
 
@@ -113,17 +113,15 @@ def _within_budget(plan: _native.Plan, excess: float) -> _native.Plan:
 class _Sums:
     """Sums over one plan's pieces, in the coefficients instead of lifted coordinates."""
 
-    def __init__(self, rows: LiftedRows, model: _native.RowModel, plan: _native.Plan, mixing: _Mixing) -> None:
+    def __init__(self, rows: RowSums, plan: _native.Plan, mixing: _Mixing) -> None:
         self.rows = rows
-        self.model = model
         self.plan = plan
         self.mixing = mixing
 
     def at(self, coefficients: FloatArray, *, with_curvature: bool = False) -> tuple[float, float, FloatArray, FloatArray]:
         """(conjugate, cost, gradient, curvature) at a point."""
-        conjugate, cost, gradient, curvature = _native.sum_plan(
-            self.rows.native, self.model, self.plan, self.mixing.lift(coefficients), with_curvature, self.rows.n_threads
-        )
+        point = self.mixing.lift(coefficients)
+        conjugate, cost, gradient, curvature = self.rows.plan_sums(self.plan, point, with_curvature)
         if with_curvature:
             symmetric = np.tril(curvature) + np.tril(curvature, -1).T
             curvature = self.mixing.unlift(self.mixing.unlift(symmetric).T)
@@ -133,28 +131,26 @@ class _Sums:
         """What the gradient has beyond what numeric columns may carry, and by how much the plan exceeds the radius."""
         residual = gradient.copy()
         numeric = residual[self.rows.numeric_slots]
-        cost_of = self.rows.problem.cost
+        cost_of = self.rows.terms.cost
         carried = gradient_norm(numeric[self.rows.priced], cost_of.numeric_weights[self.rows.priced], cost_of.numeric_norm)
-        budget = self.rows.problem.radius - cost
+        budget = self.rows.terms.radius - cost
         numeric[self.rows.priced] *= 1.0 - min(1.0, max(budget, 0.0) / carried) if carried > 0 else 0.0
         return residual, max(0.0, carried - budget)
 
 
-def plan_bound(
-    rows: LiftedRows, model: _native.RowModel, plan: _native.Plan, multiplier: FloatArray, x: FloatArray, upper_bound: float
-) -> PlanBound:
+def plan_bound(rows: RowSums, plan: _native.Plan, multiplier: FloatArray, x: FloatArray, upper_bound: float) -> PlanBound:
     """The bound proven by a step's multipliers, with slopes taken near the step's end ``x``."""
     lowest = _level_mix(rows, multiplier[rows.lowest_rows])
     highest = _level_mix(rows, multiplier[rows.highest_rows])
     mixing = _Mixing(rows, lowest, highest)
     start = x[: rows.n_coefficients]
-    sums = _Sums(rows, model, plan, mixing)
+    sums = _Sums(rows, plan, mixing)
     conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
-    if rows.problem.radius > 0 and cost > rows.problem.radius:
-        plan = _within_budget(plan, cost - rows.problem.radius)
-        sums = _Sums(rows, model, plan, mixing)
+    if rows.terms.radius > 0 and cost > rows.terms.radius:
+        plan = _within_budget(plan, cost - rows.terms.radius)
+        sums = _Sums(rows, plan, mixing)
         conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
-    bounds = coefficient_bounds(rows.problem, upper_bound, np.zeros(rows.problem.n_numeric))
+    bounds = rows.coefficient_bounds(upper_bound)
     residual, excess = sums.missing(gradient, cost)
     point, value = start, conjugate - _payment(rows, bounds, start, residual, excess)
     scale = float(np.trace(curvature)) / max(rows.n_coefficients, 1)
@@ -170,22 +166,24 @@ def plan_bound(
             point, value = corrected, bound
         if np.abs(left).sum() <= 0.1 * np.abs(residual).sum():
             break
-    return PlanBound(rows, model, plan, lowest, highest, mixing.lift(point), value)
+    return PlanBound(plan, lowest, highest, mixing.lift(point), value)
 
 
-def _payment(rows: LiftedRows, bounds: CoefficientBounds, point: FloatArray, residual: FloatArray, excess: float) -> float:
+def _payment(
+    rows: LiftedCoordinates, bounds: CoefficientBounds, point: FloatArray, residual: FloatArray, excess: float
+) -> float:
     """What a residual and an overspent radius cost, at most, over all models at least as good as the one at hand."""
-    problem = rows.problem
+    terms = rows.terms
     # Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: the payment
     # takes ten times the coefficients at hand. certificates/ proves such cases by curvature.
     reach = 10.0 * (1.0 + float(np.abs(point).max(initial=0.0)))
     price, intercept, levels = (b if np.isfinite(b) else reach for b in (bounds.price, bounds.intercept, bounds.levels))
     paid = price * excess
-    unpriced = ~np.isfinite(problem.cost.numeric_weights) | (problem.radius == 0)
+    unpriced = ~np.isfinite(terms.cost.numeric_weights) | (terms.radius == 0)
     paid += reach * float(np.abs(residual[rows.numeric_slots][unpriced]).sum())
-    if problem.fit_intercept:
+    if terms.fit_intercept:
         paid += intercept * abs(float(residual[0]))
     by_level = np.zeros(rows.size + 1)
     by_level[rows.numeric_slots.stop : rows.n_coefficients] = np.abs(residual[rows.numeric_slots.stop :])
-    by_feature = np.bincount(rows.feature_of_level, weights=by_level[rows.level_slots], minlength=problem.n_categorical)
+    by_feature = np.bincount(rows.feature_of_level, weights=by_level[rows.level_slots], minlength=terms.n_categorical)
     return paid + levels * float(by_feature.max(initial=0.0))

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot import _native
 from surefoot.problems.arrays import FloatArray
-from surefoot.solvers.lifted_rows import LiftedRows
+from surefoot.solvers.lifted_rows import RowSums
+from surefoot.solvers.remembered import Remembered
 
 
-def starting_point(rows: LiftedRows) -> FloatArray:
+def starting_point(rows: RowSums) -> FloatArray:
     """A lifted vector with tight envelopes."""
-    problem = rows.problem
+    terms = rows.terms
     x = np.zeros(rows.size + 1)
-    if problem.fit_intercept:
-        positive = float(problem.weights[problem.labels > 0].sum() / problem.weights.sum())
+    if terms.fit_intercept:
+        above, below = rows.label_sums.positive[0], rows.label_sums.negative[0]
+        positive = float(above / (above + below))
         positive = min(max(positive, 1e-6), 1.0 - 1e-6)
         x[0] = np.log(positive / (1.0 - positive))
-    if problem.radius == 0:
+    if terms.radius == 0:
         x[rows.price_slot] = rows.PROHIBITIVE
         return x
     newton = x + _newton_step(rows, x)
@@ -38,16 +39,14 @@ def starting_point(rows: LiftedRows) -> FloatArray:
     return best
 
 
-def _newton_step(rows: LiftedRows, x: FloatArray) -> FloatArray:
+def _newton_step(rows: RowSums, x: FloatArray) -> FloatArray:
     """One Newton step of the plain, slightly ridged logistic loss."""
     n = rows.n_coefficients
-    nothing = np.empty(0)
     calm = x.copy()
     calm[rows.price_slot] = rows.PROHIBITIVE
-    empty = (np.empty(0, np.int64), np.empty((0, rows.mask_words), np.uint64), np.empty(0, np.uint8), nothing)
-    model = _native.build_row_model(rows.native, calm, 0.0, 0.0, 0.0, *empty, rows.n_threads)
-    plan = _native.make_plan(rows.native, model, nothing, nothing)
-    _, _, gradient, curvature = _native.sum_plan(rows.native, model, plan, calm, True, rows.n_threads)
+    model = rows.row_model(calm, 0.0, 0.0, 0.0, Remembered.nothing(rows.mask_words))
+    plan = rows.make_plan(model, np.empty(0), np.empty(0))
+    _, _, gradient, curvature = rows.plan_sums(plan, calm, True)
     hessian = np.tril(curvature[:n, :n]) + np.tril(curvature[:n, :n], -1).T
     hessian[np.diag_indices(n)] += 0.01 * np.diag(hessian) + 1e-9
     step = np.zeros(rows.size + 1)
@@ -55,39 +54,39 @@ def _newton_step(rows: LiftedRows, x: FloatArray) -> FloatArray:
     return step
 
 
-def _spans(rows: LiftedRows, x: FloatArray) -> FloatArray:
+def _spans(rows: RowSums, x: FloatArray) -> FloatArray:
     levels = x[rows.level_slots]
-    starts = rows.problem.level_offsets[:-1]
+    starts = rows.terms.level_offsets[:-1]
     spans: FloatArray = np.maximum.reduceat(levels, starts) - np.minimum.reduceat(levels, starts)
     return spans
 
 
-def _least_free_price(rows: LiftedRows, x: FloatArray) -> float:
+def _least_free_price(rows: RowSums, x: FloatArray) -> float:
     """The least price at which no shift pays anywhere, but not more than any optimum can have."""
     price = rows.least_price(x)
-    if rows.problem.n_categorical:
-        price = max(price, float((_spans(rows, x) / rows.problem.cost.categorical_weights).max()))
-    return min(max(price, 1e-6), float(np.log(2.0)) / rows.problem.radius)
+    if rows.terms.n_categorical:
+        price = max(price, float((_spans(rows, x) / rows.terms.cost.categorical_weights).max()))
+    return min(max(price, 1e-6), float(np.log(2.0)) / rows.terms.radius)
 
 
-def _shrink(rows: LiftedRows, newton: FloatArray, price: float) -> FloatArray:
-    problem = rows.problem
+def _shrink(rows: RowSums, newton: FloatArray, price: float) -> FloatArray:
+    terms = rows.terms
     point = newton.copy()
     numeric = newton[rows.numeric_slots]
-    if problem.cost.numeric_norm == "l1":
-        reach = problem.cost.numeric_weights * price
+    if terms.cost.numeric_norm == "l1":
+        reach = terms.cost.numeric_weights * price
         point[rows.numeric_slots] = np.clip(numeric, -reach, reach)
     else:
         shrunk = point[rows.numeric_slots]
         shrunk[rows.priced] *= min(1.0, price / max(rows.least_price(newton), 1e-300))
-    if problem.n_categorical:
+    if terms.n_categorical:
         spans = _spans(rows, newton)
-        factor = np.minimum(1.0, price * problem.cost.categorical_weights / np.maximum(spans, 1e-300))
+        factor = np.minimum(1.0, price * terms.cost.categorical_weights / np.maximum(spans, 1e-300))
         point[rows.level_slots] *= factor[rows.feature_of_level]
-        if problem.fit_intercept:
+        if terms.fit_intercept:
             # Shrink towards the mean score of each feature, not towards its reference level.
             means = np.bincount(
-                rows.feature_of_level, weights=rows.level_weights * newton[rows.level_slots], minlength=problem.n_categorical
+                rows.feature_of_level, weights=rows.level_weights * newton[rows.level_slots], minlength=terms.n_categorical
             )
             point[0] += float(((1.0 - factor) * means).sum())
     point[rows.price_slot] = price

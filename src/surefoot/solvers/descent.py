@@ -1,0 +1,222 @@
+"""Sequential quadratic programming on a finite maximum: exact, any real weights, a handful of steps.
+
+The objective is, per row, a maximum of smooth pieces softplus(a_ik . x) - lambda d_ik (x: lifted coordinates, see
+:mod:`surefoot.solvers.lifted_rows`). Around the current point
+
+    model(d) = sum over rows of  max_k (piece k linearised)  +  1/2 d' H d,      H = sum_ik share_ik curvature of piece k,
+
+with the shares the previous model's multipliers gave to the pieces. Its minimiser is the next step, a line search on the true
+objective guards it, and its multipliers are the adversary's plan: they prove a lower bound
+(:mod:`surefoot.solvers.plan_bound`).
+
+Which pieces enter. Exactly tied pieces of a row are nested prefixes of one order (softplus is strictly convex, so maximisers
+form a chain), and the oracle lists all of them. Pieces that are not tied but could be within the coming step must enter too:
+those within ``tie_width`` of the maximum, a width that follows the square root of the predicted decrease, because that is how
+far losses move when a quadratic falls by so much. A step that disappoints widens it.
+
+Rows far on the wrong side are nearly straight there, and every subset of their undecided features is nearly tied. They are not
+listed: a piece stands for them with one hinge per undecided feature (cpp/include/surefoot/row_model.hpp).
+
+Tables with levels that only one or two rows hold have directions in which the loss hardly bends, steps along them are long, and
+what was far below becomes the worst. If steps keep falling short, every row is given tangents that bound its loss from below
+wherever the step ends (``far`` in the row model).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot import _native
+from surefoot.problems.arrays import FloatArray
+from surefoot.solvers.lifted_rows import RowSums
+from surefoot.solvers.outcome import Progress, Status
+from surefoot.solvers.plan_bound import PlanBound, plan_bound
+from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.remembered import Remembered
+
+DEFAULT_STEPS = 200
+# After so many short steps the model asks for tangents that are right this far away, unless there are too many cells to hinge.
+SHORT_STEPS = 3
+FAR = 1.0
+MOST_TANGENT_CELLS = 20_000
+# So many steps in a row that do not lower the objective say that double precision, or this method, is at its end.
+PATIENCE = 8
+
+
+@dataclass(frozen=True)
+class Step:
+    """A solved model: where to go, what to expect, and the multipliers."""
+
+    direction: FloatArray
+    plan: _native.Plan
+    multiplier: FloatArray
+    decrease: float
+
+
+class Descent:
+    """The state of one minimisation over one set of rows."""
+
+    def __init__(self, rows: RowSums, x: FloatArray, tolerance: float, *, near: bool = False) -> None:
+        self.rows = rows
+        self.x = x
+        self.objective = rows.objective(x)
+        self.tolerance = tolerance
+        self.lower_bound = 0.0
+        self.bound: PlanBound | None = None
+        # Near an optimum little is left to gain, and the model can be trusted farther than it will go.
+        self.tie_width = 0.02 if near else 0.1
+        self.damping = 1e-3 if near else 0.1
+        self.expected = (1e-4 if near else 0.1) * self.objective
+        self.short_steps = 0
+        self.remembered = Remembered.nothing(rows.mask_words)
+
+    @property
+    def gap(self) -> float:
+        return self.objective - self.lower_bound
+
+    @property
+    def optimal(self) -> bool:
+        return self.gap <= self.tolerance * abs(self.objective)
+
+    def advance(self) -> bool:
+        """One step; returns whether the objective fell."""
+        step = self._solve_model()
+        end = self.x + step.direction
+        if step.decrease <= 1e3 * self.tolerance * self.objective:
+            self._prove(step, end)
+            if self.optimal:
+                self._accept(*self._at(end))
+                return True
+        length, point, objective = self._line_search(step)
+        self._remember(step, end if length < 1.0 else None)
+        # Half of what was promised says that the model is right; a short step says that it reaches too far.
+        if length == 1.0 and self.objective - objective >= 0.5 * step.decrease:
+            self.damping = max(0.1 * self.damping, 1e-10)
+        elif length < 0.5:
+            self.damping = min(3.0 * self.damping, 1e6)
+            self.short_steps += 1
+        wanted = float(np.sqrt(max(step.decrease, 0.0)))
+        self.tie_width = min(1.0, max(wanted, 1e-7) if length == 1.0 else max(2.0 * self.tie_width, wanted))
+        self.expected = max(step.decrease, 0.0)
+        self.last = step, end
+        return self._accept(point, objective)
+
+    def prove_last(self) -> None:
+        """The bound of the last step, if it has not been asked for yet."""
+        self._prove(*self.last)
+
+    def _solve_model(self) -> Step:
+        rows = self.rows
+        cells = rows.n_rows * rows.terms.n_categorical
+        far = FAR if self.short_steps >= SHORT_STEPS and cells <= MOST_TANGENT_CELLS else 0.0
+        model = rows.row_model(self.x, self.tie_width, 0.05 * self.expected, far, self.remembered)
+        linear = model.gradient
+        linear[rows.price_slot] += rows.terms.radius
+        linear[rows.size] = 0.0
+        curvature = model.curvature_diagonal
+        # Price and envelopes have no curvature of their own; the damping must hold them too while the pieces are incomplete.
+        typical = float(curvature[: rows.n_coefficients].mean()) if rows.n_coefficients else 1.0
+        damping = self.damping * np.maximum(curvature, typical)
+        constraints, norm = rows.constraints, rows.norm_constraint
+        direction, mass, hinge_mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
+            model,
+            linear,
+            damping,
+            constraints.first,
+            constraints.first_coef,
+            constraints.second,
+            constraints.second_coef,
+            constraints.slack(self.x),
+            norm.wide_slot,
+            norm.wide_coef,
+            -float(norm.wide_coef @ self.x[norm.wide_slot]),
+            norm.cone_slot,
+            norm.cone_scale,
+            norm.cone_scale * self.x[norm.cone_slot],
+            rows.price_slot,
+            float(self.x[rows.price_slot]),
+            max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected),
+            100,
+            rows.n_threads,
+        )
+        return Step(direction, rows.make_plan(model, mass, hinge_mass), multiplier, float(decrease))
+
+    def _prove(self, step: Step, end: FloatArray) -> None:
+        bound = plan_bound(self.rows, step.plan, step.multiplier, end, self.objective)
+        if self.bound is None or bound.value > self.lower_bound:
+            self.bound = bound
+            self.lower_bound = max(self.lower_bound, bound.value)
+
+    def _line_search(self, step: Step) -> tuple[float, FloatArray, float]:
+        length = 1.0
+        while True:
+            point, objective = self._at(self.x + length * step.direction)
+            if objective <= self.objective - 0.1 * length * step.decrease or length < 1e-3:
+                if length == 1.0 and self.objective - objective > step.decrease:
+                    point, objective = self._stretch(step, point, objective)
+                return length, point, objective
+            length *= 0.5
+
+    def _stretch(self, step: Step, point: FloatArray, objective: float) -> tuple[FloatArray, float]:
+        """Goes on past the step's end while that pays: the loss of a row driven far out falls faster than a parabola."""
+        length = 2.0
+        while True:
+            farther, lower = self._at(self.x + length * step.direction)
+            if lower >= objective:
+                return point, objective
+            point, objective = farther, lower
+            length *= 2.0
+
+    def _at(self, x: FloatArray) -> tuple[FloatArray, float]:
+        point = self.rows.tighten(x)
+        return point, self.rows.objective(point)
+
+    def _accept(self, point: FloatArray, objective: float) -> bool:
+        """Moves to the point if it is better."""
+        better = objective < self.objective
+        if better:
+            self.x, self.objective = point, objective
+        return better
+
+    def _remember(self, step: Step, missed: FloatArray | None) -> None:
+        """Keeps the pieces that hold mass; after a step that fell short, all it had and the worst ones where it ended."""
+        kept = Remembered.of_plan(step.plan, self.rows.mask_words)
+        if missed is None:
+            self.remembered = kept.chosen(kept.share > 1e-3)
+        else:
+            worst = self.rows.worst_pieces(self.rows.tighten(missed), self.x)
+            self.remembered = kept.chosen(kept.share > 1e-4).joined(worst)
+
+
+def minimise(
+    descent: Descent, options: SolveOptions, started: float, check: Callable[[], None] | None = None
+) -> tuple[Status, tuple[Progress, ...]]:
+    """Step until the gap is closed or a limit ends it; ``check`` is called now and then and at the end, and may raise."""
+    history: list[Progress] = []
+    status, failures = Status.ITERATION_LIMIT, 0
+    for iteration in range(1, (options.max_iter or DEFAULT_STEPS) + 1):
+        fell = descent.advance()
+        history.append(Progress(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started))
+        if options.on_progress is not None:
+            options.on_progress(history[-1])
+        if descent.optimal:
+            status = Status.OPTIMAL
+            break
+        if iteration % 10 == 0 and check is not None:
+            check()
+        failures = 0 if fell else failures + 1
+        if failures >= PATIENCE:
+            status = Status.STALLED
+            break
+        if options.out_of_time:
+            status = Status.TIME_LIMIT
+            break
+    if check is not None:
+        check()
+    if descent.bound is None:
+        descent.prove_last()
+    return status, tuple(history)
