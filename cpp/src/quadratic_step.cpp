@@ -306,7 +306,9 @@ class InteriorPoint {
       auto& part = matrix_parts_[block];
       part.assign(stride_ * stride_, 0.0);
       std::vector<double> scratch;
-      for (auto i = blocks_.begin(block); i < blocks_.end(block); ++i) add_row(i, part, scratch);
+      OuterSum outer(part.data(), stride_, tied_.part_slot.empty() && tied_.size() ? tied_.part(0).count : 0);
+      for (auto i = blocks_.begin(block); i < blocks_.end(block); ++i) add_row(i, part, outer, scratch);
+      outer.flush();
     });
     std::copy(model_.curvature.begin(), model_.curvature.end(), system_.begin());
     for (const auto& part : matrix_parts_)
@@ -330,7 +332,7 @@ class InteriorPoint {
     cholesky_factor(system_.data(), size_, stride_, 1e-14);
   }
 
-  void add_row(std::int64_t i, std::vector<double>& M, std::vector<double>& scratch) {
+  void add_row(std::int64_t i, std::vector<double>& M, OuterSum& outer, std::vector<double>& scratch) {
     const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
     const auto n_varied = static_cast<std::size_t>(tied_.varied_at[i + 1] - tied_.varied_at[i]);
     const std::int32_t* slot = tied_.varied_slot.data() + tied_.varied_at[i];
@@ -392,7 +394,7 @@ class InteriorPoint {
     const RowPart part = tied_.part(i);
     const std::int32_t* shared = tied_.shared_slot.data() + tied_.shared_at[i];
     const int n_shared = static_cast<int>(tied_.shared_at[i + 1] - tied_.shared_at[i]);
-    add_outer(M.data(), stride_, part, shared, n_shared, spread);
+    outer.add(part, shared, n_shared, spread);
     for (std::size_t e = 0; e < n_varied; ++e) {
       part.add_to(M.data() + static_cast<std::size_t>(slot[e]) * stride_, cross[e]);
       for (int q = 0; q < n_shared; ++q) {

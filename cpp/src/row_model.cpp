@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 
 #include "surefoot/outer_product.hpp"
@@ -65,10 +66,13 @@ class ModelBuilder {
         point_(point),
         view_(table, layout),
         scratch_(table),
+        outer_(curvature.data(), gradient.size(), table.entry_at ? 0 : layout.first_numeric + table.n_numeric),
         words_(table.mask_words()) {
     for (auto* at : {&tied.part_at, &tied.shared_at, &tied.varied_at, &tied.piece_at, &tied.entry_at, &tied.hinge_at})
       at->push_back(0);
   }
+
+  ModelBuilder(const ModelBuilder&) = delete;
 
   // Adds the row; `first` to `last` are its remembered pieces.
   void add(std::int64_t row, const ModelReach& reach, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
@@ -99,6 +103,9 @@ class ModelBuilder {
     choose_representatives(reach.precision);
     add_tied(row, best, reach);
   }
+
+  // Completes the sums.
+  void finish() { outer_.flush(); }
 
  private:
   void remember(const RememberedPieces& remembered, std::size_t k, double score) {
@@ -195,8 +202,7 @@ class ModelBuilder {
   }
 
   void add_curvature(double slope, double scale) {
-    add_outer(curvature.data(), gradient.size(), view_.part(), slots_.data(), static_cast<int>(slots_.size()),
-              scale * slope * (1 - slope));
+    outer_.add(view_.part(), slots_.data(), static_cast<int>(slots_.size()), scale * slope * (1 - slope));
   }
 
   void add_single() {
@@ -301,6 +307,7 @@ class ModelBuilder {
   const PointTables& point_;
   RowView view_;
   RowScratch scratch_;
+  OuterSum outer_;
   std::size_t words_;
   std::vector<Piece> kept_;
   std::vector<std::uint64_t> masks_;
@@ -317,8 +324,7 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
                          const RememberedPieces& remembered, int n_threads) {
   const PointTables point(table, layout, x);
   const RowBlocks blocks = curvature_blocks(table, layout);
-  std::vector<ModelBuilder> parts;
-  parts.reserve(static_cast<std::size_t>(blocks.n_blocks));
+  std::deque<ModelBuilder> parts;  // never moves them: they point into themselves
   for (std::int64_t block = 0; block < blocks.n_blocks; ++block) parts.emplace_back(table, layout, point);
   for_each_block(blocks, n_threads, [&](std::int64_t block) {
     auto& part = parts[static_cast<std::size_t>(block)];
@@ -333,6 +339,7 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
       part.add(row, reach, remembered, first, last);
       first = last;
     }
+    part.finish();
   });
 
   RowModel model;

@@ -109,6 +109,8 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
     PlanSums& part = parts[static_cast<std::size_t>(block)];
     part.gradient.assign(length, 0.0);
     if (with_curvature) part.curvature.assign(length * length, 0.0);
+    OuterSum outer(part.curvature.data(), length,
+                   table.entry_at || !with_curvature ? 0 : layout.first_numeric + table.n_numeric);
     RowView view(table, layout);
     std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
     std::int64_t at = -1;
@@ -129,9 +131,10 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
                             slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
                           add_gradient(part.gradient.data(), view.part(), slots, -view.target(flipped) * slope * piece_mass);
                           if (with_curvature)
-                            add_outer(part.curvature.data(), length, view.part(), slots.data(), static_cast<int>(slots.size()),
+                            outer.add(view.part(), slots.data(), static_cast<int>(slots.size()),
                                       piece_mass * slope * (1 - slope));
                         });
+    outer.flush();
   });
   PlanSums sums = std::move(parts[0]);
   for (std::size_t block = 1; block < parts.size(); ++block) {
