@@ -183,8 +183,9 @@ def test_a_radius_that_is_none_is_refused_with_its_value(survey: Any, radius: An
     [
         ({"label_weight": 0}, "label_weight = 0 must be a positive number"),
         ({"label_weight": math.nan}, "label_weight = nan must be a positive number"),
-        ({"norm": "l2"}, "norm = 'l2' is not supported; .* must be one of 'l1'"),
-        ({"solver": "lp-admm"}, "'lp-admm' is not known. Choose one of 'auto', 'sqp', 'graph', 'cutting-plane', 'conic'"),
+        ({"norm": "l3"}, "norm='l3' is not known. Choose one of 'l1', 'l2', 'linf'"),
+        ({"norm": 2}, "norm=2 is not known"),
+        ({"solver": "simplex"}, "'simplex' is not known. Choose one of 'auto', 'sqp', "),
         ({"solver": 3}, "solver = 3 must be the name of a solver"),
         ({"tol": 0}, "tol = 0 must be a positive number"),
         ({"max_iter": 0}, "max_iter = 0 must be None or a whole number"),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy import sparse
 
 import surefoot as sf
 
@@ -40,16 +38,6 @@ def test_labels_may_be_a_series_of_any_library(survey: Any, kind: str) -> None:
     model = sf.RobustLogisticRegression().fit(survey.X, labels)
     assert model.classes_.tolist() == ["leaves", "stays"]
     assert model.coef_.tolist() == reference.coef_.tolist()
-
-
-@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
-@pytest.mark.parametrize("estimator", [sf.RobustLogisticRegression(), sf.RobustLogisticRegressionCV(radii=[0.1, 0.01], cv=3)])
-def test_sparse_numbers_give_the_model_of_dense_ones(estimator: Any, container: Any) -> None:
-    draw = np.random.default_rng(0)
-    x = draw.normal(size=(60, 3)) * (draw.random((60, 3)) > 0.6)
-    y = x[:, 0] + draw.logistic(size=60) > 0
-    dense = estimator.fit(x, y).coef_
-    assert estimator.fit(container(x), y).coef_.tolist() == dense.tolist()
 
 
 def rows_of(table: Any) -> list[tuple[Any, ...]]:

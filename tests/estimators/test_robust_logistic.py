@@ -64,7 +64,8 @@ def test_fit_leaves_the_documented_attributes(survey: Any) -> None:
     assert model.feature_names_in_.tolist() == ["age", "channel", "income", "member"]
     assert model.n_iter_ == model.outcome_.iterations >= 1
     assert model.outcome_.status is Status.OPTIMAL
-    assert model.radius_ == 0.05
+    assert (model.radius_, model.label_weight_) == (0.05, math.inf)
+    assert model.solver_ == "sqp"
     assert model.dual_price_ == model.outcome_.primal.price > 0
     assert model.certificate_.verified
     assert model.certificate_.relative_gap <= 1e-6
@@ -127,6 +128,7 @@ def test_all_solvers_find_the_same_model(survey: Any, solver: str) -> None:
     weights = {"channel": 1.0, "member": 2.0}
     reference = sf.RobustLogisticRegression(categorical_weights=weights).fit(X, y)
     model = sf.RobustLogisticRegression(categorical_weights=weights, solver=solver).fit(X, y)
+    assert model.solver_ == solver
     assert model.certificate_.verified
     assert model.certificate_.upper_bound == pytest.approx(reference.certificate_.upper_bound, rel=2e-6)
 

@@ -21,10 +21,10 @@ RADII = [0.4, 0.01, 0.1]
 
 def test_parameters_are_those_of_the_model_with_a_grid_for_the_radius() -> None:
     own, model = sf.RobustLogisticRegressionCV().get_params(), sf.RobustLogisticRegression().get_params()
-    assert {name: own[name] for name in own if name not in ("radii", "cv", "scoring")} == {
+    assert {name: own[name] for name in own if name not in ("radii", "label_weights", "cv", "scoring")} == {
         name: model[name] for name in model if name != "radius"
     }
-    assert (own["radii"], own["cv"], own["scoring"]) == (None, 5, "neg_log_loss")
+    assert (own["radii"], own["label_weights"], own["cv"], own["scoring"]) == (None, None, 5, "neg_log_loss")
 
 
 def test_the_path_holds_the_scores_of_cold_fits_and_certified_models(survey: Any) -> None:
@@ -198,13 +198,102 @@ def test_every_solve_starts_where_the_one_with_the_next_larger_radius_ended(
         assert warm_start is (None if at % 3 == 0 else solver.calls[at - 1][3])
 
 
+KAPPAS = [0.5, math.inf, 2.0]
+
+
+def test_every_radius_meets_every_label_weight_and_the_path_rises_in_caution(survey: Any) -> None:
+    folds = StratifiedKFold(3)
+    search = sf.RobustLogisticRegressionCV(radii=[0.2, 0.02], label_weights=KAPPAS, cv=folds, tol=1e-9)
+    model = search.fit(survey.X, survey.y)
+    expected = [(radius, weight) for radius in (0.02, 0.2) for weight in (math.inf, 2.0, 0.5)]
+    assert [(point.radius, point.label_weight) for point in model.path_] == expected
+    assert (model.path_.radii.tolist(), model.path_.label_weights.tolist()) == tuple(map(list, zip(*expected, strict=True)))
+    for point in model.path_:
+        single = sf.RobustLogisticRegression(radius=point.radius, label_weight=point.label_weight, tol=1e-9)
+        scores = cross_val_score(single, survey.X, survey.y, cv=folds, scoring="neg_log_loss")
+        np.testing.assert_allclose(point.scores, scores, rtol=1e-4)
+        assert point.certificate.verified
+        assert point.certificate.problem_digest == single.fit(survey.X, survey.y).certificate_.problem_digest
+    best = max(model.path_, key=lambda point: point.mean_score)
+    assert (model.radius_, model.label_weight_) == (best.radius, best.label_weight)
+    assert model.ground_cost_.label_weight == best.label_weight
+    assert model.coef_[0].tolist() == best.coef.tolist()
+
+
+def test_label_weights_are_chosen_by_the_score_and_ties_by_caution(survey: Any) -> None:
+    def count_on_flips(estimator: Any, X: Any, y: Any) -> float:
+        assert estimator.label_weight == estimator.label_weight_ == estimator.ground_cost_.label_weight
+        return float(estimator.label_weight_ <= 2.0)
+
+    search = sf.RobustLogisticRegressionCV(radii=[0.2, 0.02], label_weights=KAPPAS, scoring=count_on_flips, cv=2)
+    model = search.fit(survey.X, survey.y)
+    assert (model.radius_, model.label_weight_) == (0.2, 0.5)
+    # The label weight of the model itself plays no part where others are listed.
+    search.set_params(label_weight=7.0).fit(survey.X, survey.y)
+    assert set(search.path_.label_weights) == set(KAPPAS)
+
+
+def test_without_label_weights_the_one_of_the_model_is_used(survey: Any) -> None:
+    model = sf.RobustLogisticRegressionCV(radii=[0.1], label_weight=0.5, cv=2).fit(survey.X, survey.y)
+    assert model.label_weight_ == model.path_[0].label_weight == 0.5
+    listed = sf.RobustLogisticRegressionCV(radii=[0.1], label_weights=(0.5, 0.5), cv=2).fit(survey.X, survey.y)
+    assert len(listed.path_) == 1
+    assert listed.certificate_.problem_digest == model.certificate_.problem_digest
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 0.0], r"label_weights\[1\] = 0.0 must be a positive number"),
+        ([math.nan], r"label_weights\[0\] = nan must be a positive number"),
+        (["cheap"], r"label_weights\[0\] = 'cheap' must be a positive number"),
+        ([], "label_weights is empty"),
+        (2.0, "label_weights = 2.0 must be None or a list of prices; a single one is label_weight"),
+    ],
+)
+def test_label_weights_without_meaning_are_refused(survey: Any, weights: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sf.RobustLogisticRegressionCV(radii=[0.1], label_weights=weights).fit(survey.X, survey.y)
+
+
+def test_every_solve_on_the_grid_starts_from_a_neighbour(survey: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    solver = WatchedSolver()
+    monkeypatch.setattr("surefoot.estimators.robust_logistic_model.make_solver", lambda name: solver)
+    sf.RobustLogisticRegressionCV(radii=RADII, label_weights=KAPPAS, cv=2).fit(survey.X, survey.y)
+    assert len(solver.calls) == 9 * (2 + 1)
+    visited = [(weight, radius) for weight in (math.inf, 2.0, 0.5) for radius in (0.4, 0.1, 0.01)]
+    for start in range(0, 27, 9):
+        calls = solver.calls[start : start + 9]
+        assert [(problem.cost.label_weight, problem.radius) for problem, _, _, _ in calls] == visited
+        # A path along the radii begins where the one of the next larger label weight began.
+        origins = [None, 0, 1, 0, 3, 4, 3, 6, 7]
+        for (_, _, warm_start, _), origin in zip(calls, origins, strict=True):
+            assert warm_start is (None if origin is None else calls[origin][3])
+
+
+def test_messages_name_the_label_weight_to_those_who_listed_some(survey: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    search = sf.RobustLogisticRegressionCV(radii=[0.1], label_weights=[0.5, math.inf], cv=2, verbose=1).fit(survey.X, survey.y)
+    titles = [line for line in capsys.readouterr().err.splitlines() if line.startswith("RobustLogisticRegressionCV")]
+    assert titles[:2] == [
+        f"RobustLogisticRegressionCV, fold 1 of 2, radius 0.1, label weight {kappa}" for kappa in ("inf", "0.5")
+    ]
+    assert [line.split()[1] for line in repr(search.path_).splitlines()[1:]] == ["inf", "0.5"]
+
+    def scoring(estimator: Any, X: Any, y: Any) -> float:
+        return math.nan if estimator.label_weight_ == 0.5 else 0.0
+
+    with pytest.raises(ValueError, match=r"gave NaN for radius 0.1, label weight 0.5 in fold 1"):
+        search.set_params(scoring=scoring, verbose=0).fit(survey.X, survey.y)
+
+
 def test_the_path_prints_and_tabulates_itself_in_the_library_of_the_table(survey: Any) -> None:
     model = sf.RobustLogisticRegressionCV(radii=RADII, cv=3).fit(pl.from_pandas(survey.X), survey.y)
     table = model.path_.table
     assert isinstance(table, pl.DataFrame)
-    assert table.columns == ["radius", "mean_score", "std_score", "objective", "lower_bound", "verified"]
+    assert table.columns == ["radius", "label_weight", "mean_score", "std_score", "objective", "lower_bound", "verified"]
     assert table["mean_score"].to_list() == [point.mean_score for point in model.path_]
     assert table["verified"].to_list() == [True] * 3
+    assert table["label_weight"].to_list() == [math.inf] * 3
     lines = repr(model.path_).splitlines()
     assert len(lines) == 4
     assert [line.split()[0] for line in lines if "best" in line] == [f"{model.radius_:g}"]

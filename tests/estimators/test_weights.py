@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy import sparse
 
 import surefoot as sf
 from surefoot.design.encode import TableEncoder
 from surefoot.estimators.weights import ground_cost, row_weights
 
 
-def prices(table: Any, *, numeric: Any = None, categorical: Any = None, label: float = math.inf) -> Any:
+def prices(table: Any, *, numeric: Any = None, categorical: Any = None, label: float = math.inf, **norm: Any) -> Any:
     design = TableEncoder().fit_encode(table)
-    return ground_cost(design, row_weights(None, design.n_rows), numeric=numeric, categorical=categorical, label=label)
+    return ground_cost(design, row_weights(None, design.n_rows), numeric=numeric, categorical=categorical, label=label, **norm)
 
 
 def test_by_default_a_standard_deviation_costs_one_and_so_does_a_category(survey: Any) -> None:
@@ -39,6 +40,7 @@ def test_the_default_weighs_rows() -> None:
 @pytest.mark.parametrize("value", [0.0, 0.1, -7.3, 1e9])
 def test_a_constant_column_has_weight_one(value: float) -> None:
     assert prices(np.full((7, 1), value)).numeric_weights.tolist() == [1.0]
+    assert prices(sparse.csr_array(np.full((7, 1), value))).numeric_weights.tolist() == [1.0]
 
 
 @given(
@@ -53,9 +55,23 @@ def test_the_default_is_positive_finite_and_follows_the_unit(values: np.ndarray,
         assert scaled * unit == pytest.approx(plain, rel=1e-6)
 
 
+@given(
+    arrays.arrays(np.float64, (9, 3), elements=st.sampled_from([0.0, 0.0, 1.0, -2.5, 1e9, 1e308, -1e308, 1e-300])),
+    arrays.arrays(np.float64, 9, elements=st.floats(0.1, 5.0)),
+)
+def test_the_default_of_a_sparse_table_is_that_of_the_dense_one_zeros_included(values: np.ndarray, counts: np.ndarray) -> None:
+    weights = row_weights(counts, 9)
+    dense, found = (
+        ground_cost(TableEncoder().fit_encode(table), weights, numeric=None, categorical=None, label=1.0).numeric_weights
+        for table in (values, sparse.csc_array(values))
+    )
+    np.testing.assert_allclose(found, dense, rtol=1e-9)
+
+
 def test_a_mean_far_from_zero_does_not_blur_the_spread() -> None:
     values = np.array([[0.0], [1.0]] * 5)
     assert prices(values + 1e9).numeric_weights[0] == pytest.approx(2.0, rel=1e-6)
+    assert prices(sparse.csr_array(values + 1e9)).numeric_weights[0] == pytest.approx(2.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("given_weights", [{"age": 0.3, "income": 4.0}, [0.3, 4.0], np.array([0.3, 4.0]), (0.3, 4)])
@@ -68,6 +84,11 @@ def test_a_number_is_the_price_of_every_column(survey: Any) -> None:
     assert cost.numeric_weights.tolist() == [2.0, 2.0]
     assert cost.categorical_weights.tolist() == [0.25, 0.25]
     assert cost.label_weight == 3.0
+
+
+def test_the_norm_is_l1_unless_another_is_named(survey: Any) -> None:
+    assert prices(survey.X).numeric_norm == "l1"
+    assert prices(survey.X, norm="l2").numeric_norm == "l2"
 
 
 def test_columns_that_a_mapping_leaves_out_keep_the_default(survey: Any) -> None:

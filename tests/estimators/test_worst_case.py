@@ -40,10 +40,14 @@ def apply(worst: Any, X: pd.DataFrame, y: np.ndarray) -> tuple[pd.DataFrame, np.
 def moving_cost(model: Any, before: pd.DataFrame, after: pd.DataFrame, flipped: np.ndarray) -> np.ndarray:
     cost = flipped * (model.label_weight if flipped.any() else 0.0)
     gamma, delta = iter(model.ground_cost_.numeric_weights), iter(model.ground_cost_.categorical_weights)
+    distances = [np.zeros(len(before))]
     for column in model.schema_.columns:
         old, new = before[column.name].to_numpy(), after[column.name].to_numpy()
-        cost = cost + (np.abs(old - new) * next(gamma) if column.kind == "numeric" else (old != new) * next(delta))
-    return cost
+        if column.kind == "numeric":
+            distances.append(np.abs(old - new) * next(gamma))
+        else:
+            cost = cost + (old != new) * next(delta)
+    return cost + np.linalg.norm(np.column_stack(distances), {"l1": 1, "l2": 2, "linf": np.inf}[model.norm], axis=1)
 
 
 PARAMETERS = {
@@ -56,12 +60,13 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_table_is_a_distribution_within_the_radius_that_reaches_the_expected_loss(
-    survey: Any, name: str, weighted: bool
+    survey: Any, name: str, norm: str, weighted: bool
 ) -> None:
     weights = np.linspace(0.0, 2.0, len(survey.y)) if weighted else np.ones(len(survey.y))
-    model = sf.RobustLogisticRegression(**PARAMETERS[name]).fit(survey.X, survey.y, sample_weight=weights)
+    model = sf.RobustLogisticRegression(norm=norm, **PARAMETERS[name]).fit(survey.X, survey.y, sample_weight=weights)
     worst = model.worst_case(survey.X, survey.y, sample_weight=weights)
     shares = weights / weights.sum()
     moved, labels, mass, rows = apply(worst, survey.X, survey.y)
@@ -133,6 +138,31 @@ def test_the_numeric_move_takes_the_column_whose_coefficient_is_dearest(survey: 
     assert worst.table["feature"].tolist() == [x.columns[dearest]]
     assert worst.summary()[["from", "to"]].isna().all(axis=None)
     assert "(any value)" in str(worst) and "(far away)" in str(worst)
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_in_other_norms_all_numeric_columns_move_together_and_share_the_bill(survey: Any, norm: str) -> None:
+    x = survey.X[["age", "income"]].assign(fixed=np.arange(120.0), still=0.0)
+    gamma = np.array([0.05, 0.1, np.inf, 1.0])
+    model = sf.RobustLogisticRegression(radius=0, norm=norm, numeric_weights=gamma).fit(x, survey.y)
+    model.coef_[0, 3] = 0.0  # the column is constant, so that any coefficient is as good
+    beta = model.coef_[0]
+    worst = model.worst_case(x, survey.y, radius=0.05)
+    ratio = np.abs(beta[:2]) / gamma[:2]
+    assert worst.numeric_budget == pytest.approx(0.05)
+    assert worst.price == pytest.approx(np.linalg.norm(ratio, {"l2": 2, "linf": 1}[norm]), rel=1e-12)
+    assert worst.table["feature"].tolist() == ["age", "income"]
+    assert worst.table["mass"].nunique() == len(set(worst.shift)) == 1
+    moved = (worst.table["to"].astype(float) - worst.table["from"].astype(float)).to_numpy()
+    # Straight down the gradient in l2, equally far in the units of the prices in linf.
+    expected = beta[:2] / gamma[:2] ** 2 if norm == "l2" else np.sign(beta[:2]) / gamma[:2]
+    np.testing.assert_allclose(np.abs(moved / moved[0]), np.abs(expected / expected[0]), rtol=1e-9)
+    assert np.sign(moved[0] * moved[1]) == np.sign(beta[0] * beta[1])
+    budget = worst.summary().set_index("feature")["budget"]
+    gain = ratio**2 if norm == "l2" else ratio
+    np.testing.assert_allclose(budget[["age", "income"]], 0.05 * gain / gain.sum(), rtol=1e-9)
+    assert worst.summary()[["from", "to"]].isna().all(axis=None)
+    assert str(worst).count("(far away)") == 2
 
 
 def test_label_flips_are_named_by_the_classes(survey: Any) -> None:

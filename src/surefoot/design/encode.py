@@ -3,6 +3,8 @@
     numeric column      -> one float64 column, finite
     categorical column  -> one int32 column of codes; level 0, the first in sorted order, is the reference
 
+The numeric columns of a sparse table stay sparse.
+
 Nothing is guessed silently. A gap, an infinite value or an unknown level is an error that names column, row and value, unless
 the caller chose another policy when the encoder was made. Rows are counted from 0 in all messages.
 """
@@ -13,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.design.column import Categories, plain_level, sorted_levels
@@ -27,9 +30,11 @@ from surefoot.design.schema import (
     UnseenCategories,
     require_policy,
 )
+from surefoot.design.sparse_columns import column_values, fill_gaps, require_finite_entries
 from surefoot.design.table import Table, read_table
 from surefoot.exceptions import InvalidTableError
 
+Block: TypeAlias = NDArray[np.float64] | scipy.sparse.csr_array
 CategoricalFeatures: TypeAlias = Literal["from_dtype"] | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None
 
 # Names and levels listed in a message before it says "and so many more".
@@ -115,7 +120,8 @@ class TableEncoder:
         _require_finite(block, [table.columns[at].label for at in numeric_at], allow_missing=self.missing_numeric == "median")
         medians: dict[int, float] = {}
         if self.missing_numeric == "median":
-            medians = {at: _median(block[:, k], weights, table.columns[at].label) for k, at in enumerate(numeric_at)}
+            labels = [table.columns[at].label for at in numeric_at]
+            medians = dict(zip(numeric_at, _medians(block, weights, labels), strict=True))
         readings = {at: table.columns[at].categories() for at, kind in enumerate(kinds) if kind == "categorical"}
         columns = tuple(
             ColumnSchema(name=name, kind="numeric", median=medians.get(at))
@@ -213,7 +219,10 @@ def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np
     return weights
 
 
-def _require_finite(block: NDArray[np.float64], labels: Sequence[str], *, allow_missing: bool) -> None:
+def _require_finite(block: Block, labels: Sequence[str], *, allow_missing: bool) -> None:
+    if scipy.sparse.issparse(block):
+        require_finite_entries(block, labels, allow_missing=allow_missing)
+        return
     with np.errstate(over="ignore", invalid="ignore"):
         # One number tells: gaps and infinities survive every sum. Huge finite values may overflow it, so look closer then.
         if np.isfinite(block.sum()):
@@ -232,6 +241,12 @@ def _require_finite(block: NDArray[np.float64], labels: Sequence[str], *, allow_
                 f"Input X contains NaN: {labels[at]} has {missing.size} missing value(s), the first in row {missing[0]}. "
                 "Fill them, drop their rows, or choose missing_numeric='median' to fill them with the training median."
             )
+
+
+def _medians(block: Block, weights: NDArray[np.float64] | None, labels: Sequence[str]) -> list[float]:
+    if scipy.sparse.issparse(block):
+        return [_median(*column, label) for column, label in zip(column_values(block, weights), labels, strict=True)]
+    return [_median(block[:, at], weights, label) for at, label in enumerate(labels)]
 
 
 def _median(values: NDArray[np.float64], weights: NDArray[np.float64] | None, label: str) -> float:
@@ -256,13 +271,15 @@ def _median(values: NDArray[np.float64], weights: NDArray[np.float64] | None, la
     return float(low / 2 + high / 2) if low != high else float(low)
 
 
-def _design(schema: Schema, block: NDArray[np.float64], readings: Sequence[Categories]) -> MixedDesign:
+def _design(schema: Schema, block: Block, readings: Sequence[Categories]) -> MixedDesign:
     if schema.missing_numeric == "median":
-        missing = np.isnan(block)
-        if missing.any():
+        medians = np.array([column.median for column in schema.numeric_columns], dtype=np.float64)
+        if scipy.sparse.issparse(block):
+            block = fill_gaps(block, medians)
+        else:
+            missing = np.isnan(block)
             # Into a new block: the old one may be the caller's own array.
-            medians = np.array([column.median for column in schema.numeric_columns], dtype=np.float64)
-            block = np.where(missing, medians, block)
+            block = np.where(missing, medians, block) if missing.any() else block
     codes = np.empty((block.shape[0], len(readings)), dtype=np.int32)
     for at, (position, reading) in enumerate(zip(schema.categorical_positions, readings, strict=True)):
         codes[:, at] = _codes(schema, position, reading)

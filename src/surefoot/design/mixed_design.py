@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from surefoot.design.schema import Level, Schema
@@ -16,8 +17,9 @@ class MixedDesign:
 
     Attributes
     ----------
-    numeric : ndarray of shape (n_rows, n_numeric), float64, C-contiguous
-        Finite values. May share memory with the array that was encoded; nobody writes to it.
+    numeric : ndarray or csr_array of shape (n_rows, n_numeric), float64, C-contiguous
+        Finite values; of a sparse table a sparse array in canonical form. May share memory with the array that was encoded;
+        nobody writes to it.
     codes : ndarray of shape (n_rows, n_categorical), int32, C-contiguous
         ``0 <= codes[:, l] < n_levels[l]``; code 0 is the reference level.
     n_levels : ndarray of shape (n_categorical,), int32
@@ -25,7 +27,7 @@ class MixedDesign:
         Numeric and categorical columns each keep their input order.
     """
 
-    numeric: NDArray[np.float64]
+    numeric: NDArray[np.float64] | scipy.sparse.csr_array
     codes: NDArray[np.int32]
     n_levels: NDArray[np.int32]
     schema: Schema
@@ -33,7 +35,7 @@ class MixedDesign:
     def __post_init__(self) -> None:
         shapes = (self.numeric.shape[1:], self.codes.shape[1:], self.n_levels.shape)
         m = len(self.schema.categorical_positions)
-        if shapes != ((len(self.schema.numeric_positions),), (m,), (m,)) or len(self.numeric) != len(self.codes):
+        if shapes != ((len(self.schema.numeric_positions),), (m,), (m,)) or self.numeric.shape[0] != len(self.codes):
             raise ValueError("numeric, codes and n_levels do not have the shapes that the schema asks for.")
 
     @property
@@ -58,8 +60,9 @@ class MixedDesign:
 
     def take(self, rows: NDArray[np.integer]) -> MixedDesign:
         """The design of some of the rows, in the order given."""
+        numeric = self.numeric[rows]
         return MixedDesign(
-            numeric=np.ascontiguousarray(self.numeric[rows]),
+            numeric=numeric if scipy.sparse.issparse(numeric) else np.ascontiguousarray(numeric),
             codes=np.ascontiguousarray(self.codes[rows]),
             n_levels=self.n_levels,
             schema=self.schema,

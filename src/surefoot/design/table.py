@@ -25,10 +25,8 @@ from surefoot.design.column import (
     NumberColumn,
     ObjectColumn,
 )
+from surefoot.design.sparse_columns import SparseColumn, read_sparse
 from surefoot.exceptions import InvalidTableError
-
-# Solvers need dense rows. Past this size an implicit copy is more likely an accident than an intention.
-DENSE_LIMIT_BYTES = 8 * 2**30
 
 # Read as Python objects: dates have no natural reading, but a text on request; NumPy has no integers of 128 bits.
 _OBJECT_TYPES = {"Date", "Datetime", "Duration", "Time", "Int128", "UInt128"}
@@ -47,20 +45,25 @@ class Table:
     named : bool
         Whether the table brought names, all of them text.
     columns : sequence of Column
-    array : ndarray of shape (n_rows, n_columns) or None
-        All columns at once, if the table is one array of numbers.
+    array : ndarray or csr_array of shape (n_rows, n_columns), or None
+        All columns at once, if the table is one array of numbers; sparse if it came in sparse.
     """
 
     n_rows: int
     names: tuple[str, ...]
     named: bool
     columns: Sequence[Column]
-    array: NDArray[Any] | None = None
+    array: NDArray[Any] | sparse.csr_array | None = None
 
-    def numbers(self, positions: Sequence[int]) -> NDArray[np.float64]:
-        """Some columns as one C-contiguous float64 block; it shares memory with the input if that has this form already."""
-        if self.array is not None:
+    def numbers(self, positions: Sequence[int]) -> NDArray[np.float64] | sparse.csr_array:
+        """Some columns as one C-contiguous float64 block; it shares memory with the input if that has this form already.
+
+        The block of a sparse table is sparse, in canonical form, unless it has no columns.
+        """
+        if self.array is not None and len(positions) > 0:
             chosen = self.array if len(positions) == len(self.columns) else self.array[:, list(positions)]
+            if sparse.issparse(chosen):
+                return chosen
             with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, which the encoder refuses by name
                 return np.ascontiguousarray(chosen, dtype=np.float64)
         block = np.empty((self.n_rows, len(positions)))
@@ -85,7 +88,7 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if sparse.issparse(X):
-        return _read_array(_densified(X))
+        return _read_sparse(X)
     if isinstance(X, (dict, str, bytes)):
         raise InvalidTableError(f"X is a {type(X).__name__}, not a table. Pass a data frame, a 2-d array or a list of rows.")
     pyarrow = nw.dependencies.get_pyarrow()
@@ -198,19 +201,18 @@ def _factorized(series: nw.Series[Any]) -> Categories:
     return Categories(codes, tuple(values))
 
 
-def _densified(X: Any) -> NDArray[Any]:
-    if X.ndim != 2:
-        raise InvalidTableError(f"Expected 2D array, got {X.ndim}D sparse array instead. Reshape your data.")
-    if X.dtype.kind == "c":
-        raise InvalidTableError(f"Complex data not supported: X is a sparse matrix of type {X.dtype}.")
-    size = 8 * X.shape[0] * X.shape[1]
-    if size > DENSE_LIMIT_BYTES:
-        raise InvalidTableError(
-            f"X is sparse with shape {X.shape}. The dense float64 array that the solver needs would take {size / 1e9:.1f} GB, "
-            f"above the limit of {DENSE_LIMIT_BYTES / 1e9:.1f} GB. Select fewer columns or rows."
-        )
-    dense: NDArray[Any] = X.astype(np.float64).toarray(order="C")
-    return dense
+def _read_sparse(X: Any) -> Table:
+    if X.ndim == 2:
+        _require_shape(X.shape)
+    matrix = read_sparse(X)
+    count = matrix.shape[1]
+    return Table(
+        n_rows=matrix.shape[0],
+        names=tuple(f"x{at}" for at in range(count)),
+        named=False,
+        columns=[SparseColumn(f"column {at}", matrix, at) for at in range(count)],
+        array=matrix,
+    )
 
 
 def _as_array(X: Any) -> NDArray[Any]:

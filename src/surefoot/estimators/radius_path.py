@@ -1,4 +1,4 @@
-"""Models for a grid of radii, and how well each does on rows it has not seen."""
+"""Models for a grid of radii and label weights, and how well each does on rows it has not seen."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from surefoot.problems.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
-    """One radius.
+    """One radius and one label weight.
 
     Attributes
     ----------
     radius : float
+    label_weight : float
+        kappa, the price of flipping a label.
     scores : ndarray of shape (n_folds,)
         Score on the held-out rows of each fold; larger is better.
     coef : ndarray of shape (n_coefficients,)
@@ -32,6 +34,7 @@ class PathPoint:
     """
 
     radius: float
+    label_weight: float
     scores: FloatArray
     coef: FloatArray
     intercept: float
@@ -49,7 +52,9 @@ class PathPoint:
 
 @dataclass(frozen=True, eq=False)
 class RadiusPath:
-    """Points in the order of rising radii; a sequence, and a table.
+    """Points in the order of rising caution; a sequence, and a table.
+
+    Radii rise; where there are several label weights, those of each radius fall.
 
     Attributes
     ----------
@@ -75,29 +80,34 @@ class RadiusPath:
         return np.array([point.radius for point in self.points])
 
     @property
+    def label_weights(self) -> FloatArray:
+        return np.array([point.label_weight for point in self.points])
+
+    @property
     def mean_scores(self) -> FloatArray:
         return np.array([point.mean_score for point in self.points])
 
     @property
     def coefs(self) -> FloatArray:
-        """Coefficients of all models, one row per radius."""
+        """Coefficients of all models, one row per point."""
         return np.stack([point.coef for point in self.points])
 
     @property
     def best(self) -> PathPoint:
-        """The point with the best mean score; of equal ones that with the largest radius."""
+        """The point with the best mean score; of equal ones that with the largest radius, then the smallest label weight."""
         scores = self.mean_scores
         return self.points[int(np.flatnonzero(scores == scores.max())[-1])]
 
     @property
     def table(self) -> Any:
-        """One line per radius: scores over the folds, and objective, bound and verdict of the model on all rows."""
+        """One line per point: scores over the folds, and objective, bound and verdict of the model on all rows."""
         return build_frame(self._columns(), self.library)
 
     def _columns(self) -> dict[str, Any]:
         certificates = [point.certificate for point in self.points]
         return {
             "radius": self.radii,
+            "label_weight": self.label_weights,
             "mean_score": self.mean_scores,
             "std_score": np.array([point.std_score for point in self.points]),
             "objective": np.array([certificate.upper_bound for certificate in certificates]),
@@ -106,11 +116,11 @@ class RadiusPath:
         }
 
     def __str__(self) -> str:
-        lines = [f"{'radius':>10}  {'mean score':>10}  {'std score':>10}  {'objective':>10}  verified"]
+        lines = [f"{'radius':>10}  {'label weight':>12}  {'mean score':>10}  {'std score':>10}  {'objective':>10}  verified"]
         for point in self.points:
             mark = "  <- best" if point is self.best else ""
             lines.append(
-                f"{point.radius:>10.4g}  {point.mean_score:>10.5g}  {point.std_score:>10.3g}  "
+                f"{point.radius:>10.4g}  {point.label_weight:>12.4g}  {point.mean_score:>10.5g}  {point.std_score:>10.3g}  "
                 f"{point.certificate.upper_bound:>10.6g}  {'yes' if point.certificate.verified else 'no':>8}{mark}"
             )
         return "\n".join(lines)

@@ -11,6 +11,7 @@ from surefoot.estimators.robust_logistic_model import (
     require_radius,
     warn_of_limit,
 )
+from surefoot.problems.numeric_norm import NumericNorm
 
 
 class RobustLogisticRegression(RobustLogisticModel):
@@ -22,7 +23,7 @@ class RobustLogisticRegression(RobustLogisticModel):
 
     where the distance between distributions is the cost of moving one into the other, and moving one row costs ::
 
-        sum_j gamma_j |x_j - x'_j|  +  sum_l delta_l 1[z_l != z'_l]  +  kappa 1[y != y'].
+        || (gamma_j (x_j - x'_j))_j ||  +  sum_l delta_l 1[z_l != z'_l]  +  kappa 1[y != y'].
 
     The problem is solved to optimality, and the proof is attached to the fitted model; see ``certificate_``.
 
@@ -41,8 +42,10 @@ class RobustLogisticRegression(RobustLogisticModel):
         delta: price of changing a categorical column, given in the same ways. None, and columns left out: 1.
     label_weight : float, default=inf
         kappa: price of flipping a label; ``inf`` means that labels are right.
-    norm : {"l1"}, default="l1"
-        Norm of the numeric part of the cost.
+    norm : {"l1", "l2", "linf"}, default="l1"
+        How the prices of numeric columns combine if a row moves in several of them: "l1" adds them, so that the model pays for
+        its largest ``|beta_j| / gamma_j``; "linf" takes the largest, so that the model pays for the sum of all, as in the
+        lasso; "l2" lies between.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
         or booleans.
@@ -82,6 +85,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         code that knows no solver.
     outcome_ : SolveOutcome
         How the solve went: status, bounds, history.
+    solver_ : str
+        Name of the solver that was used, which ``solver="auto"`` leaves open.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -92,6 +97,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         The prices used.
     radius_ : float
         The radius used.
+    label_weight_ : float
+        The price of a label flip used.
 
     Raises
     ------
@@ -130,7 +137,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         numeric_weights: Any = None,
         categorical_weights: Any = None,
         label_weight: float = math.inf,
-        norm: str = "l1",
+        norm: NumericNorm = "l1",
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
         solver: str = "auto",
@@ -167,6 +174,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix (numeric)
+            A sparse matrix or array of any format is never made dense by ``fit``.
         y : array-like of shape (n_rows,)
             Labels: any two values.
         sample_weight : array-like of shape (n_rows,), optional
@@ -184,7 +192,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         if prices.radius is not None:
             radius = require_radius(prices.radius, "radius from shift")
         problem = self._problem(rows.design, rows.labels, rows.weights, self._cost(rows, prices), radius)
-        solution = self._certify(problem, self._solve(solver, problem, f"{type(self).__name__}, radius {radius:g}"))
+        outcome = self._solve(solver, problem, f"{type(self).__name__}, radius {radius:g}")
+        solution = self._certify(problem, outcome, solver)
         self._unpack(X, rows, problem, solution.outcome.primal)
         self._unpack_proof(solution)
         if not solution.certificate.verified:

@@ -1,12 +1,12 @@
-"""Robust logistic regression whose radius is chosen by cross-validation."""
+"""Robust logistic regression whose radius, and label weight if asked, are chosen by cross-validation."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,14 @@ from surefoot.estimators.robust_logistic_model import (
     ShiftPrices,
     Solution,
     named_solver,
+    require_label_weight,
     require_radius,
     warn_of_limit,
 )
 from surefoot.estimators.training_rows import TrainingRows, flat_labels
 from surefoot.exceptions import ConvergenceLimitWarning, InvalidTableError
 from surefoot.problems.arrays import AnyArray, FloatArray
+from surefoot.problems.numeric_norm import NumericNorm
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome
@@ -41,15 +43,15 @@ SMALLEST_RADIUS, LARGEST_RADIUS = 1e-3, 1.0
 
 
 class RobustLogisticRegressionCV(RobustLogisticModel):
-    """Robust logistic regression with the radius that scores best on held-out rows.
+    """Robust logistic regression with the radius, and the label weight if asked, that score best on held-out rows.
 
-    For every radius r of a grid and every fold, ::
+    For every radius r of a grid, every label weight and every fold, ::
 
         min over beta of   max over distributions Q within r of the fold's training rows of   E_Q[ log(1 + exp(-y score)) ]
 
-    is solved, from the largest radius to the smallest, each solve starting where the one before ended. The radius with the best
-    mean score on the held-out rows is chosen, and the model for it, fitted to all rows, is certified. See
-    :class:`RobustLogisticRegression` for the model itself.
+    is solved, from the largest radius and label weight to the smallest, each solve starting where that of a neighbour on the
+    grid ended. The point with the best mean score on the held-out rows is chosen, and the model for it, fitted to all rows, is
+    certified. See :class:`RobustLogisticRegression` for the model itself.
 
     Levels of categories and medians that fill gaps are learned from all rows; coefficients and the default numeric weights from
     the training rows of each fold.
@@ -59,6 +61,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     radii : array-like of floats, int, or None, default=None
         The grid. None: -log(theta) for the nine levels of robustness theta between 0.5 and 0.99 of the paper. A number: that
         many radii from 0.001 to 1 in equal ratios.
+    label_weights : array-like of floats, optional
+        Prices kappa of flipping a label, ``inf`` among them if labels may also be right; every one is tried with every radius.
+        None: only ``label_weight``.
     cv : int, splitter, or iterable of (train, test), default=5
         An int means stratified folds.
     scoring : str or callable, default="neg_log_loss"
@@ -76,11 +81,14 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     ----------
     radius_ : float
         The radius chosen; of equally good ones the largest.
+    label_weight_ : float
+        The label weight chosen with it; of equally good ones the smallest.
     path_ : RadiusPath
-        For each radius, in rising order: scores, the model on all rows, its certificate. ``path_.table`` is a data frame.
-    coef_, intercept_, classes_, dual_price_, certificate_, outcome_, n_iter_, n_features_in_, feature_names_in_, schema_, \
-    ground_cost_
-        Of the model with the chosen radius on all rows, as for :class:`RobustLogisticRegression`.
+        For each radius, in rising order, and each label weight: scores, the model on all rows, its certificate. ``path_.table``
+        is a data frame.
+    coef_, intercept_, classes_, dual_price_, certificate_, outcome_, solver_, n_iter_, n_features_in_, feature_names_in_, \
+    schema_, ground_cost_
+        Of the model with the chosen radius and label weight on all rows, as for :class:`RobustLogisticRegression`.
 
     Warns
     -----
@@ -104,13 +112,14 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self,
         *,
         radii: Any = None,
+        label_weights: Any = None,
         cv: Any = 5,
         scoring: Any = "neg_log_loss",
         shift: Any = None,
         numeric_weights: Any = None,
         categorical_weights: Any = None,
         label_weight: float = math.inf,
-        norm: str = "l1",
+        norm: NumericNorm = "l1",
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
         solver: str = "auto",
@@ -124,6 +133,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         unseen_categories: str = "error",
     ) -> None:
         self.radii = radii
+        self.label_weights = label_weights
         self.cv = cv
         self.scoring = scoring
         self.shift = shift
@@ -144,7 +154,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self.unseen_categories = unseen_categories
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the radius by cross-validation and fit the model with it to all rows.
+        """Choose the radius, and the label weight if asked, by cross-validation and fit the model with them to all rows.
 
         Parameters
         ----------
@@ -160,14 +170,14 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         """
         self._require_parameters()
         solver = named_solver(self.solver)
-        radii = _radius_grid(self.radii)
+        grid = self._grid()
         y = flat_labels(y)
         rows = self._read(X, y, sample_weight)
         prices = self._prices(X)
         scorer = self._scorer(rows.classes)
         (table,) = indexable(X)
         folds = self._folds(rows, y)
-        scores = np.empty((radii.size, len(folds)))
+        scores = np.empty((len(grid), len(folds)))
         unproven: list[str] = []
         for at, (train, test) in enumerate(folds):
             training = rows.take(train)
@@ -176,33 +186,31 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
                 rows.classes[(rows.labels[test] > 0).astype(np.intp)],
             )
             weighting = {} if sample_weight is None else {"sample_weight": rows.weights[test]}
-            for k, problem, outcome in self._solve_path(solver, training, prices, radii, f"fold {at + 1} of {len(folds)}"):
-                model = RobustLogisticRegression(**self._model_parameters(), radius=problem.radius)
+            for k, problem, outcome in self._solve_path(solver, training, prices, grid, f"fold {at + 1} of {len(folds)}"):
+                model = RobustLogisticRegression(**self._model_parameters(grid[k]))
                 model._unpack(X, training, problem, outcome.primal)
                 scores[k, at] = scorer(model, held_out, labels, **weighting)
                 if outcome.status is not Status.OPTIMAL:
                     unproven.append(outcome.status.value)
         if np.isnan(scores).any():
             k, at = np.argwhere(np.isnan(scores))[0]
-            raise ValueError(f"scoring = {self.scoring!r} gave NaN for radius {radii[k]:g} in fold {at + 1}.")
+            raise ValueError(f"scoring = {self.scoring!r} gave NaN for {self._named(grid[k])} in fold {at + 1}.")
 
         solutions = {
-            k: self._certify(problem, outcome)
-            for k, problem, outcome in self._solve_path(solver, rows, prices, radii, "all rows")
+            k: self._certify(problem, outcome, solver)
+            for k, problem, outcome in self._solve_path(solver, rows, prices, grid, "all rows")
         }
-        path = RadiusPath(
-            tuple(_path_point(rows, solutions[k], scores[k]) for k in range(radii.size)), library=frame_library(X)
-        )
+        path = RadiusPath(tuple(_path_point(rows, solutions[k], scores[k]) for k in range(len(grid))), library=frame_library(X))
         chosen = solutions[path.points.index(path.best)]
         self._unpack(X, rows, chosen.problem, chosen.outcome.primal)
         self._unpack_proof(chosen)
         self.path_ = path
         unproven += [found.outcome.status.value for found in solutions.values() if not found.certificate.verified]
         if not chosen.certificate.verified:
-            warn_of_limit(chosen, f"{type(self).__name__}.fit, at the chosen radius {chosen.problem.radius:g},")
+            warn_of_limit(chosen, f"{type(self).__name__}.fit, at the chosen {self._named(_GridPoint.of(chosen.problem))},")
         elif unproven:
             warnings.warn(
-                f"{len(unproven)} of {radii.size * (len(folds) + 1)} solves along the path stopped before their tolerance "
+                f"{len(unproven)} of {len(grid) * (len(folds) + 1)} solves along the path stopped before their tolerance "
                 f"({', '.join(sorted(set(unproven)))}), so their scores are those of approximate models. The model with the "
                 f"chosen radius is proven optimal to tol = {self.tol:.1e}, and its bound holds.",
                 ConvergenceLimitWarning,
@@ -225,9 +233,20 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         found: Callable[..., float] = scorer
         return found
 
-    def _model_parameters(self) -> dict[str, Any]:
+    def _grid(self) -> list[_GridPoint]:
+        """All radii with all label weights, in the order of the path: by rising caution."""
+        weights = [self.label_weight] if self.label_weights is None else _label_weight_grid(self.label_weights)
+        return [_GridPoint(float(radius), float(weight)) for radius in _radius_grid(self.radii) for weight in weights]
+
+    def _named(self, point: _GridPoint) -> str:
+        """How messages call a point; label weights are mentioned only to those who listed some."""
+        flip = "" if self.label_weights is None else f", label weight {point.label_weight:g}"
+        return f"radius {point.radius:g}{flip}"
+
+    def _model_parameters(self, point: _GridPoint) -> dict[str, Any]:
         own = self.get_params(deep=False)
-        return {name: own[name] for name in own if name not in ("radii", "cv", "scoring")}
+        shared = {name: own[name] for name in own if name not in ("radii", "label_weights", "cv", "scoring")}
+        return {**shared, "radius": point.radius, "label_weight": point.label_weight}
 
     def _folds(self, rows: TrainingRows, y: Any) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Train and test rows of each fold, as places among the training rows; rows of weight 0 are in neither."""
@@ -244,17 +263,46 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         return folds
 
     def _solve_path(
-        self, solver: RobustLogisticSolver, rows: TrainingRows, prices: ShiftPrices, radii: FloatArray, what: str
+        self, solver: RobustLogisticSolver, rows: TrainingRows, prices: ShiftPrices, grid: list[_GridPoint], what: str
     ) -> Iterator[tuple[int, RobustLogisticProblem, RobustOutcome]]:
-        """Solve for every radius, the largest first: there the model is simplest, and each is close to the next."""
+        """Solve at every point of the grid, each from the solution of a neighbour.
+
+        The largest radius and the largest label weight come first, where the model is simplest. From there the label weight
+        falls, and at each label weight the radius.
+        """
         cost = self._cost(rows, prices)
-        warm_start: RobustCoefficients | None = None
-        for k in range(radii.size - 1, -1, -1):
-            radius = float(radii[k])
-            problem = self._problem(rows.design, rows.labels, rows.weights, cost, radius)
-            outcome = self._solve(solver, problem, f"{type(self).__name__}, {what}, radius {radius:g}", warm_start)
-            warm_start = outcome.primal
+        # Stable, so that points of one label weight keep the order of their radii, which is reversed to fall.
+        order = sorted(range(len(grid) - 1, -1, -1), key=lambda k: -grid[k].label_weight)
+        nearest: RobustCoefficients | None = None
+        at_largest: RobustCoefficients | None = None
+        for k in order:
+            radius, weight = grid[k]
+            opens_path = radius == grid[-1].radius
+            problem = self._problem(rows.design, rows.labels, rows.weights, replace(cost, label_weight=weight), radius)
+            title = f"{type(self).__name__}, {what}, {self._named(grid[k])}"
+            outcome = self._solve(solver, problem, title, at_largest if opens_path else nearest)
+            nearest = outcome.primal
+            at_largest = nearest if opens_path else at_largest
             yield k, problem, outcome
+
+
+class _GridPoint(NamedTuple):
+    radius: float
+    label_weight: float
+
+    @classmethod
+    def of(cls, problem: RobustLogisticProblem) -> _GridPoint:
+        return cls(problem.radius, problem.cost.label_weight)
+
+
+def _label_weight_grid(weights: Any) -> list[float]:
+    """Distinct label weights in falling order."""
+    if not hasattr(weights, "__iter__") or isinstance(weights, (str, Mapping)):
+        raise ValueError(f"label_weights = {weights!r} must be None or a list of prices; a single one is label_weight.")
+    grid = {require_label_weight(weight, f"label_weights[{at}]") for at, weight in enumerate(weights)}
+    if not grid:
+        raise ValueError("label_weights is empty; list at least one price, inf for labels that are right.")
+    return sorted(grid, reverse=True)
 
 
 def _radius_grid(radii: Any) -> FloatArray:
@@ -277,10 +325,11 @@ def _path_point(rows: TrainingRows, solution: Solution, scores: FloatArray) -> P
     model = solution.outcome.primal
     return PathPoint(
         radius=solution.problem.radius,
+        label_weight=solution.problem.cost.label_weight,
         scores=scores.copy(),
         coef=rows.design.schema.join_coefficients(model.numeric, model.levels),
         intercept=float(model.intercept),
         price=float(model.price),
-        # The witness has an entry per row; one per radius would outweigh everything else that is kept.
+        # The witness has an entry per row; one per point would outweigh everything else that is kept.
         certificate=replace(solution.certificate, witness=None),
     )

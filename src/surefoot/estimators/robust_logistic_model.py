@@ -35,12 +35,11 @@ from surefoot.estimators.worst_case import WorstCase, describe_worst_case
 from surefoot.exceptions import ConvergenceLimitWarning
 from surefoot.problems.arrays import AnyArray, FloatArray
 from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_norm import NumericNorm, require_norm
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions, make_solver
 from surefoot.solvers.worst_case import worst_case_distribution
-
-SUPPORTED_NORMS = ("l1",)
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,12 @@ class ShiftPrices:
 
 @dataclass(frozen=True)
 class Solution:
-    """One solved and judged problem."""
+    """One solved and judged problem, and the name of the solver that solved it."""
 
     problem: RobustLogisticProblem
     outcome: RobustOutcome
     certificate: Certificate
+    solver: str
 
 
 class RobustLogisticModel(ClassifierMixin, BaseEstimator):
@@ -68,7 +68,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
     numeric_weights: Any
     categorical_weights: Any
     label_weight: float
-    norm: str
+    norm: NumericNorm
     categorical_features: Any
     fit_intercept: bool
     solver: str
@@ -84,6 +84,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
     schema_: Schema
     ground_cost_: GroundCost
     radius_: float
+    label_weight_: float
     classes_: AnyArray
     coef_: FloatArray
     intercept_: FloatArray
@@ -93,6 +94,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
     feature_names_in_: AnyArray
     certificate_: Certificate
     outcome_: RobustOutcome
+    solver_: str
 
     def decision_function(self, X: Any) -> FloatArray:
         """Log odds of the second class.
@@ -213,16 +215,8 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
 
     def _require_parameters(self) -> None:
         """Raise on parameters that no table could make sense of."""
-        if self.norm not in SUPPORTED_NORMS:
-            raise ValueError(
-                f"norm = {self.norm!r} is not supported; the norm of the numeric ground cost must be one of "
-                f"{', '.join(map(repr, SUPPORTED_NORMS))}."
-            )
-        if not (_is_number(self.label_weight) and self.label_weight > 0):
-            raise ValueError(
-                f"label_weight = {self.label_weight!r} must be a positive number. It is the price of flipping a label; "
-                "inf forbids flips."
-            )
+        require_norm("norm", self.norm)
+        require_label_weight(self.label_weight)
         if not (_is_number(self.tol) and 0 < self.tol < math.inf):
             raise ValueError(f"tol = {self.tol!r} must be a positive number: the relative gap to reach.")
         if self.max_iter is not None and not (isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1):
@@ -249,7 +243,12 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
 
     def _cost(self, rows: TrainingRows, prices: ShiftPrices) -> GroundCost:
         return ground_cost(
-            rows.design, rows.weights, numeric=prices.numeric, categorical=prices.categorical, label=float(self.label_weight)
+            rows.design,
+            rows.weights,
+            numeric=prices.numeric,
+            categorical=prices.categorical,
+            label=float(self.label_weight),
+            norm=self.norm,
         )
 
     def _problem(
@@ -283,11 +282,11 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         )
         return solver.solve(problem, options, warm_start=warm_start)
 
-    def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome) -> Solution:
+    def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome, solver: RobustLogisticSolver) -> Solution:
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
             certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, float(self.tol))
-        return Solution(problem, outcome, certificate)
+        return Solution(problem, outcome, certificate, solver.name)
 
     def _unpack(self, X: Any, rows: TrainingRows, problem: RobustLogisticProblem, model: RobustCoefficients) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
@@ -297,6 +296,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         self.classes_ = rows.classes
         self.ground_cost_ = problem.cost
         self.radius_ = problem.radius
+        self.label_weight_ = problem.cost.label_weight
         self.coef_ = schema.join_coefficients(model.numeric, model.levels)[None, :]
         self.intercept_ = np.array([model.intercept], dtype=np.float64)
         self.dual_price_ = float(model.price)
@@ -310,6 +310,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         self.outcome_ = solution.outcome
         self.certificate_ = solution.certificate
         self.n_iter_ = int(solution.outcome.iterations)
+        self.solver_ = solution.solver
 
 
 def warn_of_limit(solution: Solution, where: str) -> None:
@@ -334,6 +335,15 @@ def require_radius(radius: Any, name: str = "radius") -> float:
     if not (_is_number(radius) and 0 <= radius < math.inf):
         raise ValueError(f"{name} = {radius!r} must be a finite number at or above 0; 0 is plain logistic regression.")
     return float(radius)
+
+
+def require_label_weight(weight: Any, name: str = "label_weight") -> float:
+    """The price of a flip as a float, if it is one."""
+    if not (_is_number(weight) and weight > 0):
+        raise ValueError(
+            f"{name} = {weight!r} must be a positive number. It is the price of flipping a label; inf forbids flips."
+        )
+    return float(weight)
 
 
 def named_solver(name: Any) -> RobustLogisticSolver:

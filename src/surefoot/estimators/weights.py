@@ -16,8 +16,10 @@ import numpy as np
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.schema import Kind, Schema
 from surefoot.exceptions import InvalidTableError
-from surefoot.problems.arrays import FloatArray
+from surefoot.problems.arrays import AnyArray, FloatArray, NumericArray
 from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_columns import is_sparse
+from surefoot.problems.numeric_norm import NumericNorm
 
 _OTHER_KIND: dict[Kind, Kind] = {"numeric": "categorical", "categorical": "numeric"}
 
@@ -60,7 +62,15 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     return normalized
 
 
-def ground_cost(design: MixedDesign, weights: FloatArray, *, numeric: Any, categorical: Any, label: float) -> GroundCost:
+def ground_cost(
+    design: MixedDesign,
+    weights: FloatArray,
+    *,
+    numeric: Any,
+    categorical: Any,
+    label: float,
+    norm: NumericNorm = "l1",
+) -> GroundCost:
     """The price of moving a row, from whatever the user said about the columns.
 
     Parameters
@@ -74,29 +84,66 @@ def ground_cost(design: MixedDesign, weights: FloatArray, *, numeric: Any, categ
     categorical : None, number, array-like of shape (n_categorical,), or mapping of columns to numbers
         None, and columns a mapping does not name: 1.
     label : float
+    norm : {"l1", "l2", "linf"}
     """
     return GroundCost(
         numeric_weights=_column_weights("numeric", numeric, design.schema, _unit_free(design.numeric, weights)),
         categorical_weights=_column_weights("categorical", categorical, design.schema, np.ones(design.n_categorical)),
         label_weight=label,
+        numeric_norm=norm,
     )
 
 
-def _unit_free(numeric: FloatArray, weights: FloatArray) -> FloatArray:
+def _unit_free(numeric: NumericArray, weights: FloatArray) -> FloatArray:
     """1 / standard deviation of each column; 1 where it is constant."""
     if numeric.shape[1] == 0:
         return np.ones(0)
+    if is_sparse(numeric):
+        return _unit_free_sparse(numeric, weights)
     lowest, highest = numeric.min(axis=0), numeric.max(axis=0)
+    reach, constant = _half_range(lowest, highest)
+    # In units of the range nothing over- or underflows, and a mean far from 0 takes no digits from the spread.
+    standard = (numeric / 2 - lowest / 2) / reach
+    spread = np.sqrt(weights @ np.square(standard - weights @ standard))
+    return _inverse_spread(spread, reach, constant)
+
+
+def _unit_free_sparse(numeric: Any, weights: FloatArray) -> FloatArray:
+    """The same, over the entries that are stored and all zeros of a column at once."""
+    n_rows, n_columns = numeric.shape
+    column = numeric.indices
+    entry_weights = np.repeat(weights, np.diff(numeric.indptr))
+
+    def column_sum(values: FloatArray) -> FloatArray:
+        return np.bincount(column, weights=values, minlength=n_columns).astype(np.float64, copy=False)
+
+    full = np.bincount(column, minlength=n_columns) == n_rows
+    zero_weight = np.where(full, 0.0, np.maximum(1.0 - column_sum(entry_weights), 0.0))
+    lowest, highest = np.where(full, np.inf, 0.0), np.where(full, -np.inf, 0.0)
+    np.minimum.at(lowest, column, numeric.data)
+    np.maximum.at(highest, column, numeric.data)
+    reach, constant = _half_range(lowest, highest)
+    standard = (numeric.data / 2 - lowest[column] / 2) / reach[column]
+    standard_zero = np.where(full, 0.0, -lowest / 2) / reach
+    mean = column_sum(entry_weights * standard) + zero_weight * standard_zero
+    variance = column_sum(entry_weights * np.square(standard - mean[column]))
+    variance += zero_weight * np.square(standard_zero - mean)
+    return _inverse_spread(np.sqrt(variance), reach, constant)
+
+
+def _half_range(lowest: FloatArray, highest: FloatArray) -> tuple[FloatArray, AnyArray]:
+    """Half the range of each column, 1 where it is constant, and where that is."""
     # Half ranges, because the full range of a column of +-1e308 would overflow.
     reach = highest / 2 - lowest / 2
     constant = reach == 0
     reach[constant] = 1.0
-    # In units of the half range nothing over- or underflows, and a mean far from 0 takes no digits from the spread.
-    standard = (numeric / 2 - lowest / 2) / reach
-    spread = np.sqrt(weights @ np.square(standard - weights @ standard))
+    return reach, constant
+
+
+def _inverse_spread(spread: FloatArray, reach: FloatArray, constant: AnyArray) -> FloatArray:
     # A column may also be constant but for rows whose weight is beyond the precision of the others.
-    constant |= spread == 0
-    spread[constant] = 1.0
+    constant = constant | (spread == 0)
+    spread = np.where(constant, 1.0, spread)
     with np.errstate(over="ignore"):
         inverse = 1.0 / spread / reach / 2
     return np.where(constant, 1.0, np.minimum(inverse, np.finfo(np.float64).max))
@@ -109,9 +156,10 @@ def _column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray)
         return default
     if isinstance(given, Mapping):
         place = {position: at for at, position in enumerate(positions)}
+        by_name = {name: at for at, name in enumerate(schema.names)}
         weights = default.copy()
         for column, weight in given.items():
-            position = _position(column, schema, parameter)
+            position = _position(column, schema, by_name, parameter)
             if position not in place:
                 raise ValueError(
                     f"{parameter} names {schema.label(position)}, which is {_OTHER_KIND[kind]}. "
@@ -139,15 +187,14 @@ def _column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray)
     return weights
 
 
-def _position(column: Any, schema: Schema, parameter: str) -> int:
+def _position(column: Any, schema: Schema, by_name: Mapping[str, int], parameter: str) -> int:
     """Input position of a column that is given by name or, for tables without names, by position."""
-    names = schema.names
     for name in (column, str(column)):
-        if name in names:
-            return names.index(name)
-    if not schema.named and isinstance(column, (int, np.integer)) and 0 <= column < len(names):
+        if name in by_name:
+            return by_name[name]
+    if not schema.named and isinstance(column, (int, np.integer)) and 0 <= column < len(by_name):
         return int(column)
-    raise ValueError(f"{parameter} names column {column!r}, but the columns are {', '.join(map(repr, names))}.")
+    raise ValueError(f"{parameter} names column {column!r}, but the columns are {', '.join(map(repr, by_name))}.")
 
 
 def _number(weight: Any, parameter: str, label: str) -> float:

@@ -1,11 +1,19 @@
 """The shift that would hurt a fitted model most, in the words of its table.
 
 The adversary may spend ``radius`` on moving rows. Its best distribution splits the mass of each row into shares: this share
-stays, that share changes these categories or flips its label. What is not worth spending there goes to a numeric column, where
-the supremum is approached and not attained: an ever smaller mass moves ever farther along the column with the largest
-|beta_j| / gamma_j. The table shows one distribution on the way, within one millionth of the supremum, so that every line of it
-is a move that can be checked: moving mass t of a share with loss argument v by the distance budget / (t gamma_j) misses the
-supremum by at most t log(1 + exp(-v)).
+stays, that share changes these categories or flips its label. What is not worth spending there goes to the numeric columns,
+where the supremum is approached and not attained: an ever smaller mass moves ever farther in the direction u that changes the
+score most for its cost, beta . u = || (beta_j / gamma_j)_j ||_* at cost 1 (:func:`surefoot.solvers.worst_case.steepest_move`).
+With the l1 norm that is the one column with the largest |beta_j| / gamma_j, with l2 and linf all columns move together.
+
+The table shows one distribution on the way, within one millionth of the supremum, so that every line of it is a move that can
+be checked. Mass t of a share with loss argument v that moves by (budget / t) u against its label has the loss argument
+v + price budget / t. The loss log(1 + exp(.)) lies above its argument, so that mass adds at least
+
+    t (v + price budget / t - log(1 + exp(v)))  =  price budget - t log(1 + exp(-v))
+
+to the expected loss, t log(1 + exp(-v)) short of the supremum. Columns that move together share the bill in proportion to the
+parts beta_j u_j that they have in the change of the score.
 """
 
 from __future__ import annotations
@@ -19,16 +27,17 @@ from numpy.typing import NDArray
 from surefoot.design.output_frame import build_frame
 from surefoot.design.schema import Level, Schema
 from surefoot.problems.arrays import AnyArray, FloatArray, RowArray
+from surefoot.problems.numeric_columns import as_dense
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.worst_case import WorstCaseDistribution
+from surefoot.solvers.worst_case import WorstCaseDistribution, steepest_move
 
 LABEL_FEATURE = "(label)"
 # How close, relative to the expected loss, the distribution shown comes to the supremum that numeric columns only approach.
 _APPROACH = 1e-6
 # Moves listed in the printed form before it says "and so many more".
 _LISTED = 10
-# Numbers of the moves that are not from one level to another: the numeric one, and flips away from either class.
-_NUMERIC_MOVE, _FLIP_MOVES = -3, (-2, -1)
+# Numbers of the moves that are not from one level to another: flips away from either class, then numeric columns, downwards.
+_FLIP_MOVES, _FIRST_NUMERIC_MOVE = (-2, -1), -3
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +73,7 @@ class WorstCase:
         How much the expected loss would grow per unit of additional radius.
     radius : float
     numeric_budget : float
-        The part of the radius that is spent on a numeric column.
+        The part of the radius that is spent on numeric columns.
     shift : ndarray of shape (n_lines,)
         Number of the joint move that each line of ``table`` belongs to.
     """
@@ -97,7 +106,7 @@ class WorstCase:
         budget = np.bincount(group, weights=moves.budget, minlength=kinds.size).astype(np.float64)
         order = np.argsort(-budget, kind="stable")
         at = first[order].tolist()
-        numeric = kinds[order] == _NUMERIC_MOVE
+        numeric = kinds[order] <= _FIRST_NUMERIC_MOVE
         return {
             "feature": [moves.feature[k] for k in at],
             "from": [None if unit else moves.origin[k] for k, unit in zip(at, numeric, strict=True)],
@@ -206,12 +215,13 @@ class _Shares:
 
 @dataclass(frozen=True)
 class _Travel:
-    """Part of a share that goes along one numeric column, by a signed distance."""
+    """Part of a share that goes along some numeric columns, by signed distances, and what each of them costs."""
 
     share: int
     mass: float
-    column: int
-    distance: float
+    columns: RowArray
+    distances: FloatArray
+    prices: FloatArray
 
 
 def _numeric_travel(
@@ -219,10 +229,10 @@ def _numeric_travel(
 ) -> _Travel | None:
     """How to spend the numeric budget; see the module docstring."""
     budget = float(distribution.numeric_budget)
-    if problem.n_numeric == 0 or not budget > 0 or not np.any(coefficients.numeric):
+    move = steepest_move(problem.cost, coefficients.numeric)
+    columns = np.flatnonzero(move)
+    if columns.size == 0 or not budget > 0:
         return None
-    gamma = problem.cost.numeric_weights
-    column = int(np.argmax(np.abs(coefficients.numeric) / gamma))
     scores = coefficients.intercept + (problem.numeric @ coefficients.numeric)[shares.row]
     scores = scores + coefficients.levels[problem.level_offsets[:-1] + shares.final_codes].sum(axis=1)
     argument = np.where(shares.mass > 0, -shares.final_label * scores, -np.inf)
@@ -230,8 +240,9 @@ def _numeric_travel(
     shortfall_per_mass = float(np.logaddexp(0.0, -argument[share]))
     wanted = _APPROACH * float(distribution.expected_loss) / max(shortfall_per_mass, 1e-300)
     mass = min(float(shares.mass[share]), wanted)
-    away = -float(shares.final_label[share]) * float(np.sign(coefficients.numeric[column]))
-    return _Travel(share, mass, column, away * budget / (mass * float(gamma[column])))
+    effect = coefficients.numeric[columns] * move[columns]
+    away = -float(shares.final_label[share]) * budget / mass
+    return _Travel(share, mass, columns, away * move[columns], budget / mass * effect / effect.sum())
 
 
 class _Part(NamedTuple):
@@ -265,14 +276,14 @@ def _label_moves(problem: RobustLogisticProblem, shares: _Shares, schema: Schema
 
 
 def _numeric_moves(problem: RobustLogisticProblem, shares: _Shares, schema: Schema, travel: _Travel) -> _Part:
-    start = float(problem.numeric[shares.row[-1], travel.column])
+    start = as_dense(problem.numeric[shares.row[-1:]])[0, travel.columns]
     return _Part(
-        share=np.array([shares.row.size - 1]),
-        position=np.array([schema.numeric_positions[travel.column]]),
-        origin=_objects([start]),
-        target=_objects([start + travel.distance]),
-        price=np.array([abs(travel.distance) * problem.cost.numeric_weights[travel.column]]),
-        kind=np.array([_NUMERIC_MOVE]),
+        share=np.full(travel.columns.size, shares.row.size - 1),
+        position=np.array(schema.numeric_positions, dtype=np.int64)[travel.columns],
+        origin=_objects(start.tolist()),
+        target=_objects((start + travel.distances).tolist()),
+        price=travel.prices,
+        kind=_FIRST_NUMERIC_MOVE - travel.columns,
     )
 
 

@@ -6,8 +6,13 @@ Row by row, at a given price lambda, the worst shift is exact (see cpp/include/s
 
 Over the whole table, within a radius, the worst distribution has the expected loss
 
-    sup over Q in the ball of E_Q loss  =  min over lambda >= max_j |beta_j| / gamma_j  of  lambda radius + sum_i w_i
+    sup over Q in the ball of E_Q loss  =  min over lambda >= || (beta_j / gamma_j)_j ||_*  of  lambda radius + sum_i w_i
     loss_i(lambda).
+
+A given model sees the numeric columns through one number, their part beta . x of the score. By Hoelder's inequality (see
+:mod:`surefoot.problems.numeric_norm`) the cheapest way to change it by t costs |t| / || (beta_j / gamma_j)_j ||_*, whatever the
+norm. So the adversary of a given model needs no more than a table with the single numeric column beta . x, with coefficient 1
+and weight 1 / || (beta_j / gamma_j)_j ||_*, be the original dense or sparse; :func:`steepest_move` says which columns move.
 
 For a fixed model the right-hand side is convex and piecewise linear in lambda. Two tangents, one falling and one rising, meet
 at a new lambda; the search ends when the function meets their crossing, which is then the exact minimum. The worst rows behind
@@ -21,6 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
+from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.numeric_norm import norm_rounding
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.solvers.lifted_rows import LiftedRows
 
@@ -61,8 +68,8 @@ class WorstCaseDistribution:
         Expected loss under the distribution.
     row, moved, flipped, mass
     numeric_budget : float
-        The part of the radius spent on numeric columns. The adversary spends it on the columns with the largest |beta_j| /
-        gamma_j, by moving ever less mass ever farther; it adds ``price * numeric_budget`` to the expected loss in the limit.
+        The part of the radius spent on numeric columns. The adversary spends it by moving ever less mass ever farther along
+        :func:`steepest_move`; it adds ``price * numeric_budget`` to the expected loss in the limit.
     """
 
     price: float
@@ -74,6 +81,50 @@ class WorstCaseDistribution:
     numeric_budget: float
 
 
+def steepest_move(cost: GroundCost, coefficients: FloatArray) -> FloatArray:
+    """The move v along the numeric columns that costs 1 and changes the score most: beta . v = || (beta_j / gamma_j)_j ||_*.
+
+    With r_j = |beta_j| / gamma_j, Hoelder's inequality is tight for ::
+
+        l1      v_j = sign(beta_j) / gamma_j for the column with the largest r_j, 0 for all others
+        l2      v_j = sign(beta_j) / gamma_j * r_j / || r ||_2
+        linf    v_j = sign(beta_j) / gamma_j for every column with a coefficient
+
+    Columns of infinite weight stay; without a movable coefficient v is 0.
+
+    Parameters
+    ----------
+    cost : GroundCost
+    coefficients : ndarray of shape (n_numeric,)
+        beta.
+    """
+    ratios = np.abs(coefficients) / cost.numeric_weights
+    largest = float(ratios.max(initial=0.0))
+    if largest == 0:
+        return np.zeros(ratios.size)
+    if cost.numeric_norm == "l1":
+        share = (np.arange(ratios.size) == np.argmax(ratios)).astype(np.float64)
+    elif cost.numeric_norm == "l2":
+        share = ratios / cost.admitting_price(coefficients)
+    else:
+        share = (ratios > 0).astype(np.float64)
+    move: FloatArray = np.sign(coefficients) * share / cost.numeric_weights
+    return move
+
+
+def _seen_by(
+    problem: RobustLogisticProblem, coefficients: RobustCoefficients, n_threads: int
+) -> tuple[LiftedRows, RobustCoefficients]:
+    """The table as the model sees it, with beta . x for its only numeric column; see the module docstring."""
+    slope = problem.cost.admitting_price(coefficients.numeric)
+    seen = replace(
+        problem,
+        numeric=(problem.numeric @ coefficients.numeric)[:, None],
+        cost=replace(problem.cost, numeric_weights=np.array([1.0 / slope if slope > 0 else np.inf]), numeric_norm="l1"),
+    )
+    return LiftedRows(seen, n_threads), replace(coefficients, numeric=np.ones(1))
+
+
 def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1) -> WorstCaseRows:
     """Worst-case loss and worst-case row for every row, at the price in ``coefficients``.
 
@@ -83,7 +134,8 @@ def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoeffici
         Its radius plays no role here.
     coefficients : RobustCoefficients
         The model, and the price of a unit of shift. Numeric columns stay in place: at a price of at least
-        ``max_j |beta_j| / gamma_j`` moving them never pays, below it the worst case is unbounded.
+        ``|| (beta_j / gamma_j)_j ||_*`` moving them never pays, below it the worst case is unbounded. The norm is the dual of
+        the one in the ground cost; for l1 it is ``max_j |beta_j| / gamma_j``.
     n_threads : int
 
     Returns
@@ -104,14 +156,16 @@ def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoeffici
     >>> [round(value, 4) for value in worst.loss.tolist()]
     [1.0633, 1.0633]
     """
-    rows = LiftedRows(problem, n_threads)
-    x = rows.lift(coefficients)
-    if x[rows.price_slot] > coefficients.price:
+    least = problem.cost.admitting_price(coefficients.numeric)
+    # A price that was set to the norm by somebody who adds in another order is not too low.
+    if least > coefficients.price * (1.0 + norm_rounding(problem.n_numeric)):
+        norm = "max_j |beta_j| / gamma_j" if problem.cost.numeric_norm == "l1" else "|| (beta_j / gamma_j)_j ||_*"
         raise ValueError(
-            f"price = {coefficients.price} is below max_j |beta_j| / gamma_j = {x[rows.price_slot]}: moving a numeric column "
-            "for ever pays at that price, and the worst case is infinite."
+            f"price = {coefficients.price} is below {norm} = {least}: moving a numeric column for ever pays at that price, "
+            "and the worst case is infinite."
         )
-    return _worst_rows(rows, x)
+    rows, model = _seen_by(problem, coefficients, n_threads)
+    return _worst_rows(rows, rows.lift(model))
 
 
 def _worst_rows(rows: LiftedRows, x: FloatArray) -> WorstCaseRows:
@@ -134,8 +188,8 @@ def worst_case_distribution(
     problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1
 ) -> WorstCaseDistribution:
     """The distribution within the radius that hurts the model most; the price in ``coefficients`` is not used."""
-    rows = LiftedRows(problem, n_threads)
-    x = rows.lift(replace(coefficients, price=0.0))
+    rows, model = _seen_by(problem, coefficients, n_threads)
+    x = rows.lift(replace(model, price=0.0))
     weights = problem.weights
 
     def tangent(price: float) -> _Tangent:
