@@ -10,8 +10,11 @@ from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
 from reference.random_points import random_model, random_plan
 
+from surefoot.certificates.robust_logistic import certify_robust_logistic
 from surefoot.problems.numeric_norm import NUMERIC_NORMS
 from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
+from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.sqp import SQP
 from surefoot.solvers.standard_rows import StandardRows
 
 
@@ -74,7 +77,8 @@ def test_a_model_has_the_same_objective_in_both_worlds(seed, numeric, levels, fi
     problem = repeated(replace(few, numeric=few.numeric * 10.0 ** draw.uniform(-6, 6, size=numeric)), draw)
     standard = StandardRows.of(problem)
     model = random_model(standard.problem, draw)
-    found = reference.objective(problem, replace(standard.restore(model), price=model.price * (1 + 1e-12)))
+    restored = standard.restore(model)
+    found = reference.objective(problem, replace(restored, price=restored.price * (1 + 1e-12)))
     assert found == pytest.approx(reference.objective(standard.problem, model), rel=1e-9)
 
 
@@ -151,3 +155,20 @@ def test_a_plan_of_distinct_weighted_rows_is_returned_row_by_row():
     restored = standard.restore_plan(plan)
     np.testing.assert_allclose(np.bincount(restored.row, weights=restored.mass, minlength=12), problem.weights, rtol=1e-12)
     np.testing.assert_array_equal(problem.labels[restored.row], standard.problem.labels[plan.row])
+
+
+@pytest.mark.parametrize("name", ["mixed", "mixed_linf_with_label_price", "sparse_l2_with_label_price", "infinite_weights"])
+@pytest.mark.parametrize("currency", [1e-9, 1e-3, 1e6])
+def test_the_currency_of_the_ground_cost_does_not_matter(name, currency):
+    problem = WHOLE_BANK[name]()
+    cost = replace(
+        problem.cost,
+        numeric_weights=problem.cost.numeric_weights * currency,
+        categorical_weights=problem.cost.categorical_weights * currency,
+        label_weight=problem.cost.label_weight * currency,
+    )
+    other = replace(problem, cost=cost, radius=problem.radius * currency)
+    one, two = (SQP().solve(given, SolveOptions()) for given in (problem, other))
+    assert two.upper_bound == pytest.approx(one.upper_bound, rel=2e-6)
+    assert two.primal.price * currency == pytest.approx(one.primal.price, rel=1e-2)
+    assert certify_robust_logistic(other, two.primal, two.dual, 2e-6).verified

@@ -1,9 +1,12 @@
-"""A problem made comfortable for arithmetic: distinct rows, centred and scaled columns; and the way back.
+"""A problem made comfortable for arithmetic: distinct rows, centred and scaled columns, prices near 1; and the way back.
 
-    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        gamma'_j = gamma_j scale_j
+    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        lambda = lambda' / unit
 
-Rows without weight leave, equal rows become one row with the sum of their weights. Objective, price and shift plans are the
-same in both worlds. Columns are centred only if an intercept can absorb the shift, and never if they are sparse: centred they
+    gamma'_j = gamma_j scale_j / unit      delta'_l = delta_l / unit      kappa' = kappa / unit      radius' = radius / unit
+
+Rows without weight leave, equal rows become one row with the sum of their weights. The unit is a power of 2 near the typical
+weight, so that a ground cost in any currency leads to the same digits. Objective and shift plans are the same in both worlds.
+Columns are centred only if an intercept can absorb the shift, and never if they are sparse: centred they
 would be dense.
 """
 
@@ -28,6 +31,7 @@ class StandardRows:
     original: RobustLogisticProblem
     centre: FloatArray
     scale: FloatArray
+    unit: float
     kept: RowArray
     group: RowArray
 
@@ -48,9 +52,17 @@ class StandardRows:
         else:
             centre = weights @ numeric / weights.sum() if original.fit_intercept else np.zeros(original.n_numeric)
             numeric, scale = _centred_and_scaled(numeric, weights, centre)
-        cost = replace(original.cost, numeric_weights=original.cost.numeric_weights * scale)
-        problem = replace(original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost)
-        return cls(problem, original, centre, scale, weighted, np.asarray(collapsed.groups, dtype=np.int64))
+        gamma, delta, kappa = (
+            original.cost.numeric_weights * scale,
+            original.cost.categorical_weights,
+            original.cost.label_weight,
+        )
+        unit = _typical(np.concatenate((gamma, delta, [kappa])))
+        cost = replace(original.cost, numeric_weights=gamma / unit, categorical_weights=delta / unit, label_weight=kappa / unit)
+        problem = replace(
+            original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost, radius=original.radius / unit
+        )
+        return cls(problem, original, centre, scale, unit, weighted, np.asarray(collapsed.groups, dtype=np.int64))
 
     def standardize(self, coefficients: RobustCoefficients) -> RobustCoefficients:
         """A model of the original problem in standard coordinates."""
@@ -58,12 +70,18 @@ class StandardRows:
             coefficients,
             intercept=coefficients.intercept + float(coefficients.numeric @ self.centre),
             numeric=coefficients.numeric * self.scale,
+            price=coefficients.price * self.unit,
         )
 
     def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
         """A model of the standard problem in the original's coordinates."""
         numeric = coefficients.numeric / self.scale
-        return replace(coefficients, intercept=coefficients.intercept - float(numeric @ self.centre), numeric=numeric)
+        return replace(
+            coefficients,
+            intercept=coefficients.intercept - float(numeric @ self.centre),
+            numeric=numeric,
+            price=coefficients.price / self.unit,
+        )
 
     def restore_plan(self, plan: ShiftPlan) -> ShiftPlan:
         """The same plan, each distinct row's moves shared out among the rows it stands for."""
@@ -85,6 +103,12 @@ class StandardRows:
             mass=plan.mass[entry] * share[row],
             slope=plan.slope[entry],
         )
+
+
+def _typical(weights: FloatArray) -> float:
+    """A power of 2 near the median of the finite weights: dividing by it rounds nothing."""
+    finite = weights[np.isfinite(weights)]
+    return float(2.0 ** np.round(np.log2(np.median(finite)))) if finite.size else 1.0
 
 
 def _centred_and_scaled(numeric: FloatArray, weights: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
