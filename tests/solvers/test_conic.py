@@ -3,14 +3,13 @@ from __future__ import annotations
 import signal
 import threading
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 import scipy.sparse
 from problem_bank import SPARSE_BANK, WHOLE_BANK, draw_problem, one_column_never_moves
 from reference import worst_case as reference
-from reference.enumerated_model import solve_enumerated
+from reference.proof import TOLERANCE, assert_proven, optimum
 from sklearn.linear_model import LogisticRegression
 
 from surefoot.certificates.robust_logistic import certify_robust_logistic
@@ -24,26 +23,12 @@ from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.pieces import Coordinates
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, make_solver
 
-TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
 SLACK = 1e-7
 
 
-@cache
-def optimum(name: str) -> float:
-    return solve_enumerated(WHOLE_BANK[name]()).optimum
-
-
 def solve(problem: RobustLogisticProblem, **options: object) -> RobustOutcome:
     return Monolithic().solve(problem, SolveOptions(**options))
-
-
-def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome) -> None:
-    assert outcome.status is Status.OPTIMAL
-    certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, TOLERANCE)
-    assert certificate.verified, certificate.claim
-    assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-9)
-    assert outcome.upper_bound - outcome.lower_bound <= TOLERANCE * abs(outcome.upper_bound)
 
 
 def assert_bracketed(outcome: RobustOutcome, value: float) -> None:

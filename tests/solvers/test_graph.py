@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problem_bank import WHOLE_BANK, draw_problem
-from reference.enumerated_model import solve_enumerated
 from reference.known_tables import balance_scale, car
+from reference.proof import TOLERANCE, assert_proven, optimum
 
 from surefoot.certificates.robust_logistic import certify_robust_logistic
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
@@ -21,25 +20,12 @@ from surefoot.solvers.outcome import Status
 from surefoot.solvers.pieces import Coordinates
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
 
-TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
 SLACK = 1e-7
 
 
-@cache
-def optimum(name: str) -> float:
-    return solve_enumerated(WHOLE_BANK[name]()).optimum
-
-
 def solve(problem: RobustLogisticProblem, **options: object) -> RobustOutcome:
     return Graph().solve(problem, SolveOptions(**options))
-
-
-def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome) -> None:
-    assert outcome.status is Status.OPTIMAL
-    certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, TOLERANCE)
-    assert certificate.verified, certificate.claim
-    assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", WHOLE_BANK)

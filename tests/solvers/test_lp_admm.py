@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from problem_bank import PROBLEM_BANK, draw_problem
 from reference import worst_case as reference
 from reference.enumerated_model import solve_enumerated
+from reference.proof import TOLERANCE, assert_proven
 
 from surefoot.certificates.robust_logistic import certify_robust_logistic
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
@@ -27,7 +28,6 @@ from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions
 from surefoot.solvers.sqp import SQP
 
-TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
 SLACK = 1e-7
 NUMERIC_BANK = [name for name, make in PROBLEM_BANK.items() if make().n_categorical == 0 and make().radius > 0]
@@ -39,15 +39,6 @@ def solve(problem: RobustLogisticProblem, **options: object) -> RobustOutcome:
 
 def with_norm(problem: RobustLogisticProblem, norm: str) -> RobustLogisticProblem:
     return replace(problem, cost=replace(problem.cost, numeric_norm=norm))
-
-
-def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float = TOLERANCE) -> None:
-    """The solve ended by its own account, and the certificate agrees with that account."""
-    assert outcome.status is Status.OPTIMAL
-    assert outcome.upper_bound - outcome.lower_bound <= tolerance * outcome.upper_bound
-    certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
-    assert certificate.verified, certificate.claim
-    assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-9)
 
 
 def assert_monotone(outcome: RobustOutcome) -> None:

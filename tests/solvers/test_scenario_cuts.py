@@ -1,25 +1,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problem_bank import WHOLE_BANK, draw_problem
-from reference.enumerated_model import solve_enumerated
 from reference.known_tables import car, tic_tac_toe
+from reference.proof import TOLERANCE, assert_proven, optimum
 
-from surefoot.certificates.robust_logistic import certify_robust_logistic
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
-from surefoot.problems.robust_logistic import RobustLogisticProblem
 from surefoot.solvers import scenario_cuts
 from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions
 from surefoot.solvers.scenario_cuts import ScenarioCuts
 
-TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
 SLACK = 1e-7
 PREFIX = ScenarioCuts(separation="prefix")
@@ -28,18 +24,6 @@ VARIANTS = {
     "prefix": PREFIX,
     "the paper's": ScenarioCuts(separation="dynamic-programme", cuts_per_round="most-violated"),
 }
-
-
-@cache
-def optimum(name: str) -> float:
-    return solve_enumerated(WHOLE_BANK[name]()).optimum
-
-
-def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome) -> None:
-    assert outcome.status is Status.OPTIMAL
-    certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, TOLERANCE)
-    assert certificate.verified, certificate.claim
-    assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-9)
 
 
 def assert_monotone(outcome: RobustOutcome) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
 from reference.enumerated_model import ReferenceSolution, solve_enumerated
+from reference.proof import TOLERANCE, assert_proven
 
 from surefoot.certificates.robust_logistic import certify_robust_logistic
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
@@ -22,7 +23,6 @@ from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions
 from surefoot.solvers.sqp import MOST_COORDINATES, SQP
 
-TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
 SLACK = 1e-7
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -35,15 +35,6 @@ def best_of(name: str) -> ReferenceSolution:
 
 def solve(problem: RobustLogisticProblem, **options: object) -> RobustOutcome:
     return SQP().solve(problem, SolveOptions(**options))
-
-
-def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome) -> None:
-    """The solve ended by its own account, and the certificate agrees with that account."""
-    assert outcome.status is Status.OPTIMAL
-    certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, TOLERANCE)
-    assert certificate.verified, certificate.claim
-    assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-9)
-    assert outcome.upper_bound - outcome.lower_bound <= TOLERANCE * abs(outcome.upper_bound)
 
 
 def assert_monotone(outcome: RobustOutcome) -> None:
