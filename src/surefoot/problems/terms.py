@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Terms:
     def n_categorical(self) -> int:
         return int(self.n_levels.size)
 
-    @property
+    @cached_property
     def level_offsets(self) -> IntArray:
         """Start of each feature's slice in the level vector, and its total length last."""
         return np.concatenate(([0], np.cumsum(self.n_levels))).astype(np.int32)

@@ -81,6 +81,9 @@ class LiftedCoordinates:
         self.high_slots: IntArray = self.layout.high_slots
         self.feature_of_level = np.repeat(np.arange(terms.n_categorical), terms.n_levels)
         self.movable = self.low_slots < self.size
+        # Levels whose coefficient a plan's mix of levels feeds back into: not the reference, and of a feature that can move.
+        mixed = np.flatnonzero((self.level_slots < self.size) & self.movable[self.feature_of_level])
+        self.mixed_levels, self.mixed_features = mixed, self.feature_of_level[mixed]
         self.n_coefficients = self.numeric_slots.stop + int(np.count_nonzero(self.level_slots < self.size))
         self.magnitude_slots = slice(self.price_slot + 1, self.size)
         self.constraints = self._shared_constraints()

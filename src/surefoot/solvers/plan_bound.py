@@ -85,8 +85,8 @@ class _Mixing:
     def unlift(self, gradient: FloatArray) -> FloatArray:
         """A lifted gradient (or the rows of a matrix) as one in the coefficients: the transpose of ``lift``."""
         rows = self.rows
-        free = np.flatnonzero((rows.level_slots < rows.size) & rows.movable[rows.feature_of_level])
-        own, feature = rows.level_slots[free], rows.feature_of_level[free]
+        free, feature = rows.mixed_levels, rows.mixed_features
+        own = rows.level_slots[free]
         result: FloatArray = gradient[: rows.n_coefficients].copy()
         for mix, slots in ((self.lowest, rows.low_slots), (self.highest, rows.high_slots)):
             share = mix[free] if gradient.ndim == 1 else mix[free, None]
