@@ -50,8 +50,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
         or booleans.
     fit_intercept : bool, default=True
-    solver : {"auto", "sqp", "graph", "cutting-plane", "conic"}, default="auto"
-        "auto" is "sqp", sequential quadratic steps. "graph" and "cutting-plane" are the methods of the paper, "conic" is the
+    solver : {"auto", "sqp", "graph", "cutting-plane", "lp-admm", "conic"}, default="auto"
+        "auto" is "sqp", sequential quadratic steps. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is the
         monolithic model for small tables; all find the same optimum.
     tol : float, default=1e-6
         Relative gap between the model's objective and a proven lower bound at which to stop.
