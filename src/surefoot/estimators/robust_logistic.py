@@ -51,8 +51,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         or booleans.
     fit_intercept : bool, default=True
     solver : {"auto", "sqp", "graph", "cutting-plane", "lp-admm", "conic"}, default="auto"
-        "auto" is "sqp", sequential quadratic steps. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is the
-        monolithic model for small tables; all find the same optimum.
+        "auto" is "sqp", sequential quadratic steps. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is
+        the monolithic model for small tables; all find the same optimum.
     tol : float, default=1e-6
         Relative gap between the model's objective and a proven lower bound at which to stop.
     max_iter : int, optional
