@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 from machine import available_cores, peak_memory_bytes
-from measure import certified, say, timed_fit
+from measure import GIGABYTE, certified, in_child, say, timed_fit
 from tables import Cell, Report, Table
 
 from surefoot.design.encode import TableEncoder
@@ -27,7 +25,6 @@ ROWS = (10_000, 100_000, 1_000_000)
 QUICK_ROWS = (1_000, 10_000)
 N_NUMERIC = 10
 N_LEVELS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 5)
-GIGABYTE = 1e9
 
 
 @dataclass(frozen=True)
@@ -148,28 +145,14 @@ def measure_fit(rows: int, radius: float, *, tolerance: float, n_threads: int, r
 
 
 def _fit_in_child(rows: int, radius: float, options: argparse.Namespace) -> LargeFit:
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_measure_and_send, args=(sender, rows, radius, options), daemon=True)
-    child.start()
-    sender.close()
-    try:
-        fit: LargeFit = receiver.recv()
-    except EOFError as error:
-        child.join()
-        raise RuntimeError(
-            f"the process that fits {rows} rows ended with exit code {child.exitcode} and no answer; -9 is out of memory."
-        ) from error
-    finally:
-        receiver.close()
-    child.join()
-    return fit
+    answer = in_child(_measure_with_options, rows, radius, options)
+    if isinstance(answer, str):
+        raise RuntimeError(f"the process that fits {rows} rows gave no answer: {answer}.")
+    return answer
 
 
-def _measure_and_send(sender: Connection, rows: int, radius: float, options: argparse.Namespace) -> None:
-    sender.send(
-        measure_fit(rows, radius, tolerance=options.tolerance, n_threads=options.threads, random_state=options.random_state)
-    )
+def _measure_with_options(rows: int, radius: float, options: argparse.Namespace) -> LargeFit:
+    return measure_fit(rows, radius, tolerance=options.tolerance, n_threads=options.threads, random_state=options.random_state)
 
 
 def _slopes(radius: float, fits: Sequence[LargeFit]) -> dict[str, Cell]:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGES = ("surefoot", "numpy", "scipy", "scikit-learn", "narwhals", "clarabel", "pandas")
+PACKAGES = ("surefoot", "numpy", "scipy", "scikit-learn", "narwhals", "clarabel", "cvxpy", "pandas")
 ABSENT = "not installed"
 
 

@@ -23,9 +23,14 @@ BENCHMARKS = {
     "sqp_vs_graph": "bench_sqp_vs_graph",
     "real_weights": "bench_real_weights",
     "large": "bench_large",
+    "label_shift": "bench_label_shift",
+    "adult_series": "bench_adult_series",
+    "dense_rows": "bench_dense_rows",
+    "wide": "bench_wide",
 }
 ALL = "all"
 HELP = ("-h", "--help")
+PATHS = ("--output", "--dro-python")
 
 
 class Benchmark(Protocol):
@@ -73,12 +78,14 @@ def _parser(*, add_help: bool = True, description: str | None = None) -> argpars
 
 
 def _command(arguments: Sequence[str]) -> str:
-    """The command as published; where the results were put is nobody's business and changes none of them."""
+    """The command as published, without paths of one machine, which change no result."""
     kept = list(arguments)
-    while "--output" in kept:
-        at = kept.index("--output")
-        del kept[at : at + 2]
-    return shlex.join(["python", "benchmarks/run.py", *(argument for argument in kept if not argument.startswith("--output="))])
+    for option in PATHS:
+        while option in kept:
+            at = kept.index(option)
+            del kept[at : at + 2]
+        kept = [argument for argument in kept if not argument.startswith(f"{option}=")]
+    return shlex.join(["python", "benchmarks/run.py", *kept])
 
 
 if __name__ == "__main__":

@@ -314,8 +314,8 @@ def test_progress_is_told_once_per_iteration_and_its_exceptions_reach_the_caller
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        (draw_problem(1, numeric=1, levels=(3, 2)), r"2 categorical columns.*Use solver='sqp'"),
-        (draw_problem(1, numeric=1, radius=0.0), r"radius is 0.*Use solver='sqp'"),
+        (draw_problem(1, numeric=1, levels=(3, 2)), r"2 categorical columns.*Use solver='auto'"),
+        (draw_problem(1, numeric=1, radius=0.0), r"radius is 0.*Use solver='auto'"),
         (draw_problem(1, rows=2, numeric=MOST_COLUMNS + 7), rf"{MOST_COLUMNS + 7} columns.*{MOST_COLUMNS}"),
     ],
 )

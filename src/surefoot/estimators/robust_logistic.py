@@ -50,9 +50,10 @@ class RobustLogisticRegression(RobustLogisticModel):
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
         or booleans.
     fit_intercept : bool, default=True
-    solver : {"auto", "sqp", "graph", "cutting-plane", "lp-admm", "conic"}, default="auto"
-        "auto" is "sqp", sequential quadratic steps. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is
-        the monolithic model for small tables; all find the same optimum.
+    solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"}, default="auto"
+        "auto" is "sqp", sequential quadratic steps, or "wide", which forms no Hessian, for numeric tables with more columns
+        than a dense one allows. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is the monolithic model
+        for small tables; all find the same optimum.
     tol : float, default=1e-6
         Relative gap between the model's objective and a proven lower bound at which to stop.
     max_iter : int, optional

@@ -51,20 +51,23 @@ class RobustLogisticSolver(Protocol):
 
 
 def make_solver(name: str) -> RobustLogisticSolver:
-    """The solver of that name; ``"auto"`` is ``"sqp"``."""
+    """The solver of that name; ``"auto"`` chooses by size between ``"sqp"`` and ``"wide"``."""
     # Imported here: the solvers import this module for their types.
+    from surefoot.solvers.automatic import Automatic
     from surefoot.solvers.conic import Monolithic
     from surefoot.solvers.graph import Graph
     from surefoot.solvers.lp_admm import LpAdmm
     from surefoot.solvers.scenario_cuts import ScenarioCuts
     from surefoot.solvers.sqp import SQP
+    from surefoot.solvers.wide import Wide
 
     makers: dict[str, Callable[[], RobustLogisticSolver]] = {
-        "auto": SQP,
+        "auto": Automatic,
         "sqp": SQP,
         "graph": Graph,
         "cutting-plane": ScenarioCuts,
         "lp-admm": LpAdmm,
+        "wide": Wide,
         "conic": Monolithic,
     }
     if name not in makers:
@@ -76,5 +79,5 @@ def require_acceptance(solver: RobustLogisticSolver, problem: RobustLogisticProb
     """Raise if the solver does not accept the problem."""
     reason = solver.refuses(problem)
     if reason is not None:
-        advice = "" if solver.name == "sqp" else " Use solver='sqp'."
+        advice = "" if solver.name == "sqp" else " Use solver='auto'."
         raise UnsupportedProblemError(f"solver={solver.name!r} cannot solve this problem: {reason}{advice}")

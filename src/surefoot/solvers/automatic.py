@@ -1,0 +1,34 @@
+"""The choice between a second-order and a first-order method, by size."""
+
+from __future__ import annotations
+
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions
+from surefoot.solvers.sqp import SQP
+from surefoot.solvers.wide import Wide
+
+
+class Automatic:
+    """Quadratic steps, or first-order steps where a matrix of second derivatives over all coefficients would not fit.
+
+    ``name`` is that of the solver chosen, once a problem has been seen.
+    """
+
+    name = "auto"
+
+    def refuses(self, problem: RobustLogisticProblem) -> str | None:
+        """Why the solver that fits the problem best cannot take it, or None."""
+        return self._choose(problem).refuses(problem)
+
+    def solve(
+        self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
+    ) -> RobustOutcome:
+        """Solve with the method chosen."""
+        return self._choose(problem).solve(problem, options, warm_start)
+
+    def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
+        exact, first_order = SQP(), Wide()
+        fits = exact.refuses(problem) is None or first_order.refuses(problem) is not None
+        chosen: RobustLogisticSolver = exact if fits else first_order
+        self.name = chosen.name
+        return chosen

@@ -1,0 +1,118 @@
+"""Each numeric benchmark runs in quick mode, from the command line, and saves what it promises."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import surefoot
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data" / "libsvm"
+NO_PYTHON = "no-such-python"
+
+
+def _run(output: Path, *arguments: str) -> str:
+    """Run a benchmark and return its Markdown page."""
+    # The child must import the surefoot under test, wherever it was imported from.
+    path = os.pathsep.join([str(Path(surefoot.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, str(ROOT / "benchmarks" / "run.py"), *arguments, "--quick", "--output", str(output)]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": path})
+    return (output / f"{arguments[0]}.md").read_text(encoding="utf-8")
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_label_shift_compares_sqp_with_whoever_is_there(tmp_path: Path) -> None:
+    page = _run(tmp_path, "label_shift", "--sizes", "300x4", "--repeats", "1", "--dro-python", NO_PYTHON)
+    (fit,) = _rows(tmp_path / "label_shift.csv")
+    assert (fit["N"], fit["n"], fit["verified"], fit["known_optimum"]) == ("300", "4", "True", "")
+    assert float(fit["gap"]) <= 1e-6
+    rivals = {row["rival"]: row for row in _rows(tmp_path / "label_shift_rivals.csv")}
+    assert "dro" not in rivals and "- dro: the Python of --dro-python cannot be started" in page
+    assert float(rivals["lp-admm"]["excess"]) <= 1e-6
+    for row in rivals.values():
+        assert float(row["ratio"]) == pytest.approx(float(row["seconds"]) / float(fit["sqp"]))
+    accuracies = _rows(tmp_path / "label_shift_accuracy.csv")
+    assert [float(row["accuracy"]) for row in accuracies] == [1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
+    # A proof comes no earlier than what it proves, and a finer one no earlier than a coarser one.
+    assert all(float(row["lp_admm_reached"]) <= float(row["lp_admm_proven"]) for row in accuracies)
+    proven = [float(row["lp_admm_proven"]) for row in accuracies]
+    assert proven == sorted(proven)
+    # A path of this machine is no part of the command that repeats the run.
+    assert "`python benchmarks/run.py label_shift --sizes 300x4 --repeats 1 --quick`" in page
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the LIBSVM files are not beside the repository")
+def test_adult_series_sets_our_seconds_beside_the_posters(tmp_path: Path) -> None:
+    page = _run(tmp_path, "adult_series", "--data", "a1a", "--repeats", "1")
+    (fit,) = _rows(tmp_path / "adult_series.csv")
+    assert (fit["data"], fit["N"], fit["entries"]) == ("a1a", "1605", "22249")
+    assert (fit["verified"], fit["poster_yalmip"], fit["poster_lp_admm"]) == ("True", "25.63", "2.93")
+    assert "certified to 1e-06: 1 of 1 data sets" in page
+
+
+def test_dense_rows_grows_rows_and_columns_apart(tmp_path: Path) -> None:
+    page = _run(tmp_path, "dense_rows", "--rows", "200", "400", "--columns", "2", "4", "--fixed-rows", "300")
+    fits = _rows(tmp_path / "dense_rows.csv")
+    sizes = [("N", "200", "20"), ("N", "400", "20"), ("n", "300", "2"), ("n", "300", "4")]
+    assert [(fit["growing"], fit["N"], fit["n"]) for fit in fits] == sizes
+    assert all(fit["verified"] == "True" and float(fit["peak_gb"]) >= float(fit["table_gb"]) > 0 for fit in fits)
+    assert [row["growing"] for row in _rows(tmp_path / "dense_rows_growth.csv")] == ["N", "n"]
+    assert "Certified: 4 of 4 fits." in page
+
+
+def test_slopes_are_exponents() -> None:
+    dense, measure = importlib.import_module("bench_dense_rows"), importlib.import_module("measure")
+
+    def fit(growing: str, rows: int, columns: int) -> object:
+        seconds = 1e-6 * rows * columns**2
+        figures = measure.Account(seconds, 3.0, seconds, 1, "optimal", 0.5, 0.0, True, 1.0, 0.1 * rows**0.5)
+        return dense.DenseFit(growing, rows, columns, figures)
+
+    lost = dense.DenseFit("N", 10**6, 10, None, "out of memory")
+    fits = [fit("N", 100, 10), fit("N", 1000, 10), lost, fit("n", 100, 5), fit("n", 100, 50)]
+    (over_rows,), (over_columns,) = dense._slopes("N", fits), dense._slopes("n", fits)
+    assert (over_rows["smallest"], over_rows["largest"]) == (100, 1000)
+    assert [over_rows[stage] for stage in ("solve", "certify", "peak_gb")] == pytest.approx([1.0, 0.0, 0.5])
+    assert over_columns["solve"] == pytest.approx(2.0)
+    assert dense._slopes("N", [fit("N", 100, 10), lost]) == []
+
+
+def test_wide_says_what_it_cannot_measure_or_certifies_it(tmp_path: Path) -> None:
+    page = _run(tmp_path, "wide", "--size", "400", "100", "5")
+    if not (tmp_path / "wide.csv").exists():
+        assert "this version has no solver 'wide'" in page
+        return
+    (fit,) = _rows(tmp_path / "wide.csv")
+    assert (fit["norm"], fit["label_price"], fit["verified"], fit["answer"]) == ("l1", "1.0", "True", "")
+    assert float(fit["gap"]) <= 1e-4
+
+
+def test_a_wide_table_is_solved_and_certified_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = importlib.import_module("bench_wide")
+    monkeypatch.setattr(wide, "SOLVER", "sqp")
+    radius, figures = wide.measure_fit((300, 40, 5), "l2", 1.0, 0.1, 1e-4, 1, 60.0, 0)
+    assert 0 < radius <= 0.05
+    assert figures.verified and figures.gap <= 1e-4
+    assert figures.total == pytest.approx(figures.solve + figures.certify)
+
+
+def test_a_child_answers_or_leaves_a_sentence() -> None:
+    in_child = importlib.import_module("measure").in_child
+    assert in_child(divmod, 7, 2) == (3, 1)
+    assert in_child(divmod, 7, 0).startswith("ZeroDivisionError: ")
+    assert in_child(os._exit, 3) == "died with exit code 3, out of memory perhaps"
+    start = time.perf_counter()
+    assert in_child(time.sleep, 600, seconds=1.0) == "stopped after 1 s"
+    assert time.perf_counter() - start < 60
