@@ -189,7 +189,7 @@ def test_refuses_with_the_count_in_the_message():
     expected = 50 * 7**6
     assert expected > MOST_PIECES
     assert str(expected) in Monolithic().refuses(problem)
-    with pytest.raises(UnsupportedProblemError, match=f"{expected}.*solver='sqp'"):
+    with pytest.raises(UnsupportedProblemError, match=f"{expected}.*solver='auto'"):
         solve(problem)
 
 
