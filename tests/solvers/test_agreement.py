@@ -43,7 +43,8 @@ def test_auto_takes_quadratic_steps_where_they_fit_and_first_order_steps_where_t
     wide = draw_problem(0, rows=10, numeric=8100, levels=(), density=0.01)
     many_levels = draw_problem(0, rows=10, numeric=1, levels=(8100,))
     solver = make_solver("auto")
-    for problem, name in ((narrow, "sqp"), (wide, "wide")):
+    magnitudes_too = draw_problem(0, rows=10, numeric=4100, levels=(), density=0.01, norm="linf")
+    for problem, name in ((narrow, "sqp"), (wide, "wide"), (magnitudes_too, "wide")):
         assert solver.refuses(problem) is None
         assert solver.name == name
     assert "8000" in solver.refuses(many_levels)

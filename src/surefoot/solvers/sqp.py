@@ -42,7 +42,9 @@ class SQP:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        coordinates = 2 + problem.n_numeric + int(problem.n_levels.sum()) + problem.n_categorical
+        # "linf" puts a magnitude beside every numeric coefficient.
+        columns = problem.n_numeric * (2 if problem.cost.numeric_norm == "linf" else 1)
+        coordinates = 2 + columns + int(problem.n_levels.sum()) + problem.n_categorical
         if coordinates > MOST_COORDINATES:
             return f"its Hessian would have {coordinates} rows, more than the {MOST_COORDINATES} that a dense method can take."
         return None
