@@ -114,7 +114,7 @@ class Descent:
         rows = self.rows
         cells = rows.n_rows * rows.terms.n_categorical
         far = FAR if self.short_steps >= SHORT_STEPS and cells <= MOST_TANGENT_CELLS else 0.0
-        model = rows.row_model(self.x, self.tie_width, 0.05 * self.expected, far, self.remembered)
+        model = rows.row_model(self.x, self.tie_width, 0.2 * self.expected, far, self.remembered)
         linear = model.gradient
         linear[rows.price_slot] += rows.terms.radius
         linear[rows.size] = 0.0
@@ -147,7 +147,7 @@ class Descent:
         return Step(direction, rows.make_plan(model, mass, hinge_mass), multiplier, float(decrease))
 
     def _prove(self, step: Step, end: FloatArray) -> None:
-        bound = plan_bound(self.rows, step.plan, step.multiplier, end, self.objective)
+        bound = plan_bound(self.rows, step.plan, step.multiplier, end, self.objective, self.tolerance)
         if self.bound is None or bound.value > self.lower_bound:
             self.bound = bound
             self.lower_bound = max(self.lower_bound, bound.value)

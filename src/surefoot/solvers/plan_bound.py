@@ -7,8 +7,8 @@ The multipliers of a step say which share of each row's mass moves where. For fi
 is a smooth logistic loss, and F(beta, lambda) >= G(beta) + lambda (radius - sum_k mass_k cost_k). At a point where the gradient
 of G vanishes (up to what the numeric columns may carry, norm of (gamma_j g_j)_j <= radius - cost) the slopes q_k = sigmoid(a_k
 . beta) make a feasible :class:`ShiftPlan`, and its bound is sum_k mass_k (softplus(t_k) - q_k t_k). The step's end is nearly
-such a point; one Newton correction on G squares what is left of the gradient, and the remainder is paid for with bounds on the
-coefficients.
+such a point; a Newton correction on G squares what is left of the gradient, and the remainder is paid for with bounds on the
+coefficients. Corrections cost far less than a step, so they go on while the payment is what holds the bound back.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from surefoot.problems.numeric_norm import gradient_norm
 from surefoot.problems.robust_logistic import ShiftPlan
 from surefoot.solvers.lifted_coordinates import LiftedCoordinates
 from surefoot.solvers.lifted_rows import LiftedRows, RowSums
+
+# Rows far on the right side have slopes that fall by a factor of e with each correction.
+MOST_CORRECTIONS = 20
 
 
 @dataclass(frozen=True)
@@ -138,34 +141,43 @@ class _Sums:
         return residual, max(0.0, carried - budget)
 
 
-def plan_bound(rows: RowSums, plan: _native.Plan, multiplier: FloatArray, x: FloatArray, upper_bound: float) -> PlanBound:
+def plan_bound(
+    rows: RowSums, plan: _native.Plan, multiplier: FloatArray, x: FloatArray, upper_bound: float, tolerance: float
+) -> PlanBound:
     """The bound proven by a step's multipliers, with slopes taken near the step's end ``x``."""
     lowest = _level_mix(rows, multiplier[rows.lowest_rows])
     highest = _level_mix(rows, multiplier[rows.highest_rows])
     mixing = _Mixing(rows, lowest, highest)
-    start = x[: rows.n_coefficients]
+    at = x[: rows.n_coefficients]
     sums = _Sums(rows, plan, mixing)
-    conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
+    conjugate, cost, gradient, curvature = sums.at(at, with_curvature=True)
     if rows.terms.radius > 0 and cost > rows.terms.radius:
         plan = _within_budget(plan, cost - rows.terms.radius)
         sums = _Sums(rows, plan, mixing)
-        conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
+        conjugate, cost, gradient, curvature = sums.at(at, with_curvature=True)
     bounds = rows.coefficient_bounds(upper_bound)
     residual, excess = sums.missing(gradient, cost)
-    point, value = start, conjugate - _payment(rows, bounds, start, residual, excess)
-    scale = float(np.trace(curvature)) / max(rows.n_coefficients, 1)
-    # Directions that only crumbs of mass can see have next to no curvature, and Newton's step along them goes astray; a
-    # correction that does not shrink the residual is tried again with more of a ridge.
-    for ridge in (1e-10, 1e-6, 1e-2):
-        damped = curvature + (ridge * scale + 1e-300) * np.eye(rows.n_coefficients)
-        corrected = start - scipy.linalg.solve(damped, residual, assume_a="pos", check_finite=False)
-        conjugate, cost, gradient, _ = sums.at(corrected)
-        left, excess = sums.missing(gradient, cost)
-        bound = conjugate - _payment(rows, bounds, corrected, left, excess)
-        if bound > value:
-            point, value = corrected, bound
-        if np.abs(left).sum() <= 0.1 * np.abs(residual).sum():
+    payment = _payment(rows, bounds, at, residual, excess)
+    point, value = at, conjugate - payment
+    for _ in range(MOST_CORRECTIONS):
+        scale = float(np.trace(curvature)) / max(rows.n_coefficients, 1)
+        # Directions that only crumbs of mass can see have next to no curvature, and Newton's step along them goes astray; a
+        # correction that does not shrink the residual is tried again with more of a ridge.
+        for ridge in (1e-10, 1e-6, 1e-2):
+            damped = curvature + (ridge * scale + 1e-300) * np.eye(rows.n_coefficients)
+            corrected = at - scipy.linalg.solve(damped, residual, assume_a="pos", check_finite=False)
+            conjugate, cost, gradient, _ = sums.at(corrected)
+            left, excess = sums.missing(gradient, cost)
+            paid = _payment(rows, bounds, corrected, left, excess)
+            if conjugate - paid > value:
+                point, value = corrected, conjugate - paid
+            if np.abs(left).sum() <= 0.5 * np.abs(residual).sum():
+                break
+        # Once masses and mixes, not the slopes, hold the bound back, only another step can raise it.
+        if paid <= 0.1 * max(upper_bound - conjugate, 0.1 * tolerance * upper_bound) or paid >= 0.7 * payment:
             break
+        at, residual, payment = corrected, left, paid
+        curvature = sums.at(at, with_curvature=True)[3]
     return PlanBound(plan, lowest, highest, mixing.lift(point), value)
 
 

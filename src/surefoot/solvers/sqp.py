@@ -67,7 +67,7 @@ class SQP:
         else:
             x = _cold_start(rows, options)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
-        tolerance = options.tolerance if rows.fully_priced else 0.01 * options.tolerance
+        tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
         descent = Descent(rows, x, tolerance, near=warm_start is not None)
         status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, descent.x))
         coefficients = rows.unlift(descent.x)
