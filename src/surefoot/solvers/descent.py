@@ -43,6 +43,8 @@ DEFAULT_STEPS = 200
 SHORT_STEPS = 3
 FAR = 1.0
 MOST_TANGENT_CELLS = 20_000
+# At the optimum objectives differ by their rounding, while the end of a last, quadratically convergent step is still closer.
+ROUNDING = 1e-14
 # So many steps in a row that do not lower the objective say that double precision, or this method, is at its end.
 PATIENCE = 8
 
@@ -90,7 +92,7 @@ class Descent:
         if step.decrease <= 2e2 * self.tolerance * self.objective:
             self._prove(step, end)
             if self.optimal:
-                self._accept(*self._at(end))
+                self._accept(*self._at(end), slack=ROUNDING * self.objective)
                 return True
         length, point, objective = self._line_search(step)
         self._remember(step, end if length < 1.0 else None)
@@ -176,10 +178,10 @@ class Descent:
         point = self.rows.tighten(x)
         return point, self.rows.objective(point)
 
-    def _accept(self, point: FloatArray, objective: float) -> bool:
-        """Moves to the point if it is better."""
+    def _accept(self, point: FloatArray, objective: float, *, slack: float = 0.0) -> bool:
+        """Moves to the point if it is better, or no worse than the slack; returns whether it is better."""
         better = objective < self.objective
-        if better:
+        if objective < self.objective + slack:
             self.x, self.objective = point, objective
         return better
 
