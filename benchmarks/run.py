@@ -27,6 +27,7 @@ BENCHMARKS = {
     "adult_series": "bench_adult_series",
     "dense_rows": "bench_dense_rows",
     "wide": "bench_wide",
+    "streamed": "bench_streamed",
 }
 ALL = "all"
 HELP = ("-h", "--help")

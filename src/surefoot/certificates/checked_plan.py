@@ -21,7 +21,8 @@ import numpy as np
 
 from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, NumericArray, RowArray
-from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
+from surefoot.problems.robust_logistic import ShiftPlan
+from surefoot.problems.row_batch import PosedRows
 from surefoot.problems.row_blocks import row_blocks
 
 # Sums of a solver's floating-point numbers end within this of their target; a larger miss is a different plan.
@@ -61,7 +62,7 @@ class EntryBlock:
 class CheckedPlan:
     """The entries of positive mass of a valid plan; build it with :func:`check_plan`."""
 
-    problem: RobustLogisticProblem
+    problem: PosedRows
     row: RowArray
     moved: BoolArray
     flipped: BoolArray
@@ -126,7 +127,7 @@ class CheckedPlan:
         return folded
 
 
-def _require_shapes(problem: RobustLogisticProblem, plan: ShiftPlan) -> None:
+def _require_shapes(problem: PosedRows, plan: ShiftPlan) -> None:
     entries = np.shape(plan.row)
     total = int(problem.level_offsets[-1])
     expected = {
@@ -156,7 +157,7 @@ def _refuse_at(wrong: AnyArray, values: AnyArray, what: str) -> None:
         raise RefusedPlanError(f"{what} at position {at[0]} is {values[at[0]]}")
 
 
-def _rescaled(problem: RobustLogisticProblem, mix: FloatArray) -> FloatArray:
+def _rescaled(problem: PosedRows, mix: FloatArray) -> FloatArray:
     """Non-negative numbers per level, scaled to sum to 1 within each feature."""
     if problem.n_categorical == 0:
         return mix
@@ -164,7 +165,7 @@ def _rescaled(problem: RobustLogisticProblem, mix: FloatArray) -> FloatArray:
     return rescaled
 
 
-def _level_mix(problem: RobustLogisticProblem, name: str, mix: FloatArray) -> FloatArray:
+def _level_mix(problem: PosedRows, name: str, mix: FloatArray) -> FloatArray:
     if problem.n_categorical == 0:
         return mix
     _refuse_at(~(np.isfinite(mix) & (mix >= 0)), mix, f"a probability in plan.{name}")
@@ -173,7 +174,7 @@ def _level_mix(problem: RobustLogisticProblem, name: str, mix: FloatArray) -> Fl
     return _rescaled(problem, mix)
 
 
-def check_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> CheckedPlan:
+def check_plan(problem: PosedRows, plan: ShiftPlan) -> CheckedPlan:
     """The plan without its empty entries and with sums that are right to the last digit.
 
     Raises

@@ -23,11 +23,14 @@ by Hoelder's inequality
 For a perfect plan the three negative terms vanish. Otherwise they are paid with the bounds of ``coefficient_bounds``, which
 hold for every model that could be better than the one at hand. A residual on a coordinate without a bound makes the result
 ``-inf``. Residuals are enlarged by what rounding may have hidden (``row_blocks.summation_error``) before they are paid.
+
+All of these are sums over entries, so the plan of a table in parts is judged by the sums of its parts
+(:func:`bound_from_sums`). The parts may even mix their levels differently: (1) looks at one entry at a time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -36,6 +39,7 @@ from surefoot.problems.arrays import FloatArray
 from surefoot.problems.coefficient_bounds import CoefficientBounds
 from surefoot.problems.numeric_norm import norm_rounding
 from surefoot.problems.row_blocks import summation_error
+from surefoot.problems.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class PlanSums:
     intercept, numeric, levels
         g for columns shifted by the centre; entries of reference levels are 0, as is the intercept of a model without one.
     intercept_size, numeric_sizes, level_sizes
+    n_entries, n_parts : int
+        How many entries were summed, and from how many parts of a table.
     """
 
     entropy: float
@@ -61,6 +67,16 @@ class PlanSums:
     numeric_sizes: FloatArray
     levels: FloatArray
     level_sizes: FloatArray
+    n_entries: int
+    n_parts: int = 1
+
+    def __add__(self, other: PlanSums) -> PlanSums:
+        return PlanSums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+
+    @property
+    def error(self) -> float:
+        """What rounding can have done to a sum, relative to its size."""
+        return summation_error(self.n_entries, self.n_parts)
 
 
 def plan_sums(plan: CheckedPlan, centre: FloatArray) -> PlanSums:
@@ -93,7 +109,9 @@ def plan_sums(plan: CheckedPlan, centre: FloatArray) -> PlanSums:
     levels[:, offsets[:-1]] = 0.0
     if not problem.fit_intercept:
         intercept[:] = 0.0
-    return PlanSums(entropy, price, float(intercept[0]), float(intercept[1]), numeric[0], numeric[1], levels[0], levels[1])
+    return PlanSums(
+        entropy, price, float(intercept[0]), float(intercept[1]), numeric[0], numeric[1], levels[0], levels[1], plan.n_entries
+    )
 
 
 def _payment(amount: float, bound: float) -> float:
@@ -103,19 +121,22 @@ def _payment(amount: float, bound: float) -> float:
 
 def paid_bound(plan: CheckedPlan, centre: FloatArray, bounds: CoefficientBounds) -> float:
     """The lower bound of (1) after payment; ``-inf`` if something cannot be paid."""
-    problem = plan.problem
-    sums = plan_sums(plan, centre)
-    error = summation_error(plan.n_entries)
+    return bound_from_sums(plan.problem.terms, plan_sums(plan, centre), bounds)
+
+
+def bound_from_sums(terms: Terms, sums: PlanSums, bounds: CoefficientBounds) -> float:
+    """The same for a plan of which only the sums are at hand."""
+    error = sums.error
     numeric = np.abs(sums.numeric) + error * sums.numeric_sizes
     # With radius 0 nothing bounds the price, so nothing can pay for a gradient on any column.
-    spent = problem.cost.numeric_price(numeric) if problem.radius > 0 or not numeric.any() else np.inf
+    spent = terms.cost.numeric_price(numeric) if terms.radius > 0 or not numeric.any() else np.inf
     if not np.isfinite(spent):
         return -np.inf
-    excess = spent * (1.0 + norm_rounding(problem.n_numeric)) + sums.price * (1.0 + error) - problem.radius
+    excess = spent * (1.0 + norm_rounding(terms.n_numeric)) + sums.price * (1.0 + error) - terms.radius
     cost = _payment(excess * (1.0 + error), bounds.price)
     cost += _payment(abs(sums.intercept) + error * sums.intercept_size, bounds.intercept)
-    if problem.n_categorical:
+    if terms.n_categorical:
         levels = np.abs(sums.levels) + error * sums.level_sizes
         # sum_lc |g_lc| |beta_lc| <= max_l (sum_c |g_lc|) * sum_l max_c |beta_lc|, and the last sum is what the bound is on.
-        cost += _payment(float(np.add.reduceat(levels, problem.level_offsets[:-1]).max()), bounds.levels)
+        cost += _payment(float(np.add.reduceat(levels, terms.level_offsets[:-1]).max()), bounds.levels)
     return sums.entropy * (1.0 - error) - cost

@@ -16,6 +16,8 @@ found.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from surefoot.certificates.certificate import Certificate
@@ -26,6 +28,7 @@ from surefoot.certificates.worst_case import WorstCaseObjective, worst_case_obje
 from surefoot.exceptions import CertificateError
 from surefoot.problems.coefficient_bounds import coefficient_bounds, numeric_centre
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.problems.terms import Terms
 
 
 def _require_sound_problem(problem: RobustLogisticProblem) -> None:
@@ -36,7 +39,8 @@ def _require_sound_problem(problem: RobustLogisticProblem) -> None:
         raise CertificateError(f"the problem breaks its own conventions: {flaw}") from flaw
 
 
-def _require_shapes(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> None:
+def require_shapes(problem: Terms, coefficients: RobustCoefficients) -> None:
+    """Raise if these are not the coefficients of such a problem."""
     shapes = {"intercept": (), "numeric": (problem.n_numeric,), "levels": (int(problem.level_offsets[-1]),), "price": ()}
     for name, shape in shapes.items():
         value = np.asarray(getattr(coefficients, name))
@@ -46,7 +50,7 @@ def _require_shapes(problem: RobustLogisticProblem, coefficients: RobustCoeffici
             )
 
 
-def _flaw(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> str | None:
+def flaw(problem: Terms, coefficients: RobustCoefficients) -> str | None:
     """Why these numbers are not a model of this problem, or None."""
     numbers = np.concatenate(([coefficients.intercept], coefficients.numeric, coefficients.levels))
     if not np.isfinite(numbers).all():
@@ -72,9 +76,7 @@ def _lower_bound(
 ) -> float:
     checked = check_plan(problem, plan)
     centre = numeric_centre(problem)
-    # beta = 0, lambda = 0 is a model too, with loss log 2; the optimum is at or below the better of the two.
-    ceiling = min(objective.value + objective.rounding, float(np.log(2.0) * problem.weights.sum()) * (1.0 + 1e-12))
-    bounds = coefficient_bounds(problem, ceiling, centre)
+    bounds = coefficient_bounds(problem, ceiling_on_optimum(objective, float(problem.weights.sum())), centre)
     enough = objective.value * (1.0 - tolerance)
     # Absurdly large coefficients overflow somewhere on the way; the bound is then inf or NaN and proves nothing.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -102,6 +104,41 @@ def _claim(
     return f"{sentence}; {reason}."
 
 
+def require_tolerance(tolerance: float) -> None:
+    """Raise if no gap can be at or below this."""
+    if not (np.isfinite(tolerance) and tolerance >= 0):
+        raise CertificateError(f"tolerance = {tolerance} must be a finite number at or above 0.")
+
+
+def ceiling_on_optimum(objective: WorstCaseObjective, total_weight: float) -> float:
+    """A number that the optimum cannot exceed: beta = 0, lambda = 0 is a model too, with loss log 2."""
+    return min(objective.value + objective.rounding, float(np.log(2.0)) * total_weight * (1.0 + 1e-12))
+
+
+def verdict(
+    objective: WorstCaseObjective, lower: float, witness: Any, reason: str, tolerance: float, *, radius: float, digest: str
+) -> Certificate:
+    """What an objective and a lower bound amount to; ``reason`` says why the bound is poor, if somebody knows."""
+    upper = objective.value
+    gap = upper - lower
+    relative_gap = gap / upper if 0 < upper < np.inf else gap
+    consistent = gap >= -objective.rounding
+    if np.isfinite(upper) and not consistent:
+        reason = "the bounds contradict each other, so at least one of them is wrong"
+    verified = bool(np.isfinite(upper) and consistent and relative_gap <= tolerance)
+    return Certificate(
+        claim=_claim(upper, lower, relative_gap, tolerance, verified, radius, reason),
+        upper_bound=upper,
+        lower_bound=lower,
+        gap=gap,
+        relative_gap=relative_gap,
+        tolerance=tolerance,
+        witness=witness,
+        verified=verified,
+        problem_digest=digest,
+    )
+
+
 def certify_robust_logistic(
     problem: RobustLogisticProblem, coefficients: RobustCoefficients, plan: ShiftPlan | None, tolerance: float
 ) -> Certificate:
@@ -127,12 +164,11 @@ def certify_robust_logistic(
     CertificateError
         If shapes do not fit the problem, or the problem's own arrays break its conventions.
     """
-    if not (np.isfinite(tolerance) and tolerance >= 0):
-        raise CertificateError(f"tolerance = {tolerance} must be a finite number at or above 0.")
+    require_tolerance(tolerance)
     _require_sound_problem(problem)
-    _require_shapes(problem, coefficients)
+    require_shapes(problem.terms, coefficients)
     objective = WorstCaseObjective(value=np.inf, rounding=np.inf, price=np.inf)
-    reason = _flaw(problem, coefficients) or ""
+    reason = flaw(problem.terms, coefficients) or ""
     lower, witness = 0.0, None
     if not reason:
         objective = worst_case_objective(problem, coefficients)
@@ -146,21 +182,4 @@ def certify_robust_logistic(
                 witness = plan
             except RefusedPlanError as refusal:
                 reason = f"the plan is refused because {refusal}"
-    upper = objective.value
-    gap = upper - lower
-    relative_gap = gap / upper if 0 < upper < np.inf else gap
-    consistent = gap >= -objective.rounding
-    if np.isfinite(upper) and not consistent:
-        reason = "the bounds contradict each other, so at least one of them is wrong"
-    verified = bool(np.isfinite(upper) and consistent and relative_gap <= tolerance)
-    return Certificate(
-        claim=_claim(upper, lower, relative_gap, tolerance, verified, problem.radius, reason),
-        upper_bound=upper,
-        lower_bound=lower,
-        gap=gap,
-        relative_gap=relative_gap,
-        tolerance=tolerance,
-        witness=witness,
-        verified=verified,
-        problem_digest=problem.digest(),
-    )
+    return verdict(objective, lower, witness, reason, tolerance, radius=problem.radius, digest=problem.digest())

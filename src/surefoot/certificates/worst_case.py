@@ -36,8 +36,10 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.numeric_columns import most_terms
 from surefoot.problems.numeric_norm import norm_rounding
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.robust_logistic import RobustCoefficients
+from surefoot.problems.row_batch import PosedRows
 from surefoot.problems.row_blocks import UNIT_ROUNDOFF, row_blocks, summation_error
+from surefoot.problems.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,47 @@ class WorstCaseObjective:
     price: float
 
 
-def admissible_price(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> float:
+@dataclass(frozen=True)
+class LossSums:
+    """Sums over rows behind an objective; those of the parts of a table add up to those of the table.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the row weights.
+    losses : float
+        Weighted sum of the worst-case losses r_i.
+    sizes : float
+        Weighted sum of the absolute terms of the scores, which rounding is relative to.
+    n_rows, n_parts : int
+    longest : int
+        Most numbers that one score adds up.
+    """
+
+    weight: float
+    losses: float
+    sizes: float
+    n_rows: int
+    longest: int
+    n_parts: int = 1
+
+    def __add__(self, other: LossSums) -> LossSums:
+        return LossSums(
+            self.weight + other.weight,
+            self.losses + other.losses,
+            self.sizes + other.sizes,
+            self.n_rows + other.n_rows,
+            max(self.longest, other.longest),
+            self.n_parts + other.n_parts,
+        )
+
+
+def admissible_price(problem: PosedRows | Terms, coefficients: RobustCoefficients) -> float:
     """The smallest lambda at or above the given one that admits the numeric coefficients."""
     return max(float(coefficients.price), problem.cost.admitting_price(coefficients.numeric))
 
 
-def row_scores(problem: RobustLogisticProblem, coefficients: RobustCoefficients, rows: slice) -> tuple[FloatArray, FloatArray]:
+def row_scores(problem: PosedRows, coefficients: RobustCoefficients, rows: slice) -> tuple[FloatArray, FloatArray]:
     """Scores of some rows and the sum of the absolute terms of each score, which bounds its rounding error."""
     numeric = problem.numeric[rows]
     offsets = problem.level_offsets
@@ -95,7 +132,7 @@ def _largest_over_prefixes(start: FloatArray, gains: FloatArray, charges: FloatA
 
 
 def worst_case_losses(
-    problem: RobustLogisticProblem, coefficients: RobustCoefficients, price: float, rows: slice, scores: FloatArray
+    problem: PosedRows, coefficients: RobustCoefficients, price: float, rows: slice, scores: FloatArray
 ) -> FloatArray:
     """r_i of some rows whose scores are known, at the given price."""
     offsets = problem.level_offsets
@@ -120,7 +157,47 @@ def worst_case_losses(
     return losses
 
 
-def worst_case_objective(problem: RobustLogisticProblem, coefficients: RobustCoefficients) -> WorstCaseObjective:
+def price_of(terms: PosedRows | Terms, coefficients: RobustCoefficients) -> float:
+    """The price at which the objective of a model is taken; with radius 0 any price is free and the given one stays."""
+    # Coefficients past the largest double become inf and the objective with them; the caller reads that off the value.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return float(coefficients.price) if terms.radius == 0 else admissible_price(terms, coefficients)
+
+
+def loss_sums(problem: PosedRows, coefficients: RobustCoefficients) -> LossSums:
+    """One pass over the rows, or over a part of them; the weights are taken as they are."""
+    plain = problem.radius == 0
+    losses, sizes = 0.0, 0.0
+    price = price_of(problem, coefficients)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        reach = 0.0 if plain else float(np.abs(coefficients.levels).max(initial=0.0)) * 2 * problem.n_categorical
+        for rows in row_blocks(problem.n_rows):
+            scores, terms = row_scores(problem, coefficients, rows)
+            if plain:
+                worst = np.logaddexp(0.0, -problem.labels[rows] * scores)
+            else:
+                worst = worst_case_losses(problem, coefficients, price, rows, scores)
+            losses += float(problem.weights[rows] @ worst)
+            sizes += float(problem.weights[rows] @ (terms + reach))
+    longest = most_terms(problem.numeric) + 2 * problem.n_categorical
+    return LossSums(float(problem.weights.sum()), losses, sizes, problem.n_rows, longest)
+
+
+def objective_from_sums(terms: Terms, sums: LossSums, price: float) -> WorstCaseObjective:
+    """The objective of a model at a price, from the sums over all rows, whose weights sum to 1."""
+    plain = terms.radius == 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = sums.losses if plain else sums.losses + price * terms.radius
+    if not (np.isfinite(value) and np.isfinite(sums.sizes)):
+        return WorstCaseObjective(value=np.inf, rounding=np.inf, price=price)
+    rounding = summation_error(sums.n_rows, sums.n_parts) * value + (2 * sums.longest + 8) * UNIT_ROUNDOFF * sums.sizes
+    if not plain:
+        # A price raised to the norm of the coefficients is as exact as that norm.
+        rounding += norm_rounding(terms.n_numeric) * price * terms.radius
+    return WorstCaseObjective(value=value, rounding=rounding, price=price)
+
+
+def worst_case_objective(problem: PosedRows, coefficients: RobustCoefficients) -> WorstCaseObjective:
     """Objective of the model; with radius 0 the price costs nothing, prices out every shift, and the plain loss remains.
 
     Parameters
@@ -129,27 +206,4 @@ def worst_case_objective(problem: RobustLogisticProblem, coefficients: RobustCoe
     coefficients : RobustCoefficients
         Of the right shapes, finite, with a price at or above 0.
     """
-    plain = problem.radius == 0
-    value, terms = 0.0, 0.0
-    # Scores past the largest double become inf and the objective with them; the caller reads that off the value.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        price = float(coefficients.price) if plain else admissible_price(problem, coefficients)
-        reach = 0.0 if plain else float(np.abs(coefficients.levels).max(initial=0.0)) * 2 * problem.n_categorical
-        for rows in row_blocks(problem.n_rows):
-            scores, sizes = row_scores(problem, coefficients, rows)
-            if plain:
-                losses = np.logaddexp(0.0, -problem.labels[rows] * scores)
-            else:
-                losses = worst_case_losses(problem, coefficients, price, rows, scores)
-            value += float(problem.weights[rows] @ losses)
-            terms += float(problem.weights[rows] @ (sizes + reach))
-        if not plain:
-            value += price * problem.radius
-    if not (np.isfinite(value) and np.isfinite(terms)):
-        return WorstCaseObjective(value=np.inf, rounding=np.inf, price=price)
-    roundings = 2 * (most_terms(problem.numeric) + 2 * problem.n_categorical) + 8
-    rounding = summation_error(problem.n_rows) * value + roundings * UNIT_ROUNDOFF * terms
-    if not plain:
-        # A price raised to the norm of the coefficients is as exact as that norm.
-        rounding += norm_rounding(problem.n_numeric) * price * problem.radius
-    return WorstCaseObjective(value=value, rounding=rounding, price=price)
+    return objective_from_sums(problem.terms, loss_sums(problem, coefficients), price_of(problem, coefficients))

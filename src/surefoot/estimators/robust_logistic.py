@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
+from surefoot.estimators.batch_fit import fit_batches, open_batches
 from surefoot.estimators.robust_logistic_model import (
     RobustLogisticModel,
     named_solver,
@@ -169,17 +170,20 @@ class RobustLogisticRegression(RobustLogisticModel):
         self.missing_categorical = missing_categorical
         self.unseen_categories = unseen_categories
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model and certify it.
 
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix (numeric)
             A sparse matrix or array of any format is never made dense by ``fit``.
+            Or rows that do not fit into memory: batches, that is, something that can be iterated over many times and yields
+            tuples (X, y) or (X, y, sample_weight) of tables, labels and weights; or the path of a Parquet file, of a
+            directory of such files, or a list of paths.
         y : array-like of shape (n_rows,)
-            Labels: any two values.
+            Labels: any two values. None for batches, the name of the target column for Parquet files.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts. Rows of weight 0 do not count at all.
+            How often each row counts. Rows of weight 0 do not count at all. For Parquet files the name of a column.
 
         Returns
         -------
@@ -188,6 +192,10 @@ class RobustLogisticRegression(RobustLogisticModel):
         self._require_parameters()
         solver = named_solver(self.solver)
         radius = require_radius(self.radius)
+        batches = open_batches(X, y, sample_weight)
+        if batches is not None:
+            fit_batches(self, batches, solver, radius)
+            return self
         rows = self._read(X, y, sample_weight)
         prices = self._prices(X)
         if prices.radius is not None:
@@ -195,7 +203,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         problem = self._problem(rows.design, rows.labels, rows.weights, self._cost(rows, prices), radius)
         outcome = self._solve(solver, problem, f"{type(self).__name__}, radius {radius:g}")
         solution = self._certify(problem, outcome, solver)
-        self._unpack(X, rows, problem, solution.outcome.primal)
+        self._unpack(X, rows, problem.terms, solution.outcome.primal)
         self._unpack_proof(solution)
         if not solution.certificate.verified:
             warn_of_limit(solution, f"{type(self).__name__}.fit")

@@ -33,6 +33,7 @@ from surefoot.exceptions import ConvergenceLimitWarning, InvalidTableError
 from surefoot.problems.arrays import AnyArray, FloatArray
 from surefoot.problems.numeric_norm import NumericNorm
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.terms import Terms
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome
 
@@ -188,7 +189,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             weighting = {} if sample_weight is None else {"sample_weight": rows.weights[test]}
             for k, problem, outcome in self._solve_path(solver, training, prices, grid, f"fold {at + 1} of {len(folds)}"):
                 model = RobustLogisticRegression(**self._model_parameters(grid[k]))
-                model._unpack(X, training, problem, outcome.primal)
+                model._unpack(X, training, problem.terms, outcome.primal)
                 scores[k, at] = scorer(model, held_out, labels, **weighting)
                 if outcome.status is not Status.OPTIMAL:
                     unproven.append(outcome.status.value)
@@ -202,12 +203,12 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         }
         path = RadiusPath(tuple(_path_point(rows, solutions[k], scores[k]) for k in range(len(grid))), library=frame_library(X))
         chosen = solutions[path.points.index(path.best)]
-        self._unpack(X, rows, chosen.problem, chosen.outcome.primal)
+        self._unpack(X, rows, chosen.terms, chosen.outcome.primal)
         self._unpack_proof(chosen)
         self.path_ = path
         unproven += [found.outcome.status.value for found in solutions.values() if not found.certificate.verified]
         if not chosen.certificate.verified:
-            warn_of_limit(chosen, f"{type(self).__name__}.fit, at the chosen {self._named(_GridPoint.of(chosen.problem))},")
+            warn_of_limit(chosen, f"{type(self).__name__}.fit, at the chosen {self._named(_GridPoint.of(chosen.terms))},")
         elif unproven:
             warnings.warn(
                 f"{len(unproven)} of {len(grid) * (len(folds) + 1)} solves along the path stopped before their tolerance "
@@ -291,8 +292,8 @@ class _GridPoint(NamedTuple):
     label_weight: float
 
     @classmethod
-    def of(cls, problem: RobustLogisticProblem) -> _GridPoint:
-        return cls(problem.radius, problem.cost.label_weight)
+    def of(cls, terms: Terms) -> _GridPoint:
+        return cls(terms.radius, terms.cost.label_weight)
 
 
 def _label_weight_grid(weights: Any) -> list[float]:
@@ -324,8 +325,8 @@ def _radius_grid(radii: Any) -> FloatArray:
 def _path_point(rows: TrainingRows, solution: Solution, scores: FloatArray) -> PathPoint:
     model = solution.outcome.primal
     return PathPoint(
-        radius=solution.problem.radius,
-        label_weight=solution.problem.cost.label_weight,
+        radius=solution.terms.radius,
+        label_weight=solution.terms.cost.label_weight,
         scores=scores.copy(),
         coef=rows.design.schema.join_coefficients(model.numeric, model.levels),
         intercept=float(model.intercept),

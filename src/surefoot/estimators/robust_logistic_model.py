@@ -37,8 +37,10 @@ from surefoot.problems.arrays import AnyArray, FloatArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_norm import NumericNorm, require_norm
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.terms import Terms
 from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions, make_solver
+from surefoot.solvers.streamed import PartedOutcome
 from surefoot.solvers.worst_case import worst_case_distribution
 
 
@@ -55,8 +57,8 @@ class ShiftPrices:
 class Solution:
     """One solved and judged problem, and the name of the solver that solved it."""
 
-    problem: RobustLogisticProblem
-    outcome: RobustOutcome
+    terms: Terms
+    outcome: RobustOutcome | PartedOutcome
     certificate: Certificate
     solver: str
 
@@ -93,7 +95,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: AnyArray
     certificate_: Certificate
-    outcome_: RobustOutcome
+    outcome_: RobustOutcome | PartedOutcome
     solver_: str
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -227,13 +229,15 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
             raise ValueError(f"shift = {self.shift!r} must be None or a shift model with a method calibrate(X).")
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        encoder = TableEncoder(
+        return read_training_rows(self._encoder(), X, y, sample_weight)
+
+    def _encoder(self) -> TableEncoder:
+        return TableEncoder(
             categorical_features=self.categorical_features,
             missing_numeric=self.missing_numeric,
             missing_categorical=self.missing_categorical,
             unseen_categories=self.unseen_categories,
         )
-        return read_training_rows(encoder, X, y, sample_weight)
 
     def _prices(self, X: Any) -> ShiftPrices:
         if self.shift is None:
@@ -272,31 +276,33 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         title: str,
         warm_start: RobustCoefficients | None = None,
     ) -> RobustOutcome:
+        return solver.solve(problem, self._options(title), warm_start=warm_start)
+
+    def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = ProgressPrinter(title) if self.verbose else None
-        options = SolveOptions(
+        return SolveOptions(
             tolerance=float(self.tol),
             max_iter=None if self.max_iter is None else int(self.max_iter),
             time_limit=None if self.time_limit is None else float(self.time_limit),
             n_threads=joblib.effective_n_jobs(self.n_jobs),
             on_progress=listener,
         )
-        return solver.solve(problem, options, warm_start=warm_start)
 
     def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome, solver: RobustLogisticSolver) -> Solution:
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
             certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, float(self.tol))
-        return Solution(problem, outcome, certificate, solver.name)
+        return Solution(problem.terms, outcome, certificate, solver.name)
 
-    def _unpack(self, X: Any, rows: TrainingRows, problem: RobustLogisticProblem, model: RobustCoefficients) -> None:
+    def _unpack(self, X: Any, rows: TrainingRows, terms: Terms, model: RobustCoefficients) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema = rows.design.schema
         self._library = frame_library(X)
         self.schema_ = schema
         self.classes_ = rows.classes
-        self.ground_cost_ = problem.cost
-        self.radius_ = problem.radius
-        self.label_weight_ = problem.cost.label_weight
+        self.ground_cost_ = terms.cost
+        self.radius_ = terms.radius
+        self.label_weight_ = terms.cost.label_weight
         self.coef_ = schema.join_coefficients(model.numeric, model.levels)[None, :]
         self.intercept_ = np.array([model.intercept], dtype=np.float64)
         self.dual_price_ = float(model.price)

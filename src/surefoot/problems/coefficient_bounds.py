@@ -41,6 +41,7 @@ import numpy as np
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.problems.row_batch import PosedRows
 from surefoot.problems.row_blocks import row_blocks
 from surefoot.problems.terms import Terms
 
@@ -98,7 +99,7 @@ def numeric_centre(problem: RobustLogisticProblem) -> FloatArray:
     return mean
 
 
-def label_sums(problem: RobustLogisticProblem, centre: FloatArray) -> LabelSums:
+def label_sums(problem: PosedRows, centre: FloatArray) -> LabelSums:
     """The sums of a table; those of its parts add up to them."""
     positive = np.zeros(problem.n_numeric + 1)
     negative = np.zeros(problem.n_numeric + 1)

@@ -72,22 +72,25 @@ def _require_indices(matrix: Any) -> None:
         raise ValueError(f"sparse numeric columns: row {row} names column {columns[wrong]}, but there are {n_columns}.")
 
 
-def require_sound_columns(numeric: NumericArray) -> None:
-    """Raise ``ValueError`` if the columns, as they are now, hold NaN or infinity or are not in canonical form."""
+def require_sound_columns(numeric: NumericArray, *, first_row: int = 0) -> None:
+    """Raise ``ValueError`` if the columns, as they are now, hold NaN or infinity or are not in canonical form.
+
+    ``first_row`` is where these rows start in the whole table, for the message.
+    """
     # Whole-array tests first: they cost milliseconds on a million rows, and only an error needs to know where.
     if is_sparse(numeric):
-        _require_sound_entries(numeric)
+        _require_sound_entries(numeric, first_row)
     elif not np.isfinite(numeric).all():
         row, column = np.argwhere(~np.isfinite(numeric))[0]
-        raise ValueError(_not_finite(column, numeric[row, column], row))
+        raise ValueError(_not_finite(column, numeric[row, column], first_row + row))
 
 
-def _require_sound_entries(numeric: Any) -> None:
+def _require_sound_entries(numeric: Any, first_row: int) -> None:
     _require_indices(numeric)
     if not np.isfinite(numeric.data).all():
         at = int(np.flatnonzero(~np.isfinite(numeric.data))[0])
         row = int(np.searchsorted(numeric.indptr, at, side="right")) - 1
-        raise ValueError(_not_finite(numeric.indices[at], numeric.data[at], row))
+        raise ValueError(_not_finite(numeric.indices[at], numeric.data[at], first_row + row))
     ascends = np.ones(numeric.indices.size + 1, dtype=np.bool_)
     ascends[1:-1] = np.diff(numeric.indices) > 0
     ascends[numeric.indptr] = True

@@ -41,11 +41,11 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from surefoot.problems.arrays import BoolArray, FloatArray, IntArray, NumericArray, RowArray
 from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.numeric_columns import as_numeric_columns, fingerprint_parts, is_sparse, require_sound_columns
+from surefoot.problems.numeric_columns import as_numeric_columns, fingerprint_parts, is_sparse
+from surefoot.problems.row_checks import require_dimensions, require_sound_rows, whole_numbers
 from surefoot.problems.terms import Terms
 
 # How far the weights may sum from 1: more than rounding, less than a row that somebody forgot.
@@ -97,7 +97,7 @@ class RobustLogisticProblem:
         for name in ("labels", "weights"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         for name in ("codes", "n_levels"):
-            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name)))
+            object.__setattr__(self, name, whole_numbers(name, getattr(self, name)))
         self.check()
 
     def check(self) -> None:
@@ -156,29 +156,8 @@ class RobustLogisticProblem:
         return mark.hexdigest()
 
 
-def _whole_numbers(name: str, given: ArrayLike) -> IntArray:
-    """The same numbers as int32; fractions and numbers too large for it would change silently in a cast."""
-    array = np.asarray(given)
-    if array.dtype == np.int32:
-        return np.ascontiguousarray(array)
-    with np.errstate(invalid="ignore"):
-        whole = np.ascontiguousarray(array, dtype=np.int32)
-    wrong = np.argwhere(whole != array)
-    if wrong.size:
-        place = ", ".join(map(str, wrong[0]))
-        raise ValueError(f"{name}[{place}] = {array[tuple(wrong[0])]} is not a whole number below 2**31.")
-    return whole
-
-
 def _check_shapes(problem: RobustLogisticProblem) -> None:
-    for name, ndim in (("numeric", 2), ("codes", 2), ("n_levels", 1), ("labels", 1), ("weights", 1)):
-        shape = getattr(problem, name).shape
-        if len(shape) != ndim:
-            raise ValueError(f"{name} has shape {shape}; it must have {ndim} dimension{'s' if ndim > 1 else ''}.")
-    rows = {name: getattr(problem, name).shape[0] for name in ("numeric", "codes", "labels", "weights")}
-    if len(set(rows.values())) > 1:
-        counts = ", ".join(f"{name} has {count}" for name, count in rows.items())
-        raise ValueError(f"numeric, codes, labels and weights must have the same number of rows, but {counts}.")
+    require_dimensions(problem, (("numeric", 2), ("codes", 2), ("n_levels", 1)))
     for what, found, wanted in (
         ("n_levels", problem.n_levels.size, problem.n_categorical),
         ("cost.numeric_weights", problem.cost.numeric_weights.size, problem.n_numeric),
@@ -189,22 +168,10 @@ def _check_shapes(problem: RobustLogisticProblem) -> None:
 
 
 def _check_values(problem: RobustLogisticProblem) -> None:
-    require_sound_columns(problem.numeric)
     few = np.flatnonzero(problem.n_levels < 1)
     if few.size:
         raise ValueError(f"n_levels[{few[0]}] = {problem.n_levels[few[0]]}; every categorical column has at least 1 level.")
-    if problem.n_rows and np.any((problem.codes.min(axis=0) < 0) | (problem.codes.max(axis=0) >= problem.n_levels)):
-        row, column = np.argwhere((problem.codes < 0) | (problem.codes >= problem.n_levels))[0]
-        raise ValueError(
-            f"categorical column {column} holds code {problem.codes[row, column]} in row {row}, but it has "
-            f"{problem.n_levels[column]} levels; codes run from 0 to {problem.n_levels[column] - 1}."
-        )
-    wrong = np.flatnonzero(np.abs(problem.labels) != 1.0)
-    if wrong.size:
-        raise ValueError(f"labels[{wrong[0]}] = {problem.labels[wrong[0]]}; labels are -1.0 and +1.0.")
-    wrong = np.flatnonzero(~(np.isfinite(problem.weights) & (problem.weights >= 0)))
-    if wrong.size:
-        raise ValueError(f"weights[{wrong[0]}] = {problem.weights[wrong[0]]}; weights are finite and not negative.")
+    require_sound_rows(problem, terms=problem.terms)
     total = float(problem.weights.sum())
     if not abs(total - 1.0) <= WEIGHT_SLACK:
         raise ValueError(f"weights sum to {total}; divide them by their sum, so that they sum to 1.")

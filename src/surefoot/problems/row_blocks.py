@@ -7,6 +7,10 @@ per block after that, in whatever order the machine adds within a block. With u 
 
 of the exact one (Higham, Accuracy and Stability of Numerical Algorithms, Section 4.2). Short blocks keep that factor near
 5e-13 for a million rows; one plain loop over all rows would only be known to within 1e-10.
+
+Sums over parts of a table are taken block by block within each part and then added up. A part ends with a shorter block, so K
+parts have at most K - 1 blocks more than the whole would, and their sums pass through K - 1 more additions: n grows by
+2 (K - 1).
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK_ROWS, n_rows))
 
 
-def summation_error(n_terms: int) -> float:
+def summation_error(n_terms: int, n_parts: int = 1) -> float:
     """Largest error of a blockwise sum, relative to the sum of the absolute values of its terms."""
-    roundings = min(n_terms, BLOCK_ROWS) + -(-n_terms // BLOCK_ROWS) + ROUNDINGS_PER_TERM
+    roundings = min(n_terms, BLOCK_ROWS) + -(-n_terms // BLOCK_ROWS) + 2 * (n_parts - 1) + ROUNDINGS_PER_TERM
     return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)

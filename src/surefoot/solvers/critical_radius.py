@@ -53,14 +53,19 @@ column of infinite weight would make (1) infinite, and a balanced one of finite 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.coefficient_bounds import numeric_centre
+from surefoot.problems.column_moments import BatchSums
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.problems.row_batch import PosedRows
 from surefoot.problems.row_blocks import row_blocks, summation_error
+from surefoot.problems.terms import Terms
 
 # Chains are laid out for this many rows at a time: with ten features, scratch arrays of some 50 megabytes.
 CHAIN_ROWS = 65536
@@ -100,7 +105,7 @@ class _Imbalance:
     to_move: FloatArray
     gradient: FloatArray
 
-    def spending(self, problem: RobustLogisticProblem) -> float:
+    def spending(self, problem: PosedRows | Terms) -> float:
         """The right-hand side of (1)."""
         steepest = max(self.tau_positive, self.tau_negative)
         # Not a plain product: inf * 0 is a column that need not move.
@@ -111,11 +116,9 @@ class _Imbalance:
 
 def _imbalance(problem: RobustLogisticProblem) -> _Imbalance | None:
     """One pass over the rows; None where the closed form does not apply or the numbers overflow."""
-    if not problem.fit_intercept or np.isfinite(problem.cost.label_weight):
-        return None
     above = problem.labels > 0
     positive, negative = float(problem.weights[above].sum()), float(problem.weights[~above].sum())
-    if not (positive > 0 and negative > 0):
+    if not _applies(problem.terms, positive, negative):
         return None
     tau_positive, tau_negative = negative / (positive + negative), positive / (positive + negative)
     centre = numeric_centre(problem)
@@ -130,16 +133,35 @@ def _imbalance(problem: RobustLogisticProblem) -> _Imbalance | None:
         centred = problem.numeric[rows] if problem.is_sparse else problem.numeric[rows] - centre
         gradient += np.where(below, force, -force) @ centred
         size += force @ abs(centred)
+    pairs = [force.reshape(2, -1) for force in forces]
+    return _settled(problem.terms, positive, negative, pairs, gradient, size, summation_error(problem.n_rows))
+
+
+def _applies(terms: Terms, positive: float, negative: float) -> bool:
+    """Whether there is a closed form."""
+    return terms.fit_intercept and not np.isfinite(terms.cost.label_weight) and positive > 0 and negative > 0
+
+
+def _settled(
+    terms: Terms,
+    positive: float,
+    negative: float,
+    forces: Sequence[FloatArray],
+    gradient: FloatArray,
+    size: FloatArray,
+    error: float,
+) -> _Imbalance | None:
+    """The imbalance behind sums over all rows: per feature A_+ and A_-, g, and what the rounding of g is relative to."""
     if not (np.isfinite(gradient).all() and np.isfinite(size).all()):
         return None
-    error = summation_error(problem.n_rows)
-    gradient[np.abs(gradient) <= error * size] = 0.0
+    tau_positive, tau_negative = negative / (positive + negative), positive / (positive + negative)
+    gradient = np.where(np.abs(gradient) <= error * size, 0.0, gradient)
     moving_label = 1.0 if tau_positive >= tau_negative else -1.0
-    excess, held = (np.zeros(int(problem.level_offsets[-1])) for _ in range(2))
-    to_move = np.zeros(problem.n_categorical)
+    excess, held = (np.zeros(int(terms.level_offsets[-1])) for _ in range(2))
+    to_move = np.zeros(terms.n_categorical)
     for l, force in enumerate(forces):
-        levels = slice(problem.level_offsets[l], problem.level_offsets[l + 1])
-        own, other = force.reshape(2, -1)[:: int(moving_label)]
+        levels = slice(terms.level_offsets[l], terms.level_offsets[l + 1])
+        own, other = force[:: int(moving_label)]
         surplus = np.where(np.abs(own - other) <= error * (own + other), 0.0, own - other)
         held[levels] = own
         # Next to the threshold, rounding can leave a surplus without a place to go to, or the reverse.
@@ -186,16 +208,57 @@ def intercept_only(problem: RobustLogisticProblem) -> tuple[RobustCoefficients, 
         imbalance = _imbalance(problem)
         if imbalance is None or not problem.radius >= imbalance.spending(problem):
             return None
-    coefficients = RobustCoefficients(
+    return _featureless(problem.terms, imbalance), _balancing_plan(problem, imbalance)
+
+
+def _featureless(terms: Terms, imbalance: _Imbalance) -> RobustCoefficients:
+    return RobustCoefficients(
         intercept=float(np.log(imbalance.positive) - np.log(imbalance.negative)),
-        numeric=np.zeros(problem.n_numeric),
-        levels=np.zeros(int(problem.level_offsets[-1])),
+        numeric=np.zeros(terms.n_numeric),
+        levels=np.zeros(int(terms.level_offsets[-1])),
         price=0.0,
     )
-    return coefficients, _balancing_plan(problem, imbalance)
 
 
-def _balancing_plan(problem: RobustLogisticProblem, imbalance: _Imbalance) -> ShiftPlan:
+@dataclass(frozen=True)
+class InterceptOnly:
+    """The model without features, optimal for a table that is read in parts, and the plan of each part."""
+
+    coefficients: RobustCoefficients
+    imbalance: _Imbalance
+
+    def plan(self, part: PosedRows) -> ShiftPlan:
+        """The plan of some rows; the balance holds over all of them."""
+        return _balancing_plan(part, self.imbalance)
+
+
+def intercept_only_from_sums(terms: Terms, sums: BatchSums) -> InterceptOnly | None:
+    """The same for a table of which only the sums are at hand, weights and columns in the units of the terms."""
+    if not _applies(terms, sums.positive.weight, sums.negative.weight):
+        return None
+    total = sums.positive.weight + sums.negative.weight
+    positive, negative = sums.positive.weight / total, sums.negative.weight / total
+    centre = np.zeros(terms.n_numeric) if sums.is_sparse else sums.all_rows.mean
+    with np.errstate(over="ignore", invalid="ignore"):
+        # W_+ tau_+ = W_- tau_- = W_+ W_-, and mean sizes are at most their root mean squares.
+        gradient = positive * negative * (sums.negative.mean_from(centre) - sums.positive.mean_from(centre))
+        size = positive * negative * (sums.positive.size_about(centre) + sums.negative.size_about(centre))
+        forces = [
+            np.vstack(
+                (
+                    sums.positive_levels[start:stop] / total * negative,
+                    sums.negative_levels[start:stop] / total * positive,
+                )
+            )
+            for start, stop in pairwise(terms.level_offsets)
+        ]
+        imbalance = _settled(terms, positive, negative, forces, gradient, size, summation_error(sums.n_rows))
+        if imbalance is None or not terms.radius >= imbalance.spending(terms):
+            return None
+    return InterceptOnly(_featureless(terms, imbalance), imbalance)
+
+
+def _balancing_plan(problem: PosedRows, imbalance: _Imbalance) -> ShiftPlan:
     """The plan of the module docstring."""
     surplus = np.maximum(imbalance.excess, 0.0)
     shares = np.divide(surplus, imbalance.held, out=np.zeros_like(surplus), where=surplus > 0)
@@ -215,7 +278,7 @@ def _balancing_plan(problem: RobustLogisticProblem, imbalance: _Imbalance) -> Sh
     )
 
 
-def _proportions(problem: RobustLogisticProblem, amounts: FloatArray) -> FloatArray:
+def _proportions(problem: PosedRows, amounts: FloatArray) -> FloatArray:
     """Amounts per level as probabilities within each feature; the reference level where there are none."""
     feature = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
     total = np.bincount(feature, weights=amounts, minlength=problem.n_categorical)
@@ -224,7 +287,7 @@ def _proportions(problem: RobustLogisticProblem, amounts: FloatArray) -> FloatAr
     return mix
 
 
-def _chains(problem: RobustLogisticProblem, shares: FloatArray, moving_label: float) -> tuple[RowArray, BoolArray, FloatArray]:
+def _chains(problem: PosedRows, shares: FloatArray, moving_label: float) -> tuple[RowArray, BoolArray, FloatArray]:
     """Rows, moved features and masses of entries that move each feature of each row with the share of its level."""
     offsets = problem.level_offsets
     busy = np.flatnonzero([bool(shares[offsets[l] : offsets[l + 1]].any()) for l in range(problem.n_categorical)])
@@ -247,4 +310,6 @@ def _chains(problem: RobustLogisticProblem, shares: FloatArray, moving_label: fl
         row.append(at + start)
         moved.append(moves)
         mass.append(links[at, depth])
+    if not row:  # a part of a table may be empty
+        return np.empty(0, np.int64), np.empty((0, problem.n_categorical), np.bool_), np.empty(0)
     return np.concatenate(row), np.concatenate(moved), np.concatenate(mass)

@@ -15,7 +15,7 @@ from surefoot import _native
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.coefficient_bounds import CoefficientBounds, LabelSums, bounds_from_sums, label_sums
 from surefoot.problems.numeric_columns import is_sparse
-from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.problems.row_batch import PosedRows
 from surefoot.solvers.lifted_coordinates import LiftedCoordinates, NativeColumns
 from surefoot.solvers.remembered import Remembered
 
@@ -68,7 +68,7 @@ class RowSums(LiftedCoordinates):
 class LiftedRows(RowSums):
     """Rows in memory."""
 
-    def __init__(self, problem: RobustLogisticProblem, n_threads: int) -> None:
+    def __init__(self, problem: PosedRows, n_threads: int) -> None:
         super().__init__(problem.terms)
         self.problem = problem
         self.n_threads = n_threads
@@ -137,7 +137,7 @@ class LiftedRows(RowSums):
         return max(prices) * (1.0 + 1e-12)
 
 
-def _native_columns(problem: RobustLogisticProblem) -> NativeColumns:
+def _native_columns(problem: PosedRows) -> NativeColumns:
     """The numeric columns as the native rows take them."""
     numeric = problem.numeric
     if not is_sparse(numeric):

@@ -17,6 +17,7 @@ import numpy as np
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.problems.terms import Terms
 from surefoot.solvers.critical_radius import intercept_only
 from surefoot.solvers.descent import Descent, minimise
 from surefoot.solvers.lifted_rows import LiftedRows
@@ -35,6 +36,16 @@ SAMPLE_SHARE = 8
 WIDE_MARGIN_LOSS = 1e-4
 
 
+def too_wide(terms: Terms) -> str | None:
+    """Why a dense method cannot take so many coefficients, or None."""
+    # "linf" puts a magnitude beside every numeric coefficient.
+    columns = terms.n_numeric * (2 if terms.cost.numeric_norm == "linf" else 1)
+    coordinates = 2 + columns + int(terms.n_levels.sum()) + terms.n_categorical
+    if coordinates > MOST_COORDINATES:
+        return f"its Hessian would have {coordinates} rows, more than the {MOST_COORDINATES} that a dense method can take."
+    return None
+
+
 class SQP:
     """The default solver; see the module docstring."""
 
@@ -42,12 +53,7 @@ class SQP:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        # "linf" puts a magnitude beside every numeric coefficient.
-        columns = problem.n_numeric * (2 if problem.cost.numeric_norm == "linf" else 1)
-        coordinates = 2 + columns + int(problem.n_levels.sum()) + problem.n_categorical
-        if coordinates > MOST_COORDINATES:
-            return f"its Hessian would have {coordinates} rows, more than the {MOST_COORDINATES} that a dense method can take."
-        return None
+        return too_wide(problem.terms)
 
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
@@ -65,11 +71,11 @@ class SQP:
         if warm_start is not None:
             x = rows.lift(standard.standardize(warm_start))
         else:
-            x = _cold_start(rows, options)
+            x = _cold_start(rows, standard.problem, options)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
         descent = Descent(rows, x, tolerance, near=warm_start is not None)
-        status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, descent.x))
+        status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
         coefficients = rows.unlift(descent.x)
         if problem.radius == 0:
             coefficients = replace(coefficients, price=rows.deterring_price(descent.x))
@@ -110,33 +116,38 @@ def _known_outcome(
     )
 
 
-def _cold_start(rows: LiftedRows, options: SolveOptions) -> FloatArray:
+def _cold_start(rows: LiftedRows, problem: RobustLogisticProblem, options: SolveOptions) -> FloatArray:
     """A point near the optimum: that of a sample of the rows if the table is large, else a clipped Newton step."""
-    n_rows = rows.problem.n_rows
+    n_rows = problem.n_rows
     if n_rows < SAMPLE_SHARE * SAMPLE_ROWS:
         return starting_point(rows)
     # The same rows every time, but no pattern that a sorted table could share.
     chosen = np.sort(np.random.default_rng(0).choice(n_rows, n_rows // SAMPLE_SHARE, replace=False))
-    labels = rows.problem.labels[chosen]
+    labels = problem.labels[chosen]
     if labels.min() == labels.max():
         return starting_point(rows)
     sample = replace(
-        rows.problem,
-        numeric=rows.problem.numeric[chosen],
-        codes=rows.problem.codes[chosen],
+        problem,
+        numeric=problem.numeric[chosen],
+        codes=problem.codes[chosen],
         labels=labels,
-        weights=rows.problem.weights[chosen] / rows.problem.weights[chosen].sum(),
+        weights=problem.weights[chosen] / problem.weights[chosen].sum(),
     )
+    return rows.tighten(coarse_minimiser(sample, options, 1e-3))
+
+
+def coarse_minimiser(sample: RobustLogisticProblem, options: SolveOptions, tolerance: float) -> FloatArray:
+    """A lifted vector near the optimum of a sample of rows."""
     few = LiftedRows(sample, options.n_threads)
-    descent = Descent(few, _cold_start(few, options), 1e-3)
+    descent = Descent(few, _cold_start(few, sample, options), tolerance)
     for _ in range(20):
         fell = descent.advance()
         if descent.optimal or not fell or options.out_of_time:
             break
-    return rows.tighten(descent.x)
+    return descent.x
 
 
-def _refuse_separable(rows: LiftedRows, x: FloatArray) -> None:
+def _refuse_separable(rows: LiftedRows, problem: RobustLogisticProblem, x: FloatArray) -> None:
     """Asks for separability, which takes a linear programme, only once margins have grown suspiciously wide."""
     if not rows.fully_priced and float(rows.plain_losses(x).min()) <= WIDE_MARGIN_LOSS:
-        require_attained(rows.problem)
+        require_attained(problem)

@@ -1,0 +1,111 @@
+"""Tables in Parquet files, read a batch of rows at a time; the only file that imports pyarrow.
+
+Files are opened anew in every pass and nothing is written anywhere. A batch has at most ``BATCH_CELLS`` cells, whatever the
+size of the row groups.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surefoot.exceptions import InvalidTableError
+
+# As float64, 32 megabytes.
+BATCH_CELLS = 2**22
+MOST_BATCH_ROWS = 2**17
+FEWEST_BATCH_ROWS = 2**10
+# Column chunks are read in pieces of this many bytes instead of whole.
+BUFFER_BYTES = 2**20
+
+
+def is_parquet_path(X: Any) -> bool:
+    """Whether X is a path, or a list of paths."""
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and all(isinstance(entry, (str, os.PathLike)) for entry in X)
+    return isinstance(X, (str, os.PathLike))
+
+
+@dataclass(frozen=True)
+class ParquetBatches:
+    """The batches (X, y) or (X, y, sample_weight) of one or more Parquet files.
+
+    Attributes
+    ----------
+    files : tuple of Path
+    target : str
+        Name of the column with the labels.
+    weight : str or None
+        Name of the column with the row weights.
+    """
+
+    files: tuple[Path, ...]
+    target: str
+    weight: str | None
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        parquet = _pyarrow_parquet()
+        named = [name for name in (self.target, self.weight) if name is not None]
+        for path in self.files:
+            with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
+                names = file.schema_arrow.names
+                for name in named:
+                    if name not in names:
+                        known = ", ".join(map(repr, names))
+                        raise InvalidTableError(f"{path} has no column {name!r}; its columns are {known}.")
+                features = [name for name in names if name not in named]
+                rows = min(max(BATCH_CELLS // max(len(names), 1), FEWEST_BATCH_ROWS), MOST_BATCH_ROWS)
+                for batch in file.iter_batches(batch_size=rows):
+                    if batch.num_rows:  # a file may end with an empty row group
+                        yield (batch.select(features), *(_column(batch, name) for name in named))
+
+
+def _column(batch: Any, name: str) -> Any:
+    """One column as a series that narwhals knows."""
+    import pyarrow
+
+    return pyarrow.chunked_array([batch.column(name)])
+
+
+def open_parquet(X: Any, target: Any, weight: Any) -> ParquetBatches:
+    """The batches of a Parquet file, of all such files in a directory (by name), or of a list of files.
+
+    Raises
+    ------
+    InvalidTableError
+        If there is no such file, or no name of a target column.
+    ImportError
+        Without pyarrow.
+    """
+    if not isinstance(target, str):
+        raise InvalidTableError(f"to fit a Parquet file, name its target column: fit({X!r}, y='column'); y is {target!r:.80}.")
+    if weight is not None and not isinstance(weight, str):
+        raise InvalidTableError(
+            f"to weigh the rows of a Parquet file, name the column that holds the weights; sample_weight is {weight!r:.80}."
+        )
+    _pyarrow_parquet()
+    paths: Sequence[Any] = X if isinstance(X, (list, tuple)) else [X]
+    files: list[Path] = []
+    for entry in paths:
+        path = Path(os.fspath(entry))
+        if path.is_dir():
+            found = sorted(path.glob("*.parquet"))
+            if not found:
+                raise InvalidTableError(f"the directory {path} holds no file *.parquet.")
+            files.extend(found)
+        elif path.is_file():
+            files.append(path)
+        else:
+            raise InvalidTableError(f"there is no file or directory {path}.")
+    return ParquetBatches(tuple(files), target, weight)
+
+
+def _pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("reading Parquet files needs pyarrow: pip install pyarrow, or surefoot[parquet].") from error
+    return pyarrow.parquet
