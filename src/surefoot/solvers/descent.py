@@ -91,6 +91,8 @@ class Descent:
         self.damping = 1e-3 if near else 0.1
         self.expected = (1e-4 if near else 0.1) * self.objective
         self.short_steps = 0
+        # How far the last step took the coefficients.
+        self.moved = np.inf
         self.remembered = Remembered.nothing(rows.mask_words)
 
     @property
@@ -103,7 +105,7 @@ class Descent:
 
     def advance(self) -> bool:
         """One step; returns whether the objective fell."""
-        step = self._solve_model()
+        step = self._step()
         end = self.x + step.direction
         # A proof costs about as much as a step, and before the last steps it proves little.
         if step.decrease <= 2e2 * self.tolerance * self.objective:
@@ -132,44 +134,76 @@ class Descent:
     def settle(self, options: SolveOptions) -> None:
         """Steps until the coefficients stand still."""
         self.damping = 1e-10
-        previous = np.inf
+        previous, begun = self.moved, False
         for _ in range(SETTLING_STEPS):
             if options.out_of_time:
                 break
             self.tie_width = max(min(self.tie_width, float(np.sqrt(self.expected))), SETTLING_WIDTH)
-            step = self._solve_model(SETTLING_ACCURACY * self.objective)
+            step = self._exact_step()
+            if step is None:
+                break
             point, objective = self._at(self.x + step.direction)
-            slots = slice(self.rows.n_coefficients)
-            moved = float(
-                np.abs(point[slots] - self.x[slots]).max(initial=0.0) / (1.0 + np.abs(self.x[slots]).max(initial=0.0))
-            )
             if objective > (1.0 + SETTLING_SLACK) * self.objective:
                 # The model lacked the pieces that are worst where its step ended.
                 self._remember(step, self.x + step.direction)
                 continue
-            if moved > 0.5 * previous:
+            moved = self._distance(point)
+            if begun and moved > 0.5 * previous:
                 break
             self._remember(step, None)
             self.x, self.objective = point, objective
             self.expected = max(step.decrease, 0.0)
             # The next step is shorter by this factor at least, and usually by its square.
-            if moved * (moved / previous if np.isfinite(previous) else 1.0) <= SETTLED:
+            if moved * min(1.0, moved / max(previous, 1e-300)) <= SETTLED:
                 break
-            previous = moved
+            previous, begun = moved, True
 
-    def _solve_model(self, accuracy: float | None = None) -> Step:
+    def _distance(self, point: FloatArray) -> float:
+        """How far the coefficients of a point are from the current ones, relative to the largest of these."""
+        slots = slice(self.rows.n_coefficients)
+        here = self.x[slots]
+        return float(np.abs(point[slots] - here).max(initial=0.0) / (1.0 + np.abs(here).max(initial=0.0)))
+
+    def _row_model(self) -> _native.RowModel:
         rows = self.rows
         cells = rows.n_rows * rows.terms.n_categorical
         far = FAR if self.short_steps >= SHORT_STEPS and cells <= MOST_TANGENT_CELLS else 0.0
-        model = rows.row_model(self.x, self.tie_width, 0.2 * self.expected, far, self.remembered)
+        return rows.row_model(self.x, self.tie_width, 0.2 * self.expected, far, self.remembered)
+
+    def _linear_terms(self, model: _native.RowModel) -> tuple[FloatArray, FloatArray]:
+        """Gradient and damping of a step around the current point."""
+        rows = self.rows
         linear = model.gradient
         linear[rows.price_slot] += rows.terms.radius
         linear[rows.size] = 0.0
         curvature = model.curvature_diagonal
         # Price and envelopes have no curvature of their own; the damping must hold them too while the pieces are incomplete.
         typical = float(curvature[: rows.n_coefficients].mean()) if rows.n_coefficients else 1.0
-        damping = self.damping * np.maximum(curvature, typical)
-        constraints, norm = rows.constraints, rows.norm_constraint
+        return linear, self.damping * np.maximum(curvature, typical)
+
+    def _step(self) -> Step:
+        accuracy = max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected)
+        model = self._row_model()
+        direction, told, decrease = self._solve(model, *self._linear_terms(model), accuracy)
+        return Step(direction, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease)
+
+    def _exact_step(self) -> Step | None:
+        """The step to the last digit; None if that is too much work or no set of active pieces answers for it."""
+        model = self._row_model()
+        if not can_be_exact(self.rows, model):
+            return None
+        linear, damping = self._linear_terms(model)
+        direction, told, decrease = self._solve(model, linear, damping, SETTLING_ACCURACY * self.objective)
+        exact = ExactStep(self.rows, self.x, model, linear, damping).minimiser(direction, told)
+        if exact is None:
+            return None
+        return Step(exact, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease)
+
+    def _solve(
+        self, model: _native.RowModel, linear: FloatArray, damping: FloatArray, accuracy: float
+    ) -> tuple[FloatArray, Multipliers, float]:
+        """Minimiser of the quadratic model, its multipliers, and by how much the model falls."""
+        rows, constraints, norm = self.rows, self.rows.constraints, self.rows.norm_constraint
         direction, mass, hinge_mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
             model,
             linear,
@@ -187,15 +221,11 @@ class Descent:
             norm.cone_scale * self.x[norm.cone_slot],
             rows.price_slot,
             float(self.x[rows.price_slot]),
-            max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected) if accuracy is None else accuracy,
+            accuracy,
             100,
             rows.n_threads,
         )
-        if accuracy is not None and can_be_exact(rows, model):
-            told = Multipliers(mass, hinge_mass, multiplier)
-            exact = ExactStep(rows, self.x, model, linear, damping).minimiser(direction, told)
-            direction = direction if exact is None else exact
-        return Step(direction, rows.make_plan(model, mass, hinge_mass), multiplier, float(decrease))
+        return direction, Multipliers(mass, hinge_mass, multiplier), float(decrease)
 
     def _prove(self, step: Step, end: FloatArray) -> None:
         bound = plan_bound(self.rows, step.plan, step.multiplier, end, self.objective, self.tolerance)
@@ -231,6 +261,7 @@ class Descent:
         """Moves to the point if it is better, or no worse than the slack; returns whether it is better."""
         better = objective < self.objective
         if objective < self.objective + slack:
+            self.moved = self._distance(point)
             self.x, self.objective = point, objective
         return better
 
