@@ -37,7 +37,7 @@ from scipy.special import entr, expit, logit
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.coefficient_bounds import coefficient_bounds
 from surefoot.problems.numeric_norm import coefficient_norm, gradient_norm
-from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 NEWTON_STEPS = 40
 # Lines of either kind, each three numbers a row.
@@ -68,6 +68,15 @@ class SignedRows:
         """sum_i w_i z_i z_i'."""
         gram: FloatArray = (self.rows * self.shares[:, None]).T @ self.rows
         return gram
+
+    def model(self, coefficients: FloatArray, price: float) -> RobustCoefficients:
+        """The coefficients as a model of ``problem``."""
+        intercept = float(coefficients[0]) if self.first else 0.0
+        return RobustCoefficients(intercept, coefficients[self.first :], np.zeros(0), price)
+
+    def coefficients(self, model: RobustCoefficients) -> FloatArray:
+        """The reverse of ``model``."""
+        return np.concatenate((np.full(self.first, model.intercept), model.numeric))
 
     def least_price(self, coefficients: FloatArray) -> float:
         return coefficient_norm(coefficients, self.weights, self.problem.cost.numeric_norm)
