@@ -175,6 +175,10 @@ def _balanced(rows: SignedRows, stay: FloatArray, share: FloatArray) -> FloatArr
         hessian = (rows.free_rows * (rows.shares * stay * (1.0 - stay))[:, None]).T @ rows.free_rows
         hessian[np.diag_indices_from(hessian)] += 1e-14 * np.trace(hessian) + 1e-300
         step = -scipy.linalg.solve(hessian, residual, assume_a="pos", check_finite=False)
+        if -float(residual @ step) <= 1e-15 * value:
+            # The loss can no longer tell; this close to its minimum whole steps need no judge.
+            shift = shift + step
+            break
         length = 1.0
         while (moved := loss(shift + length * step)) > value * (1.0 + 1e-15) and length > 1e-4:
             length *= 0.5

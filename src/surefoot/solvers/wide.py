@@ -46,6 +46,8 @@ PATIENCE = 400
 FIRST_WIDTH = 4.0
 # Conjugate gradients stop at this share of the gradient, and go on where that was too early.
 ACCURACY, BEST_ACCURACY = 0.1, 1e-9
+# Part of the gap, or of what smoothing hides, that a gradient may cost without harm.
+ENOUGH = 0.03
 # A proof takes a pass over the rows: it is made when what the gradient can cost the bound is not far above the gap.
 WORTH_PROVING = 2.0
 
@@ -53,9 +55,10 @@ WORTH_PROVING = 2.0
 SHARE_OF_SMOOTHING = 2.0
 # Smoothing that hides less than this share of the gap allowed needs no update any more.
 SMALL_SMOOTHING = 0.3
-# The width falls by this factor where an update left more than this share of what was hidden before it, and is never wider than
-# this many times the margin at which rows flip.
-NARROWING, HIDDEN_STILL, WIDEST = 3.0, 0.4, 3.0
+# The width falls by this factor where an update left more than this share of what was hidden before it. It should not be more
+# than so many times the margin at which rows flip, but that margin is a guess at first: no update follows it by more than the
+# last factor.
+NARROWING, HIDDEN_STILL, WIDEST, FARTHEST = 3.0, 0.4, 3.0, 8.0
 # So many steps in a row without any progress at the best accuracy say that double precision is at its end.
 STANDSTILL = 3
 
@@ -116,15 +119,17 @@ class _Run(NumericRun):
             # As accurate as the last step turned out to be in what it left of the gradient (Eisenstat and Walker 1996).
             left = float(np.sqrt(point.gradient @ (point.gradient / diagonal)))
             missed = abs(left - newton.left) / newton.before if newton.before > 0 else 0.0
-            accuracy = max(min(missed, ACCURACY) if step is not None else 1e-3 * accuracy, BEST_ACCURACY)
             hidden = value - point.smoothed.value
+            # More than this is not asked of the gradient before the kinks move, or the solve ends.
+            needed = min(ENOUGH * max(self.goal, hidden) / loss, ACCURACY) if loss > 0 else ACCURACY
+            accuracy = max(min(missed, ACCURACY), needed) if step is not None else 1e-3 * accuracy
+            accuracy = max(accuracy, BEST_ACCURACY)
             small = hidden <= SMALL_SMOOTHING * self.goal
             if smoothing.has_kinks and (idle or (not small and loss <= SHARE_OF_SMOOTHING * hidden)):
                 smoothing.update(point.smoothed)
-                if hidden > HIDDEN_STILL * hidden_before:
-                    smoothing.width /= NARROWING
-                if point.price > 0:
-                    smoothing.width = min(smoothing.width, WIDEST * smoothing.kappa * point.price)
+                narrowed = smoothing.width / NARROWING if hidden > HIDDEN_STILL * hidden_before else smoothing.width
+                fitting = max(WIDEST * smoothing.kappa * point.price, smoothing.width / FARTHEST)
+                smoothing.width = min(narrowed, fitting)
                 hidden_before = hidden
                 point = box.at(point.x, smoothing.at(point.price, point.smoothed.margins))
 
