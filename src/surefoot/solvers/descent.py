@@ -58,9 +58,9 @@ class Step:
 
 
 class Descent:
-    """The state of one minimisation over one set of rows."""
+    """The state of one minimisation over one set of rows; without proofs, for a start, it never calls itself optimal."""
 
-    def __init__(self, rows: RowSums, x: FloatArray, tolerance: float, *, near: bool = False) -> None:
+    def __init__(self, rows: RowSums, x: FloatArray, tolerance: float, *, near: bool = False, proofs: bool = True) -> None:
         self.rows = rows
         self.x = x
         self.objective = rows.objective(x)
@@ -72,6 +72,9 @@ class Descent:
         self.damping = 1e-3 if near else 0.1
         self.expected = (1e-4 if near else 0.1) * self.objective
         self.short_steps = 0
+        # A decrease is a gap of the model's order, and the bound that its multipliers prove misses by the order after it, so a
+        # decrease of this size is the first that may end the descent.
+        self.worth_proving = 2.0 * tolerance ** (2.0 / 3.0) if proofs else -np.inf
         self.remembered = Remembered.nothing(rows.mask_words)
 
     @property
@@ -87,7 +90,7 @@ class Descent:
         step = self._solve_model()
         end = self.x + step.direction
         # A proof costs about as much as a step, and before the last steps it proves little.
-        if step.decrease <= 2e2 * self.tolerance * self.objective:
+        if step.decrease <= self.worth_proving * self.objective:
             self._prove(step, end)
             if self.optimal:
                 self._accept(*self._at(end))

@@ -149,7 +149,8 @@ def plan_bound(rows: RowSums, plan: _native.Plan, multiplier: FloatArray, x: Flo
     if rows.terms.radius > 0 and cost > rows.terms.radius:
         plan = _within_budget(plan, cost - rows.terms.radius)
         sums = _Sums(rows, plan, mixing)
-        conjugate, cost, gradient, curvature = sums.at(start, with_curvature=True)
+        # A little mass has moved; the curvature is needed for a direction only, and stays as it was.
+        conjugate, cost, gradient, _ = sums.at(start)
     bounds = rows.coefficient_bounds(upper_bound)
     residual, excess = sums.missing(gradient, cost)
     point, value = start, conjugate - _payment(rows, bounds, start, residual, excess)

@@ -31,6 +31,8 @@ MOST_COORDINATES = 8000
 # Samples below this size save less time than they cost.
 SAMPLE_ROWS = 500
 SAMPLE_SHARE = 8
+# A step that promises no more than this share of the objective ends a sample: sampling itself errs by more.
+SAMPLE_TOLERANCE = 1e-3
 # A row is this well classified only at odds of ten thousand to one: time to ask whether the data are separable.
 WIDE_MARGIN_LOSS = 1e-4
 
@@ -128,10 +130,10 @@ def _cold_start(rows: LiftedRows, options: SolveOptions) -> FloatArray:
         weights=rows.problem.weights[chosen] / rows.problem.weights[chosen].sum(),
     )
     few = LiftedRows(sample, options.n_threads)
-    descent = Descent(few, _cold_start(few, options), 1e-3)
+    descent = Descent(few, _cold_start(few, options), SAMPLE_TOLERANCE, proofs=False)
     for _ in range(20):
         fell = descent.advance()
-        if descent.optimal or not fell or options.out_of_time:
+        if descent.expected <= SAMPLE_TOLERANCE * descent.objective or not fell or options.out_of_time:
             break
     return rows.tighten(descent.x)
 
