@@ -31,13 +31,13 @@ from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from surefoot.problems.numeric_columns import as_dense
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.solvers.admm_bounds import Line, SignedRows, line_of
 from surefoot.solvers.admm_prices import PriceSearch, Tangent
 from surefoot.solvers.admm_splitting import PUBLISHED_PENALTY, Splitting
+from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.numeric_run import NumericRun
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
@@ -218,7 +218,7 @@ class LpAdmm:
         dense = replace(problem, numeric=as_dense(problem.numeric))
         standard = StandardRows.of(dense)
         require_attained(standard.problem)
-        with threadpool_limits(limits=options.n_threads):
+        with blas_threads(options.n_threads):
             run = _Run(SignedRows(standard.problem), options, started)
             status = _ended(run, standard.standardize(warm_start) if warm_start is not None else None, self.published)
         return run.outcome(status, standard)

@@ -24,11 +24,11 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.solvers.admm_bounds import line_of
+from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.numeric_run import NumericRun
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
@@ -203,7 +203,7 @@ class Wide:
         standard = StandardRows.of(problem)
         require_attained(standard.problem)
         warm = standard.standardize(warm_start) if warm_start is not None else None
-        with threadpool_limits(limits=options.n_threads):
+        with blas_threads(options.n_threads):
             run = _Run(WideRows(standard.problem), options, started)
             in_box = problem.cost.numeric_norm == "l1"
             status = run.minimise_in_box(warm) if in_box else run.minimise_over_cone(warm)
