@@ -34,8 +34,9 @@ SAMPLE_ROWS = 500
 SAMPLE_SHARE = 8
 # A step that promises no more than this share of the objective ends a sample: sampling itself errs by more.
 SAMPLE_TOLERANCE = 1e-3
-# With so many rows for each coefficient the sample's optimum is near that of the table; steps from there need little damping.
-GOOD_SAMPLE, SAMPLED_DAMPING = 10, 0.01
+# With fewer rows for each coefficient a sample is fitted to its noise; with so many its optimum is near that of the table, and
+# steps from there need little damping.
+LEAST_SAMPLE, GOOD_SAMPLE, SAMPLED_DAMPING = 4, 10, 0.01
 # A row is this well classified only at odds of ten thousand to one: time to ask whether the data are separable.
 WIDE_MARGIN_LOSS = 1e-4
 
@@ -152,7 +153,7 @@ def _cold_start(rows: LiftedRows, options: SolveOptions) -> FloatArray:
 def _sample_size(rows: LiftedRows) -> int:
     """How many rows a cold start is made from; 0 if the table is too small to be sampled."""
     size = rows.n_rows // SAMPLE_SHARE
-    return size if size >= SAMPLE_ROWS else 0
+    return size if size >= max(SAMPLE_ROWS, LEAST_SAMPLE * rows.n_coefficients) else 0
 
 
 def _refuse_separable(rows: LiftedRows, x: FloatArray) -> None:
