@@ -1,4 +1,4 @@
-"""Dense numeric rows with label flips: seconds and peak memory from 10^4 to 10^6 rows and from 25 to 200 columns."""
+"""Dense numeric rows with label flips: seconds and peak memory from 10^4 to 10^6 rows and from 50 to 800 columns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tables import Cell, Report, Table
 
 from surefoot.solvers.sqp import SQP
 
-DESCRIPTION = "10^4, 10^5 and 10^6 rows x 100 columns, and 25 to 200 columns: seconds, peak memory, growth"
-ROWS, COLUMNS = (10_000, 100_000, 1_000_000), (25, 50, 100, 200)
-FIXED_ROWS, FIXED_COLUMNS = 20_000, 100
+DESCRIPTION = "10^4, 10^5 and 10^6 rows x 100 columns, and 50 to 800 columns: seconds, peak memory, growth"
+ROWS, COLUMNS = (10_000, 100_000, 1_000_000), (50, 100, 200, 400, 800)
+FIXED_ROWS, FIXED_COLUMNS = 5_000, 100
 QUICK_ROWS, QUICK_COLUMNS = (1_000, 4_000), (10, 20)
 QUICK_FIXED_ROWS, QUICK_FIXED_COLUMNS = 2_000, 20
 STAGES = ("solve", "certify", "total", "peak_gb")

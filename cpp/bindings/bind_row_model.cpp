@@ -54,6 +54,8 @@ void plan_fields(P& p, Visit&& visit) {
 void bind_row_model(nb::module_& module) {
   nb::class_<RowModel>(module, "RowModel")
       .def_prop_ro("gradient", [](const RowModel& self) { return to_numpy(std::vector<double>(self.gradient)); })
+      .def_prop_ro("curvature",
+                   [](const RowModel& self) { return to_numpy(std::vector<double>(self.curvature), self.gradient.size()); })
       .def_prop_ro("curvature_diagonal",
                    [](const RowModel& self) {
                      const std::size_t length = self.gradient.size();

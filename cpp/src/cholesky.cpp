@@ -2,24 +2,9 @@
 
 #include <cmath>
 
-#include "surefoot/dispatch.hpp"
+#include "surefoot/dense_vector.hpp"
 
 namespace surefoot {
-namespace {
-
-// Eight running sums let the compiler keep several multiply-adds in flight without reordering a single sum.
-SUREFOOT_DISPATCH double dot(const double* a, const double* b, int n) {
-  double s[8] = {};
-  int k = 0;
-  for (; k + 8 <= n; k += 8)
-    for (int r = 0; r < 8; ++r) s[r] += a[k + r] * b[k + r];
-  double sum = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
-  for (; k < n; ++k) sum += a[k] * b[k];
-  return sum;
-}
-
-}  // namespace
-
 void cholesky_factor(double* A, int size, std::size_t stride, double floor) {
   for (int i = 0; i < size; ++i) {
     double* row = A + static_cast<std::size_t>(i) * stride;

@@ -222,11 +222,14 @@ class ModelBuilder {
     } else {
       shares_[best_kept_] = 1.0;
     }
-    // Curvature belongs to the pieces that held the mass, whoever represents them now.
-    for (std::size_t p = 0; p < kept_.size(); ++p) {
-      if (shares_[p] == 0) continue;
+    // Curvature belongs to the pieces that held the mass, whoever represents them now. Without categories a row has two pieces, one
+    // the mirror image of the other, which bend alike.
+    const std::size_t n_bends = table_.n_categorical ? kept_.size() : 1;
+    for (std::size_t p = 0; p < n_bends; ++p) {
+      const double share = table_.n_categorical ? shares_[p] : 1.0;
+      if (share == 0) continue;
       fill_slots(p);
-      add_curvature(sigmoid(kept_[p].argument), view_.weight * shares_[p]);
+      add_curvature(sigmoid(kept_[p].argument), view_.weight * share);
     }
     tied.row.push_back(row);
     tied.weight.push_back(view_.weight);

@@ -115,10 +115,20 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
     std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
     std::int64_t at = -1;
     double score = 0;
+    // Without categories all pieces of a row have its own entries: one sum for the row will do.
+    const bool one_part = table.n_categorical == 0;
+    double pull = 0, bend = 0;
+    const auto settle = [&] {
+      if (at < 0) return;
+      view.part().add_to(part.gradient.data(), pull);
+      if (with_curvature) outer.add(view.part(), nullptr, 0, bend);
+      pull = bend = 0;
+    };
     for_each_plan_piece(table, layout, plan, made_at, blocks.begin(block), blocks.end(block),
                         [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
                           if (piece_mass == 0) return;
                           if (row != at) {
+                            if (one_part) settle();
                             view.move_to(row);
                             score = row_score(table, layout, point, row);
                             at = row;
@@ -127,6 +137,11 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
                           const double slope = sigmoid(t);
                           part.conjugate += piece_mass * (softplus(t) - slope * t);
                           part.cost += piece_mass * view.cost(mask, flipped);
+                          if (one_part) {
+                            pull -= view.target(flipped) * slope * piece_mass;
+                            bend += piece_mass * slope * (1 - slope);
+                            return;
+                          }
                           for (int l = 0; l < table.n_categorical; ++l)
                             slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
                           add_gradient(part.gradient.data(), view.part(), slots, -view.target(flipped) * slope * piece_mass);
@@ -134,6 +149,7 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
                             outer.add(view.part(), slots.data(), static_cast<int>(slots.size()),
                                       piece_mass * slope * (1 - slope));
                         });
+    if (one_part) settle();
     outer.flush();
   });
   PlanSums sums = std::move(parts[0]);

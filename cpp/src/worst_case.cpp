@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "surefoot/parallel.hpp"
+#include "surefoot/row_part.hpp"
 #include "surefoot/softplus.hpp"
 
 namespace surefoot {
@@ -44,10 +45,10 @@ double row_score(const MixedTable& table, const LiftedLayout& layout, const Poin
   double score = point.x[layout.intercept];
   const double* beta = point.x + layout.first_numeric;
   if (table.entry_at) {
-    for (auto e = table.entry_at[row]; e < table.entry_at[row + 1]; ++e) score += table.numeric[e] * beta[table.column[e]];
+    const auto first = table.entry_at[row];
+    score += sparse_dot(table.numeric + first, table.column + first, beta, table.entry_at[row + 1] - first);
   } else {
-    const double* features = table.numeric + row * table.n_numeric;
-    for (int j = 0; j < table.n_numeric; ++j) score += features[j] * beta[j];
+    score += dot(table.numeric + row * table.n_numeric, beta, table.n_numeric);
   }
   const std::int32_t* codes = table.codes + row * table.n_categorical;
   for (int l = 0; l < table.n_categorical; ++l) score += point.level[table.level_offset[l] + codes[l]];

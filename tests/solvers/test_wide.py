@@ -98,6 +98,19 @@ def test_text_with_more_columns_than_rows_is_proven(norm, label_weight):
     assert outcome.upper_bound < np.log(2.0) - 0.01
 
 
+@pytest.mark.parametrize("spread", [0.0, 2.0])
+@pytest.mark.parametrize("label_weight", [np.inf, 1.0])
+@pytest.mark.parametrize("radius", [1e-3, 0.2])
+def test_raw_units_take_few_steps_at_small_and_large_radii(radius, label_weight, spread):
+    # Rare words have small columns: in the units of the rows prices differ by orders of magnitude, and nearly all coefficients
+    # are at an end of their box, or none.
+    base = text_problem(rows=2000, columns=1000, label_weight=label_weight)
+    weights = np.exp(spread * np.random.default_rng(5).normal(size=1000))
+    problem = replace(base, radius=radius, cost=replace(base.cost, numeric_weights=weights))
+    outcome = solve(problem, tolerance=1e-4, max_iter=100)
+    assert_proven(problem, outcome, 1e-4)
+
+
 def test_linf_metric_without_flips_is_l1_regularised_regression():
     problem = text_problem(1, columns=300, norm="linf")
     outcome = solve(problem, tolerance=1e-8)

@@ -14,19 +14,19 @@ namespace surefoot {
 // after flush().
 class OuterSum {
  public:
+  static constexpr int gathered = 32;
+
   OuterSum(double* M, std::size_t stride, int n_dense);
 
   void add(const RowPart& part, const std::int32_t* slots, int n_slots, double scale);
   void flush();
 
  private:
-  static constexpr int gathered = 8;
-
   double* M_;
   std::size_t stride_;
-  int n_dense_;
+  int n_dense_, padded_;
   int count_ = 0;
-  std::vector<double> rows_;  // gathered x n_dense
+  std::vector<double> rows_;  // gathered x padded
   double scale_[gathered] = {};
 };
 

@@ -34,7 +34,8 @@ struct RowBlocks {
 // ends the work and reaches the caller; a machine that grants no further thread is served by those it granted.
 template <class Work>
 void for_each_block(const RowBlocks& blocks, int n_threads, Work&& work) {
-  const std::int64_t crew = std::min<std::int64_t>(std::max(n_threads, 1), blocks.n_blocks);
+  // Starting a thread takes as long as half a block: each should have two.
+  const std::int64_t crew = std::clamp<std::int64_t>(blocks.n_blocks / 2, 1, std::max(n_threads, 1));
   if (crew == 1) {
     for (std::int64_t block = 0; block < blocks.n_blocks; ++block) work(block);
     return;

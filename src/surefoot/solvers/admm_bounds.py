@@ -37,7 +37,7 @@ from scipy.special import entr, expit, logit
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.coefficient_bounds import coefficient_bounds
 from surefoot.problems.numeric_norm import coefficient_norm, gradient_norm
-from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
+from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 NEWTON_STEPS = 40
 # Lines of either kind, each three numbers a row.
@@ -68,6 +68,15 @@ class SignedRows:
         """sum_i w_i z_i z_i'."""
         gram: FloatArray = (self.rows * self.shares[:, None]).T @ self.rows
         return gram
+
+    def model(self, coefficients: FloatArray, price: float) -> RobustCoefficients:
+        """The coefficients as a model of ``problem``."""
+        intercept = float(coefficients[0]) if self.first else 0.0
+        return RobustCoefficients(intercept, coefficients[self.first :], np.zeros(0), price)
+
+    def coefficients(self, model: RobustCoefficients) -> FloatArray:
+        """The reverse of ``model``."""
+        return np.concatenate((np.full(self.first, model.intercept), model.numeric))
 
     def least_price(self, coefficients: FloatArray) -> float:
         return coefficient_norm(coefficients, self.weights, self.problem.cost.numeric_norm)
@@ -166,6 +175,10 @@ def _balanced(rows: SignedRows, stay: FloatArray, share: FloatArray) -> FloatArr
         hessian = (rows.free_rows * (rows.shares * stay * (1.0 - stay))[:, None]).T @ rows.free_rows
         hessian[np.diag_indices_from(hessian)] += 1e-14 * np.trace(hessian) + 1e-300
         step = -scipy.linalg.solve(hessian, residual, assume_a="pos", check_finite=False)
+        if -float(residual @ step) <= 1e-15 * value:
+            # The loss can no longer tell; this close to its minimum whole steps need no judge.
+            shift = shift + step
+            break
         length = 1.0
         while (moved := loss(shift + length * step)) > value * (1.0 + 1e-15) and length > 1e-4:
             length *= 0.5

@@ -77,9 +77,9 @@ class Step:
 
 
 class Descent:
-    """The state of one minimisation over one set of rows."""
+    """The state of one minimisation over one set of rows; without proofs, for a start, it never calls itself optimal."""
 
-    def __init__(self, rows: RowSums, x: FloatArray, tolerance: float, *, near: bool = False) -> None:
+    def __init__(self, rows: RowSums, x: FloatArray, tolerance: float, *, near: bool = False, proofs: bool = True) -> None:
         self.rows = rows
         self.x = x
         self.objective = rows.objective(x)
@@ -93,6 +93,9 @@ class Descent:
         self.short_steps = 0
         # How far the last step took the coefficients.
         self.moved = np.inf
+        # A decrease is a gap of the model's order, and the bound that its multipliers prove misses by the order after it, so a
+        # decrease of this size is the first that may end the descent.
+        self.worth_proving = 2.0 * tolerance ** (2.0 / 3.0) if proofs else -np.inf
         self.remembered = Remembered.nothing(rows.mask_words)
 
     @property
@@ -108,7 +111,7 @@ class Descent:
         step = self._step()
         end = self.x + step.direction
         # A proof costs about as much as a step, and before the last steps it proves little.
-        if step.decrease <= 2e2 * self.tolerance * self.objective:
+        if step.decrease <= self.worth_proving * self.objective:
             self._prove(step, end)
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)

@@ -31,16 +31,15 @@ from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from surefoot.problems.arrays import FloatArray
 from surefoot.problems.numeric_columns import as_dense
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.admm_bounds import Evidence, Line, SignedRows, line_of, shift_plan
+from surefoot.solvers.admm_bounds import Line, SignedRows, line_of
 from surefoot.solvers.admm_prices import PriceSearch, Tangent
 from surefoot.solvers.admm_splitting import PUBLISHED_PENALTY, Splitting
-from surefoot.solvers.distance_program import robust_objective
-from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.blas_threads import blas_threads
+from surefoot.solvers.numeric_run import NumericRun
+from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
 from surefoot.solvers.separation import require_attained
 from surefoot.solvers.standard_rows import StandardRows
@@ -58,8 +57,6 @@ LEAST_SHARE = 1e-3
 CHECKS_UNTIL_FROZEN = 30
 # So many steps without a tenth of progress say that double precision, or this method, is at its end.
 PATIENCE = 5000
-# Aim a little below the tolerance: the certificate adds what rounding may have hidden.
-AIM = 0.8
 
 # The poster names no stopping rules; residuals end a price and the width of the interval the search, as is usual.
 PUBLISHED_RESIDUAL = 1e-6
@@ -76,40 +73,12 @@ class _Ended(Exception):  # noqa: N818 - a message, not an error
         self.status = status
 
 
-class _Run:
-    """One solve: the splitting, the best model, the best proof and the history, all in standard coordinates."""
+class _Run(NumericRun):
+    """One solve, in standard coordinates."""
 
     def __init__(self, rows: SignedRows, options: SolveOptions, started: float) -> None:
-        self.rows = rows
-        self.options = options
-        self.started = started
+        super().__init__(rows, options, started, most_steps=DEFAULT_STEPS, patience=PATIENCE)
         self.splitting = Splitting(rows)
-        self.evidence = Evidence(rows)
-        # The model that knows nothing is a model.
-        self.coefficients, self.price = np.zeros(rows.weights.size), 0.0
-        self.upper_bound = rows.value(np.zeros(rows.shares.size), 0.0)
-        self.history: list[Progress] = []
-        self.patience_from = (0, np.inf)
-
-    @property
-    def gap(self) -> float:
-        return self.upper_bound - self.evidence.lower_bound
-
-    @property
-    def optimal(self) -> bool:
-        # Where a column never moves, nothing bounds its coefficient, and the certificate's proof rests on curvature at the
-        # model itself, which must then be closer to the optimum.
-        aim = AIM if np.isfinite(self.rows.weights[self.rows.first :]).all() else 0.01 * AIM
-        return self.gap <= aim * self.options.tolerance * abs(self.upper_bound)
-
-    def offer(self, coefficients: FloatArray, margins: FloatArray, price: float | None = None) -> float:
-        """Take the model at a price, or at its best one, if it is better than what is known; returns its objective."""
-        if price is None:
-            price = self.rows.best_price(margins, self.rows.least_price(coefficients))
-        value = self.rows.value(margins, price)
-        if value < self.upper_bound:
-            self.coefficients, self.price, self.upper_bound = coefficients, price, value
-        return value
 
     def check(self, price: float) -> tuple[float, Line]:
         """Bounds from the iterates: the objective at this price, and the better of two lines there."""
@@ -120,32 +89,16 @@ class _Run:
             self.evidence.add(line)
         return self.rows.value(splitting.scores, price), max(lines, key=lambda line: line.at(price))
 
-    def record(self) -> None:
+    def step_done(self) -> None:
         """One more line of history; raises :class:`_Ended` if it is the last."""
-        iteration = len(self.history) + 1
-        seconds = time.perf_counter() - self.started
-        self.history.append(Progress(iteration, self.upper_bound, self.evidence.lower_bound, seconds))
-        if self.options.on_progress is not None:
-            self.options.on_progress(self.history[-1])
-        if self.optimal:
-            raise _Ended(Status.OPTIMAL)
-        if self.last_step:
-            raise _Ended(Status.ITERATION_LIMIT)
-        if self.options.out_of_time:
-            raise _Ended(Status.TIME_LIMIT)
-        if self.gap < 0.9 * self.patience_from[1]:
-            self.patience_from = (iteration, self.gap)
-        elif iteration - self.patience_from[0] > PATIENCE:
-            raise _Ended(Status.STALLED)
-
-    @property
-    def last_step(self) -> bool:
-        return len(self.history) >= (self.options.max_iter or DEFAULT_STEPS)
+        status = self.record()
+        if status is not None:
+            raise _Ended(status)
 
     @property
     def check_due(self) -> bool:
         """Whether the step at hand may be the last, or is the first, and must be made something of."""
-        return len(self.history) + 1 >= (self.options.max_iter or DEFAULT_STEPS) or not self.history or self.options.out_of_time
+        return self.next_is_last or not self.history or self.options.out_of_time
 
     def search(self, price: float) -> NoReturn:
         """Price after price until :class:`_Ended`."""
@@ -173,7 +126,7 @@ class _Run:
                 value, line = self.check(price)
                 objective = min(objective, value)
                 best = line if best is None or line.at(price) > best.at(price) else best
-            self.record()
+            self.step_done()
             if not regular or best is None:
                 continue
             error = max(objective - best.at(price), 0.0)
@@ -220,7 +173,7 @@ class _Run:
             if still or self.check_due:
                 value = self.offer(splitting.coefficients, splitting.scores, price)
                 self.evidence.add(line_of(self.rows, splitting.slopes, price, splitting.coefficients))
-            self.record()
+            self.step_done()
             if still:
                 break
         return value
@@ -265,33 +218,10 @@ class LpAdmm:
         dense = replace(problem, numeric=as_dense(problem.numeric))
         standard = StandardRows.of(dense)
         require_attained(standard.problem)
-        with threadpool_limits(limits=options.n_threads):
+        with blas_threads(options.n_threads):
             run = _Run(SignedRows(standard.problem), options, started)
             status = _ended(run, standard.standardize(warm_start) if warm_start is not None else None, self.published)
-        first = run.rows.first
-        primal = standard.restore(
-            RobustCoefficients(
-                intercept=float(run.coefficients[0]) if first else 0.0,
-                numeric=run.coefficients[first:],
-                levels=np.zeros(0),
-                price=run.price,
-            )
-        )
-        # Restoring the units rounds; the price must still admit every coefficient.
-        primal = replace(primal, price=max(primal.price, dense.cost.admitting_price(primal.numeric)))
-        upper_bound, lower_bound = robust_objective(dense, primal), run.evidence.lower_bound
-        if status is Status.OPTIMAL and not upper_bound - lower_bound <= options.tolerance * abs(upper_bound):
-            status = Status.STALLED
-        return SolveOutcome(
-            status=status,
-            primal=primal,
-            dual=standard.restore_plan(shift_plan(run.rows, run.evidence.proof)),
-            upper_bound=upper_bound,
-            lower_bound=lower_bound,
-            iterations=len(run.history),
-            seconds=time.perf_counter() - started,
-            history=tuple(run.history),
-        )
+        return run.outcome(status, standard)
 
 
 def _ended(run: _Run, warm_start: RobustCoefficients | None, published: bool) -> Status:
@@ -301,7 +231,7 @@ def _ended(run: _Run, warm_start: RobustCoefficients | None, published: bool) ->
     # Neither an optimum at the price 0 nor one that no model with this radius could afford.
     price = min(max(splitting.steepest_price(), 1e-6 * ceiling), 0.5 * ceiling)
     if warm_start is not None:
-        coefficients = np.concatenate((np.full(rows.first, warm_start.intercept), warm_start.numeric))
+        coefficients = rows.coefficients(warm_start)
         run.offer(coefficients, rows.rows @ coefficients)
         price = run.price if run.price > 0 else price
         splitting.start(coefficients, price)

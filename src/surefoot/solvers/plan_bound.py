@@ -154,7 +154,8 @@ def plan_bound(
     if rows.terms.radius > 0 and cost > rows.terms.radius:
         plan = _within_budget(plan, cost - rows.terms.radius)
         sums = _Sums(rows, plan, mixing)
-        conjugate, cost, gradient, curvature = sums.at(at, with_curvature=True)
+        # A little mass has moved; the curvature is needed for a direction only, and stays as it was.
+        conjugate, cost, gradient, _ = sums.at(at)
     bounds = rows.coefficient_bounds(upper_bound)
     residual, excess = sums.missing(gradient, cost)
     payment = _payment(rows, bounds, at, residual, excess)

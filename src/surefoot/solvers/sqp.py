@@ -18,6 +18,7 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.problems.terms import Terms
+from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.critical_radius import intercept_only
 from surefoot.solvers.descent import Descent, minimise
 from surefoot.solvers.lifted_rows import LiftedRows
@@ -32,6 +33,11 @@ MOST_COORDINATES = 8000
 # Samples below this size save less time than they cost.
 SAMPLE_ROWS = 500
 SAMPLE_SHARE = 8
+# A step that promises no more than this share of the objective ends a sample: sampling itself errs by more.
+SAMPLE_TOLERANCE = 1e-3
+# With fewer rows for each coefficient a sample is fitted to its noise; with so many its optimum is near that of the table, and
+# steps from there need little damping.
+LEAST_SAMPLE, GOOD_SAMPLE, SAMPLED_DAMPING = 4, 10, 0.01
 # A row is this well classified only at odds of ten thousand to one: time to ask whether the data are separable.
 WIDE_MARGIN_LOSS = 1e-4
 
@@ -60,6 +66,12 @@ class SQP:
     ) -> RobustOutcome:
         """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
         require_acceptance(self, problem)
+        with blas_threads(options.n_threads, problem.n_numeric + int(problem.n_levels.sum())):
+            return self._solve(problem, options, warm_start)
+
+    def _solve(
+        self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None
+    ) -> RobustOutcome:
         started = time.perf_counter()
         standard = StandardRows.of(problem)
         rows = LiftedRows(standard.problem, options.n_threads)
@@ -75,6 +87,8 @@ class SQP:
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
         descent = Descent(rows, x, tolerance, near=warm_start is not None)
+        if warm_start is None and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
+            descent.damping = SAMPLED_DAMPING
         status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
         coefficients = rows.unlift(descent.x)
         if problem.radius == 0:
@@ -118,11 +132,11 @@ def _known_outcome(
 
 def _cold_start(rows: LiftedRows, problem: RobustLogisticProblem, options: SolveOptions) -> FloatArray:
     """A point near the optimum: that of a sample of the rows if the table is large, else a clipped Newton step."""
-    n_rows = problem.n_rows
-    if n_rows < SAMPLE_SHARE * SAMPLE_ROWS:
+    size = _sample_size(rows)
+    if size == 0:
         return starting_point(rows)
     # The same rows every time, but no pattern that a sorted table could share.
-    chosen = np.sort(np.random.default_rng(0).choice(n_rows, n_rows // SAMPLE_SHARE, replace=False))
+    chosen = np.sort(np.random.default_rng(0).choice(rows.n_rows, size, replace=False))
     labels = problem.labels[chosen]
     if labels.min() == labels.max():
         return starting_point(rows)
@@ -133,18 +147,24 @@ def _cold_start(rows: LiftedRows, problem: RobustLogisticProblem, options: Solve
         labels=labels,
         weights=problem.weights[chosen] / problem.weights[chosen].sum(),
     )
-    return rows.tighten(coarse_minimiser(sample, options, 1e-3))
+    return rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE))
 
 
 def coarse_minimiser(sample: RobustLogisticProblem, options: SolveOptions, tolerance: float) -> FloatArray:
     """A lifted vector near the optimum of a sample of rows."""
     few = LiftedRows(sample, options.n_threads)
-    descent = Descent(few, _cold_start(few, sample, options), tolerance)
+    descent = Descent(few, _cold_start(few, sample, options), tolerance, proofs=False)
     for _ in range(20):
         fell = descent.advance()
-        if descent.optimal or not fell or options.out_of_time:
+        if descent.expected <= tolerance * descent.objective or not fell or options.out_of_time:
             break
     return descent.x
+
+
+def _sample_size(rows: LiftedRows) -> int:
+    """How many rows a cold start is made from; 0 if the table is too small to be sampled."""
+    size = rows.n_rows // SAMPLE_SHARE
+    return size if size >= max(SAMPLE_ROWS, LEAST_SAMPLE * rows.n_coefficients) else 0
 
 
 def _refuse_separable(rows: LiftedRows, problem: RobustLogisticProblem, x: FloatArray) -> None:

@@ -45,8 +45,7 @@ def _newton_step(rows: RowSums, x: FloatArray) -> FloatArray:
     calm = x.copy()
     calm[rows.price_slot] = rows.PROHIBITIVE
     model = rows.row_model(calm, 0.0, 0.0, 0.0, Remembered.nothing(rows.mask_words))
-    plan = rows.make_plan(model, np.empty(0), np.empty(0))
-    _, _, gradient, curvature = rows.plan_sums(plan, calm, True)
+    gradient, curvature = model.gradient, model.curvature
     hessian = np.tril(curvature[:n, :n]) + np.tril(curvature[:n, :n], -1).T
     hessian[np.diag_indices(n)] += 0.01 * np.diag(hessian) + 1e-9
     step = np.zeros(rows.size + 1)

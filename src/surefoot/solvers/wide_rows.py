@@ -56,9 +56,9 @@ class WideRows(SignedRows):
 
     def model(self, coefficients: FloatArray, price: float) -> RobustCoefficients:
         """A model in the units of the standard problem."""
-        intercept = float(coefficients[0]) if self.first else 0.0
-        return RobustCoefficients(intercept, self.scale * coefficients[self.first :], np.zeros(0), price)
+        model = super().model(coefficients, price)
+        return replace(model, numeric=self.scale * model.numeric)
 
     def coefficients(self, model: RobustCoefficients) -> FloatArray:
         """The reverse of ``model``."""
-        return np.concatenate((np.full(self.first, model.intercept), model.numeric / self.scale))
+        return super().coefficients(replace(model, numeric=model.numeric / self.scale))
