@@ -63,8 +63,6 @@ void bind_row_model(nb::module_& module) {
                      for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
                      return to_numpy(std::move(diagonal));
                    })
-      .def_prop_ro("curvature",
-                   [](const RowModel& self) { return to_numpy(std::vector<double>(self.curvature), self.gradient.size()); })
       .def_prop_ro("n_pieces", [](const RowModel& self) { return self.tied.n_pieces(); })
       .def_prop_ro("n_hinges", [](const RowModel& self) { return self.tied.n_hinges(); })
       .def("pieces",
