@@ -56,12 +56,13 @@ def timed_fit(
     n_threads: int,
     time_limit: float | None = None,
     warm_start: RobustCoefficients | None = None,
+    settle: bool = True,
 ) -> Fit:
     """Solve once; BLAS and OpenMP are held to ``n_threads`` as well, so that one thread means one thread."""
     require_acceptance(solver, problem)
     with threadpool_limits(limits=n_threads):
         start = time.perf_counter()
-        options = SolveOptions(tolerance=tolerance, time_limit=time_limit, n_threads=n_threads)
+        options = SolveOptions(tolerance=tolerance, time_limit=time_limit, n_threads=n_threads, settle=settle)
         outcome = solver.solve(problem, options, warm_start)
         seconds = time.perf_counter() - start
     return Fit(outcome, seconds)

@@ -187,7 +187,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
                 rows.classes[(rows.labels[test] > 0).astype(np.intp)],
             )
             weighting = {} if sample_weight is None else {"sample_weight": rows.weights[test]}
-            for k, problem, outcome in self._solve_path(solver, training, prices, grid, f"fold {at + 1} of {len(folds)}"):
+            title = f"fold {at + 1} of {len(folds)}"
+            # A score does not tell coefficients apart that differ in their last digits.
+            for k, problem, outcome in self._solve_path(solver, training, prices, grid, title, settle=False):
                 model = RobustLogisticRegression(**self._model_parameters(grid[k]))
                 model._unpack(X, training, problem.terms, outcome.primal)
                 scores[k, at] = scorer(model, held_out, labels, **weighting)
@@ -264,7 +266,14 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         return folds
 
     def _solve_path(
-        self, solver: RobustLogisticSolver, rows: TrainingRows, prices: ShiftPrices, grid: list[_GridPoint], what: str
+        self,
+        solver: RobustLogisticSolver,
+        rows: TrainingRows,
+        prices: ShiftPrices,
+        grid: list[_GridPoint],
+        what: str,
+        *,
+        settle: bool = True,
     ) -> Iterator[tuple[int, RobustLogisticProblem, RobustOutcome]]:
         """Solve at every point of the grid, each from the solution of a neighbour.
 
@@ -281,7 +290,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             opens_path = radius == grid[-1].radius
             problem = self._problem(rows.design, rows.labels, rows.weights, replace(cost, label_weight=weight), radius)
             title = f"{type(self).__name__}, {what}, {self._named(grid[k])}"
-            outcome = self._solve(solver, problem, title, at_largest if opens_path else nearest)
+            outcome = self._solve(solver, problem, title, at_largest if opens_path else nearest, settle=settle)
             nearest = outcome.primal
             at_largest = nearest if opens_path else at_largest
             yield k, problem, outcome

@@ -11,7 +11,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
@@ -275,8 +275,10 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         problem: RobustLogisticProblem,
         title: str,
         warm_start: RobustCoefficients | None = None,
+        *,
+        settle: bool = True,
     ) -> RobustOutcome:
-        return solver.solve(problem, self._options(title), warm_start=warm_start)
+        return solver.solve(problem, replace(self._options(title), settle=settle), warm_start=warm_start)
 
     def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = ProgressPrinter(title) if self.verbose else None

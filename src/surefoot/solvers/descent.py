@@ -286,7 +286,7 @@ def minimise(
     status, failures = Status.ITERATION_LIMIT, 0
     for iteration in range(1, (options.max_iter or DEFAULT_STEPS) + 1):
         failures = 0 if descent.advance() else failures + 1
-        if descent.optimal or failures >= PATIENCE:
+        if options.settle and (descent.optimal or failures >= PATIENCE):
             descent.settle(options)
         history.append(Progress(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started))
         if options.on_progress is not None:

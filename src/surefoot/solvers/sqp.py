@@ -80,14 +80,16 @@ class SQP:
             return _known_outcome(standard, rows, known, options, started)
         if standard.problem.labels.min() == standard.problem.labels.max():
             require_attained(standard.problem)
-        if warm_start is not None:
+        # A path comes from above the critical radius with a model that says nothing about the columns.
+        warm = warm_start is not None and bool(warm_start.numeric.any() or warm_start.levels.any())
+        if warm_start is not None and warm:
             x = rows.lift(standard.standardize(warm_start))
         else:
             x = _cold_start(rows, standard.problem, options)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
-        descent = Descent(rows, x, tolerance, near=warm_start is not None)
-        if warm_start is None and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
+        descent = Descent(rows, x, tolerance, near=warm)
+        if not warm and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
             descent.damping = SAMPLED_DAMPING
         status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
         coefficients = rows.unlift(descent.x)
