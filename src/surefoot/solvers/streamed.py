@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -26,13 +26,20 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
-from surefoot.problems.arrays import IntArray, RowArray
+from surefoot.problems.arrays import FloatArray, IntArray, RowArray
 from surefoot.problems.column_moments import BatchSums, batch_sums
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.critical_radius import InterceptOnly, intercept_only_from_sums
 from surefoot.solvers.descent import Descent, minimise
+from surefoot.solvers.kept_parts import (
+    FEWEST_ROWS_TO_SAMPLE,
+    KeepingParts,
+    KeptStandardParts,
+    coarse_minimiser_of_parts,
+)
+from surefoot.solvers.lifted_coordinates import LiftedCoordinates
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.plan_bound import PlanBound
@@ -65,6 +72,15 @@ class PartedPlan:
         else:
             plan = self.source.plan(LiftedRows(posed, 1), self.first_rows[k])
         return ShiftPlan(kept[plan.row], plan.moved, plan.flipped, plan.mass, plan.slope, plan.lowest, plan.highest)
+
+    def share(self, k: int) -> PartedPlan:
+        """What the k-th part needs of the plan, as its part 0: all that has to travel to it."""
+        if isinstance(self.source, InterceptOnly):
+            return self
+        begin, end = self.first_rows[k : k + 2]
+        words = LiftedCoordinates(self.standard.terms).mask_words
+        own = replace(self.source, native_plan=self.source.native_plan.of_rows(begin, end, words))
+        return PartedPlan(own, self.standard, (0, end - begin))
 
 
 PartedOutcome = SolveOutcome[RobustCoefficients, PartedPlan]
@@ -130,7 +146,7 @@ def solve_parts(
     standard = Standard.of(terms, sums)
     counts = list(parts.each(_count, [()] * len(parts.counts))) if sums.n_rows < sum(parts.counts) else list(parts.counts)
     first_rows = (0, *np.cumsum(counts).tolist())
-    rows = SummedRows(StandardParts(parts, standard, counts, options.n_threads), sums)
+    rows = SummedRows(_standard_parts(parts, standard, counts, options.n_threads), sums)
     known = intercept_only_from_sums(standard.terms, standard.sums(sums))
     if known is not None:
         return _known_outcome(rows, standard, known, first_rows, options, started)
@@ -138,9 +154,9 @@ def solve_parts(
     if warm_start is not None:
         x = rows.lift(standard.standardize(warm_start))
     else:
-        sample = _sample(parts, standard, counts)
-        x = starting_point(rows) if sample is None else rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE))
-        near = sample is not None and rows.n_coefficients <= NEAR * sample.n_rows
+        sampled, sample_rows = _sample_minimiser(parts, standard, counts, options)
+        x = starting_point(rows) if sampled is None else rows.tighten(sampled)
+        near = sampled is not None and rows.n_coefficients <= NEAR * sample_rows
     descent = Descent(rows, x, options.tolerance, near=near)
     status, history = minimise(descent, options, started)
     return SolveOutcome(
@@ -193,11 +209,31 @@ def _known_outcome(
     )
 
 
-def _sample(parts: RawParts, standard: Standard, counts: Sequence[int]) -> RobustLogisticProblem | None:
-    """One row from each of so many equal stretches of the table; None if that is too few rows to be of use."""
+def _standard_parts(parts: RawParts, standard: Standard, counts: Sequence[int], n_threads: int) -> StandardParts:
+    """The parts in standard units, once and for all if they can keep them."""
+    if isinstance(parts, KeepingParts):
+        return KeptStandardParts.of(parts, standard, counts, n_threads)
+    return StandardParts(parts, standard, counts, n_threads)
+
+
+def _sample_minimiser(
+    parts: RawParts, standard: Standard, counts: Sequence[int], options: SolveOptions
+) -> tuple[FloatArray | None, int]:
+    """A lifted vector near the optimum of a sample, None if a sample is of no use; and the number of its rows."""
+    keeping = isinstance(parts, KeepingParts)
+    if sum(counts) < (FEWEST_ROWS_TO_SAMPLE if keeping else SAMPLE_SHARE * SAMPLE_ROWS):
+        return None, 0
+    chosen = _sample_rows(counts)
+    size = sum(rows.size for rows in chosen)
+    if isinstance(parts, KeepingParts):
+        return coarse_minimiser_of_parts(parts, standard, chosen, options, SAMPLE_TOLERANCE), size
+    sample = _sample(parts, standard, chosen)
+    return None if sample is None else coarse_minimiser(sample, options, SAMPLE_TOLERANCE), size
+
+
+def _sample_rows(counts: Sequence[int]) -> list[RowArray]:
+    """One row from each of so many equal stretches of the table, counted within their parts."""
     n_rows = sum(counts)
-    if n_rows < SAMPLE_SHARE * SAMPLE_ROWS:
-        return None
     size = min(n_rows // SAMPLE_SHARE, max(*counts, SAMPLE_ROWS), MOST_SAMPLE_ROWS)
     # The same rows every time, but no pattern that a sorted table could share.
     places = np.arange(size) + np.random.default_rng(0).random(size)
@@ -205,8 +241,12 @@ def _sample(parts: RawParts, standard: Standard, counts: Sequence[int]) -> Robus
     ends = np.cumsum(counts)
     cuts = np.searchsorted(chosen, ends)
     pieces = np.split(chosen, cuts[:-1])
-    arguments = [(standard, piece - (end - count)) for piece, end, count in zip(pieces, ends, counts, strict=True)]
-    batches = list(parts.each(_taken, arguments))
+    return [piece - (end - count) for piece, end, count in zip(pieces, ends, counts, strict=True)]
+
+
+def _sample(parts: RawParts, standard: Standard, chosen: Sequence[RowArray]) -> RobustLogisticProblem | None:
+    """The chosen rows as a problem of their own; None if they all have the same label."""
+    batches = list(parts.each(_taken, [(standard, rows) for rows in chosen]))
     labels = np.concatenate([batch.labels for batch in batches])
     if labels.min() == labels.max():
         return None

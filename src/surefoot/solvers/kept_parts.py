@@ -1,0 +1,110 @@
+"""Parts that stay: standardised once, where they live, and asked from then on without being read again.
+
+Large tables are solved on a sample of their rows first, as elsewhere (:mod:`surefoot.solvers.streamed`). The sample stays in
+its parts too, so that rows never travel; that takes more questions than it would with the sample at hand, and is worth it only
+where a question to all rows takes longer than the way to the parts and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from surefoot.problems.arrays import FloatArray, RowArray
+from surefoot.problems.column_moments import BatchSums, batch_sums
+from surefoot.problems.row_batch import RowBatch
+from surefoot.problems.terms import Terms
+from surefoot.solvers.descent import Descent
+from surefoot.solvers.lifted_rows import LiftedRows
+from surefoot.solvers.parted_rows import PartedRows
+from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.standard_parts import RawParts, Standard, StandardParts
+from surefoot.solvers.starting_point import starting_point
+
+Answer = TypeVar("Answer")
+
+# Fewer rows answer faster than their answers travel.
+FEWEST_ROWS_TO_SAMPLE = 1_000_000
+SAMPLE_STEPS = 20
+
+
+@runtime_checkable
+class KeepingParts(RawParts, Protocol):
+    """Parts that can keep what is made of them where they live."""
+
+    def kept(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> KeepingParts:
+        """Parts with ``work(rows, *arguments[k])`` in the place of the rows of part k, and the same counts."""
+        ...
+
+    def release(self) -> None:
+        """Let go of what is kept."""
+        ...
+
+
+@dataclass(frozen=True)
+class KeptStandardParts(StandardParts):
+    """Standardised parts of which each has its rows at hand."""
+
+    lifted: KeepingParts
+
+    @classmethod
+    def of(cls, raw: KeepingParts, standard: Standard, counts: Sequence[int], n_threads: int) -> KeptStandardParts:
+        lifted = raw.kept(_lifted, [(standard, n_threads)] * len(counts))
+        return cls(raw, standard, counts, n_threads, lifted)
+
+    def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]:
+        return self.lifted.each(work, arguments)
+
+
+def coarse_minimiser_of_parts(
+    raw: KeepingParts, standard: Standard, chosen: Sequence[RowArray], options: SolveOptions, tolerance: float
+) -> FloatArray | None:
+    """A lifted vector near the optimum of some rows of each part; None if they all have the same label."""
+    taken = raw.kept(_taken, [(standard, rows) for rows in chosen])
+    try:
+        terms = standard.terms
+        sums: BatchSums = reduce(add, taken.each(batch_sums, [(terms.n_levels,)] * len(chosen)))
+        if sums.positive.weight == 0 or sums.negative.weight == 0:
+            return None
+        lifted = taken.kept(_lifted_share, [(terms, sums.all_rows.weight, options.n_threads)] * len(chosen))
+        try:
+            few = PartedRows(terms, _Counted(lifted, [rows.size for rows in chosen]), options.n_threads)
+            descent = Descent(few, starting_point(few), tolerance)
+            for _ in range(SAMPLE_STEPS):
+                fell = descent.advance()
+                if descent.optimal or not fell or options.out_of_time:
+                    break
+            return descent.x
+        finally:
+            lifted.release()
+    finally:
+        taken.release()
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Parts with other counts than those they were made of."""
+
+    parts: KeepingParts
+    counts: Sequence[int]
+
+    def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]:
+        return self.parts.each(work, arguments)
+
+
+def _lifted(batch: RowBatch, standard: Standard, n_threads: int) -> LiftedRows:
+    part, _ = standard.rows(batch)
+    return LiftedRows(part.under(standard.terms), n_threads)
+
+
+def _taken(batch: RowBatch, standard: Standard, rows: RowArray) -> RowBatch:
+    """Some rows of a part, in standard units."""
+    part, _ = standard.rows(batch)
+    return part.take(rows)
+
+
+def _lifted_share(batch: RowBatch, terms: Terms, total: float, n_threads: int) -> LiftedRows:
+    return LiftedRows(replace(batch, weights=batch.weights / total).under(terms), n_threads)
