@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Any, Protocol, TypeVar
@@ -134,11 +134,23 @@ class Making:
 
 @dataclass
 class ClusterPartitions:
-    """On the workers of a cluster; ``states`` are futures of :class:`Held`, ``homes`` the addresses of the workers."""
+    """On the workers of a cluster.
+
+    Attributes
+    ----------
+    client : distributed.Client
+    states : list of distributed.Future
+        Each of a :class:`Held`.
+    homes : list of str
+        The address of the worker that holds each state.
+    threads : dict
+        Number of threads of each worker.
+    """
 
     client: Any
     states: list[Any]
     homes: list[str] = field(default_factory=list)
+    threads: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def computed(cls, client: Any, delayed: Sequence[Any]) -> ClusterPartitions:
@@ -191,7 +203,7 @@ class ClusterPartitions:
         return self._settled(self.client, made)
 
     def chosen(self, places: Sequence[int]) -> ClusterPartitions:
-        return ClusterPartitions(self.client, [self.states[k] for k in places], [self.homes[k] for k in places])
+        return replace(self, states=[self.states[k] for k in places], homes=[self.homes[k] for k in places])
 
     def release(self) -> None:
         _release(self.states)
@@ -205,22 +217,18 @@ class ClusterPartitions:
 
     def _groups(self) -> list[list[int]]:
         """The partitions of each worker, dealt out to as many tasks as it has threads."""
-        threads: dict[str, int] = self._threads
         by_home: dict[str, list[int]] = {}
         for k, home in enumerate(self.homes):
             by_home.setdefault(home, []).append(k)
-        return [
-            places[start :: threads.get(home, 1)]
-            for home, places in by_home.items()
-            for start in range(min(threads.get(home, 1), len(places)))
-        ]
+        tasks = {home: min(self.threads.get(home, 1), len(places)) for home, places in by_home.items()}
+        return [places[start :: tasks[home]] for home, places in by_home.items() for start in range(tasks[home])]
 
     def _locate(self) -> None:
         """Where the states are now."""
         holders = self.client.who_has(self.states)
-        self._threads = self.client.nthreads()
+        self.threads = self.client.nthreads()
         # A state that is being made again at this moment has no home; any living worker may be asked for it.
-        anyone = next(iter(self._threads), "")
+        anyone = next(iter(self.threads), "")
         self.homes = [next(iter(holders.get(state.key, ())), anyone) for state in self.states]
 
     def _wait(self, tasks: Iterable[Any], homes: set[str] | None = None) -> bool:

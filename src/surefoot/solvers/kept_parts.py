@@ -1,8 +1,8 @@
 """Parts that stay: standardised once, where they live, and asked from then on without being read again.
 
-Large tables are solved on a sample of their rows first, as elsewhere (:mod:`surefoot.solvers.streamed`). The sample stays in
-its parts too, so that rows never travel; that takes more questions than it would with the sample at hand, and is worth it only
-where a question to all rows takes longer than the way to the parts and back.
+Large tables are solved on a sample of their rows first, as elsewhere (:mod:`surefoot.solvers.sqp`). The sample stays in its
+parts too, so that rows never travel. That takes more questions than it would with the sample at hand, and is worth it only
+where many rows of a large table would be tied in the first steps: tied rows do travel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from surefoot.problems.arrays import FloatArray, RowArray
+import numpy as np
+
+from surefoot.problems.arrays import FloatArray
 from surefoot.problems.column_moments import BatchSums, batch_sums
 from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
@@ -26,9 +28,11 @@ from surefoot.solvers.starting_point import starting_point
 
 Answer = TypeVar("Answer")
 
-# Fewer rows answer faster than their answers travel.
-FEWEST_ROWS_TO_SAMPLE = 1_000_000
+FEWEST_ROWS_TO_SAMPLE = 100_000
+MOST_SAMPLE_ROWS = 200_000
+SAMPLE_SHARE = 8
 SAMPLE_STEPS = 20
+SAMPLE_TOLERANCE = 1e-6
 
 
 @runtime_checkable
@@ -59,29 +63,34 @@ class KeptStandardParts(StandardParts):
         return self.lifted.each(work, arguments)
 
 
-def coarse_minimiser_of_parts(
-    raw: KeepingParts, standard: Standard, chosen: Sequence[RowArray], options: SolveOptions, tolerance: float
-) -> FloatArray | None:
-    """A lifted vector near the optimum of some rows of each part; None if they all have the same label."""
-    taken = raw.kept(_taken, [(standard, rows) for rows in chosen])
+def minimiser_of_sample(
+    raw: KeepingParts, standard: Standard, counts: Sequence[int], options: SolveOptions
+) -> tuple[FloatArray, int] | None:
+    """A lifted vector near the optimum of some rows of each part, and their number; None where that would be of no use."""
+    terms, n_rows = standard.terms, sum(counts)
+    ties = terms.n_categorical > 0 or np.isfinite(terms.cost.label_weight)
+    if n_rows < FEWEST_ROWS_TO_SAMPLE or not ties:
+        return None
+    share = min(1.0 / SAMPLE_SHARE, MOST_SAMPLE_ROWS / n_rows)
+    sizes = [int(share * count) for count in counts]
+    taken = raw.kept(_taken, [(standard, size) for size in sizes])
     try:
-        terms = standard.terms
-        sums: BatchSums = reduce(add, taken.each(batch_sums, [(terms.n_levels,)] * len(chosen)))
+        sums: BatchSums = reduce(add, taken.each(batch_sums, [(terms.n_levels,)] * len(counts)))
         if sums.positive.weight == 0 or sums.negative.weight == 0:
             return None
-        lifted = taken.kept(_lifted_share, [(terms, sums.all_rows.weight, options.n_threads)] * len(chosen))
-        try:
-            few = PartedRows(terms, _Counted(lifted, [rows.size for rows in chosen]), options.n_threads)
-            descent = Descent(few, starting_point(few), tolerance)
-            for _ in range(SAMPLE_STEPS):
-                fell = descent.advance()
-                if descent.optimal or not fell or options.out_of_time:
-                    break
-            return descent.x
-        finally:
-            lifted.release()
+        lifted = taken.kept(_lifted_share, [(terms, sums.all_rows.weight, options.n_threads)] * len(counts))
     finally:
         taken.release()
+    try:
+        few = PartedRows(terms, _Counted(lifted, sizes), options.n_threads)
+        descent = Descent(few, starting_point(few), SAMPLE_TOLERANCE)
+        for _ in range(SAMPLE_STEPS):
+            fell = descent.advance()
+            if descent.optimal or not fell or options.out_of_time:
+                break
+        return descent.x, few.n_rows
+    finally:
+        lifted.release()
 
 
 @dataclass(frozen=True)
@@ -100,10 +109,12 @@ def _lifted(batch: RowBatch, standard: Standard, n_threads: int) -> LiftedRows:
     return LiftedRows(part.under(standard.terms), n_threads)
 
 
-def _taken(batch: RowBatch, standard: Standard, rows: RowArray) -> RowBatch:
-    """Some rows of a part, in standard units."""
+def _taken(batch: RowBatch, standard: Standard, size: int) -> RowBatch:
+    """One row from each of so many equal stretches of a part, in standard units."""
     part, _ = standard.rows(batch)
-    return part.take(rows)
+    # The same rows every time, but no pattern that a sorted table could share.
+    places = np.arange(size) + np.random.default_rng(batch.first_row).random(size)
+    return part.take(np.minimum((places * (part.n_rows / max(size, 1))).astype(np.int64), part.n_rows - 1))
 
 
 def _lifted_share(batch: RowBatch, terms: Terms, total: float, n_threads: int) -> LiftedRows:

@@ -26,19 +26,14 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
-from surefoot.problems.arrays import FloatArray, IntArray, RowArray
+from surefoot.problems.arrays import IntArray, RowArray
 from surefoot.problems.column_moments import BatchSums, batch_sums
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.critical_radius import InterceptOnly, intercept_only_from_sums
 from surefoot.solvers.descent import Descent, minimise
-from surefoot.solvers.kept_parts import (
-    FEWEST_ROWS_TO_SAMPLE,
-    KeepingParts,
-    KeptStandardParts,
-    coarse_minimiser_of_parts,
-)
+from surefoot.solvers.kept_parts import KeepingParts, KeptStandardParts, minimiser_of_sample
 from surefoot.solvers.lifted_coordinates import LiftedCoordinates
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
@@ -153,10 +148,14 @@ def solve_parts(
     near = warm_start is not None
     if warm_start is not None:
         x = rows.lift(standard.standardize(warm_start))
+    elif isinstance(parts, KeepingParts):
+        found = minimiser_of_sample(parts, standard, counts, options)
+        x = starting_point(rows) if found is None else rows.tighten(found[0])
+        near = found is not None and rows.n_coefficients <= NEAR * found[1]
     else:
-        sampled, sample_rows = _sample_minimiser(parts, standard, counts, options)
-        x = starting_point(rows) if sampled is None else rows.tighten(sampled)
-        near = sampled is not None and rows.n_coefficients <= NEAR * sample_rows
+        sample = _sample(parts, standard, counts)
+        x = starting_point(rows) if sample is None else rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE))
+        near = sample is not None and rows.n_coefficients <= NEAR * sample.n_rows
     descent = Descent(rows, x, options.tolerance, near=near)
     status, history = minimise(descent, options, started)
     return SolveOutcome(
@@ -216,24 +215,11 @@ def _standard_parts(parts: RawParts, standard: Standard, counts: Sequence[int], 
     return StandardParts(parts, standard, counts, n_threads)
 
 
-def _sample_minimiser(
-    parts: RawParts, standard: Standard, counts: Sequence[int], options: SolveOptions
-) -> tuple[FloatArray | None, int]:
-    """A lifted vector near the optimum of a sample, None if a sample is of no use; and the number of its rows."""
-    keeping = isinstance(parts, KeepingParts)
-    if sum(counts) < (FEWEST_ROWS_TO_SAMPLE if keeping else SAMPLE_SHARE * SAMPLE_ROWS):
-        return None, 0
-    chosen = _sample_rows(counts)
-    size = sum(rows.size for rows in chosen)
-    if isinstance(parts, KeepingParts):
-        return coarse_minimiser_of_parts(parts, standard, chosen, options, SAMPLE_TOLERANCE), size
-    sample = _sample(parts, standard, chosen)
-    return None if sample is None else coarse_minimiser(sample, options, SAMPLE_TOLERANCE), size
-
-
-def _sample_rows(counts: Sequence[int]) -> list[RowArray]:
-    """One row from each of so many equal stretches of the table, counted within their parts."""
+def _sample(parts: RawParts, standard: Standard, counts: Sequence[int]) -> RobustLogisticProblem | None:
+    """One row from each of so many equal stretches of the table; None if that is too few rows to be of use."""
     n_rows = sum(counts)
+    if n_rows < SAMPLE_SHARE * SAMPLE_ROWS:
+        return None
     size = min(n_rows // SAMPLE_SHARE, max(*counts, SAMPLE_ROWS), MOST_SAMPLE_ROWS)
     # The same rows every time, but no pattern that a sorted table could share.
     places = np.arange(size) + np.random.default_rng(0).random(size)
@@ -241,12 +227,8 @@ def _sample_rows(counts: Sequence[int]) -> list[RowArray]:
     ends = np.cumsum(counts)
     cuts = np.searchsorted(chosen, ends)
     pieces = np.split(chosen, cuts[:-1])
-    return [piece - (end - count) for piece, end, count in zip(pieces, ends, counts, strict=True)]
-
-
-def _sample(parts: RawParts, standard: Standard, chosen: Sequence[RowArray]) -> RobustLogisticProblem | None:
-    """The chosen rows as a problem of their own; None if they all have the same label."""
-    batches = list(parts.each(_taken, [(standard, rows) for rows in chosen]))
+    arguments = [(standard, piece - (end - count)) for piece, end, count in zip(pieces, ends, counts, strict=True)]
+    batches = list(parts.each(_taken, arguments))
     labels = np.concatenate([batch.labels for batch in batches])
     if labels.min() == labels.max():
         return None
