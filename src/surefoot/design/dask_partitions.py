@@ -12,6 +12,8 @@ waits looks now and then whether that worker is still there, and asks again with
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +22,8 @@ from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+
+from surefoot.exceptions import InvalidTableError
 
 Answer = TypeVar("Answer")
 
@@ -74,9 +78,9 @@ class LocalPartitions:
         import dask
 
         # A partial is opaque to Dask, which would otherwise look through the arguments for things to compute.
-        questions = [partial(work, state, *given) for state, given in zip(self.states, arguments, strict=True)]
-        answers: tuple[Answer, ...] = dask.compute(*(dask.delayed(asked, pure=False, traverse=False)() for asked in questions))
-        return answers
+        questions = [partial(Asked(work, (given,)), [Held(state)]) for state, given in zip(self.states, arguments, strict=True)]
+        tasks = [dask.delayed(question, pure=False, traverse=False)() for question in questions]
+        return _unless_refused([answer for (answer,) in dask.compute(*tasks)])
 
     def kept(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> LocalPartitions:
         return LocalPartitions(list(self.each(work, arguments)))
@@ -111,6 +115,13 @@ def array_bytes(value: Any) -> int:
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """What a partition answers if its rows cannot be used; who asks raises the first one, whichever came first in time."""
+
+    error: InvalidTableError
+
+
+@dataclass(frozen=True)
 class Asked:
     """A question to some partitions of one worker; an object of its own, so that Dask does not look into the arguments."""
 
@@ -118,7 +129,13 @@ class Asked:
     arguments: tuple[tuple[Any, ...], ...]
 
     def __call__(self, states: Sequence[Held]) -> list[Any]:
-        return [self.work(state.value, *given) for state, given in zip(states, self.arguments, strict=True)]
+        return [self._answer(state.value, given) for state, given in zip(states, self.arguments, strict=True)]
+
+    def _answer(self, state: Any, given: tuple[Any, ...]) -> Any:
+        try:
+            return self.work(state, *given)
+        except InvalidTableError as error:
+            return Refusal(error)
 
 
 @dataclass(frozen=True)
@@ -162,9 +179,11 @@ class ClusterPartitions:
     @classmethod
     def _settled(cls, client: Any, states: list[Any]) -> ClusterPartitions:
         """Waits for the states, and lets go of all of them if one fails or somebody interrupts."""
+        from distributed import wait
+
         partitions = cls(client, states)
         try:
-            partitions._wait(states)
+            wait(states)
             for state in states:
                 if state.status == "error":
                     state.result()
@@ -181,17 +200,17 @@ class ClusterPartitions:
         groups = self._groups()
         tasks = [self._ask(work, arguments, group, self.homes[group[0]]) for group in groups]
         try:
-            if not self._wait(tasks, {self.homes[group[0]] for group in groups}):
+            answers = self._gathered(tasks, {self.homes[group[0]] for group in groups})
+            if answers is None:
                 _release(tasks)
-                tasks, groups = [], [[k] for k in range(len(self))]
-                tasks.extend(self._ask(work, arguments, group, None) for group in groups)
-                self._wait(tasks)
+                groups = [[k] for k in range(len(self))]
+                tasks = [self._ask(work, arguments, group, None) for group in groups]
+                answers = self.client.gather(tasks)
                 self._locate()
-            answers = self.client.gather(tasks)
         finally:
             _release(tasks)
         by_partition = dict(zip(chain(*groups), chain(*answers), strict=True))
-        return [by_partition[k] for k in range(len(self))]
+        return _unless_refused([by_partition[k] for k in range(len(self))])
 
     def kept(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> ClusterPartitions:
         keys = [_key(work) for _ in self.states]
@@ -231,18 +250,31 @@ class ClusterPartitions:
         anyone = next(iter(self.threads), "")
         self.homes = [next(iter(holders.get(state.key, ())), anyone) for state in self.states]
 
-    def _wait(self, tasks: Iterable[Any], homes: set[str] | None = None) -> bool:
-        """Waits until all tasks are done; False if one of these workers has gone meanwhile."""
-        from distributed import wait
+    def _gathered(self, tasks: list[Any], homes: set[str]) -> list[Any] | None:
+        """The answers of pinned tasks; None if one of their workers has gone."""
 
-        while True:
-            try:
-                wait(tasks, timeout=LOOK_EVERY)
-            except TimeoutError:
-                if homes is not None and not homes <= set(self.client.nthreads()):
-                    return False
-            else:
-                return True
+        async def gather() -> Any:
+            return await self.client.gather(tasks, asynchronous=True)
+
+        # An answer may be lost until the moment it is here, so the whole way is watched, not just the work.
+        gathering = asyncio.run_coroutine_threadsafe(gather(), self.client.loop.asyncio_loop)
+        try:
+            while True:
+                done, _ = concurrent.futures.wait([gathering], timeout=LOOK_EVERY)
+                if done:
+                    answers: list[Any] = gathering.result()
+                    return answers
+                if not homes <= set(self.client.nthreads()):
+                    return None
+        finally:
+            gathering.cancel()
+
+
+def _unless_refused(answers: list[Any]) -> list[Any]:
+    for answer in answers:
+        if isinstance(answer, Refusal):
+            raise answer.error
+    return answers
 
 
 def _key(work: Callable[..., Any]) -> str:
