@@ -61,6 +61,39 @@ void bind_row_model(nb::module_& module) {
                      for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
                      return to_numpy(std::move(diagonal));
                    })
+      .def_prop_ro("curvature",
+                   [](const RowModel& self) { return to_numpy(std::vector<double>(self.curvature), self.gradient.size()); })
+      .def_prop_ro("n_pieces", [](const RowModel& self) { return self.tied.n_pieces(); })
+      .def_prop_ro("n_hinges", [](const RowModel& self) { return self.tied.n_hinges(); })
+      .def("pieces",
+           [](const RowModel& self) {
+             std::vector<std::int64_t> row;
+             std::vector<double> weight;
+             for (std::int64_t i = 0; i < self.tied.size(); ++i) {
+               const auto count = static_cast<std::size_t>(self.tied.piece_at[i + 1] - self.tied.piece_at[i]);
+               row.insert(row.end(), count, i);
+               weight.insert(weight.end(), count, self.tied.weight[i]);
+             }
+             return nb::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(weight)),
+                                   to_numpy(std::vector<double>(self.tied.value)),
+                                   to_numpy(piece_gradients(self), self.gradient.size()));
+           })
+      .def("hinges",
+           [](const RowModel& self) {
+             std::vector<std::int64_t> piece;
+             for (std::int64_t k = 0; k < self.tied.n_pieces(); ++k)
+               piece.insert(piece.end(), static_cast<std::size_t>(self.tied.hinge_at[k + 1] - self.tied.hinge_at[k]), k);
+             return nb::make_tuple(to_numpy(std::move(piece)), to_numpy(std::vector<double>(self.tied.hinge_value)),
+                                   to_numpy(hinge_gradients(self), self.gradient.size()));
+           })
+      .def(
+          "append",
+          [](RowModel& self, const RowModel& part, std::int64_t first_row) {
+            require(self.gradient.size() == part.gradient.size(), "the parts must have the same coordinates");
+            require(&self != &part, "a model cannot be appended to itself");
+            append_row_model(self, part, first_row);
+          },
+          nb::arg("part"), nb::arg("first_row"))
       .def("__getstate__",
            [](const RowModel& self) {
              Packer packer;
@@ -71,16 +104,6 @@ void bind_row_model(nb::module_& module) {
         new (&self) RowModel();
         fields_of(self, [&](auto&... fields) { Unpacker(state.c_str(), state.size()).all(fields...); });
       });
-
-  module.def(
-      "join_row_models",
-      [](const std::vector<const RowModel*>& parts, const std::vector<std::int64_t>& first_row) {
-        require(!parts.empty() && parts.size() == first_row.size(), "joining needs a first row for every part");
-        for (const RowModel* part : parts)
-          require(part->gradient.size() == parts[0]->gradient.size(), "the parts must have the same coordinates");
-        return join_row_models(parts, first_row);
-      },
-      nb::arg("parts"), nb::arg("first_row"));
 
   nb::class_<Plan>(module, "Plan")
       .def_prop_ro("row",

@@ -355,18 +355,46 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
   return model;
 }
 
-RowModel join_row_models(const std::vector<const RowModel*>& parts, const std::vector<std::int64_t>& first_row) {
-  RowModel model;
-  model.point = parts[0]->point;
-  model.gradient.assign(parts[0]->gradient.size(), 0.0);
-  model.curvature.assign(parts[0]->curvature.size(), 0.0);
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    model.value += parts[p]->value;
-    add_into(model.gradient, parts[p]->gradient);
-    add_into(model.curvature, parts[p]->curvature);
-    append_rows(model.tied, parts[p]->tied, first_row[p]);
+void append_row_model(RowModel& model, const RowModel& part, std::int64_t first_row) {
+  model.value += part.value;
+  add_into(model.gradient, part.gradient);
+  add_into(model.curvature, part.curvature);
+  append_rows(model.tied, part.tied, first_row);
+}
+
+std::vector<double> piece_gradients(const RowModel& model) {
+  const TiedRows& tied = model.tied;
+  const std::size_t length = model.gradient.size();
+  std::vector<double> lines(static_cast<std::size_t>(tied.n_pieces()) * length, 0.0);
+  for (std::int64_t i = 0; i < tied.size(); ++i) {
+    const RowPart part = tied.part(i);
+    const double* varied = tied.varied.data() + tied.entry_at[i];
+    for (auto k = tied.piece_at[i]; k < tied.piece_at[i + 1]; ++k) {
+      double* line = lines.data() + static_cast<std::size_t>(k) * length;
+      part.add_to(line, tied.coef[k]);
+      for (auto s = tied.shared_at[i]; s < tied.shared_at[i + 1]; ++s) line[tied.shared_slot[s]] += tied.coef[k];
+      for (auto v = tied.varied_at[i]; v < tied.varied_at[i + 1]; ++v) line[tied.varied_slot[v]] += *varied++;
+      line[length - 1] = 0;
+    }
   }
-  return model;
+  return lines;
+}
+
+std::vector<double> hinge_gradients(const RowModel& model) {
+  const TiedRows& tied = model.tied;
+  const std::size_t length = model.gradient.size();
+  std::vector<double> lines(static_cast<std::size_t>(tied.n_hinges()) * length, 0.0);
+  for (std::int64_t i = 0; i < tied.size(); ++i) {
+    const std::int32_t* slot = tied.varied_slot.data() + tied.varied_at[i];
+    for (auto h = tied.hinge_at[tied.piece_at[i]]; h < tied.hinge_at[tied.piece_at[i + 1]]; ++h) {
+      double* line = lines.data() + static_cast<std::size_t>(h) * length;
+      line[slot[0]] += tied.hinge_price_coef[h];
+      line[slot[tied.hinge_level[h]]] += tied.hinge_level_coef[h];
+      line[slot[tied.hinge_envelope[h]]] -= tied.hinge_level_coef[h];
+      line[length - 1] = 0;
+    }
+  }
+  return lines;
 }
 
 }  // namespace surefoot

@@ -421,7 +421,8 @@ TEST(models_and_plans_of_parts_join_to_those_of_the_whole) {
     models.push_back(build_row_model(part, at.layout, at.x.data(), {0.3, 1e-3}, {}, 1));
     tables.push_back(part);
   }
-  const RowModel joined = join_row_models({&models[0], &models[1], &models[2]}, {0, 17, 17});
+  RowModel joined = models[0];
+  for (std::size_t p = 1; p < models.size(); ++p) append_row_model(joined, models[p], first_row[p]);
   CHECK_NEAR(joined.value, whole.value, 1e-14);
   for (std::size_t a = 0; a < whole.gradient.size(); ++a) CHECK_NEAR(joined.gradient[a], whole.gradient[a], 1e-14);
   for (std::size_t a = 0; a < whole.curvature.size(); ++a) CHECK_NEAR(joined.curvature[a], whole.curvature[a], 1e-14);
@@ -444,6 +445,28 @@ TEST(models_and_plans_of_parts_join_to_those_of_the_whole) {
   CHECK_NEAR(conjugate, all.conjugate, 1e-14);
   CHECK_NEAR(cost, all.cost, 1e-14);
   for (std::size_t a = 0; a < gradient.size(); ++a) CHECK_NEAR(gradient[a], all.gradient[a], 1e-14);
+}
+
+TEST(gradients_written_out_are_those_of_a_plan_and_of_the_hinges) {
+  const Case at(8, 50, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
+  const RowModel model = model_of(at, 0.3, 1e-3);
+  const auto mass = some_masses(model.tied);
+  const auto pieces = piece_gradients(model), hinges = hinge_gradients(model);
+  const std::size_t length = model.gradient.size();
+  const Plan plan = make_plan(at.table, model, mass.data(), std::vector<double>(hinges.size() / length).data());
+  const PlanSums sums = sum_plan(at.table, at.layout, plan, at.x.data(), false, 1);
+  CHECK(!mass.empty() && !hinges.empty());
+  for (std::size_t a = 0; a < static_cast<std::size_t>(at.layout.price); ++a) {
+    double slope = model.gradient[a];
+    for (std::size_t k = 0; k < mass.size(); ++k) slope += mass[k] * pieces[k * length + a];
+    CHECK_NEAR(slope, sums.gradient[a], 1e-13);
+  }
+  // What a hinge adds is linear in the point, without a constant.
+  for (std::size_t h = 0; h < model.tied.hinge_value.size(); ++h) {
+    double value = 0;
+    for (std::size_t a = 0; a < length; ++a) value += hinges[h * length + a] * at.x[a];
+    CHECK_NEAR(value, model.tied.hinge_value[h], 1e-13);
+  }
 }
 
 TEST(sparse_rows_give_the_sums_of_the_same_rows_written_out) {

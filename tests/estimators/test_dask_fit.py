@@ -39,7 +39,6 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     with Client(cluster) as client:
-        client.wait_for_workers(2)
         yield client
 
 

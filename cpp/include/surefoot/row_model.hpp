@@ -82,7 +82,13 @@ struct ModelReach {
 RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, const ModelReach& reach,
                          const RememberedPieces& remembered, int n_threads);
 
-// The model of a table cut into parts, from the models of the parts; first_row is where each part's rows start in the table.
-RowModel join_row_models(const std::vector<const RowModel*>& parts, const std::vector<std::int64_t>& first_row);
+// Adds the model of further rows, which start at first_row of the table. A table cut into parts is summed up like this one part at a
+// time, and each part's own model can be let go.
+void append_row_model(RowModel& model, const RowModel& part, std::int64_t first_row);
+
+// The gradients of all pieces, and of all hinges, of the tied rows: one line of length size + 1 each, for methods that need them
+// written out.
+std::vector<double> piece_gradients(const RowModel& model);
+std::vector<double> hinge_gradients(const RowModel& model);
 
 }  // namespace surefoot

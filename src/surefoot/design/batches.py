@@ -11,7 +11,6 @@ are counted from 0 over the whole table in all messages, and so are batches.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -122,11 +121,11 @@ class BatchTable:
         for number, given in enumerate(self._source):
             X, y, sample_weight = _unpacked(number, given)
             try:
-                design = encoder.encode(X)
-                signs = encode_labels(y, classes=self.classes).signs
-                weights = _checked_weights(sample_weight, design.n_rows)
+                design = encoder.encode(read_table(X, first_row=first_row))
+                signs = encode_labels(y, classes=self.classes, first_row=first_row).signs
+                weights = _checked_weights(sample_weight, design.n_rows, first_row)
             except InvalidTableError as error:
-                _raise_in_batch(error, number, first_row)
+                _raise_in_batch(error, number)
             if number >= len(self._sizes) or design.n_rows != self._sizes[number] or signs.size != design.n_rows:
                 raise InvalidTableError(_changed(number))
             kept = np.flatnonzero(weights > 0)
@@ -169,14 +168,12 @@ def _unpacked(number: int, batch: Any) -> tuple[Any, Any, Any]:
     return batch[0], batch[1], batch[2] if len(batch) == 3 else None
 
 
-def _raise_in_batch(error: InvalidTableError, number: int, first_row: int) -> NoReturn:
-    """The same error, with the number of the batch and rows counted over the whole table."""
-    # Names and values stand in quotes; only our own words say "row 7" outside of them.
-    text = re.sub(r"(?<!['\w])row (\d+)", lambda found: f"row {first_row + int(found[1])}", str(error))
-    raise type(error)(f"batch {number}: {text}") from error
+def _raise_in_batch(error: InvalidTableError, number: int) -> NoReturn:
+    """The same error, with the number of the batch."""
+    raise type(error)(f"batch {number}: {error}") from error
 
 
-def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+def _checked_weights(sample_weight: Any, n_rows: int, first_row: int) -> NDArray[np.float64]:
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -185,7 +182,7 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if wrong.size:
         raise InvalidTableError(
-            f"sample_weight of row {wrong[0]} is {weights[wrong[0]]}; weights are finite and not negative. "
+            f"sample_weight of row {first_row + wrong[0]} is {weights[wrong[0]]}; weights are finite and not negative. "
             "Use 0 to leave a row out."
         )
     return weights
@@ -209,6 +206,7 @@ class _Learner:
         self.counts: list[int] = []
         self.sample: Any = None
         self.used: list[set[Level]] = []
+        self._n_rows = 0
         self._encoder = encoder
         self._first: Schema | None = None
         self._types: list[str | None] = []
@@ -218,18 +216,19 @@ class _Learner:
         self._label_arrays: list[Any] = []
 
     def read(self, batch: Any) -> None:
-        number, first_row = len(self.sizes), sum(self.sizes)
+        number, first_row = len(self.sizes), self._n_rows
         X, y, sample_weight = _unpacked(number, batch)
         if getattr(X, "shape", (1,))[0] == 0:
             raise InvalidTableError(f"batch {number} has no rows. Leave empty batches out.")
         try:
-            table = read_table(X)
-            weights = _checked_weights(sample_weight, table.n_rows)
+            table = read_table(X, first_row=first_row)
+            weights = _checked_weights(sample_weight, table.n_rows, first_row)
             self._read_columns(X, table, weights > 0)
-            self._read_labels(y, table.n_rows, weights > 0)
+            self._read_labels(y, table, weights > 0)
         except InvalidTableError as error:
-            _raise_in_batch(error, number, first_row)
+            _raise_in_batch(error, number)
         self.sizes.append(table.n_rows)
+        self._n_rows += table.n_rows
         self.counts.append(int(np.count_nonzero(weights)))
 
     def _read_columns(self, X: Any, table: Table, counting: NDArray[np.bool_]) -> None:
@@ -276,18 +275,19 @@ class _Learner:
             raise InvalidTableError(_other_type(label, found, str(expected)))
         self._types[position] = expected
 
-    def _read_labels(self, y: Any, n_rows: int, counting: NDArray[np.bool_]) -> None:
-        column = read_column(y, "y")
+    def _read_labels(self, y: Any, table: Table, counting: NDArray[np.bool_]) -> None:
+        column = read_column(y, "y", first_row=table.first_row)
         reading = column.categories()
-        if reading.codes.size != n_rows:
+        if reading.codes.size != table.n_rows:
             raise InvalidTableError(
-                f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has "
+                f"Found input variables with inconsistent numbers of samples: X has {table.n_rows} rows, y has "
                 f"{reading.codes.size} labels."
             )
         missing = np.flatnonzero(reading.codes < 0)
         if missing.size:
             raise InvalidTableError(
-                f"Input y contains NaN: {missing.size} label(s) are missing, the first in row {missing[0]}. Drop those rows."
+                f"Input y contains NaN: {missing.size} label(s) are missing, the first in row {table.first_row + missing[0]}. "
+                "Drop those rows."
             )
         if len(self._labels) <= MOST_LABELS:
             self._labels.update(dict.fromkeys(reading.values))

@@ -47,10 +47,12 @@ class Categories:
 
 
 class Column(Protocol):
-    """What the encoder asks of a column; ``label`` is how messages call it."""
+    """What the encoder asks of a column; ``label`` is how messages call it, ``first_row`` what they call its first row."""
 
     @property
     def label(self) -> str: ...
+    @property
+    def first_row(self) -> int: ...
 
     def natural_kind(self) -> Kind:
         """The kind that the type of the values suggests."""
@@ -72,6 +74,7 @@ class NumberColumn:
     label: str
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None = None
+    first_row: int = 0
 
     def natural_kind(self) -> Kind:
         return "categorical" if self.values.dtype.kind == "b" else "numeric"
@@ -97,6 +100,7 @@ class CodedColumn:
 
     label: str
     coded: Categories
+    first_row: int = 0
 
     def natural_kind(self) -> Kind:
         return "categorical"
@@ -108,7 +112,7 @@ class CodedColumn:
             translated = ObjectColumn(self.label, values).numbers()
         except InvalidTableError:
             # Read again, row by row: the message must name a row of the table, not of the list of levels.
-            return ObjectColumn(self.label, values[self.coded.codes]).numbers()
+            return ObjectColumn(self.label, values[self.coded.codes], self.first_row).numbers()
         return translated[self.coded.codes]
 
     def categories(self) -> Categories:
@@ -121,6 +125,7 @@ class ObjectColumn:
 
     label: str
     values: NDArray[np.object_]
+    first_row: int = 0
 
     @cached_property
     def _items(self) -> list[Any]:
@@ -181,9 +186,7 @@ class ObjectColumn:
             out[rows] = self.values[rows].astype(np.float64)
         except (OverflowError, ValueError, TypeError):
             at = next(row for row in rows.tolist() if not _fits_float(self._items[row]))
-            raise InvalidTableError(
-                f"{self.label}, row {at}: {self._items[at]!r:.80} does not fit a 64-bit floating point number."
-            ) from None
+            raise InvalidTableError(f"{self._cell(at)} does not fit a 64-bit floating point number.") from None
         return out
 
     def categories(self) -> Categories:
@@ -199,8 +202,10 @@ class ObjectColumn:
 
     def _first(self, *families: Family) -> str:
         """Label, row and value of the first cell of some families."""
-        rows = self._rows(*families)
-        return f"{self.label}, row {rows[0]}: {self._items[rows[0]]!r:.80}"
+        return self._cell(int(self._rows(*families)[0]))
+
+    def _cell(self, at: int) -> str:
+        return f"{self.label}, row {self.first_row + at}: {self._items[at]!r:.80}"
 
     def _refuse_unreadable(self, families: frozenset[Family]) -> None:
         if "complex" in families:
@@ -211,7 +216,7 @@ class ObjectColumn:
     def _unreadable(self, row: int) -> InvalidValueTypeError:
         value = self._items[row]
         return InvalidValueTypeError(
-            f"{self.label}, row {row}: argument must be a string or a real number, "
+            f"{self.label}, row {self.first_row + row}: argument must be a string or a real number, "
             f"not {type(value).__name__!r} ({value!r:.80}). Convert the column to numbers or to text."
         )
 

@@ -252,20 +252,30 @@ class ClusterPartitions:
 
     def _gathered(self, tasks: list[Any], homes: set[str]) -> list[Any] | None:
         """The answers of pinned tasks; None if one of their workers has gone."""
+        from distributed import wait
+
+        def gone() -> bool:
+            return not homes <= set(self.client.nthreads())
+
+        while True:
+            try:
+                wait(tasks, timeout=LOOK_EVERY)
+                break
+            except TimeoutError:
+                if gone():
+                    return None
 
         async def gather() -> Any:
             return await self.client.gather(tasks, asynchronous=True)
 
-        # An answer may be lost until the moment it is here, so the whole way is watched, not just the work.
+        # A worker may still take its answers with it before they are here.
         gathering = asyncio.run_coroutine_threadsafe(gather(), self.client.loop.asyncio_loop)
         try:
-            while True:
-                done, _ = concurrent.futures.wait([gathering], timeout=LOOK_EVERY)
-                if done:
-                    answers: list[Any] = gathering.result()
-                    return answers
-                if not homes <= set(self.client.nthreads()):
+            while not concurrent.futures.wait([gathering], timeout=LOOK_EVERY).done:
+                if gone():
                     return None
+            answers: list[Any] = gathering.result()
+            return answers
         finally:
             gathering.cancel()
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from surefoot.design.column import Categories, plain_level, sorted_levels
+from surefoot.design.column import Categories, Column, plain_level, sorted_levels
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.schema import (
     ColumnSchema,
@@ -117,16 +117,16 @@ class TableEncoder:
         weights = _checked_weights(sample_weight, table.n_rows)
         numeric_at = [at for at, kind in enumerate(kinds) if kind == "numeric"]
         block = table.numbers(numeric_at)
-        _require_finite(block, [table.columns[at].label for at in numeric_at], allow_missing=self.missing_numeric == "median")
+        numeric = [table.columns[at].label for at in numeric_at]
+        _require_finite(block, numeric, allow_missing=self.missing_numeric == "median", first_row=table.first_row)
         medians: dict[int, float] = {}
         if self.missing_numeric == "median":
-            labels = [table.columns[at].label for at in numeric_at]
-            medians = dict(zip(numeric_at, _medians(block, weights, labels), strict=True))
+            medians = dict(zip(numeric_at, _medians(block, weights, numeric), strict=True))
         readings = {at: table.columns[at].categories() for at, kind in enumerate(kinds) if kind == "categorical"}
         columns = tuple(
             ColumnSchema(name=name, kind="numeric", median=medians.get(at))
             if kind == "numeric"
-            else ColumnSchema(name=name, kind="categorical", levels=self._levels(readings[at], table.columns[at].label))
+            else ColumnSchema(name=name, kind="categorical", levels=self._levels(readings[at], table.columns[at]))
             for at, (name, kind) in enumerate(zip(table.names, kinds, strict=True))
         )
         self.schema_ = Schema(
@@ -136,7 +136,7 @@ class TableEncoder:
             missing_categorical=self.missing_categorical,
             unseen_categories=self.unseen_categories,
         )
-        return _design(self.schema_, block, list(readings.values()))
+        return _design(self.schema_, block, list(readings.values()), table.first_row)
 
     def encode(self, X: Any) -> MixedDesign:
         """Encode a table by the schema that was learned.
@@ -152,8 +152,9 @@ class TableEncoder:
         _require_same_columns(schema, table)
         block = table.numbers(schema.numeric_positions)
         labels = [schema.label(at) for at in schema.numeric_positions]
-        _require_finite(block, labels, allow_missing=schema.missing_numeric == "median")
-        return _design(schema, block, [table.columns[at].categories() for at in schema.categorical_positions])
+        _require_finite(block, labels, allow_missing=schema.missing_numeric == "median", first_row=table.first_row)
+        readings = [table.columns[at].categories() for at in schema.categorical_positions]
+        return _design(schema, block, readings, table.first_row)
 
     def kinds(self, table: Table) -> list[Kind]:
         """Which columns of a training table are categories, by ``categorical_features``."""
@@ -168,13 +169,14 @@ class TableEncoder:
         positions = _positions([] if chosen is None else list(chosen), table)
         return ["categorical" if at in positions else "numeric" for at in range(len(table.columns))]
 
-    def _levels(self, reading: Categories, label: str) -> tuple[Level, ...]:
+    def _levels(self, reading: Categories, column: Column) -> tuple[Level, ...]:
         missing = np.flatnonzero(reading.codes < 0)
+        levels = sorted_levels(reading.values, column.label)
         if missing.size == 0:
-            return sorted_levels(reading.values, label)
+            return levels
         if self.missing_categorical == "error":
-            raise InvalidTableError(_missing_category(label, missing))
-        return (*sorted_levels(reading.values, label), None)
+            raise InvalidTableError(_missing_category(column.label, column.first_row + missing))
+        return (*levels, None)
 
 
 def _positions(chosen: list[Any], table: Table) -> set[int]:
@@ -220,9 +222,9 @@ def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np
     return weights
 
 
-def _require_finite(block: Block, labels: Sequence[str], *, allow_missing: bool) -> None:
+def _require_finite(block: Block, labels: Sequence[str], *, allow_missing: bool, first_row: int) -> None:
     if scipy.sparse.issparse(block):
-        require_finite_entries(block, labels, allow_missing=allow_missing)
+        require_finite_entries(block, labels, allow_missing=allow_missing, first_row=first_row)
         return
     with np.errstate(over="ignore", invalid="ignore"):
         # One number tells: gaps and infinities survive every sum. Huge finite values may overflow it, so look closer then.
@@ -233,13 +235,14 @@ def _require_finite(block: Block, labels: Sequence[str], *, allow_missing: bool)
         infinite = np.flatnonzero(np.isinf(block[:, at]))
         if infinite.size:
             raise InvalidTableError(
-                f"Input X contains infinity: {labels[at]}, row {infinite[0]} holds {block[infinite[0], at]}. "
+                f"Input X contains infinity: {labels[at]}, row {first_row + infinite[0]} holds {block[infinite[0], at]}. "
                 "Replace infinite values or drop their rows."
             )
         if not allow_missing:
             missing = np.flatnonzero(np.isnan(block[:, at]))
             raise InvalidTableError(
-                f"Input X contains NaN: {labels[at]} has {missing.size} missing value(s), the first in row {missing[0]}. "
+                f"Input X contains NaN: {labels[at]} has {missing.size} missing value(s), the first in row "
+                f"{first_row + missing[0]}. "
                 "Fill them, drop their rows, or choose missing_numeric='median' to fill them with the training median."
             )
 
@@ -272,7 +275,7 @@ def _median(values: NDArray[np.float64], weights: NDArray[np.float64] | None, la
     return float(low / 2 + high / 2) if low != high else float(low)
 
 
-def _design(schema: Schema, block: Block, readings: Sequence[Categories]) -> MixedDesign:
+def _design(schema: Schema, block: Block, readings: Sequence[Categories], first_row: int) -> MixedDesign:
     if schema.missing_numeric == "median":
         medians = np.array([column.median for column in schema.numeric_columns], dtype=np.float64)
         if scipy.sparse.issparse(block):
@@ -283,11 +286,11 @@ def _design(schema: Schema, block: Block, readings: Sequence[Categories]) -> Mix
             block = np.where(missing, medians, block) if missing.any() else block
     codes = np.empty((block.shape[0], len(readings)), dtype=np.int32)
     for at, (position, reading) in enumerate(zip(schema.categorical_positions, readings, strict=True)):
-        codes[:, at] = _codes(schema, position, reading)
+        codes[:, at] = _codes(schema, position, reading, first_row)
     return MixedDesign(numeric=block, codes=codes, n_levels=schema.n_levels, schema=schema)
 
 
-def _codes(schema: Schema, position: int, reading: Categories) -> NDArray[np.int32]:
+def _codes(schema: Schema, position: int, reading: Categories, first_row: int) -> NDArray[np.int32]:
     """Codes of a column by the levels of the schema, under its policies."""
     levels, label = schema.columns[position].levels, schema.label(position)
     places = {level: code for code, level in enumerate(levels)}
@@ -300,21 +303,21 @@ def _codes(schema: Schema, position: int, reading: Categories) -> NDArray[np.int
         return codes
     gaps = np.flatnonzero(reading.codes < 0)
     if gaps.size and schema.missing_categorical == "error":
-        raise InvalidTableError(_missing_category(label, gaps))
+        raise InvalidTableError(_missing_category(label, first_row + gaps))
     known_text = {isinstance(level, str) for level in levels if level is not None}
     strangers = [at for at, level in enumerate(arrived) if known_text and isinstance(level, str) not in known_text]
     if strangers:
         row = np.flatnonzero(np.isin(reading.codes, strangers))[0]
         before, now = ("text", "a number") if True in known_text else ("numbers", "text")
         raise InvalidTableError(
-            f"{label}, row {row}: {arrived[reading.codes[row]]!r} is {now}, but the column held {before} in training "
-            f"(levels {_listing(levels)}). Convert the column to the type it had then."
+            f"{label}, row {first_row + row}: {arrived[reading.codes[row]]!r} is {now}, but the column held {before} in "
+            f"training (levels {_listing(levels)}). Convert the column to the type it had then."
         )
     if schema.unseen_categories == "error":
         row = unknown[0]
         what = "is missing" if reading.codes[row] < 0 else f"holds {arrived[reading.codes[row]]!r}"
         raise InvalidTableError(
-            f"{label}, row {row} {what}, which no training row did; known levels: {_listing(levels)}. "
+            f"{label}, row {first_row + row} {what}, which no training row did; known levels: {_listing(levels)}. "
             "Correct the value, or choose unseen_categories='reference' to have unknown levels count as the reference level."
         )
     codes[unknown] = 0

@@ -30,7 +30,7 @@ class BinaryLabels:
     signs: NDArray[np.float64]
 
 
-def encode_labels(y: Any, *, classes: ArrayLike | None = None) -> BinaryLabels:
+def encode_labels(y: Any, *, classes: ArrayLike | None = None, first_row: int = 0) -> BinaryLabels:
     """Encode labels as -1 and +1.
 
     Parameters
@@ -39,20 +39,23 @@ def encode_labels(y: Any, *, classes: ArrayLike | None = None) -> BinaryLabels:
         Text, booleans or numbers in an array, a list, or a series of a data frame library.
     classes : array-like of shape (2,), optional
         The classes of a fitted model. Without them, they are the two values found in ``y``; with them, ``y`` may hold just one.
+    first_row : int, default=0
+        What messages are to call the first row, if these are the labels of a part of a table.
 
     Raises
     ------
     InvalidTableError
         If labels are missing, infinite, of more or fewer than two values, or not among the given classes.
     """
-    column = read_column(y, "y")
+    column = read_column(y, "y", first_row=first_row)
     reading = column.categories()
     if reading.codes.size == 0:
         raise InvalidTableError("Found array with 0 sample(s) (shape=(0,)) while a minimum of 1 is required: y is empty.")
     missing = np.flatnonzero(reading.codes < 0)
     if missing.size:
         raise InvalidTableError(
-            f"Input y contains NaN: {missing.size} label(s) are missing, the first in row {missing[0]}. Drop those rows."
+            f"Input y contains NaN: {missing.size} label(s) are missing, the first in row {first_row + missing[0]}. "
+            "Drop those rows."
         )
     values = [plain_level(value, "y") for value in reading.values]
     for value, plain in zip(reading.values, values, strict=True):
@@ -63,7 +66,7 @@ def encode_labels(y: Any, *, classes: ArrayLike | None = None) -> BinaryLabels:
             )
     if classes is not None:
         known = np.asarray(classes)
-        return BinaryLabels(known, _signs(reading, values, known))
+        return BinaryLabels(known, _signs(reading, values, known, first_row))
     _require_two_classes(values)
     levels = sorted_levels(values, "y")
     dtype: Any = object if isinstance(levels[0], str) else None
@@ -72,7 +75,7 @@ def encode_labels(y: Any, *, classes: ArrayLike | None = None) -> BinaryLabels:
     elif isinstance(y, np.ndarray) and y.dtype.kind == "U":
         dtype = y.dtype
     found = np.array(levels, dtype=dtype)
-    return BinaryLabels(found, _signs(reading, values, found))
+    return BinaryLabels(found, _signs(reading, values, found, first_row))
 
 
 def _require_two_classes(values: list[Level]) -> None:
@@ -101,7 +104,7 @@ def _shown(values: list[Level]) -> str:
     return ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
 
 
-def _signs(reading: Categories, values: list[Level], classes: NDArray[Any]) -> NDArray[np.float64]:
+def _signs(reading: Categories, values: list[Level], classes: NDArray[Any], first_row: int) -> NDArray[np.float64]:
     if classes.shape != (2,):
         raise ValueError(f"classes must hold two values, got shape {classes.shape}.")
     sign = dict(zip(classes.tolist(), (-1.0, 1.0), strict=True))
@@ -111,7 +114,7 @@ def _signs(reading: Categories, values: list[Level], classes: NDArray[Any]) -> N
     if unknown.size:
         row = int(unknown[0])
         raise InvalidTableError(
-            f"y, row {row}: {values[reading.codes[row]]!r} is not one of the classes that the model knows, "
+            f"y, row {first_row + row}: {values[reading.codes[row]]!r} is not one of the classes that the model knows, "
             f"{classes.tolist()[0]!r} and {classes.tolist()[1]!r}."
         )
     return signs

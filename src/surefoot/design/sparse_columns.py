@@ -32,6 +32,7 @@ class SparseColumn:
     label: str
     matrix: scipy.sparse.csr_array
     position: int
+    first_row: int = 0
 
     def natural_kind(self) -> Kind:
         return "numeric"
@@ -77,8 +78,13 @@ def read_sparse(X: Any) -> scipy.sparse.csr_array:
     return matrix
 
 
-def require_finite_entries(matrix: scipy.sparse.csr_array, labels: Sequence[str], *, allow_missing: bool) -> None:
-    """Raise for the first infinite entry and, unless they are allowed, the first gap; columns count before rows."""
+def require_finite_entries(
+    matrix: scipy.sparse.csr_array, labels: Sequence[str], *, allow_missing: bool, first_row: int = 0
+) -> None:
+    """Raise for the first infinite entry and, unless they are allowed, the first gap; columns count before rows.
+
+    Messages call the first row of the matrix ``first_row``.
+    """
     wrong = np.flatnonzero(~np.isfinite(matrix.data))
     if allow_missing:
         wrong = wrong[np.isinf(matrix.data[wrong])]
@@ -88,13 +94,14 @@ def require_finite_entries(matrix: scipy.sparse.csr_array, labels: Sequence[str]
     own = wrong[matrix.indices[wrong] == column]
     infinite = own[np.isinf(matrix.data[own])]
     if infinite.size:
-        row = _row(matrix, infinite[0])
+        row = first_row + _row(matrix, infinite[0])
         raise InvalidTableError(
             f"Input X contains infinity: {labels[column]}, row {row} holds {matrix.data[infinite[0]]}. "
             "Replace infinite values or drop their rows."
         )
+    row = first_row + _row(matrix, own[0])
     raise InvalidTableError(
-        f"Input X contains NaN: {labels[column]} has {own.size} missing value(s), the first in row {_row(matrix, own[0])}. "
+        f"Input X contains NaN: {labels[column]} has {own.size} missing value(s), the first in row {row}. "
         "Fill them, drop their rows, or choose missing_numeric='median' to fill them with the training median."
     )
 

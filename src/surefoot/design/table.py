@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -33,6 +33,9 @@ _OBJECT_TYPES = {"Date", "Datetime", "Duration", "Time", "Int128", "UInt128"}
 _NESTED_TYPES = {"Array", "Binary", "List", "Struct"}
 
 
+AnyColumn: TypeAlias = NumberColumn | CodedColumn | ObjectColumn | SparseColumn
+
+
 @dataclass(frozen=True)
 class Table:
     """A table that has been read but not interpreted.
@@ -47,13 +50,16 @@ class Table:
     columns : sequence of Column
     array : ndarray or csr_array of shape (n_rows, n_columns), or None
         All columns at once, if the table is one array of numbers; sparse if it came in sparse.
+    first_row : int
+        What messages call the first row: its number in the whole table, of which this may be a part.
     """
 
     n_rows: int
     names: tuple[str, ...]
     named: bool
-    columns: Sequence[Column]
+    columns: Sequence[AnyColumn]
     array: NDArray[Any] | sparse.csr_array | None = None
+    first_row: int = 0
 
     def numbers(self, positions: Sequence[int]) -> NDArray[np.float64] | sparse.csr_array:
         """Some columns as one C-contiguous float64 block; it shares memory with the input if that has this form already.
@@ -72,13 +78,15 @@ class Table:
         return block
 
 
-def read_table(X: Any) -> Table:
+def read_table(X: Any, *, first_row: int = 0) -> Table:
     """Read any supported table.
 
     Parameters
     ----------
     X : data frame, 2-d array, scipy sparse matrix, or sequence of rows
         A :class:`Table` is returned as it is: who needs to look at the shape first reads once and hands the table on.
+    first_row : int, default=0
+        What messages are to call the first row, if X is a part of a larger table.
 
     Raises
     ------
@@ -87,6 +95,13 @@ def read_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
+    table = _read(X, first_row)
+    if first_row == 0:
+        return table
+    return replace(table, first_row=first_row, columns=[replace(column, first_row=first_row) for column in table.columns])
+
+
+def _read(X: Any, first_row: int) -> Table:
     if sparse.issparse(X):
         return _read_sparse(X)
     if isinstance(X, (dict, str, bytes)):
@@ -100,15 +115,19 @@ def read_table(X: Any) -> Table:
         return _read_frame(frame)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise InvalidTableError("X is a lazy table. Load it into memory first, for example with X.collect() or X.compute().")
-    return _read_array(_as_array(X))
+    return _read_array(_as_array(X, first_row))
 
 
-def read_column(values: Any, label: str) -> Column:
+def read_column(values: Any, label: str, *, first_row: int = 0) -> Column:
     """Read a one-dimensional sequence: a series of a data frame library, an array, or a list."""
+    return replace(_read_column(values, label), first_row=first_row)
+
+
+def _read_column(values: Any, label: str) -> AnyColumn:
     series = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series):
         return _read_series(series, label)
-    array = _as_array(values)
+    array = _as_array(values, 0)
     if array.ndim != 1:
         raise InvalidTableError(f"{label} should be a 1d array, got an array of shape {array.shape} instead.")
     return _array_column(array, label)
@@ -145,7 +164,7 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     return Table(n_rows=len(frame), names=names, named=named, columns=columns)
 
 
-def _read_series(series: nw.Series[Any], label: str) -> Column:
+def _read_series(series: nw.Series[Any], label: str) -> AnyColumn:
     dtype = series.dtype
     # By name: older releases of narwhals lack some of these types, and the methods that group them.
     dtype_name = type(dtype).__name__
@@ -215,7 +234,7 @@ def _read_sparse(X: Any) -> Table:
     )
 
 
-def _as_array(X: Any) -> NDArray[Any]:
+def _as_array(X: Any, first_row: int) -> NDArray[Any]:
     """Whatever is no data frame as an array; rows in nested lists keep their Python objects."""
     if isinstance(X, np.ma.MaskedArray):
         if not np.ma.is_masked(X):
@@ -246,7 +265,8 @@ def _as_array(X: Any) -> NDArray[Any]:
         for row, entry in enumerate(array):
             if not isinstance(entry, (Sequence, np.ndarray)) or len(entry) != length:
                 raise InvalidTableError(
-                    f"X is a list of rows of different lengths: row 0 has {length} values, row {row} has not."
+                    f"X is a list of rows of different lengths: row {first_row} has {length} values, row {first_row + row} "
+                    "has not."
                 )
     return array
 
@@ -273,7 +293,7 @@ def _read_array(array: NDArray[Any]) -> Table:
     )
 
 
-def _array_column(array: NDArray[Any], label: str, missing: NDArray[np.bool_] | None = None) -> Column:
+def _array_column(array: NDArray[Any], label: str, missing: NDArray[np.bool_] | None = None) -> AnyColumn:
     kind = array.dtype.kind
     if kind in "bfiu":
         return NumberColumn(label, array, missing)

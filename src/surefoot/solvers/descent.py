@@ -20,6 +20,13 @@ listed: a piece stands for them with one hinge per undecided feature (cpp/includ
 Tables with levels that only one or two rows hold have directions in which the loss hardly bends, steps along them are long, and
 what was far below becomes the worst. If steps keep falling short, every row is given tangents that bound its loss from below
 wherever the step ends (``far`` in the row model).
+
+A gap of 1e-6 leaves a bottom so flat that coefficients differ in the fourth digit, and which of these points a solve ends at
+is chance: the first point, the order of the rows, whether equal rows were merged. So once the gap is closed a few more steps
+settle the coefficients themselves (``Descent.settle``, with steps solved by :mod:`surefoot.solvers.exact_step`). Convergence
+is quadratic, so two or three reach what double precision can tell, and tables in memory, in parts, or on other machines lead
+to the same model wherever the optimum is unique. Objectives cannot guide these steps: near an optimum they only tell points
+apart that are the square root of a rounding away. The lengths of the steps do.
 """
 
 from __future__ import annotations
@@ -32,6 +39,7 @@ import numpy as np
 
 from surefoot import _native
 from surefoot.problems.arrays import FloatArray
+from surefoot.solvers.exact_step import ExactStep, Multipliers, can_be_exact
 from surefoot.solvers.lifted_rows import RowSums
 from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.plan_bound import PlanBound, plan_bound
@@ -45,6 +53,15 @@ FAR = 1.0
 MOST_TANGENT_CELLS = 20_000
 # At the optimum objectives differ by their rounding, while the end of a last, quadratically convergent step is still closer.
 ROUNDING = 1e-14
+# A settled model is known this well, relative to its largest coefficient, unless its optimum is flat.
+SETTLED = 1e-10
+# Quadratic convergence is done by then; steps that take longer would not settle.
+SETTLING_STEPS = 6
+# How exactly the models of these steps are solved, and the width of ties below which a row has one worst case.
+SETTLING_ACCURACY = 1e-13
+SETTLING_WIDTH = 1e-7
+# Objectives that differ by less than this, relatively, are the same for all that is known of them.
+SETTLING_SLACK = 1e-13
 # So many steps in a row that do not lower the objective say that double precision, or this method, is at its end.
 PATIENCE = 8
 
@@ -112,7 +129,35 @@ class Descent:
         """The bound of the last step, if it has not been asked for yet."""
         self._prove(*self.last)
 
-    def _solve_model(self) -> Step:
+    def settle(self, options: SolveOptions) -> None:
+        """Steps until the coefficients stand still."""
+        self.damping = 1e-10
+        previous = np.inf
+        for _ in range(SETTLING_STEPS):
+            if options.out_of_time:
+                break
+            self.tie_width = max(min(self.tie_width, float(np.sqrt(self.expected))), SETTLING_WIDTH)
+            step = self._solve_model(SETTLING_ACCURACY * self.objective)
+            point, objective = self._at(self.x + step.direction)
+            slots = slice(self.rows.n_coefficients)
+            moved = float(
+                np.abs(point[slots] - self.x[slots]).max(initial=0.0) / (1.0 + np.abs(self.x[slots]).max(initial=0.0))
+            )
+            if objective > (1.0 + SETTLING_SLACK) * self.objective:
+                # The model lacked the pieces that are worst where its step ended.
+                self._remember(step, self.x + step.direction)
+                continue
+            if moved > 0.5 * previous:
+                break
+            self._remember(step, None)
+            self.x, self.objective = point, objective
+            self.expected = max(step.decrease, 0.0)
+            # The next step is shorter by this factor at least, and usually by its square.
+            if moved * (moved / previous if np.isfinite(previous) else 1.0) <= SETTLED:
+                break
+            previous = moved
+
+    def _solve_model(self, accuracy: float | None = None) -> Step:
         rows = self.rows
         cells = rows.n_rows * rows.terms.n_categorical
         far = FAR if self.short_steps >= SHORT_STEPS and cells <= MOST_TANGENT_CELLS else 0.0
@@ -142,10 +187,14 @@ class Descent:
             norm.cone_scale * self.x[norm.cone_slot],
             rows.price_slot,
             float(self.x[rows.price_slot]),
-            max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected),
+            max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected) if accuracy is None else accuracy,
             100,
             rows.n_threads,
         )
+        if accuracy is not None and can_be_exact(rows, model):
+            told = Multipliers(mass, hinge_mass, multiplier)
+            exact = ExactStep(rows, self.x, model, linear, damping).minimiser(direction, told)
+            direction = direction if exact is None else exact
         return Step(direction, rows.make_plan(model, mass, hinge_mass), multiplier, float(decrease))
 
     def _prove(self, step: Step, end: FloatArray) -> None:
@@ -202,7 +251,9 @@ def minimise(
     history: list[Progress] = []
     status, failures = Status.ITERATION_LIMIT, 0
     for iteration in range(1, (options.max_iter or DEFAULT_STEPS) + 1):
-        fell = descent.advance()
+        failures = 0 if descent.advance() else failures + 1
+        if descent.optimal or failures >= PATIENCE:
+            descent.settle(options)
         history.append(Progress(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started))
         if options.on_progress is not None:
             options.on_progress(history[-1])
@@ -211,7 +262,6 @@ def minimise(
             break
         if iteration % 10 == 0 and check is not None:
             check()
-        failures = 0 if fell else failures + 1
         if failures >= PATIENCE:
             status = Status.STALLED
             break

@@ -68,7 +68,10 @@ class PartedRows(RowSums):
         whole: _native.RowModel | None = None
         for first_row, model in zip(self.first_rows, self.parts.each(ask, arguments), strict=False):
             # One by one: a batch's own matrix is let go before the next one is made.
-            whole = model if whole is None else _native.join_row_models([whole, model], [0, first_row])
+            if whole is None:
+                whole = model
+            else:
+                whole.append(model, first_row)
         if whole is None:
             raise ValueError("a table needs at least one part")
         return whole

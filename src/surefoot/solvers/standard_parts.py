@@ -1,10 +1,11 @@
 """Rows in parts made comfortable for arithmetic: each part is centred and scaled by what all parts have in common.
 
-    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        gamma'_j = gamma_j scale_j
+    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        lambda = lambda' / unit
 
-The conventions are those of :class:`~surefoot.solvers.standard_rows.StandardRows`: columns are centred only if an intercept can
-absorb the shift, and never if they are sparse; constant columns become 0; rows without weight leave. Centre and scale come from
-a first pass (:mod:`surefoot.problems.column_moments`). Equal rows stay apart: they may lie in different parts.
+The conventions, and the unit of prices, are those of :class:`~surefoot.solvers.standard_rows.StandardRows`: columns are centred
+only if an intercept can absorb the shift, and never if they are sparse; constant columns become 0; rows without weight leave.
+Centre and scale come from a first pass (:mod:`surefoot.problems.column_moments`). Equal rows stay apart: they may lie in
+different parts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.parted_rows import PartedRows
+from surefoot.solvers.standard_rows import restored_price, standard_cost
 
 Answer = TypeVar("Answer")
 
@@ -54,6 +56,8 @@ class Standard:
     total : float
         Weight of all rows.
     centre, scale : ndarray of shape (n_numeric,)
+    unit : float
+        Of prices.
     flat : ndarray of shape (n_numeric,)
         Columns that are constant but for rounding.
     """
@@ -62,6 +66,7 @@ class Standard:
     total: float
     centre: FloatArray
     scale: FloatArray
+    unit: float
     flat: BoolArray
 
     @classmethod
@@ -73,8 +78,8 @@ class Standard:
         # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
         flat = scale <= 1e-12 * np.abs(centre)
         scale[flat | (scale == 0)] = 1.0
-        cost = replace(terms.cost, numeric_weights=terms.cost.numeric_weights * scale)
-        return cls(replace(terms, cost=cost), moments.weight, centre, scale, flat)
+        cost, unit = standard_cost(terms.cost, scale)
+        return cls(replace(terms, cost=cost, radius=terms.radius / unit), moments.weight, centre, scale, unit, flat)
 
     def rows(self, batch: RowBatch) -> tuple[RowBatch, RowArray]:
         """A batch in standard units, and where its rows stood: those without weight are left out."""
@@ -93,7 +98,12 @@ class Standard:
     def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
         """A model of the standard problem in the units of the table."""
         numeric = coefficients.numeric / self.scale
-        return replace(coefficients, intercept=coefficients.intercept - float(numeric @ self.centre), numeric=numeric)
+        return replace(
+            coefficients,
+            intercept=coefficients.intercept - float(numeric @ self.centre),
+            numeric=numeric,
+            price=restored_price(coefficients, self.terms.cost) / self.unit,
+        )
 
     def standardize(self, coefficients: RobustCoefficients) -> RobustCoefficients:
         """A model in the units of the table as one of the standard problem."""
@@ -101,6 +111,7 @@ class Standard:
             coefficients,
             intercept=coefficients.intercept + float(coefficients.numeric @ self.centre),
             numeric=coefficients.numeric * self.scale,
+            price=coefficients.price * self.unit,
         )
 
     def sums(self, sums: BatchSums) -> BatchSums:

@@ -19,6 +19,7 @@ import scipy.sparse
 
 from surefoot.design.duplicates import collapse_rows
 from surefoot.problems.arrays import FloatArray, RowArray
+from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_columns import column_sizes
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
@@ -52,13 +53,7 @@ class StandardRows:
         else:
             centre = weights @ numeric / weights.sum() if original.fit_intercept else np.zeros(original.n_numeric)
             numeric, scale = _centred_and_scaled(numeric, weights, centre)
-        gamma, delta, kappa = (
-            original.cost.numeric_weights * scale,
-            original.cost.categorical_weights,
-            original.cost.label_weight,
-        )
-        unit = _typical(np.concatenate((gamma, delta, [kappa])))
-        cost = replace(original.cost, numeric_weights=gamma / unit, categorical_weights=delta / unit, label_weight=kappa / unit)
+        cost, unit = standard_cost(original.cost, scale)
         problem = replace(
             original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost, radius=original.radius / unit
         )
@@ -80,7 +75,7 @@ class StandardRows:
             coefficients,
             intercept=coefficients.intercept - float(numeric @ self.centre),
             numeric=numeric,
-            price=coefficients.price / self.unit,
+            price=restored_price(coefficients, self.problem.cost) / self.unit,
         )
 
     def restore_plan(self, plan: ShiftPlan) -> ShiftPlan:
@@ -103,6 +98,18 @@ class StandardRows:
             mass=plan.mass[entry] * share[row],
             slope=plan.slope[entry],
         )
+
+
+def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, float]:
+    """The cost of moving in scaled columns, in a unit near its typical weight; and that unit."""
+    gamma, delta, kappa = cost.numeric_weights * scale, cost.categorical_weights, cost.label_weight
+    unit = _typical(np.concatenate((gamma, delta, [kappa])))
+    return replace(cost, numeric_weights=gamma / unit, categorical_weights=delta / unit, label_weight=kappa / unit), unit
+
+
+def restored_price(coefficients: RobustCoefficients, cost: GroundCost) -> float:
+    """The price, or a hair above the least that admits the coefficients: other units round each of them differently."""
+    return max(coefficients.price, cost.admitting_price(coefficients.numeric) * (1.0 + 2.0**-48))
 
 
 def _typical(weights: FloatArray) -> float:
