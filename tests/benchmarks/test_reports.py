@@ -108,6 +108,16 @@ def test_a_wide_table_is_solved_and_certified_in_one_process(monkeypatch: pytest
     assert figures.total == pytest.approx(figures.solve + figures.certify)
 
 
+def test_streamed_reads_a_file_in_a_process_of_its_own(tmp_path: Path) -> None:
+    page = _run(tmp_path, "streamed", "--rows", "3000", "--label-weights", "1", "inf", "--threads", "1")
+    fits = _rows(tmp_path / "streamed.csv")
+    assert [(fit["N"], fit["kappa"], fit["verified"]) for fit in fits] == [("3000", "1.0", "True"), ("3000", "inf", "True")]
+    for fit in fits:
+        assert int(fit["passes"]) > 4 and 0 < float(fit["reading"]) < 1
+        assert float(fit["peak_gb"]) >= float(fit["base_gb"]) > 0
+    assert "3000 rows, label weight inf:" in page
+
+
 def test_a_child_answers_or_leaves_a_sentence() -> None:
     in_child = importlib.import_module("measure").in_child
     assert in_child(divmod, 7, 2) == (3, 1)

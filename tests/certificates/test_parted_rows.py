@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from problem_bank import PROBLEM_BANK, draw_problem
+from problem_bank import WHOLE_BANK, draw_problem
 
+from surefoot.certificates import local_bound
 from surefoot.certificates.parted_rows import certify_parts
 from surefoot.certificates.robust_logistic import certify_robust_logistic
 from surefoot.exceptions import CertificateError
@@ -65,14 +66,9 @@ def solved():
     return Solved(problem, outcome.primal, in_parts(problem, outcome.dual))
 
 
-def bounded(problem):
-    weights = np.append(problem.cost.numeric_weights, problem.cost.categorical_weights)
-    return problem.radius > 0 and np.isfinite(weights).all()
-
-
-@pytest.mark.parametrize("name", [name for name in PROBLEM_BANK if bounded(PROBLEM_BANK[name]())])
+@pytest.mark.parametrize("name", WHOLE_BANK)
 def test_the_verdict_is_that_on_the_whole_table(name):
-    problem = PROBLEM_BANK[name]()
+    problem = WHOLE_BANK[name]()
     outcome = SQP().solve(problem, SolveOptions(tolerance=1e-8))
     whole = certify_robust_logistic(problem, outcome.primal, outcome.dual, 1e-7)
     seen = certify_parts(problem.terms, outcome.primal, in_parts(problem, outcome.dual, 3), 1e-7)
@@ -102,7 +98,8 @@ def test_a_plan_with_forged_masses_slopes_or_rows_is_refused_and_the_part_is_nam
         assert f"the plan of rows {first} to" in seen.claim and "refused" in seen.claim
 
 
-def test_slopes_that_prove_too_much_are_paid_for(solved):
+def test_slopes_that_prove_too_much_are_paid_for(solved, monkeypatch):
+    monkeypatch.setattr(local_bound, "MOST_OPERATIONS", 0.0)  # the other bound takes no slopes
     best = solved.certify()
     assert best.verified
     for k in range(4):
@@ -110,6 +107,36 @@ def test_slopes_that_prove_too_much_are_paid_for(solved):
         seen = solved.certify(parts=change_plan(solved, k, slope=0.5 + 0.5 * (plan.slope - 0.5)))
         assert seen.lower_bound <= best.upper_bound * (1 + 1e-12)
         assert not seen.verified
+
+
+class Counted:
+    """Parts that count how often they are read."""
+
+    def __init__(self, parts):
+        self.parts, self.passes = parts, 0
+
+    def __iter__(self):
+        self.passes += 1
+        return iter(self.parts)
+
+
+@pytest.mark.parametrize("kappa", [np.inf, 1.5])
+@pytest.mark.parametrize("radius", [0.0, 1e-10, 1e-8])
+def test_where_bounds_on_the_coefficients_prove_too_little_the_curvature_of_all_parts_does(radius, kappa):
+    problem = draw_problem(3, rows=500, numeric=3, levels=(4, 3), radius=radius, label_weight=kappa)
+    outcome = SQP().solve(problem, SolveOptions())
+    parts = Counted(in_parts(problem, outcome.dual))
+    seen = certify_parts(problem.terms, outcome.primal, parts, 1e-6)
+    assert seen.verified, seen.claim
+    assert parts.passes in (3, 4)
+    whole = certify_robust_logistic(problem, outcome.primal, outcome.dual, 1e-6)
+    assert seen.lower_bound == pytest.approx(whole.lower_bound, rel=1e-10)
+
+
+def test_a_proof_that_needs_no_curvature_reads_the_parts_twice(solved):
+    parts = Counted(solved.parts)
+    assert solved.certify(parts=parts).verified
+    assert parts.passes == 2
 
 
 def test_moves_that_were_not_paid_for_lower_the_bound(solved):
@@ -143,16 +170,20 @@ def test_a_worse_model_is_not_verified_and_its_objective_is_recomputed(solved):
     assert seen.upper_bound == pytest.approx(alone.upper_bound, rel=1e-12)
 
 
-def test_rows_that_change_between_the_passes_are_noticed(solved):
-    class Shrinking:
-        passes = 0
+@pytest.mark.parametrize("sound_passes", [1, 2])
+def test_rows_that_change_between_the_passes_are_noticed(sound_passes):
+    # A radius whose proof takes a third pass.
+    problem = draw_problem(3, rows=90, numeric=3, levels=(4, 3), radius=1e-9)
+    outcome = SQP().solve(problem, SolveOptions())
+    parts = in_parts(problem, outcome.dual)
 
+    class Shrinking(Counted):
         def __iter__(self):
-            self.passes += 1
-            return iter(solved.parts if self.passes == 1 else solved.parts[:-1])
+            whole = super().__iter__()
+            return whole if self.passes <= sound_passes else iter(self.parts[:-1])
 
     with pytest.raises(CertificateError, match="other rows"):
-        solved.certify(parts=Shrinking())
+        certify_parts(problem.terms, outcome.primal, Shrinking(parts), 1e-6)
 
 
 def test_parts_that_do_not_fit_the_terms_are_refused(solved):

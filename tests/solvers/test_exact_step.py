@@ -1,4 +1,4 @@
-"""Exact steps: the interior point's answer without its last errors, for every norm, with ties, hinges and dependent equations."""
+"""Exact steps: what an interior point found without its last errors, for every norm, with ties and dependent equations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def near_optimum(problem, tie_width=1e-3):
     x = rows.lift(standard.standardize(SQP().solve(problem, SolveOptions()).primal))
     draw = np.random.default_rng(0)
     moved = rows.unlift(x)
-    moved = replace(moved, numeric=moved.numeric * (1 + 1e-5 * draw.normal(size=moved.numeric.size)), price=1.0001 * moved.price)
+    moved = replace(
+        moved, numeric=moved.numeric * (1 + 1e-5 * draw.normal(size=moved.numeric.size)), price=1.0001 * moved.price
+    )
     descent = Watched(rows, rows.lift(moved), 1e-6, near=True)
     descent.damping, descent.tie_width, descent.expected = 1e-10, tie_width, 1e-9
     return descent

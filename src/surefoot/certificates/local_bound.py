@@ -44,21 +44,32 @@ otherwise only the second choice is left.
 
 Columns are centred when there is an intercept (a change of variables), which keeps H well conditioned whatever the units.
 Sparse columns stay as they are. Blocks of entries are made dense one at a time; the limits below keep them small.
+
+The entries are asked for sums (``expansion_sums``) and for one maximum (``longest_entry``), so they may live in parts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot.certificates.checked_plan import CheckedPlan
-from surefoot.certificates.expansion import Expansion, curvature, design_blocks, expand, n_coordinates
+from surefoot.certificates.expansion import (
+    Expansion,
+    ExpansionSums,
+    expansion_from_sums,
+    expansion_sums,
+    longest_entry,
+    n_coordinates,
+)
 from surefoot.problems.arrays import BoolArray, FloatArray
 from surefoot.problems.coefficient_bounds import CoefficientBounds
 from surefoot.problems.numeric_norm import gradient_norm, norm_rounding
 from surefoot.problems.robust_logistic import RobustCoefficients
-from surefoot.problems.row_blocks import UNIT_ROUNDOFF, summation_error
+from surefoot.problems.row_blocks import UNIT_ROUNDOFF
+from surefoot.problems.terms import Terms
 
 # Interior-point solvers leave crumbs of mass on shifts that nobody makes. They prove nothing, but a direction that only crumbs
 # can see has almost no curvature and would ruin R. Sending them home costs at most this share of lambda * price.
@@ -76,8 +87,7 @@ class _Local:
     ``eigenvalues`` of the scaled Hessian are off by at most ``error``; ``curved`` marks those that are certainly positive.
     """
 
-    plan: CheckedPlan
-    centre: FloatArray
+    terms: Terms
     point: FloatArray
     expansion: Expansion
     scale: FloatArray
@@ -103,31 +113,30 @@ class _Residual:
     tilt: float
 
 
-def _scale_hessian(plan: CheckedPlan, centre: FloatArray, point: FloatArray, expansion: Expansion) -> _Local:
+def _scale_hessian(terms: Terms, point: FloatArray, expansion: Expansion) -> _Local:
     size = len(point)
     diagonal = np.diag(expansion.hessian)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = expansion.hessian / scale[:, None] / scale[None, :]
     eigenvalues, vectors = np.linalg.eigh(scaled)
     # Entries of the scaled Hessian are at most 1, so ``size`` times the error of one bounds the error of every eigenvalue.
-    error = size * (summation_error(plan.n_entries) + 8 * size * UNIT_ROUNDOFF)
-    return _Local(plan, centre, point, expansion, scale, scaled, eigenvalues, vectors, error)
+    error = size * (expansion.rounding + 8 * size * UNIT_ROUNDOFF)
+    return _Local(terms, point, expansion, scale, scaled, eigenvalues, vectors, error)
 
 
-def _priced_columns(plan: CheckedPlan) -> BoolArray:
-    problem = plan.problem
-    priced = np.zeros(n_coordinates(plan), dtype=np.bool_)
-    start = int(problem.fit_intercept)
-    priced[start : start + problem.n_numeric] = np.isfinite(problem.cost.numeric_weights) & (problem.radius > 0)
+def _priced_columns(terms: Terms) -> BoolArray:
+    priced = np.zeros(n_coordinates(terms), dtype=np.bool_)
+    start = int(terms.fit_intercept)
+    priced[start : start + terms.n_numeric] = np.isfinite(terms.cost.numeric_weights) & (terms.radius > 0)
     return priced
 
 
 def _price_share(local: _Local, settled: BoolArray) -> FloatArray:
     """The vector h of the module docstring, on all coordinates; ``settled`` ones are paid for and need no step y."""
-    plan, problem, expansion = local.plan, local.plan.problem, local.expansion
+    terms, expansion = local.terms, local.expansion
     share = np.zeros(len(local.scale))
-    priced = _priced_columns(plan)
-    budget = (problem.radius - expansion.price) * (1.0 - 1e-15)
+    priced = _priced_columns(terms)
+    budget = (terms.radius - expansion.price) * (1.0 - 1e-15)
     if not priced.any() or budget <= 0:
         return share
     wanted = expansion.gradient[priced].copy()
@@ -136,9 +145,9 @@ def _price_share(local: _Local, settled: BoolArray) -> FloatArray:
         inverse = np.linalg.pinv(local.scaled[np.ix_(free, free)], rcond=1e-11, hermitian=True)
         step = inverse @ (expansion.gradient[free] / local.scale[free])
         wanted -= (local.scaled[np.ix_(priced, free)] @ step) * local.scale[priced]
-    start = int(problem.fit_intercept)
-    gamma = problem.cost.numeric_weights[priced[start : start + problem.n_numeric]]
-    used = gradient_norm(wanted, gamma, problem.cost.numeric_norm) * (1.0 + norm_rounding(len(gamma)))
+    start = int(terms.fit_intercept)
+    gamma = terms.cost.numeric_weights[priced[start : start + terms.n_numeric]]
+    used = gradient_norm(wanted, gamma, terms.cost.numeric_norm) * (1.0 + norm_rounding(len(gamma)))
     share[priced] = wanted * min(1.0, budget / used) if used > 0 else 0.0
     return share
 
@@ -156,7 +165,7 @@ def _residual(local: _Local, settled: BoolArray) -> _Residual:
     )
 
 
-def _unboxed_cost(local: _Local) -> float:
+def _unboxed_cost(local: _Local, longest: Callable[[FloatArray], float]) -> float:
     """What h and its residual cost with S = R |u|_H; ``inf`` if the condition R d < 1 or e . n = 0 fails."""
     residual = _residual(local, settled=np.zeros(len(local.scale), dtype=np.bool_))
     curved, flat = local.curved, ~local.curved
@@ -165,13 +174,7 @@ def _unboxed_cost(local: _Local) -> float:
     roots = np.sqrt(local.eigenvalues[curved] - local.error)
     whitening = local.vectors[:, curved] / roots / local.scale[:, None]
     decrement = float(np.linalg.norm((np.abs(residual.along[curved]) + residual.noise[curved]) / roots))
-    longest = 0.0
-    for design, _, _ in design_blocks(local.plan, local.centre):
-        _, _, second = curvature(design, local.point)
-        # An entry whose curvature underflows contributes none; its tangent plane is bound enough.
-        lengths = np.square(design[second > 0] @ whitening).sum(axis=1)
-        longest = max(longest, float(lengths.max(initial=0.0)))
-    reach = float(np.sqrt(longest)) * decrement
+    reach = float(np.sqrt(longest(whitening))) * decrement
     return residual.tilt + decrement**2 / (2.0 * (1.0 - reach)) if reach < 1.0 else np.inf
 
 
@@ -184,7 +187,7 @@ def _boxed_cost(local: _Local, box: FloatArray) -> float:
     size = np.abs(expansion.gradient) + expansion.gradient_error
     diagonal = np.diag(expansion.hessian)
     # A level that almost nobody has: its residual is small, but even smaller is the curvature along its axis.
-    settled = ~_priced_columns(local.plan) & (size * box * diagonal <= size**2 * price_of_curvature)
+    settled = ~_priced_columns(local.terms) & (size * box * diagonal <= size**2 * price_of_curvature)
     residual = _residual(local, settled)
     along = np.abs(residual.along) + residual.noise
     widths = local.scale * box
@@ -219,27 +222,69 @@ def local_bound(
     enough : float
         A bound this high is high enough: the second pass over the entries is left out once it is reached.
     """
-    problem = plan.problem
-    size = n_coordinates(plan)
-    if size > MOST_COORDINATES or 4.0 * plan.n_entries * size**2 > MOST_OPERATIONS:
+    terms = plan.problem.terms
+    if too_large(terms, plan.n_entries):
         return -np.inf
+    where = expansion_place(terms, coefficients, centre, bounds)
     plan = plan.without_crumbs(CRUMB)
-    kept = np.ones(int(problem.level_offsets[-1]), dtype=np.bool_)
-    kept[problem.level_offsets[:-1]] = False
-    lead = int(problem.fit_intercept)
+    sums = expansion_sums(plan, centre, where.point, where.finite_box)
+    return bound_from_expansion(
+        terms, sums, where, bounds, lambda whitening: longest_entry(plan, centre, where.point, whitening), enough=enough
+    )
+
+
+def too_large(terms: Terms, n_entries: int) -> bool:
+    """Whether this bound would take longer than it is worth."""
+    size = n_coordinates(terms)
+    return size > MOST_COORDINATES or 4.0 * n_entries * size**2 > MOST_OPERATIONS
+
+
+@dataclass(frozen=True)
+class ExpansionPlace:
+    """Where a model is expanded, in the coordinates of ``expansion``, and how far away a better one can be."""
+
+    point: FloatArray
+    box: FloatArray
+
+    @property
+    def finite_box(self) -> FloatArray:
+        """The box, or 0 where there is none: products with infinities would be NaN."""
+        return self.box if np.isfinite(self.box).all() else np.zeros(len(self.box))
+
+
+def expansion_place(
+    terms: Terms, coefficients: RobustCoefficients, centre: FloatArray, bounds: CoefficientBounds
+) -> ExpansionPlace:
+    """The model in centred coordinates without the reference levels, and the box around it that holds every better one."""
+    kept = np.ones(int(terms.level_offsets[-1]), dtype=np.bool_)
+    kept[terms.level_offsets[:-1]] = False
+    lead = int(terms.fit_intercept)
     centred = [coefficients.intercept + coefficients.numeric @ centre] * lead
     point = np.concatenate((centred, coefficients.numeric, coefficients.levels[kept]))
     # No dual norm is below the largest |beta_j| / gamma_j.
     # 0 * inf cannot occur: a price bound of 0 would need an objective of 0.
-    numeric_bounds = problem.cost.numeric_weights * bounds.price
-    box = np.abs(point) + np.concatenate(([bounds.intercept] * lead, numeric_bounds, np.full(int(kept.sum()), bounds.levels)))
-    expansion = expand(plan, centre, point, box if np.isfinite(box).all() else np.zeros(size))
-    excess = expansion.price - problem.radius
+    numeric_bounds = terms.cost.numeric_weights * bounds.price
+    reach = np.concatenate(([bounds.intercept] * lead, numeric_bounds, np.full(int(kept.sum()), bounds.levels)))
+    return ExpansionPlace(point, np.abs(point) + reach)
+
+
+def bound_from_expansion(
+    terms: Terms,
+    sums: ExpansionSums,
+    where: ExpansionPlace,
+    bounds: CoefficientBounds,
+    longest: Callable[[FloatArray], float],
+    *,
+    enough: float = np.inf,
+) -> float:
+    """The bound from the sums over all entries; ``longest`` is asked for ``longest_entry`` of them if it is needed."""
+    expansion = expansion_from_sums(sums)
+    excess = expansion.price - terms.radius
     if not np.isfinite(expansion.hessian).all():
         return -np.inf
     start = expansion.value - expansion.value_error - (excess * bounds.price if excess > 0 else 0.0)
-    local = _scale_hessian(plan, centre, point, expansion)
-    lower = start - _boxed_cost(local, box)
+    local = _scale_hessian(terms, where.point, expansion)
+    lower = start - _boxed_cost(local, where.box)
     if lower < enough:
-        lower = max(lower, start - _unboxed_cost(local))
+        lower = max(lower, start - _unboxed_cost(local, longest))
     return lower

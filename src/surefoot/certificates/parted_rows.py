@@ -2,37 +2,41 @@
 
 Everything that :mod:`surefoot.certificates.robust_logistic` adds up over rows or over entries of a plan adds up over parts too:
 the losses of the model (``loss_sums``), the weights and column sums of either label (``label_sums``), and the sums of the plan
-(``plan_sums``). So a table is judged in two passes that hold one part at a time:
+(``plan_sums``). So a table is judged in two passes that hold one part at a time, or in up to four where the first
+bound is not enough:
 
 1. total weight, weighted means of the numeric columns, losses of the model, fingerprint of the rows;
-2. with the means as centre: label sums, and the plan of each part, checked and summed.
+2. with the means as centre: label sums, and the plan of each part, checked and summed;
+3. where that leaves something to prove: the expansion of the loss at the model, for ``local_bound``;
+4. the one maximum over entries that ``local_bound`` asks for, if it does.
 
 What the sums prove is worked out by the same code as for a table in memory, with rounding counted over all rows, entries and
 parts. Row weights come as they are and are divided by the total found in the first pass; the plans are plans for the divided
 weights.
 
-The bound is that of ``paid_bound``. Radius 0 and infinite weights, whose proof needs the curvature of the loss, leave the
-bound at 0.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any, Protocol
 
 import numpy as np
 
 from surefoot.certificates.certificate import Certificate
-from surefoot.certificates.checked_plan import RefusedPlanError, check_plan
+from surefoot.certificates.checked_plan import CheckedPlan, RefusedPlanError, check_plan
+from surefoot.certificates.expansion import ExpansionSums, expansion_sums, longest_entry
+from surefoot.certificates.local_bound import CRUMB, ExpansionPlace, bound_from_expansion, expansion_place, too_large
 from surefoot.certificates.paid_bound import PlanSums, bound_from_sums, plan_sums
 from surefoot.certificates.robust_logistic import ceiling_on_optimum, flaw, require_shapes, require_tolerance, verdict
 from surefoot.certificates.worst_case import LossSums, WorstCaseObjective, loss_sums, objective_from_sums, price_of
 from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.coefficient_bounds import LabelSums, bounds_from_sums, label_sums
+from surefoot.problems.coefficient_bounds import CoefficientBounds, LabelSums, bounds_from_sums, label_sums
 from surefoot.problems.numeric_columns import fingerprint_parts
 from surefoot.problems.robust_logistic import RobustCoefficients, ShiftPlan
 from surefoot.problems.row_batch import PosedBatch, RowBatch
@@ -100,11 +104,65 @@ def proof_sums(batch: RowBatch, plan: ShiftPlan | None, terms: Terms, total: flo
         return ProofSums(labels, plan_sums(checked, centre), "")
 
 
+def curvature_sums(
+    batch: RowBatch, plan: ShiftPlan, terms: Terms, total: float, centre: FloatArray, where: ExpansionPlace
+) -> ExpansionSums:
+    """The third pass over one part and its plan, which the second pass has found sound."""
+    return expansion_sums(_kept_plan(batch, plan, terms, total), centre, where.point, where.finite_box)
+
+
+def longest_of_part(
+    batch: RowBatch,
+    plan: ShiftPlan,
+    terms: Terms,
+    total: float,
+    centre: FloatArray,
+    where: ExpansionPlace,
+    whitening: FloatArray,
+) -> float:
+    """The fourth pass over one part and its plan."""
+    return longest_entry(_kept_plan(batch, plan, terms, total), centre, where.point, whitening)
+
+
+def _kept_plan(batch: RowBatch, plan: ShiftPlan, terms: Terms, total: float) -> CheckedPlan:
+    part = _posed(replace(batch, weights=batch.weights / total), terms)
+    try:
+        return check_plan(part, plan).without_crumbs(CRUMB)
+    except RefusedPlanError as refusal:
+        raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
+
+
 def _posed(batch: RowBatch, terms: Terms) -> PosedBatch:
     try:
         return batch.under(terms)
     except ValueError as wrong:
         raise CertificateError(f"the rows break the conventions of their problem: {wrong}") from wrong
+
+
+class JudgedParts(Protocol):
+    """Where the parts of a table live, each with its share of a plan.
+
+    ``judged`` calls ``work(batch, *arguments)`` with the rows of every part, wherever they are, and yields the answers in the
+    order of the parts; ``judged_with_plans`` calls ``work(batch, plan, *arguments)``. ``work`` is a function of this module,
+    and its arguments and answers can be pickled.
+    """
+
+    def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+
+    def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+
+
+@dataclass(frozen=True)
+class PartsAtHand:
+    """Parts that come to the judge, one after the other."""
+
+    parts: Iterable[tuple[RowBatch, ShiftPlan | None]]
+
+    def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+        return (work(batch, *arguments) for batch, _ in self.parts)
+
+    def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+        return (work(batch, plan, *arguments) for batch, plan in self.parts)
 
 
 def certify_parts(
@@ -120,8 +178,8 @@ def certify_parts(
     terms : Terms
     coefficients : RobustCoefficients
     parts : iterable of (RowBatch, ShiftPlan or None)
-        Read twice, so it must start again each time. A plan counts the rows of its own part from 0 and shares out their weights
-        divided by the weight of all rows.
+        Read up to four times, so it must start again each time. A plan counts the rows of its own part from 0 and shares out
+        their weights divided by the weight of all rows.
     tolerance : float
         The relative gap to prove.
 
@@ -135,18 +193,41 @@ def certify_parts(
     CertificateError
         If shapes do not fit, rows break their conventions, no row has weight, or the second pass meets other rows.
     """
+    return certify_placed_parts(terms, coefficients, PartsAtHand(parts), tolerance)
+
+
+def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: JudgedParts, tolerance: float) -> Certificate:
+    """The same for parts that are judged where they live."""
     require_tolerance(tolerance)
     require_shapes(terms, coefficients)
     reason = flaw(terms, coefficients) or ""
     if reason:
         broken = WorstCaseObjective(value=np.inf, rounding=np.inf, price=np.inf)
         return verdict(broken, 0.0, None, reason, tolerance, radius=terms.radius, digest="")
-    first: ModelSums = reduce(add, (model_sums(batch, terms, coefficients) for batch, _ in parts))
+    first: ModelSums = reduce(add, parts.judged(model_sums, terms, coefficients))
     objective, centre = judged_model(terms, coefficients, first)
-    second: ProofSums | None = None
-    if np.isfinite(objective.value):
-        second = reduce(add, (proof_sums(batch, plan, terms, first.losses.weight, centre) for batch, plan in parts))
-    return judged_parts(terms, first, objective, second, tolerance)
+    if not np.isfinite(objective.value):
+        return judged_parts(terms, first, objective, None, tolerance)
+    total = first.losses.weight
+    second: ProofSums = reduce(add, parts.judged_with_plans(proof_sums, terms, total, centre))
+
+    def curved(bounds: CoefficientBounds, enough: float) -> float:
+        where = expansion_place(terms, coefficients, centre, bounds)
+        shared = terms, total, centre, where
+        sums: ExpansionSums = reduce(add, parts.judged_with_plans(curvature_sums, *shared))
+        _require_same_weight(sums.mass)
+
+        def longest(whitening: FloatArray) -> float:
+            return float(max(parts.judged_with_plans(longest_of_part, *shared, whitening)))
+
+        return bound_from_expansion(terms, sums, where, bounds, longest, enough=enough)
+
+    return judged_parts(terms, first, objective, second, tolerance, curved)
+
+
+def _require_same_weight(weight: float) -> None:
+    if not abs(weight - 1.0) <= SAME_WEIGHT:
+        raise CertificateError(f"a later pass met other rows than the first: {weight} times their weight.")
 
 
 def judged_model(terms: Terms, coefficients: RobustCoefficients, first: ModelSums) -> tuple[WorstCaseObjective, FloatArray]:
@@ -164,9 +245,14 @@ def judged_model(terms: Terms, coefficients: RobustCoefficients, first: ModelSum
 
 
 def judged_parts(
-    terms: Terms, first: ModelSums, objective: WorstCaseObjective, second: ProofSums | None, tolerance: float
+    terms: Terms,
+    first: ModelSums,
+    objective: WorstCaseObjective,
+    second: ProofSums | None,
+    tolerance: float,
+    curved: Callable[[CoefficientBounds, float], float] | None = None,
 ) -> Certificate:
-    """What both passes prove together."""
+    """What the passes prove together; ``curved(bounds, enough)`` makes the further ones and returns ``local_bound``."""
     mark = hashlib.sha256(f"parts, {terms.cost.numeric_norm}".encode())
     numbers = np.array([terms.cost.label_weight, terms.radius, float(terms.fit_intercept)])
     for array in (terms.n_levels, terms.cost.numeric_weights, terms.cost.categorical_weights, numbers):
@@ -177,11 +263,13 @@ def judged_parts(
     if second is not None:
         reason = second.refusal
         weight = float(second.labels.positive[0] + second.labels.negative[0])
-        if not abs(weight - 1.0) <= SAME_WEIGHT:
-            raise CertificateError(f"the second pass met other rows than the first: {weight} times their weight.")
+        _require_same_weight(weight)
         if second.plan is not None:
             bounds = bounds_from_sums(terms, second.labels, ceiling_on_optimum(objective, weight))
             with np.errstate(over="ignore", invalid="ignore"):
                 proven = bound_from_sums(terms, second.plan, bounds)
+                enough = objective.value * (1.0 - tolerance)
+                if not proven >= enough and curved is not None and not too_large(terms, second.plan.n_entries):
+                    proven = np.nanmax((proven, curved(bounds, enough), 0.0))
             lower = max(float(proven), 0.0) if np.isfinite(proven) else 0.0
     return verdict(objective, lower, None, reason, tolerance, radius=terms.radius, digest=mark.hexdigest())

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from surefoot.certificates.placed_rows import certify_placed
+from surefoot.certificates.parted_rows import certify_placed_parts
 from surefoot.design.dask_partitions import Partitions, open_partitions
 from surefoot.design.dask_table import open_dask_table
 from surefoot.design.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
@@ -83,7 +83,7 @@ def fit_dask(
         options = model._options(f"{type(model).__name__}, radius {radius:g}, {len(parts.counts)} partitions")
         outcome = solve_parts(terms, parts, options, sums=sums)
         planned = PlannedParts(parts, outcome.dual, options.n_threads)
-        certificate = certify_placed(terms, outcome.primal, planned, float(model.tol))
+        certificate = certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
     solution = Solution(terms, outcome, certificate, SQP.name)
     model._unpack(table.sample, summary, terms, outcome.primal)
     model._unpack_proof(solution)
