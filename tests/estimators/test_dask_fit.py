@@ -88,7 +88,11 @@ def assert_nothing_kept(client):
     raise AssertionError(f"still on the workers: {kept}")
 
 
-@pytest.mark.parametrize("options", [{}, {"label_weight": 1.0}, {"norm": "l2"}], ids=["defaults", "label shift", "l2"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"label_weight": 1.0}, {"norm": "l2"}, {"radius": 1e-7}],
+    ids=["defaults", "label shift", "l2", "hardly a radius"],
+)
 def test_a_cluster_finds_the_model_of_the_table_in_memory(client, options):
     table, labels, weights = survey(3000)
     reference = robust(**options).fit(table, labels, weights)
