@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -179,14 +179,9 @@ class ClusterPartitions:
     @classmethod
     def _settled(cls, client: Any, states: list[Any]) -> ClusterPartitions:
         """Waits for the states, and lets go of all of them if one fails or somebody interrupts."""
-        from distributed import wait
-
         partitions = cls(client, states)
         try:
-            wait(states)
-            for state in states:
-                if state.status == "error":
-                    state.result()
+            _wait_for(states)
             partitions._locate()
         except BaseException:
             partitions.release()
@@ -213,12 +208,18 @@ class ClusterPartitions:
         return _unless_refused([by_partition[k] for k in range(len(self))])
 
     def kept(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> ClusterPartitions:
-        keys = [_key(work) for _ in self.states]
-        makings = [Making(work, tuple(given)) for given in arguments]
-        made = [
-            self.client.submit(making, state, key=key, pure=False)
-            for making, state, key in zip(makings, self.states, keys, strict=True)
-        ]
+        made: list[Any] = [None] * len(self)
+        try:
+            # No more at a time than threads can start on: an idle worker would fetch the state of a task that has to wait.
+            for wave in zip_longest(*self._groups()):
+                started = [k for k in wave if k is not None]
+                for k in started:
+                    making = Making(work, tuple(arguments[k]))
+                    made[k] = self.client.submit(making, self.states[k], key=_key(work), pure=False)
+                _wait_for([made[k] for k in started])
+        except BaseException:
+            _release([future for future in made if future is not None])
+            raise
         return self._settled(self.client, made)
 
     def chosen(self, places: Sequence[int]) -> ClusterPartitions:
@@ -285,6 +286,16 @@ def _unless_refused(answers: list[Any]) -> list[Any]:
         if isinstance(answer, Refusal):
             raise answer.error
     return answers
+
+
+def _wait_for(states: list[Any]) -> None:
+    """Waits until states are made; raises what kept one from being made."""
+    from distributed import wait
+
+    wait(states)
+    for state in states:
+        if state.status == "error":
+            state.result()
 
 
 def _key(work: Callable[..., Any]) -> str:
