@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from machine import available_cores, peak_memory_bytes
 from measure import in_child, say
@@ -146,7 +147,9 @@ def measure_fit(path: Path, rows: int, kappa: float, options: argparse.Namespace
     )
     batches = TimedBatches(path)
     start = time.perf_counter()
-    model.fit(batches)
+    # joblib grants a child of multiprocessing one process; the solver's threads are none.
+    with joblib.parallel_config(backend="threading"):
+        model.fit(batches)
     seconds = time.perf_counter() - start
     proof = model.certificate_
     return StreamedFit(
