@@ -135,5 +135,5 @@ def test_dask_counts_what_a_question_costs_and_what_travels(tmp_path: Path) -> N
     assert (fit["N"], fit["partitions"], fit["verified"]) == ("1000", "2", "True")
     assert 0 < int(fit["solver_questions"]) < int(fit["questions"])
     assert float(fit["overhead_ms_per_question"]) > 0
-    assert float(fit["kilobytes_per_iteration"]) > 0
+    assert float(fit["kilobytes_per_step"]) > 0
     assert float(fit["largest_difference"]) < 1e-3
