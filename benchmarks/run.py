@@ -28,6 +28,7 @@ BENCHMARKS = {
     "dense_rows": "bench_dense_rows",
     "wide": "bench_wide",
     "streamed": "bench_streamed",
+    "dask": "bench_dask",
 }
 ALL = "all"
 HELP = ("-h", "--help")

@@ -126,3 +126,14 @@ def test_a_child_answers_or_leaves_a_sentence() -> None:
     start = time.perf_counter()
     assert in_child(time.sleep, 600, seconds=1.0) == "stopped after 1 s"
     assert time.perf_counter() - start < 60
+
+
+def test_dask_counts_what_a_question_costs_and_what_travels(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs the extra dask: pip install 'surefoot[dask]'")
+    _run(tmp_path, "dask", "--rows", "1000", "--partitions", "2", "--categories", "1")
+    (fit,) = _rows(tmp_path / "dask.csv")
+    assert (fit["N"], fit["partitions"], fit["verified"]) == ("1000", "2", "True")
+    assert 0 < int(fit["solver_questions"]) < int(fit["questions"])
+    assert float(fit["overhead_ms_per_question"]) > 0
+    assert float(fit["kilobytes_per_step"]) > 0
+    assert float(fit["largest_difference"]) < 1e-3

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -138,6 +139,32 @@ def _posed(batch: RowBatch, terms: Terms) -> PosedBatch:
         raise CertificateError(f"the rows break the conventions of their problem: {wrong}") from wrong
 
 
+class JudgedParts(Protocol):
+    """Where the parts of a table live, each with its share of a plan.
+
+    ``judged`` calls ``work(batch, *arguments)`` with the rows of every part, wherever they are, and yields the answers in the
+    order of the parts; ``judged_with_plans`` calls ``work(batch, plan, *arguments)``. ``work`` is a function of this module,
+    and its arguments and answers can be pickled.
+    """
+
+    def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+
+    def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+
+
+@dataclass(frozen=True)
+class PartsAtHand:
+    """Parts that come to the judge, one after the other."""
+
+    parts: Iterable[tuple[RowBatch, ShiftPlan | None]]
+
+    def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+        return (work(batch, *arguments) for batch, _ in self.parts)
+
+    def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+        return (work(batch, plan, *arguments) for batch, plan in self.parts)
+
+
 def certify_parts(
     terms: Terms,
     coefficients: RobustCoefficients,
@@ -166,27 +193,32 @@ def certify_parts(
     CertificateError
         If shapes do not fit, rows break their conventions, no row has weight, or the second pass meets other rows.
     """
+    return certify_placed_parts(terms, coefficients, PartsAtHand(parts), tolerance)
+
+
+def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: JudgedParts, tolerance: float) -> Certificate:
+    """The same for parts that are judged where they live."""
     require_tolerance(tolerance)
     require_shapes(terms, coefficients)
     reason = flaw(terms, coefficients) or ""
     if reason:
         broken = WorstCaseObjective(value=np.inf, rounding=np.inf, price=np.inf)
         return verdict(broken, 0.0, None, reason, tolerance, radius=terms.radius, digest="")
-    first: ModelSums = reduce(add, (model_sums(batch, terms, coefficients) for batch, _ in parts))
+    first: ModelSums = reduce(add, parts.judged(model_sums, terms, coefficients))
     objective, centre = judged_model(terms, coefficients, first)
     if not np.isfinite(objective.value):
         return judged_parts(terms, first, objective, None, tolerance)
     total = first.losses.weight
-    second: ProofSums = reduce(add, (proof_sums(batch, plan, terms, total, centre) for batch, plan in parts))
+    second: ProofSums = reduce(add, parts.judged_with_plans(proof_sums, terms, total, centre))
 
     def curved(bounds: CoefficientBounds, enough: float) -> float:
         where = expansion_place(terms, coefficients, centre, bounds)
         shared = terms, total, centre, where
-        sums: ExpansionSums = reduce(add, (curvature_sums(batch, plan, *shared) for batch, plan in parts if plan is not None))
+        sums: ExpansionSums = reduce(add, parts.judged_with_plans(curvature_sums, *shared))
         _require_same_weight(sums.mass)
 
         def longest(whitening: FloatArray) -> float:
-            return max(longest_of_part(batch, plan, *shared, whitening) for batch, plan in parts if plan is not None)
+            return float(max(parts.judged_with_plans(longest_of_part, *shared, whitening)))
 
         return bound_from_expansion(terms, sums, where, bounds, longest, enough=enough)
 

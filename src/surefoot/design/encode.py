@@ -113,7 +113,7 @@ class TableEncoder:
             Its ``schema`` is what was learned.
         """
         table = read_table(X)
-        kinds = self._kinds(table)
+        kinds = self.kinds(table)
         weights = _checked_weights(sample_weight, table.n_rows)
         numeric_at = [at for at, kind in enumerate(kinds) if kind == "numeric"]
         block = table.numbers(numeric_at)
@@ -156,7 +156,8 @@ class TableEncoder:
         readings = [table.columns[at].categories() for at in schema.categorical_positions]
         return _design(schema, block, readings, table.first_row)
 
-    def _kinds(self, table: Table) -> list[Kind]:
+    def kinds(self, table: Table) -> list[Kind]:
+        """Which columns of a training table are categories, by ``categorical_features``."""
         chosen = self.categorical_features
         if isinstance(chosen, str):
             if chosen != "from_dtype":

@@ -114,7 +114,7 @@ def _read(X: Any, first_row: int) -> Table:
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame)
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
-        raise InvalidTableError("X is a lazy table. Load it into memory first, for example with X.collect().")
+        raise InvalidTableError("X is a lazy table. Load it into memory first, for example with X.collect() or X.compute().")
     return _read_array(_as_array(X, first_row))
 
 

@@ -20,6 +20,7 @@ from surefoot.certificates.parted_rows import certify_parts
 from surefoot.design.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.parquet import ParquetBatches, is_parquet_path, open_parquet
+from surefoot.design.partitioned_table import PartitionedTable
 from surefoot.estimators.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, warn_of_limit
 from surefoot.estimators.training_rows import TrainingRows
 from surefoot.exceptions import InvalidTableError, UnsupportedProblemError
@@ -86,12 +87,12 @@ class PlannedParts:
 
 def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: RobustLogisticSolver, radius: float) -> None:
     """Fit a model to batches; nothing of the model changes before the fit has succeeded."""
-    _require_support(model, solver)
+    require_support(model, solver, "batches")
     table = learn_batches(source, model._encoder())
     parts = EncodedParts(table)
     schema = table.schema
     sums = sums_of_parts(parts, schema.n_levels)
-    summary = _summary(table, sums)
+    summary = summary_rows(table, sums)
     prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
     terms = Terms(schema.n_levels, model._cost(summary, prices), radius, bool(model.fit_intercept))
     require_streamable(terms)
@@ -106,20 +107,21 @@ def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: Robus
         warn_of_limit(solution, f"{type(model).__name__}.fit")
 
 
-def _require_support(model: RobustLogisticModel, solver: RobustLogisticSolver) -> None:
+def require_support(model: RobustLogisticModel, solver: RobustLogisticSolver, parts: str) -> None:
+    """Raise ``UnsupportedProblemError`` if the model asks for what rows in parts (batches, partitions) cannot give."""
     for refused, reason in (
         (solver.name not in (Automatic.name, SQP.name), f"solver={model.solver!r} needs all rows at once. Use solver='auto'"),
-        (model.missing_numeric == "median", "missing_numeric='median' needs all rows at once. Fill the gaps in the batches"),
+        (model.missing_numeric == "median", f"missing_numeric='median' needs all rows at once. Fill the gaps in the {parts}"),
         (
             model.shift is not None,
             "a shift model is calibrated on a table. Calibrate it on a sample and pass its weights and radius",
         ),
     ):
         if refused:
-            raise UnsupportedProblemError(f"cannot fit batches of rows: {reason}.")
+            raise UnsupportedProblemError(f"cannot fit {parts} of rows: {reason}.")
 
 
-def _summary(table: BatchTable, sums: BatchSums) -> TrainingRows:
+def summary_rows(table: BatchTable | PartitionedTable, sums: BatchSums) -> TrainingRows:
     """Two rows, one standard deviation to either side of 0: all that the default prices ask of the columns."""
     moments = sums.all_rows
     spread = np.where(moments.low == moments.high, 0.0, moments.spread)

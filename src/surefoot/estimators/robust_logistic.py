@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
+from surefoot.design.dask_table import is_dask
 from surefoot.estimators.batch_fit import fit_batches, open_batches
+from surefoot.estimators.dask_fit import fit_dask
 from surefoot.estimators.robust_logistic_model import (
     RobustLogisticModel,
     named_solver,
@@ -180,10 +182,13 @@ class RobustLogisticRegression(RobustLogisticModel):
             Or rows that do not fit into memory: batches, that is, something that can be iterated over many times and yields
             tuples (X, y) or (X, y, sample_weight) of tables, labels and weights; or the path of a Parquet file, of a
             directory of such files, or a list of paths.
+            Or rows on several machines: a dask DataFrame or a dask array, whose partitions stay where they are.
         y : array-like of shape (n_rows,)
-            Labels: any two values. None for batches, the name of the target column for Parquet files.
+            Labels: any two values. None for batches, the name of the target column for Parquet files. For Dask a Series or an
+            array with the partitions of X, or the name of a column of X.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts. Rows of weight 0 do not count at all. For Parquet files the name of a column.
+            How often each row counts. Rows of weight 0 do not count at all. For Parquet files the name of a column; for Dask in
+            the ways of y.
 
         Returns
         -------
@@ -192,6 +197,9 @@ class RobustLogisticRegression(RobustLogisticModel):
         self._require_parameters()
         solver = named_solver(self.solver)
         radius = require_radius(self.radius)
+        if is_dask(X):
+            fit_dask(self, X, y, sample_weight, solver, radius)
+            return self
         batches = open_batches(X, y, sample_weight)
         if batches is not None:
             fit_batches(self, batches, solver, radius)

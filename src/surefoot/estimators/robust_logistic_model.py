@@ -28,6 +28,7 @@ from surefoot.design.labels import encode_labels
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.output_frame import build_frame, frame_library
 from surefoot.design.schema import Level, Schema
+from surefoot.estimators.lazy_answers import lazy_on_dask
 from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.training_rows import TrainingRows, flat_labels, read_training_rows, require_same_length
 from surefoot.estimators.weights import ground_cost, row_weights
@@ -98,26 +99,30 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
     outcome_: RobustOutcome | PartedOutcome
     solver_: str
 
+    @lazy_on_dask(lambda model: np.empty(0))
     def decision_function(self, X: Any) -> FloatArray:
         """Log odds of the second class.
 
         Parameters
         ----------
-        X : data frame, 2-d array, or scipy sparse matrix
+        X : data frame, 2-d array, scipy sparse matrix, dask DataFrame or dask array
             The columns of the training table, in the same order.
 
         Returns
         -------
         ndarray of shape (n_rows,)
+            For a dask table a dask array, as from the methods below.
         """
         return self._scores(self._encode(X))
 
+    @lazy_on_dask(lambda model: model.classes_[:0])
     def predict(self, X: Any) -> AnyArray:
         """The more likely class of each row."""
         positive = self.decision_function(X) > 0
         classes: AnyArray = self.classes_[positive.astype(np.intp)]
         return classes
 
+    @lazy_on_dask(lambda model: np.empty((0, 2)))
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the two classes, in the order of ``classes_``.
 
@@ -128,6 +133,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return np.column_stack([expit(-scores), expit(scores)])
 
+    @lazy_on_dask(lambda model: np.empty((0, 2)))
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
         scores = self.decision_function(X)

@@ -75,6 +75,10 @@ class LiftedRows(RowSums):
         self.n_rows = problem.n_rows
         self.native = self._native_rows(_native_columns(problem), problem.codes, problem.labels, problem.weights)
 
+    def __reduce__(self) -> tuple[type[LiftedRows], tuple[PosedRows, int]]:
+        # The native rows only look at the arrays of the problem, and are made again from them.
+        return LiftedRows, (self.problem, self.n_threads)
+
     def value(self, x: FloatArray) -> float:
         return float(self.native.worst_case_sum(x, self.n_threads)[0])
 

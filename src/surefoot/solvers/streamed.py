@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -33,6 +33,8 @@ from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.critical_radius import InterceptOnly, intercept_only_from_sums
 from surefoot.solvers.descent import Descent, minimise
+from surefoot.solvers.kept_parts import KeepingParts, KeptStandardParts, minimiser_of_sample
+from surefoot.solvers.lifted_coordinates import LiftedCoordinates
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.plan_bound import PlanBound
@@ -65,6 +67,15 @@ class PartedPlan:
         else:
             plan = self.source.plan(LiftedRows(posed, 1), self.first_rows[k])
         return ShiftPlan(kept[plan.row], plan.moved, plan.flipped, plan.mass, plan.slope, plan.lowest, plan.highest)
+
+    def share(self, k: int) -> PartedPlan:
+        """What the k-th part needs of the plan, as its part 0: all that has to travel to it."""
+        if isinstance(self.source, InterceptOnly):
+            return self
+        begin, end = self.first_rows[k : k + 2]
+        words = LiftedCoordinates(self.standard.terms).mask_words
+        own = replace(self.source, native_plan=self.source.native_plan.of_rows(begin, end, words))
+        return PartedPlan(own, self.standard, (0, end - begin))
 
 
 PartedOutcome = SolveOutcome[RobustCoefficients, PartedPlan]
@@ -130,13 +141,17 @@ def solve_parts(
     standard = Standard.of(terms, sums)
     counts = list(parts.each(_count, [()] * len(parts.counts))) if sums.n_rows < sum(parts.counts) else list(parts.counts)
     first_rows = (0, *np.cumsum(counts).tolist())
-    rows = SummedRows(StandardParts(parts, standard, counts, options.n_threads), sums)
+    rows = SummedRows(_standard_parts(parts, standard, counts, options.n_threads), sums)
     known = intercept_only_from_sums(standard.terms, standard.sums(sums))
     if known is not None:
         return _known_outcome(rows, standard, known, first_rows, options, started)
     near = warm_start is not None
     if warm_start is not None:
         x = rows.lift(standard.standardize(warm_start))
+    elif isinstance(parts, KeepingParts):
+        found = minimiser_of_sample(parts, standard, counts, options)
+        x = starting_point(rows) if found is None else rows.tighten(found[0])
+        near = found is not None and rows.n_coefficients <= NEAR * found[1]
     else:
         sample = _sample(parts, standard, counts)
         x = starting_point(rows) if sample is None else rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE))
@@ -191,6 +206,13 @@ def _known_outcome(
         seconds=only.seconds,
         history=(only,),
     )
+
+
+def _standard_parts(parts: RawParts, standard: Standard, counts: Sequence[int], n_threads: int) -> StandardParts:
+    """The parts in standard units, once and for all if they can keep them."""
+    if isinstance(parts, KeepingParts):
+        return KeptStandardParts.of(parts, standard, counts, n_threads)
+    return StandardParts(parts, standard, counts, n_threads)
 
 
 def _sample(parts: RawParts, standard: Standard, counts: Sequence[int]) -> RobustLogisticProblem | None:
