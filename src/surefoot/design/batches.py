@@ -11,49 +11,34 @@ are counted from 0 over the whole table in all messages, and so are batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from surefoot.design.column import NumberColumn, sorted_levels
+from surefoot.design.column import NumberColumn
 from surefoot.design.encode import TableEncoder
-from surefoot.design.labels import encode_labels
-from surefoot.design.mixed_design import MixedDesign
+from surefoot.design.encoded_batch import (
+    BatchLabels,
+    EncodedBatch,
+    batch_labels,
+    batch_weights,
+    encode_batch,
+    errors_named,
+    two_classes,
+    used_levels,
+    with_levels,
+)
 from surefoot.design.schema import Level, Schema
-from surefoot.design.table import Table, read_column, read_table
+from surefoot.design.table import Table, read_table
 from surefoot.exceptions import InvalidTableError
 
-# Labels are collected until it is plain that these are no two classes.
-MOST_LABELS = 1000
 ONE_SHOT_ADVICE = (
     "Pass a list of batches, an object whose __iter__ method starts again from the first batch, or the path of a Parquet file."
 )
-
-
-@dataclass(frozen=True)
-class EncodedBatch:
-    """The rows of positive weight of one batch.
-
-    Attributes
-    ----------
-    design : MixedDesign
-    signs : ndarray of shape (n_rows,)
-        -1.0 and +1.0.
-    weights : ndarray of shape (n_rows,)
-        Positive, as given.
-    first_row : int
-        Where the batch starts in the table.
-    """
-
-    design: MixedDesign
-    signs: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    first_row: int
 
 
 def is_batches(X: Any, y: Any) -> bool:
@@ -102,42 +87,31 @@ class BatchTable:
         learner = _Learner(encoder)
         for batch in source:
             learner.read(batch)
-        self._full = learner.schema()
+        self._all_levels = learner.schema(learner.levels)
         self._sizes = learner.sizes
-        self._used = [
-            np.array([level in used for level in column.levels], dtype=np.bool_)
-            for column, used in zip(self._full.categorical_columns, learner.used, strict=True)
-        ]
         self.counts = learner.counts
-        self.classes = learner.classes()
+        self.classes = two_classes(learner.labels)
         self.sample = learner.sample
-        self.schema = _kept_levels(self._full, self._used)
+        self.schema = learner.schema(learner.used)
 
     def __iter__(self) -> Iterator[EncodedBatch]:
-        encoder = TableEncoder.from_schema(self._full)
-        translations = [np.where(used, np.cumsum(used) - 1, -1).astype(np.int32) for used in self._used]
         first_row = 0
         number = -1
         for number, given in enumerate(self._source):
-            X, y, sample_weight = _unpacked(number, given)
-            try:
-                design = encoder.encode(read_table(X, first_row=first_row))
-                signs = encode_labels(y, classes=self.classes, first_row=first_row).signs
-                weights = _checked_weights(sample_weight, design.n_rows, first_row)
-            except InvalidTableError as error:
-                _raise_in_batch(error, number)
-            if number >= len(self._sizes) or design.n_rows != self._sizes[number] or signs.size != design.n_rows:
+            batch = _unpacked(number, given)
+            with errors_named(f"batch {number}"):
+                encoded = encode_batch(
+                    batch, self._all_levels, self.schema, self.classes, first_row=first_row, counted_from=first_row
+                )
+            if (
+                number >= len(self._sizes)
+                or encoded.size != self._sizes[number]
+                or encoded.signs.size != self.counts[number]
+                or encoded.design.codes.min(initial=0) < 0
+            ):
                 raise InvalidTableError(_changed(number))
-            kept = np.flatnonzero(weights > 0)
-            if kept.size < design.n_rows:
-                design, signs, weights = design.take(kept), signs[kept], weights[kept]
-            codes = np.empty_like(design.codes)
-            for l, translation in enumerate(translations):
-                codes[:, l] = translation[design.codes[:, l]]
-            if kept.size != self.counts[number] or codes.min(initial=0) < 0:
-                raise InvalidTableError(_changed(number))
-            yield EncodedBatch(MixedDesign(design.numeric, codes, self.schema.n_levels, self.schema), signs, weights, first_row)
-            first_row += self._sizes[number]
+            yield encoded
+            first_row += encoded.size
         if number + 1 != len(self._sizes):
             raise InvalidTableError(_changed(number + 1))
 
@@ -168,36 +142,6 @@ def _unpacked(number: int, batch: Any) -> tuple[Any, Any, Any]:
     return batch[0], batch[1], batch[2] if len(batch) == 3 else None
 
 
-def _raise_in_batch(error: InvalidTableError, number: int) -> NoReturn:
-    """The same error, with the number of the batch."""
-    raise type(error)(f"batch {number}: {error}") from error
-
-
-def _checked_weights(sample_weight: Any, n_rows: int, first_row: int) -> NDArray[np.float64]:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise InvalidTableError(f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: one weight per row.")
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if wrong.size:
-        raise InvalidTableError(
-            f"sample_weight of row {first_row + wrong[0]} is {weights[wrong[0]]}; weights are finite and not negative. "
-            "Use 0 to leave a row out."
-        )
-    return weights
-
-
-def _kept_levels(schema: Schema, used: list[NDArray[np.bool_]]) -> Schema:
-    columns = list(schema.columns)
-    for position, flags in zip(schema.categorical_positions, used, strict=True):
-        column = columns[position]
-        columns[position] = replace(
-            column, levels=tuple(level for level, kept in zip(column.levels, flags, strict=True) if kept)
-        )
-    return replace(schema, columns=tuple(columns))
-
-
 class _Learner:
     """What is known after some batches."""
 
@@ -205,31 +149,27 @@ class _Learner:
         self.sizes: list[int] = []
         self.counts: list[int] = []
         self.sample: Any = None
+        self.levels: list[set[Level]] = []
         self.used: list[set[Level]] = []
+        self.labels: list[BatchLabels] = []
         self._n_rows = 0
         self._encoder = encoder
         self._first: Schema | None = None
         self._types: list[str | None] = []
-        self._levels: list[dict[Level, None]] = []
-        self._labels: dict[Level, None] = {}
-        self._counting_labels: set[Level] = set()
-        self._label_arrays: list[Any] = []
 
     def read(self, batch: Any) -> None:
         number, first_row = len(self.sizes), self._n_rows
         X, y, sample_weight = _unpacked(number, batch)
         if getattr(X, "shape", (1,))[0] == 0:
             raise InvalidTableError(f"batch {number} has no rows. Leave empty batches out.")
-        try:
+        with errors_named(f"batch {number}"):
             table = read_table(X, first_row=first_row)
-            weights = _checked_weights(sample_weight, table.n_rows, first_row)
-            self._read_columns(X, table, weights > 0)
-            self._read_labels(y, table, weights > 0)
-        except InvalidTableError as error:
-            _raise_in_batch(error, number)
+            counting = batch_weights(sample_weight, table.n_rows, first_row) > 0
+            self._read_columns(X, table, counting)
+            self.labels.append(batch_labels(y, counting, first_row))
         self.sizes.append(table.n_rows)
         self._n_rows += table.n_rows
-        self.counts.append(int(np.count_nonzero(weights)))
+        self.counts.append(int(np.count_nonzero(counting)))
 
     def _read_columns(self, X: Any, table: Table, counting: NDArray[np.bool_]) -> None:
         """Values are checked as the encoder does, and levels are collected."""
@@ -239,7 +179,7 @@ class _Learner:
         if self._first is None:
             self._first = design.schema
             self._types = [None] * len(table.columns)
-            self._levels = [{} for _ in design.schema.categorical_positions]
+            self.levels = [set() for _ in design.schema.categorical_positions]
             self.used = [set() for _ in design.schema.categorical_positions]
             # A table without rows says to which library the batches belong.
             is_frame = isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
@@ -251,11 +191,13 @@ class _Learner:
                 missing_categorical=self._encoder.missing_categorical,
                 unseen_categories=self._encoder.unseen_categories,
             )
-        for l, position in enumerate(design.schema.categorical_positions):
+        for l, (position, used) in enumerate(
+            zip(design.schema.categorical_positions, used_levels(design, counting), strict=True)
+        ):
             levels = design.schema.columns[position].levels
             self._require_type(position, table.columns[position].label, _family_of(levels))
-            self._levels[l].update(dict.fromkeys(levels))
-            self.used[l].update(levels[code] for code in np.unique(design.codes[counting, l]))
+            self.levels[l].update(levels)
+            self.used[l].update(used)
 
     def _require_alike(self, first: Schema, table: Table) -> None:
         """Columns as in the first batch."""
@@ -275,50 +217,11 @@ class _Learner:
             raise InvalidTableError(_other_type(label, found, str(expected)))
         self._types[position] = expected
 
-    def _read_labels(self, y: Any, table: Table, counting: NDArray[np.bool_]) -> None:
-        column = read_column(y, "y", first_row=table.first_row)
-        reading = column.categories()
-        if reading.codes.size != table.n_rows:
-            raise InvalidTableError(
-                f"Found input variables with inconsistent numbers of samples: X has {table.n_rows} rows, y has "
-                f"{reading.codes.size} labels."
-            )
-        missing = np.flatnonzero(reading.codes < 0)
-        if missing.size:
-            raise InvalidTableError(
-                f"Input y contains NaN: {missing.size} label(s) are missing, the first in row {table.first_row + missing[0]}. "
-                "Drop those rows."
-            )
-        if len(self._labels) <= MOST_LABELS:
-            self._labels.update(dict.fromkeys(reading.values))
-        self._counting_labels.update(reading.values[code] for code in np.unique(reading.codes[counting]))
-        if isinstance(column, NumberColumn):
-            self._label_arrays.append(np.empty(0, column.values.dtype))
-        elif isinstance(y, np.ndarray) and y.dtype.kind == "U":
-            self._label_arrays.append(np.empty(0, y.dtype))
-        else:
-            self._label_arrays.append(np.empty(0, object))
-
-    def schema(self) -> Schema:
-        """The columns with the levels of all batches."""
+    def schema(self, levels: Sequence[Iterable[Level]]) -> Schema:
+        """The columns with these levels."""
         if self._first is None:
             raise InvalidTableError("there are no batches: nothing to fit.")
-        columns = list(self._first.columns)
-        for position, found in zip(self._first.categorical_positions, self._levels, strict=True):
-            levels = sorted_levels([level for level in found if level is not None], self._first.label(position))
-            columns[position] = replace(columns[position], levels=(*levels, None) if None in found else levels)
-        return replace(self._first, columns=tuple(columns))
-
-    def classes(self) -> NDArray[Any]:
-        """The two classes of all batches."""
-        kind = np.result_type(*{array.dtype for array in self._label_arrays})
-        labels = encode_labels(np.array(list(self._labels), dtype=kind))
-        if len(self._counting_labels) < 2:
-            raise InvalidTableError(
-                "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{next(iter(self._counting_labels), None)!r} (counting rows with positive sample_weight)."
-            )
-        return labels.classes
+        return with_levels(self._first, levels)
 
 
 def _family_of(levels: tuple[Level, ...]) -> str | None:

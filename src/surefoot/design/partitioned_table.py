@@ -13,22 +13,29 @@ Rows are counted from 0 within their partition in all messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.design.batches import MOST_LABELS, EncodedBatch
-from surefoot.design.column import NumberColumn, ObjectColumn, sorted_levels
+from surefoot.design.column import ObjectColumn
 from surefoot.design.dask_partitions import Partitions
 from surefoot.design.encode import TableEncoder
-from surefoot.design.labels import encode_labels
-from surefoot.design.mixed_design import MixedDesign
+from surefoot.design.encoded_batch import (
+    BatchLabels,
+    EncodedBatch,
+    batch_labels,
+    batch_weights,
+    encode_batch,
+    errors_named,
+    two_classes,
+    used_levels,
+    with_levels,
+)
 from surefoot.design.schema import Kind, Level, Schema
-from surefoot.design.table import read_column, read_table
+from surefoot.design.table import read_table
 from surefoot.exceptions import InvalidTableError
 
 Part = tuple[Any, Any, Any]
@@ -44,13 +51,11 @@ class Look:
 
 @dataclass(frozen=True)
 class Learned:
-    """What one partition holds: its schema, the levels and labels of rows that count, and all labels with their type."""
+    """What one partition holds: its schema, the levels of rows that count, and its labels."""
 
     schema: Schema
     used: tuple[frozenset[Level], ...]
-    labels: tuple[Any, ...]
-    counting_labels: frozenset[Any]
-    label_type: np.dtype[Any]
+    labels: BatchLabels
     n_rows: int
     n_counting: int
 
@@ -109,15 +114,16 @@ def learn_partitions(partitions: Partitions, encoder: TableEncoder) -> tuple[Par
         unseen_categories=encoder.unseen_categories,
     )
     learned = partitions.each(learn_part, [(fixed, number) for number in numbers])
-    all_levels = _joined(learned)
-    used = [frozenset[Level]().union(*found) for found in zip(*(part.used for part in learned), strict=True)]
+    schema = learned[0].schema
+    found = zip(*([column.levels for column in part.schema.categorical_columns] for part in learned), strict=True)
+    used = zip(*(part.used for part in learned), strict=True)
     return partitions, PartitionedTable(
-        schema=_only_levels(all_levels, used),
-        classes=_classes(learned),
+        schema=with_levels(schema, [chain.from_iterable(levels) for levels in used]),
+        classes=two_classes(part.labels for part in learned),
         counts=[part.n_counting for part in learned],
         first_rows=[0, *np.cumsum([part.n_rows for part in learned]).tolist()[:-1]],
         numbers=numbers,
-        all_levels=all_levels,
+        all_levels=with_levels(schema, [chain.from_iterable(levels) for levels in found]),
     )
 
 
@@ -125,7 +131,7 @@ def look_at_part(part: Part, encoder: TableEncoder, number: int) -> Look | None:
     """Names and kinds of one partition, or None if it has no rows."""
     if part[0].shape[0] == 0:
         return None
-    with _in_partition(number):
+    with errors_named(f"partition {number}"):
         table = read_table(part[0])
         kinds: list[Kind | None] = list(encoder.kinds(table))
         if encoder.categorical_features == "from_dtype":
@@ -138,36 +144,13 @@ def look_at_part(part: Part, encoder: TableEncoder, number: int) -> Look | None:
 def learn_part(part: Part, encoder: TableEncoder, number: int) -> Learned:
     """Levels and labels of one partition; all values are checked."""
     X, y, sample_weight = part
-    with _in_partition(number):
+    with errors_named(f"partition {number}"):
         design = encoder.fit_encode(X)
-        counting = _weights(sample_weight, design.n_rows) > 0
-        column = read_column(y, "y")
-        reading = column.categories()
-        if reading.codes.size != design.n_rows:
-            raise InvalidTableError(
-                f"Found input variables with inconsistent numbers of samples: X has {design.n_rows} rows, y has "
-                f"{reading.codes.size} labels."
-            )
-        missing = np.flatnonzero(reading.codes < 0)
-        if missing.size:
-            raise InvalidTableError(
-                f"Input y contains NaN: {missing.size} label(s) are missing, the first in row {missing[0]}. Drop those rows."
-            )
-        label_type: np.dtype[Any] = np.dtype(object)
-        if isinstance(column, NumberColumn):
-            label_type = column.values.dtype
-        elif isinstance(y, np.ndarray) and y.dtype.kind == "U":
-            label_type = y.dtype
+        counting = batch_weights(sample_weight, design.n_rows) > 0
         return Learned(
             schema=design.schema,
-            used=tuple(
-                frozenset(category.levels[code] for code in np.unique(design.codes[counting, l]))
-                for l, category in enumerate(design.schema.categorical_columns)
-            ),
-            # Enough to say that these are no two classes, whatever y is.
-            labels=reading.values[:MOST_LABELS],
-            counting_labels=frozenset(reading.values[code] for code in np.unique(reading.codes[counting])[:MOST_LABELS]),
-            label_type=label_type,
+            used=used_levels(design, counting),
+            labels=batch_labels(y, counting),
             n_rows=design.n_rows,
             n_counting=int(np.count_nonzero(counting)),
         )
@@ -177,44 +160,8 @@ def encode_part(
     part: Part, all_levels: Schema, schema: Schema, classes: NDArray[Any], number: int, first_row: int
 ) -> EncodedBatch:
     """The rows of positive weight of one partition."""
-    X, y, sample_weight = part
-    with _in_partition(number):
-        design = TableEncoder.from_schema(all_levels).encode(X)
-        signs = encode_labels(y, classes=classes).signs
-        weights = _weights(sample_weight, design.n_rows)
-    kept = np.flatnonzero(weights > 0)
-    if kept.size < design.n_rows:
-        design, signs, weights = design.take(kept), signs[kept], weights[kept]
-    codes = np.empty_like(design.codes)
-    for l, (known, used) in enumerate(zip(all_levels.categorical_columns, schema.categorical_columns, strict=True)):
-        # Levels of rows that do not count are in no row that is left.
-        places = {level: code for code, level in enumerate(used.levels)}
-        codes[:, l] = np.array([places.get(level, -1) for level in known.levels], dtype=np.int32)[design.codes[:, l]]
-    return EncodedBatch(MixedDesign(design.numeric, codes, schema.n_levels, schema), signs, weights, first_row)
-
-
-@contextmanager
-def _in_partition(number: int) -> Iterator[None]:
-    """Adds the number of the partition to what is said about its rows."""
-    try:
-        yield
-    except InvalidTableError as error:
-        raise type(error)(f"partition {number}: {error}") from error
-
-
-def _weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise InvalidTableError(f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: one weight per row.")
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if wrong.size:
-        raise InvalidTableError(
-            f"sample_weight of row {wrong[0]} is {weights[wrong[0]]}; weights are finite and not negative. "
-            "Use 0 to leave a row out."
-        )
-    return weights
+    with errors_named(f"partition {number}"):
+        return encode_batch(part, all_levels, schema, classes, first_row=first_row)
 
 
 def _agreed_kinds(looks: dict[int, Look]) -> list[Kind]:
@@ -240,36 +187,3 @@ def _agreed_kinds(looks: dict[int, Look]) -> list[Kind]:
                     "all numbers or all text, or name it in categorical_features to take every distinct value as a level."
                 )
     return [kind or "numeric" for kind in kinds]
-
-
-def _joined(learned: Sequence[Learned]) -> Schema:
-    """The columns with the levels of all partitions."""
-    schema = learned[0].schema
-    columns = list(schema.columns)
-    for position in schema.categorical_positions:
-        found = dict.fromkeys(level for part in learned for level in part.schema.columns[position].levels)
-        levels = sorted_levels([level for level in found if level is not None], schema.label(position))
-        columns[position] = replace(columns[position], levels=(*levels, None) if None in found else levels)
-    return replace(schema, columns=tuple(columns))
-
-
-def _only_levels(schema: Schema, used: Sequence[frozenset[Level]]) -> Schema:
-    columns = list(schema.columns)
-    for position, kept in zip(schema.categorical_positions, used, strict=True):
-        levels = tuple(level for level in columns[position].levels if level in kept)
-        columns[position] = replace(columns[position], levels=levels)
-    return replace(schema, columns=tuple(columns))
-
-
-def _classes(learned: Sequence[Learned]) -> NDArray[Any]:
-    """The two classes of all partitions."""
-    values = list(dict.fromkeys(label for part in learned for label in part.labels))
-    kind = np.result_type(*{part.label_type for part in learned})
-    classes = encode_labels(np.array(values, dtype=kind)).classes
-    counting = frozenset[Any]().union(*(part.counting_labels for part in learned))
-    if len(counting) < 2:
-        raise InvalidTableError(
-            "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-            f"{next(iter(counting), None)!r} (counting rows with positive sample_weight)."
-        )
-    return classes

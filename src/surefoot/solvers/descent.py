@@ -191,16 +191,23 @@ class Descent:
         return Step(direction, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease)
 
     def _exact_step(self) -> Step | None:
-        """The step to the last digit; None if that is too much work or no set of active pieces answers for it."""
+        """The step to the last digit, or what the interior point says if no set of active pieces answers for it.
+
+        None if that is too much work.
+        """
         model = self._row_model()
+        if not can_be_exact(self.rows, model):
+            # Without the ties that a step of this length could only just break there may be fewer.
+            self.tie_width = SETTLING_WIDTH
+            model = self._row_model()
         if not can_be_exact(self.rows, model):
             return None
         linear, damping = self._linear_terms(model)
         direction, told, decrease = self._solve(model, linear, damping, SETTLING_ACCURACY * self.objective)
         exact = ExactStep(self.rows, self.x, model, linear, damping).minimiser(direction, told)
-        if exact is None:
-            return None
-        return Step(exact, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease)
+        return Step(
+            direction if exact is None else exact, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease
+        )
 
     def _solve(
         self, model: _native.RowModel, linear: FloatArray, damping: FloatArray, accuracy: float

@@ -19,10 +19,10 @@ from surefoot.problems.arrays import FloatArray
 from surefoot.problems.column_moments import BatchSums, batch_sums
 from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
-from surefoot.solvers.descent import Descent
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.parted_rows import PartedRows
 from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.sqp import SAMPLE_SHARE, approached
 from surefoot.solvers.standard_parts import RawParts, Standard, StandardParts
 from surefoot.solvers.starting_point import starting_point
 
@@ -30,8 +30,6 @@ Answer = TypeVar("Answer")
 
 FEWEST_ROWS_TO_SAMPLE = 100_000
 MOST_SAMPLE_ROWS = 200_000
-SAMPLE_SHARE = 8
-SAMPLE_STEPS = 20
 SAMPLE_TOLERANCE = 1e-6
 
 
@@ -83,12 +81,7 @@ def minimiser_of_sample(
         taken.release()
     try:
         few = PartedRows(terms, _Counted(lifted, sizes), options.n_threads)
-        descent = Descent(few, starting_point(few), SAMPLE_TOLERANCE)
-        for _ in range(SAMPLE_STEPS):
-            fell = descent.advance()
-            if descent.optimal or not fell or options.out_of_time:
-                break
-        return descent.x, few.n_rows
+        return approached(few, starting_point(few), options, SAMPLE_TOLERANCE), few.n_rows
     finally:
         lifted.release()
 

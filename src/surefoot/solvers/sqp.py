@@ -21,7 +21,7 @@ from surefoot.problems.terms import Terms
 from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.critical_radius import intercept_only
 from surefoot.solvers.descent import Descent, minimise
-from surefoot.solvers.lifted_rows import LiftedRows
+from surefoot.solvers.lifted_rows import LiftedRows, RowSums
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
 from surefoot.solvers.separation import require_attained
@@ -35,6 +35,7 @@ SAMPLE_ROWS = 500
 SAMPLE_SHARE = 8
 # A step that promises no more than this share of the objective ends a sample: sampling itself errs by more.
 SAMPLE_TOLERANCE = 1e-3
+SAMPLE_STEPS = 20
 # With fewer rows for each coefficient a sample is fitted to its noise; with so many its optimum is near that of the table, and
 # steps from there need little damping.
 LEAST_SAMPLE, GOOD_SAMPLE, SAMPLED_DAMPING = 4, 10, 0.01
@@ -155,8 +156,13 @@ def _cold_start(rows: LiftedRows, problem: RobustLogisticProblem, options: Solve
 def coarse_minimiser(sample: RobustLogisticProblem, options: SolveOptions, tolerance: float) -> FloatArray:
     """A lifted vector near the optimum of a sample of rows."""
     few = LiftedRows(sample, options.n_threads)
-    descent = Descent(few, _cold_start(few, sample, options), tolerance, proofs=False)
-    for _ in range(20):
+    return approached(few, _cold_start(few, sample, options), options, tolerance)
+
+
+def approached(rows: RowSums, x: FloatArray, options: SolveOptions, tolerance: float) -> FloatArray:
+    """Where steps from a point lead until one promises less than this share of the objective; nothing is proven."""
+    descent = Descent(rows, x, tolerance, proofs=False)
+    for _ in range(SAMPLE_STEPS):
         fell = descent.advance()
         if descent.expected <= tolerance * descent.objective or not fell or options.out_of_time:
             break
