@@ -5,7 +5,7 @@ import pytest
 from problem_bank import draw_problem
 
 from surefoot.solvers.standard_rows import StandardRows
-from surefoot.solvers.wide_box import Box, Face
+from surefoot.solvers.wide_box import ROUNDING, Box, Face
 from surefoot.solvers.wide_rows import WideRows
 
 
@@ -53,7 +53,8 @@ def test_steps_stay_in_the_box_and_lower_the_smoothed_objective(label_weight):
         if step is None:
             break
         assert inside_the_box(box, step.x)
-        assert step.smoothed.value < point.smoothed.value
+        # Next to the minimum R cannot tell a better point any more, and the gradient decides.
+        assert step.smoothed.value <= point.smoothed.value + 2.0 * ROUNDING * abs(point.smoothed.value)
         point = step
         first_loss = first_loss or box.loss(point)
     assert first_loss is not None and box.loss(point) <= 1e-4 * first_loss

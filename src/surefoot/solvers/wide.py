@@ -122,12 +122,13 @@ class _Run(NumericRun):
             hidden = value - point.smoothed.value
             # More than this is not asked of the gradient before the kinks move, or the solve ends.
             needed = min(ENOUGH * max(self.goal, hidden) / loss, ACCURACY) if loss > 0 else ACCURACY
+            small = hidden <= SMALL_SMOOTHING * self.goal
             accuracy = max(min(missed, ACCURACY), needed) if step is not None else 1e-3 * accuracy
             accuracy = max(accuracy, BEST_ACCURACY)
-            small = hidden <= SMALL_SMOOTHING * self.goal
             if smoothing.has_kinks and (idle or (not small and loss <= SHARE_OF_SMOOTHING * hidden)):
                 smoothing.update(point.smoothed)
-                narrowed = smoothing.width / NARROWING if hidden > HIDDEN_STILL * hidden_before else smoothing.width
+                stale = not small and hidden > HIDDEN_STILL * hidden_before
+                narrowed = smoothing.width / NARROWING if stale else smoothing.width
                 fitting = max(WIDEST * smoothing.kappa * point.price, smoothing.width / FARTHEST)
                 smoothing.width = min(narrowed, fitting)
                 hidden_before = hidden

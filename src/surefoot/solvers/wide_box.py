@@ -29,6 +29,8 @@ from surefoot.solvers.wide_smoothing import RIDGE, NewtonStep, Smoothed, Smoothe
 
 # A step is taken if R falls by this share of what its gradient promises, and shortened at most so often.
 PROMISED, SHORTENINGS = 1e-4, 30
+# Relative to R: a smaller change is rounding, and R is no judge of a step that promises no more.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Box:
         step = newton.step
         promised = float(point.gradient @ step)
         length = 1.0
+        allowed = ROUNDING * abs(point.smoothed.value) if -promised <= ROUNDING * abs(point.smoothed.value) else 0.0
         if self.smoothing.has_kinks:
             length = self._length(point, point.face.whole(step), promised)
         for _ in range(SHORTENINGS):
@@ -116,7 +119,7 @@ class Box:
             coefficients = np.where(point.face.held, point.face.pulls * price, coefficients)
             x = self.clipped(coefficients, price)
             smoothed = self.smoothing.at(price, self.rows.rows @ x[:-1])
-            if smoothed.value < point.smoothed.value + PROMISED * length * promised:
+            if smoothed.value < point.smoothed.value + PROMISED * length * promised + allowed:
                 return self.at(x, smoothed), newton, diagonal
             # The minimum of the parabola through both values with the promised slope.
             bend = smoothed.value - point.smoothed.value - length * promised

@@ -56,10 +56,11 @@ class Lagrangian:
     def start(self, x: FloatArray, margins: FloatArray) -> Point:
         """Penalty and multipliers for a first point, and L there."""
         smoothed = self.smoothing.at(float(x[-1]), margins)
-        # The cone pushes as hard as the loss bends, on average over the columns.
-        bends = self.smoothing.curvature(smoothed).smooth @ self.rows.squares
-        typical = float(bends[self.rows.first :].mean()) if self.weights.size else 0.0
-        self.penalty = typical if typical > 0 else 1.0
+        # The cone pushes as hard as the loss bends along a typical column. Not on average: in the units of their prices a few
+        # columns may bend more than all others together, and a penalty that suits them freezes the others.
+        bends = (self.smoothing.curvature(smoothed).smooth @ self.rows.squares)[self.rows.first :]
+        bends = bends[bends > 0]
+        self.penalty = float(np.median(bends)) if bends.size else 1.0
         pull = self.smoothing.gradient(smoothed)[self.rows.first :]
         force = polar_part(-pull, self.weights, self.norm).point
         # No plan has more than the radius to spend: a first force beyond it takes many updates to wear off.
