@@ -1,11 +1,9 @@
 """Rows in parts made comfortable for arithmetic: each part is centred and scaled by what all parts have in common.
 
-    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        lambda = lambda' / unit
-
-The conventions, and the unit of prices, are those of :class:`~surefoot.solvers.standard_rows.StandardRows`: columns are centred
-only if an intercept can absorb the shift, and never if they are sparse; constant columns become 0; rows without weight leave.
-Centre and scale come from a first pass (:mod:`surefoot.problems.column_moments`). Equal rows stay apart: they may lie in
-different parts.
+The conventions are those of :class:`~surefoot.solvers.standard_rows.StandardRows`, the units those of
+:mod:`surefoot.solvers.standard_units`: columns are centred only if an intercept can absorb the shift, and never if they are
+sparse; constant columns become 0; rows without weight leave. Centre and scale come from a first pass
+(:mod:`surefoot.problems.column_moments`). Equal rows stay apart: they may lie in different parts.
 """
 
 from __future__ import annotations
@@ -20,13 +18,13 @@ import scipy.sparse
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.coefficient_bounds import LabelSums
 from surefoot.problems.column_moments import BatchSums, ColumnMoments
+from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_columns import is_sparse
-from surefoot.problems.robust_logistic import RobustCoefficients
 from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.parted_rows import PartedRows
-from surefoot.solvers.standard_rows import restored_price, standard_cost
+from surefoot.solvers.standard_units import StandardUnits, standard_cost
 
 Answer = TypeVar("Answer")
 
@@ -46,7 +44,7 @@ class RawParts(Protocol):
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standard(StandardUnits):
     """How raw rows become standard ones, and models come back.
 
     Attributes
@@ -95,24 +93,9 @@ class Standard:
             numeric /= self.scale
         return replace(part, numeric=numeric, weights=part.weights / self.total), kept
 
-    def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
-        """A model of the standard problem in the units of the table."""
-        numeric = coefficients.numeric / self.scale
-        return replace(
-            coefficients,
-            intercept=coefficients.intercept - float(numeric @ self.centre),
-            numeric=numeric,
-            price=restored_price(coefficients, self.terms.cost) / self.unit,
-        )
-
-    def standardize(self, coefficients: RobustCoefficients) -> RobustCoefficients:
-        """A model in the units of the table as one of the standard problem."""
-        return replace(
-            coefficients,
-            intercept=coefficients.intercept + float(coefficients.numeric @ self.centre),
-            numeric=coefficients.numeric * self.scale,
-            price=coefficients.price * self.unit,
-        )
+    @property
+    def cost(self) -> GroundCost:
+        return self.terms.cost
 
     def sums(self, sums: BatchSums) -> BatchSums:
         """The sums of the raw rows as those of the standard ones."""

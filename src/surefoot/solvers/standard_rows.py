@@ -1,13 +1,8 @@
 """A problem made comfortable for arithmetic: distinct rows, centred and scaled columns, prices near 1; and the way back.
 
-    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        lambda = lambda' / unit
-
-    gamma'_j = gamma_j scale_j / unit      delta'_l = delta_l / unit      kappa' = kappa / unit      radius' = radius / unit
-
-Rows without weight leave, equal rows become one row with the sum of their weights. The unit is a power of 2 near the typical
-weight, so that a ground cost in any currency leads to the same digits. Objective and shift plans are the same in both worlds.
-Columns are centred only if an intercept can absorb the shift, and never if they are sparse: centred they
-would be dense.
+Rows without weight leave, equal rows become one row with the sum of their weights. Objective and shift plans are the same in
+both worlds; units are those of :mod:`surefoot.solvers.standard_units`. Columns are centred only if an intercept can absorb the
+shift, and never if they are sparse: centred they would be dense.
 """
 
 from __future__ import annotations
@@ -21,11 +16,12 @@ from surefoot.design.duplicates import collapse_rows
 from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_columns import column_sizes
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
+from surefoot.solvers.standard_units import StandardUnits, standard_cost
 
 
 @dataclass(frozen=True)
-class StandardRows:
+class StandardRows(StandardUnits):
     """A standardised problem and its ties to the original."""
 
     problem: RobustLogisticProblem
@@ -59,24 +55,9 @@ class StandardRows:
         )
         return cls(problem, original, centre, scale, unit, weighted, np.asarray(collapsed.groups, dtype=np.int64))
 
-    def standardize(self, coefficients: RobustCoefficients) -> RobustCoefficients:
-        """A model of the original problem in standard coordinates."""
-        return replace(
-            coefficients,
-            intercept=coefficients.intercept + float(coefficients.numeric @ self.centre),
-            numeric=coefficients.numeric * self.scale,
-            price=coefficients.price * self.unit,
-        )
-
-    def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
-        """A model of the standard problem in the original's coordinates."""
-        numeric = coefficients.numeric / self.scale
-        return replace(
-            coefficients,
-            intercept=coefficients.intercept - float(numeric @ self.centre),
-            numeric=numeric,
-            price=restored_price(coefficients, self.problem.cost) / self.unit,
-        )
+    @property
+    def cost(self) -> GroundCost:
+        return self.problem.cost
 
     def restore_plan(self, plan: ShiftPlan) -> ShiftPlan:
         """The same plan, each distinct row's moves shared out among the rows it stands for."""
@@ -98,24 +79,6 @@ class StandardRows:
             mass=plan.mass[entry] * share[row],
             slope=plan.slope[entry],
         )
-
-
-def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, float]:
-    """The cost of moving in scaled columns, in a unit near its typical weight; and that unit."""
-    gamma, delta, kappa = cost.numeric_weights * scale, cost.categorical_weights, cost.label_weight
-    unit = _typical(np.concatenate((gamma, delta, [kappa])))
-    return replace(cost, numeric_weights=gamma / unit, categorical_weights=delta / unit, label_weight=kappa / unit), unit
-
-
-def restored_price(coefficients: RobustCoefficients, cost: GroundCost) -> float:
-    """The price, or a hair above the least that admits the coefficients: other units round each of them differently."""
-    return max(coefficients.price, cost.admitting_price(coefficients.numeric) * (1.0 + 2.0**-48))
-
-
-def _typical(weights: FloatArray) -> float:
-    """A power of 2 near the median of the finite weights: dividing by it rounds nothing."""
-    finite = weights[np.isfinite(weights)]
-    return float(2.0 ** np.round(np.log2(np.median(finite)))) if finite.size else 1.0
 
 
 def _centred_and_scaled(numeric: FloatArray, weights: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
