@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> Report:
     partitions = sorted(options.partitions or (QUICK_PARTITIONS if options.quick else PARTITIONS))
     fits = []
     with (
-        LocalCluster(n_workers=options.workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=options.workers, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         for n_rows in rows:
