@@ -25,7 +25,8 @@ A gap of 1e-6 leaves a bottom so flat that coefficients differ in the fourth dig
 is chance: the first point, the order of the rows, whether equal rows were merged. So once the gap is closed a few more steps
 settle the coefficients themselves (``Descent.settle``, with steps solved by :mod:`surefoot.solvers.exact_step`). Convergence
 is quadratic, so two or three reach what double precision can tell, and tables in memory, in parts, or on other machines lead
-to the same model wherever the optimum is unique. Objectives cannot guide these steps: near an optimum they only tell points
+to the same model wherever the optimum is unique; where too large a share of the rows is tied for an exact step, the model is
+known as well as its gap says, and no better. Objectives cannot guide these steps: near an optimum they only tell points
 apart that are the square root of a rounding away. The lengths of the steps do.
 """
 
