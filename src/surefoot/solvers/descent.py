@@ -54,6 +54,8 @@ FAR = 1.0
 MOST_TANGENT_CELLS = 20_000
 # At the optimum objectives differ by their rounding, while the end of a last, quadratically convergent step is still closer.
 ROUNDING = 1e-14
+# Those who ask for less than this do not want to wait for more.
+SETTLING_TOLERANCE = 1e-5
 # A settled model is known this well, relative to its largest coefficient, unless its optimum is flat.
 SETTLED = 1e-10
 # Quadratic convergence is done by then; steps that take longer would not settle.
@@ -292,9 +294,10 @@ def minimise(
     """Step until the gap is closed or a limit ends it; ``check`` is called now and then and at the end, and may raise."""
     history: list[Progress] = []
     status, failures = Status.ITERATION_LIMIT, 0
+    settles = options.settle and options.tolerance <= SETTLING_TOLERANCE
     for iteration in range(1, (options.max_iter or DEFAULT_STEPS) + 1):
         failures = 0 if descent.advance() else failures + 1
-        if options.settle and (descent.optimal or failures >= PATIENCE):
+        if settles and (descent.optimal or failures >= PATIENCE):
             descent.settle(options)
         history.append(Progress(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started))
         if options.on_progress is not None:

@@ -18,9 +18,10 @@ RobustOutcome = SolveOutcome[RobustCoefficients, ShiftPlan]
 class SolveOptions:
     """When to stop and whom to tell.
 
-    ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. With ``settle`` a solver that can do so goes on until
-    the coefficients themselves stand still, so that they do not depend on where it came from; without, it stops as soon as the
-    gap is closed. ``on_progress`` is called once per iteration; an exception it raises ends the solve and reaches the caller.
+    ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. With ``settle``, and a tolerance that is not coarse, a
+    solver that can do so goes on until the coefficients themselves stand still, so that they do not depend on where it came
+    from; otherwise it stops as soon as the gap is closed. ``on_progress`` is called once per iteration; an exception it raises
+    ends the solve and reaches the caller.
     """
 
     tolerance: float = 1e-6
