@@ -83,10 +83,8 @@ class SQP:
             require_attained(standard.problem)
         # A path comes from above the critical radius with a model that says nothing about the columns.
         warm = warm_start is not None and bool(warm_start.numeric.any() or warm_start.levels.any())
-        if warm_start is not None and warm:
-            x = rows.lift(standard.standardize(warm_start))
-        else:
-            x = _cold_start(rows, standard.problem, options)
+        given = rows.lift(standard.standardize(warm_start)) if warm_start is not None and warm else None
+        x = _start(rows, standard.problem, options, given)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
         descent = Descent(rows, x, tolerance, near=warm)
@@ -133,30 +131,44 @@ def _known_outcome(
     )
 
 
-def _cold_start(rows: LiftedRows, problem: RobustLogisticProblem, options: SolveOptions) -> FloatArray:
-    """A point near the optimum: that of a sample of the rows if the table is large, else a clipped Newton step."""
+def _start(
+    rows: LiftedRows, problem: RobustLogisticProblem, options: SolveOptions, given: FloatArray | None = None
+) -> FloatArray:
+    """A point near the optimum: that of a sample of the rows if the table is large, else a clipped Newton step.
+
+    A given point is where the sample begins, and stays the start if it is better than the sample's own.
+    """
+    sample = _sample(rows, problem)
+    if sample is None:
+        return starting_point(rows) if given is None else given
+    found = rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE, given))
+    return given if given is not None and rows.objective(given) < rows.objective(found) else found
+
+
+def _sample(rows: LiftedRows, problem: RobustLogisticProblem) -> RobustLogisticProblem | None:
     size = _sample_size(rows)
     if size == 0:
-        return starting_point(rows)
+        return None
     # The same rows every time, but no pattern that a sorted table could share.
     chosen = np.sort(np.random.default_rng(0).choice(rows.n_rows, size, replace=False))
     labels = problem.labels[chosen]
     if labels.min() == labels.max():
-        return starting_point(rows)
-    sample = replace(
+        return None
+    return replace(
         problem,
         numeric=problem.numeric[chosen],
         codes=problem.codes[chosen],
         labels=labels,
         weights=problem.weights[chosen] / problem.weights[chosen].sum(),
     )
-    return rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE))
 
 
-def coarse_minimiser(sample: RobustLogisticProblem, options: SolveOptions, tolerance: float) -> FloatArray:
-    """A lifted vector near the optimum of a sample of rows."""
+def coarse_minimiser(
+    sample: RobustLogisticProblem, options: SolveOptions, tolerance: float, given: FloatArray | None = None
+) -> FloatArray:
+    """A lifted vector near the optimum of a sample of rows, from a given one if there is one."""
     few = LiftedRows(sample, options.n_threads)
-    return approached(few, _cold_start(few, sample, options), options, tolerance)
+    return approached(few, _start(few, sample, options, given), options, tolerance)
 
 
 def approached(rows: RowSums, x: FloatArray, options: SolveOptions, tolerance: float) -> FloatArray:
