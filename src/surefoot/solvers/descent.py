@@ -25,9 +25,9 @@ A gap of 1e-6 leaves a bottom so flat that coefficients differ in the fourth dig
 is chance: the first point, the order of the rows, whether equal rows were merged. So once the gap is closed a few more steps
 settle the coefficients themselves (``Descent.settle``, with steps solved by :mod:`surefoot.solvers.exact_step`). Convergence
 is quadratic, so two or three reach what double precision can tell, and tables in memory, in parts, or on other machines lead
-to the same model wherever the optimum is unique; where too large a share of the rows is tied for an exact step, the model is
-known as well as its gap says, and no better. Objectives cannot guide these steps: near an optimum they only tell points
-apart that are the square root of a rounding away. The lengths of the steps do.
+to the same model wherever the optimum is unique; where the ties are too many for an exact step, the model is known as well
+as its gap says, and no better. Objectives cannot guide these steps: near an optimum they only tell points apart that are
+the square root of a rounding away. The lengths of the steps do.
 """
 
 from __future__ import annotations
@@ -94,8 +94,6 @@ class Descent:
         self.damping = 1e-3 if near else 0.1
         self.expected = (1e-4 if near else 0.1) * self.objective
         self.short_steps = 0
-        # How far the last step took the coefficients.
-        self.moved = np.inf
         # A decrease is a gap of the model's order, and the bound that its multipliers prove misses by the order after it, so a
         # decrease of this size is the first that may end the descent.
         self.worth_proving = 2.0 * tolerance ** (2.0 / 3.0) if proofs else -np.inf
@@ -140,7 +138,7 @@ class Descent:
     def settle(self, options: SolveOptions) -> None:
         """Steps until the coefficients stand still."""
         self.damping = 1e-10
-        previous, begun = self.moved, False
+        previous = np.inf
         for _ in range(SETTLING_STEPS):
             if options.out_of_time:
                 break
@@ -154,15 +152,15 @@ class Descent:
                 self._remember(step, self.x + step.direction)
                 continue
             moved = self._distance(point)
-            if begun and moved > 0.5 * previous:
+            if moved > 0.5 * previous:
                 break
             self._remember(step, None)
             self.x, self.objective = point, objective
             self.expected = max(step.decrease, 0.0)
             # The next step is shorter by this factor at least, and usually by its square.
-            if moved * min(1.0, moved / max(previous, 1e-300)) <= SETTLED:
+            if moved * (moved / previous if np.isfinite(previous) else 1.0) <= SETTLED:
                 break
-            previous, begun = moved, True
+            previous = moved
 
     def _distance(self, point: FloatArray) -> float:
         """How far the coefficients of a point are from the current ones, relative to the largest of these."""
@@ -274,7 +272,6 @@ class Descent:
         """Moves to the point if it is better, or no worse than the slack; returns whether it is better."""
         better = objective < self.objective
         if objective < self.objective + slack:
-            self.moved = self._distance(point)
             self.x, self.objective = point, objective
         return better
 

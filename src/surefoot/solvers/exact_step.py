@@ -28,14 +28,10 @@ import scipy.sparse
 from surefoot import _native
 from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, RowArray
 from surefoot.solvers.lifted_coordinates import LiftedCoordinates
-from surefoot.solvers.lifted_rows import RowSums
 
 # Matrices beyond these sizes take longer than a step.
 MOST_ENTRIES = 5_000_000
 MOST_UNKNOWNS = 3000
-# Where more than this share of the rows is tied, which of them share their mass is ambiguous, and the search for it futile.
-MOST_TIED = 0.1
-SPARE_EQUATIONS = 200
 ROUNDS = 8
 # A softened system is right after two solves and polished after four; the cone's curvature takes a few more to settle.
 SOLVES, CONE_SOLVES = 4, 8
@@ -56,11 +52,9 @@ class Multipliers:
     shared: FloatArray
 
 
-def can_be_exact(rows: RowSums, model: _native.RowModel) -> bool:
-    """Whether an exact step is worth trying: what it looks at is little beside the rows and the coefficients."""
-    entries = model.n_pieces + model.n_hinges
-    few = entries <= rows.size + SPARE_EQUATIONS + MOST_TIED * rows.n_rows
-    return few and rows.size <= MOST_UNKNOWNS and entries * rows.size <= MOST_ENTRIES
+def can_be_exact(rows: LiftedCoordinates, model: _native.RowModel) -> bool:
+    """Whether the matrices of an exact step have a reasonable size."""
+    return rows.size <= MOST_UNKNOWNS and (model.n_pieces + model.n_hinges) * rows.size <= MOST_ENTRIES
 
 
 class ExactStep:
@@ -163,8 +157,7 @@ class ExactStep:
         right = np.concatenate(
             (value[base[others]] - value[others], -self.hinge_value[hinges], self.slack[active.pushing], np.zeros(cone))
         )
-        # An optimum has at most as many independent equations as unknowns.
-        if right.size > self.size + SPARE_EQUATIONS or self.size + right.size > MOST_UNKNOWNS:
+        if self.size + right.size > MOST_UNKNOWNS:
             return None
         d, multiplier = d.copy(), np.zeros(right.size)
         system: _SoftSystem | None = None
