@@ -201,8 +201,8 @@ class Descent:
             # Without the ties that a step of this length could only just break there may be fewer.
             self.tie_width = SETTLING_WIDTH
             model = self._row_model()
-        if not can_be_exact(self.rows, model):
-            return None
+            if not can_be_exact(self.rows, model):
+                return None
         linear, damping = self._linear_terms(model)
         direction, told, decrease = self._solve(model, linear, damping, SETTLING_ACCURACY * self.objective)
         exact = ExactStep(self.rows, self.x, model, linear, damping).minimiser(direction, told)

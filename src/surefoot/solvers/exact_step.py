@@ -30,8 +30,8 @@ from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, RowArray
 from surefoot.solvers.lifted_coordinates import LiftedCoordinates
 
 # Matrices beyond these sizes take longer than a step.
-MOST_ENTRIES = 5_000_000
-MOST_UNKNOWNS = 3000
+MOST_ENTRIES = 1_000_000
+MOST_UNKNOWNS = 2000
 ROUNDS = 8
 # A softened system is right after two solves and polished after four; the cone's curvature takes a few more to settle.
 SOLVES, CONE_SOLVES = 4, 8
