@@ -60,6 +60,8 @@ SETTLING_TOLERANCE = 1e-5
 SETTLED = 1e-10
 # Quadratic convergence is done by then; steps that take longer would not settle.
 SETTLING_STEPS = 6
+# An interior point's own step, taken where no exact one is found, converges as well, but not to the last digits.
+INEXACT_STEPS = 2
 # How exactly the models of these steps are solved, and the width of ties below which a row has one worst case.
 SETTLING_ACCURACY = 1e-13
 SETTLING_WIDTH = 1e-7
@@ -94,6 +96,7 @@ class Descent:
         self.damping = 1e-3 if near else 0.1
         self.expected = (1e-4 if near else 0.1) * self.objective
         self.short_steps = 0
+        self.inexact_steps = 0
         # A decrease is a gap of the model's order, and the bound that its multipliers prove misses by the order after it, so a
         # decrease of this size is the first that may end the descent.
         self.worth_proving = 2.0 * tolerance ** (2.0 / 3.0) if proofs else -np.inf
@@ -140,7 +143,7 @@ class Descent:
         self.damping = 1e-10
         previous = np.inf
         for _ in range(SETTLING_STEPS):
-            if options.out_of_time:
+            if options.out_of_time or self.inexact_steps >= INEXACT_STEPS:
                 break
             self.tie_width = max(min(self.tie_width, float(np.sqrt(self.expected))), SETTLING_WIDTH)
             step = self._exact_step()
@@ -206,6 +209,7 @@ class Descent:
         linear, damping = self._linear_terms(model)
         direction, told, decrease = self._solve(model, linear, damping, SETTLING_ACCURACY * self.objective)
         exact = ExactStep(self.rows, self.x, model, linear, damping).minimiser(direction, told)
+        self.inexact_steps += exact is None
         return Step(
             direction if exact is None else exact, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease
         )

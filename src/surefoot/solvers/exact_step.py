@@ -32,6 +32,8 @@ from surefoot.solvers.lifted_coordinates import LiftedCoordinates
 # Matrices beyond these sizes take longer than a step.
 MOST_ENTRIES = 1_000_000
 MOST_UNKNOWNS = 2000
+# Equations beyond the number of unknowns depend on the others; a few are harmless, many take long for nothing.
+SPARE_EQUATIONS = 200
 ROUNDS = 8
 # A softened system is right after two solves and polished after four; the cone's curvature takes a few more to settle.
 SOLVES, CONE_SOLVES = 4, 8
@@ -157,7 +159,7 @@ class ExactStep:
         right = np.concatenate(
             (value[base[others]] - value[others], -self.hinge_value[hinges], self.slack[active.pushing], np.zeros(cone))
         )
-        if self.size + right.size > MOST_UNKNOWNS:
+        if right.size > self.size + SPARE_EQUATIONS or self.size + right.size > MOST_UNKNOWNS:
             return None
         d, multiplier = d.copy(), np.zeros(right.size)
         system: _SoftSystem | None = None
