@@ -74,10 +74,16 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
 
 
 def repeated_fit(
-    solver: RobustLogisticSolver, problem: RobustLogisticProblem, *, tolerance: float, n_threads: int, repeats: int
+    solver: RobustLogisticSolver,
+    problem: RobustLogisticProblem,
+    *,
+    tolerance: float,
+    n_threads: int,
+    repeats: int,
+    settle: bool = True,
 ) -> Fit:
     """Solve several times, cold each time; the first answer with the median of the seconds."""
-    fits = [timed_fit(solver, problem, tolerance=tolerance, n_threads=n_threads) for _ in range(repeats)]
+    fits = [timed_fit(solver, problem, tolerance=tolerance, n_threads=n_threads, settle=settle) for _ in range(repeats)]
     return Fit(fits[0].outcome, statistics.median(fit.seconds for fit in fits))
 
 

@@ -39,6 +39,8 @@ class InteriorPoint {
     if (cone_.present()) total_share += cone_.share();
     double best_merit = INFINITY;
     int since_best = 0;
+    // Numbers too large for double precision have no merit at all; then this is what remains.
+    keep();
     for (int iteration = 0; iteration < max_iterations; ++iteration) {
       residuals();
       result.iterations = iteration;

@@ -13,7 +13,6 @@ bound is not enough:
 What the sums prove is worked out by the same code as for a table in memory, with rounding counted over all rows, entries and
 parts. Row weights come as they are and are divided by the total found in the first pass; the plans are plans for the divided
 weights.
-
 """
 
 from __future__ import annotations

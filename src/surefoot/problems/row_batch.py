@@ -16,21 +16,13 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray, IntArray, NumericArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_columns import as_numeric_columns, is_sparse
-from surefoot.problems.row_checks import require_sound_rows, require_terms, whole_numbers
+from surefoot.problems.row_checks import Rows, require_sound_rows, require_terms, whole_numbers
 from surefoot.problems.terms import Terms
 
 
-class PosedRows(Protocol):
+class PosedRows(Rows, Protocol):
     """Rows, all of them or a part, and the terms under which they stand."""
 
-    @property
-    def numeric(self) -> NumericArray: ...
-    @property
-    def codes(self) -> IntArray: ...
-    @property
-    def labels(self) -> FloatArray: ...
-    @property
-    def weights(self) -> FloatArray: ...
     @property
     def n_levels(self) -> IntArray: ...
     @property

@@ -12,7 +12,9 @@ from surefoot.problems.numeric_columns import require_sound_columns
 from surefoot.problems.terms import Terms
 
 
-class _Rows(Protocol):
+class Rows(Protocol):
+    """Rows, all of them or a part."""
+
     @property
     def numeric(self) -> NumericArray: ...
     @property
@@ -45,7 +47,7 @@ def require_dimensions(rows: object, expected: tuple[tuple[str, int], ...]) -> N
             raise ValueError(f"{name} has shape {shape}; it must have {ndim} dimension{'s' if ndim > 1 else ''}.")
 
 
-def require_sound_rows(rows: _Rows, *, first_row: int = 0, terms: Terms | None = None) -> None:
+def require_sound_rows(rows: Rows, *, first_row: int = 0, terms: Terms | None = None) -> None:
     """Raise ``ValueError`` if the arrays, as they are now, are not rows, or not rows of a problem with these terms."""
     require_dimensions(rows, (("numeric", 2), ("codes", 2), ("labels", 1), ("weights", 1)))
     counts = {name: getattr(rows, name).shape[0] for name in ("numeric", "codes", "labels", "weights")}
@@ -64,7 +66,7 @@ def require_sound_rows(rows: _Rows, *, first_row: int = 0, terms: Terms | None =
             raise ValueError(f"{name}[{first_row + at}] = {getattr(rows, name)[at]}; {rule}.")
 
 
-def require_terms(rows: _Rows, terms: Terms, *, first_row: int = 0) -> None:
+def require_terms(rows: Rows, terms: Terms, *, first_row: int = 0) -> None:
     """Raise ``ValueError`` if the columns and codes of these rows are not those of a problem with these terms."""
     columns = (("numeric", rows.numeric.shape[1], terms.n_numeric), ("categorical", rows.codes.shape[1], terms.n_categorical))
     for what, found, wanted in columns:

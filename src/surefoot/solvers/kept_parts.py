@@ -29,6 +29,7 @@ from surefoot.solvers.starting_point import starting_point
 Answer = TypeVar("Answer")
 
 FEWEST_ROWS_TO_SAMPLE = 100_000
+# More rows than this tell the sample little that a pass over the table will not.
 MOST_SAMPLE_ROWS = 200_000
 SAMPLE_TOLERANCE = 1e-6
 

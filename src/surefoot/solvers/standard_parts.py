@@ -23,24 +23,14 @@ from surefoot.problems.numeric_columns import is_sparse
 from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.lifted_rows import LiftedRows
-from surefoot.solvers.parted_rows import PartedRows
+from surefoot.solvers.parted_rows import PartedRows, Parts
 from surefoot.solvers.standard_units import StandardUnits, standard_cost
 
 Answer = TypeVar("Answer")
 
 
-class RawParts(Protocol):
-    """Where the parts of a table live, as they came in.
-
-    ``counts`` are their numbers of rows. ``each`` calls ``work(batch, *arguments[k])`` with the rows of every part k, wherever
-    that is, and yields the answers in the order of the parts. ``work`` is a function of a module, and its arguments and answers
-    can be pickled.
-    """
-
-    @property
-    def counts(self) -> Sequence[int]: ...
-
-    def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]: ...
+class RawParts(Parts, Protocol):
+    """Parts of a table as they came in: ``work`` gets a :class:`RowBatch` in the units of the table."""
 
 
 @dataclass(frozen=True)

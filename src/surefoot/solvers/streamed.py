@@ -33,7 +33,7 @@ from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.critical_radius import InterceptOnly, intercept_only_from_sums
 from surefoot.solvers.descent import Descent, minimise
-from surefoot.solvers.kept_parts import KeepingParts, KeptStandardParts, minimiser_of_sample
+from surefoot.solvers.kept_parts import MOST_SAMPLE_ROWS, SAMPLE_TOLERANCE, KeepingParts, KeptStandardParts, minimiser_of_sample
 from surefoot.solvers.lifted_coordinates import LiftedCoordinates
 from surefoot.solvers.lifted_rows import LiftedRows
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
@@ -43,9 +43,6 @@ from surefoot.solvers.sqp import SAMPLE_ROWS, SAMPLE_SHARE, coarse_minimiser, to
 from surefoot.solvers.standard_parts import RawParts, Standard, StandardParts, SummedRows
 from surefoot.solvers.starting_point import starting_point
 
-# More rows than this tell the sample little that a pass over the table will not.
-MOST_SAMPLE_ROWS = 200_000
-SAMPLE_TOLERANCE = 1e-6
 # The sample's optimum is about (coefficients / sample rows) above the table's; below this share it is near enough to trust.
 NEAR = 1e-3
 
