@@ -103,12 +103,15 @@ void OuterSum::add(const RowPart& part, const std::int32_t* slots, int n_slots, 
     scale_[count_] = scale;
     if (++count_ == gathered) flush();
   }
+  if (!std::is_sorted(slots, slots + n_slots)) {
+    sorted_.assign(slots, slots + n_slots);
+    std::sort(sorted_.begin(), sorted_.end());
+    slots = sorted_.data();
+  }
   for (int s = 0; s < n_slots; ++s) {
-    part.add_to(M_ + static_cast<std::size_t>(slots[s]) * stride_, scale);
-    for (int r = 0; r <= s; ++r) {
-      const std::int32_t low = std::min(slots[r], slots[s]), high = std::max(slots[r], slots[s]);
-      M_[static_cast<std::size_t>(high) * stride_ + static_cast<std::size_t>(low)] += scale;
-    }
+    double* line = M_ + static_cast<std::size_t>(slots[s]) * stride_;
+    part.add_to(line, scale);
+    for (int r = 0; r <= s; ++r) line[slots[r]] += scale;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "surefoot/cholesky.hpp"
 #include "surefoot/complementary_pair.hpp"
+#include "surefoot/sifted_rows.hpp"
 #include "surefoot/tied_barrier.hpp"
 
 namespace surefoot {
@@ -12,7 +13,7 @@ namespace {
 
 class InteriorPoint {
  public:
-  InteriorPoint(const RowModel& model, int size, const double* linear, const double* damping,
+  InteriorPoint(const RowModel& model, const TiedRows& tied, int size, const double* linear, const double* damping,
                 const StepConstraints& constraints, int n_threads)
       : model_(model),
         size_(size),
@@ -21,7 +22,7 @@ class InteriorPoint {
         damping_(damping),
         constraints_(constraints.shared),
         wide_(constraints.wide),
-        tied_(model.tied, stride_, n_threads),
+        tied_(tied, stride_, n_threads),
         cone_(constraints.norm),
         shared_(constraints_.size()),
         wide_pair_(wide_.slot.empty() ? 0 : 1),
@@ -286,11 +287,57 @@ class InteriorPoint {
   double pair_products_ = 0, dual_error_ = 0, primal_error_ = 0, wide_miss_ = 0;
 };
 
+// Models with fewer hinges are solved sooner than sifted, and so is one of which most hinges are awake.
+constexpr std::int64_t fewest_hinges = 2000;
+constexpr double least_asleep = 0.2;
+// A round that only finds out what else is awake need not be exact: it stops at so many times the tolerance first.
+constexpr double loose = 100.0;
+// A step may leave this part of its fall to what it did not see.
+constexpr double spared = 0.1;
+// So many hinges may join in any round.
+constexpr std::int64_t few_hinges = 1000;
+constexpr int most_rounds = 20;
+
+// Whether a step misses more than it may of what was left out; then that joins. Otherwise the step pays for what it misses.
+bool wake_missed(SiftedRows& sifted, QuadraticStep& result, double tolerance) {
+  SiftedRows::Missed missed = sifted.missed(result.step, 1.0);
+  if (missed.excess <= std::max(tolerance, spared * result.decrease)) {
+    result.decrease -= missed.excess;
+    return false;
+  }
+  // A step that runs far into what was left out wakes most of it, and would have ended long before: look closer by.
+  double scale = 1.0;
+  const std::int64_t most = std::max(few_hinges, sifted.rows().n_hinges());
+  while (missed.n_hinges > most && scale > 1e-3) {
+    missed = sifted.missed(result.step, 0.5 * scale);
+    if (missed.excess <= tolerance) break;
+    scale *= 0.5;
+  }
+  sifted.wake(result.step, scale);
+  return true;
+}
+
 }  // namespace
 
 QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double* linear, const double* damping,
-                                   const StepConstraints& constraints, double tolerance, int max_iterations, int n_threads) {
-  return InteriorPoint(model, size, linear, damping, constraints, n_threads).run(tolerance, max_iterations);
+                                   const StepConstraints& constraints, const StepOptions& options) {
+  const auto begin = [&](const TiedRows& tied) {
+    return InteriorPoint(model, tied, size, linear, damping, constraints, options.n_threads);
+  };
+  if (model.tied.n_hinges() >= fewest_hinges) {
+    SiftedRows sifted(model.tied, static_cast<std::size_t>(size) + 1, options.near);
+    for (int round = 0; round < most_rounds && sifted.asleep() >= least_asleep; ++round) {
+      InteriorPoint point = begin(sifted.rows());
+      QuadraticStep result = point.run(loose * options.tolerance, options.max_iterations);
+      if (wake_missed(sifted, result, loose * options.tolerance)) continue;
+      result = point.run(options.tolerance, options.max_iterations);
+      if (wake_missed(sifted, result, options.tolerance)) continue;
+      result.mass = sifted.piece_masses(result.mass);
+      result.hinge_mass = sifted.hinge_masses(result.hinge_mass);
+      return result;
+    }
+  }
+  return begin(model.tied).run(options.tolerance, options.max_iterations);
 }
 
 }  // namespace surefoot

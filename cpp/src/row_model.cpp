@@ -299,6 +299,8 @@ class ModelBuilder {
       }
       tied.hinge_at.push_back(static_cast<std::int64_t>(tied.hinge_value.size()));
     }
+    // In the order in which sums of squares are added fastest.
+    std::sort(tied.shared_slot.begin() + tied.shared_at.back(), tied.shared_slot.end());
     tied.shared_at.push_back(static_cast<std::int64_t>(tied.shared_slot.size()));
     tied.varied_at.push_back(static_cast<std::int64_t>(tied.varied_slot.size()));
     tied.piece_at.push_back(static_cast<std::int64_t>(tied.value.size()));

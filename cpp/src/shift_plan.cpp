@@ -56,7 +56,7 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
   };
   for (std::int64_t i = 0; i < tied.size(); ++i) {
     // An interior point leaves a little mass everywhere. Shifts that hold next to none would make plans long and prove nothing.
-    const double crumb = 1e-9 * tied.weight[i];
+    const double crumb = 1e-11 * tied.weight[i];
     const std::size_t begin = plan.mass.size();
     for (auto p = tied.piece_at[i]; p < tied.piece_at[i + 1]; ++p) {
       undecided.clear();

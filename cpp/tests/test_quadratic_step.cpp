@@ -1,155 +1,12 @@
 // Optimality conditions of the quadratic step, recomputed from the row model.
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
-#include <random>
-#include <vector>
 
 #include "check.hpp"
-#include "surefoot/quadratic_step.hpp"
+#include "random_step.hpp"
 
 using namespace surefoot;
 
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-
-// A small random problem, its row model at a random point, and the constraints every solver shares.
-struct Step {
-  std::vector<double> numeric, labels, weights, x, linear, damping;
-  std::vector<std::int32_t> codes;
-  MixedTable table;
-  std::vector<SharedConstraint> constraints;
-  RowModel model;
-  int size = 0;
-  QuadraticStep solved;
-
-  Step(unsigned seed, std::int64_t rows, double flip_price, double scale, double price, double tie_width, double precision,
-       double damped = 1e-3, double tolerance = 1e-9, int n_threads = 1) {
-    std::mt19937 draw(seed);
-    std::normal_distribution<double> normal;
-    std::uniform_real_distribution<double> uniform(0.3, 1.7);
-    const std::vector<int> levels{3, 2, 4};
-    table.n_rows = rows;
-    table.n_numeric = 2;
-    table.n_categorical = 3;
-    table.flip_price = flip_price;
-    table.level_offset = {0, 3, 5, 9};
-    for (int l = 0; l < 3; ++l) table.move_price.push_back(uniform(draw));
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (int j = 0; j < 2; ++j) numeric.push_back(normal(draw));
-      for (const int count : levels) codes.push_back(static_cast<std::int32_t>(draw() % static_cast<unsigned>(count)));
-      labels.push_back(draw() % 2 ? 1.0 : -1.0);
-      weights.push_back(1.0 / static_cast<double>(rows));
-    }
-    table.numeric = numeric.data();
-    table.codes = codes.data();
-    table.labels = labels.data();
-    table.weights = weights.data();
-    const LiftedLayout layout(table, true);
-    size = layout.size;
-    x.assign(static_cast<std::size_t>(size) + 1, 0.0);
-    for (int a = 0; a < size; ++a) x[a] = scale * normal(draw);
-    x[layout.price] = price;
-    for (int l = 0; l < 3; ++l) {
-      double low = 0, high = 0;
-      for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
-        low = std::min(low, x[layout.level[c]]);
-        high = std::max(high, x[layout.level[c]]);
-      }
-      x[layout.low[l]] = low;
-      x[layout.high[l]] = high;
-      for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
-        add_constraint(layout.low[l], 1.0, layout.level[c], -1.0);
-        add_constraint(layout.level[c], 1.0, layout.high[l], -1.0);
-      }
-    }
-    for (int j = 0; j < 2; ++j) {
-      // Within reach of the price, as every point of a solve is.
-      x[layout.first_numeric + j] = std::clamp(x[layout.first_numeric + j], -price, price);
-      add_constraint(layout.first_numeric + j, 1.0, layout.price, -1.0);
-      add_constraint(layout.first_numeric + j, -1.0, layout.price, -1.0);
-    }
-    add_constraint(layout.price, -1.0, size, 0.0);
-    model = build_row_model(table, layout, x.data(), {tie_width, precision}, {}, n_threads);
-    linear = model.gradient;
-    linear[layout.price] += 0.05;
-    linear[size] = 0.0;
-    damping.assign(static_cast<std::size_t>(size) + 1, damped);
-    solved = solve_quadratic_step(model, size, linear.data(), damping.data(), {constraints, {}, {}}, tolerance, 200, n_threads);
-  }
-  Step(const Step&) = delete;
-
-  void add_constraint(std::int32_t first, double first_coef, std::int32_t second, double second_coef) {
-    constraints.push_back({first, second, first_coef, second_coef, -(first_coef * x[first] + second_coef * x[second])});
-  }
-
-  // gradient += scale * gradient of piece k of tied row i
-  void add_piece(std::vector<double>& gradient, std::int64_t i, std::int64_t k, double scale) const {
-    const TiedRows& tied = model.tied;
-    tied.part(i).add_to(gradient.data(), scale * tied.coef[k]);
-    for (auto s = tied.shared_at[i]; s < tied.shared_at[i + 1]; ++s) gradient[tied.shared_slot[s]] += scale * tied.coef[k];
-    const auto n_varied = tied.varied_at[i + 1] - tied.varied_at[i];
-    for (std::int64_t v = 0; v < n_varied; ++v)
-      gradient[tied.varied_slot[tied.varied_at[i] + v]] +=
-          scale * tied.varied[tied.entry_at[i] + (k - tied.piece_at[i]) * n_varied + v];
-  }
-
-  void add_hinge(std::vector<double>& gradient, std::int64_t i, std::int64_t h, double scale) const {
-    const TiedRows& tied = model.tied;
-    const std::int32_t* slot = tied.varied_slot.data() + tied.varied_at[i];
-    gradient[slot[0]] += scale * tied.hinge_price_coef[h];
-    gradient[slot[tied.hinge_level[h]]] += scale * tied.hinge_level_coef[h];
-    gradient[slot[tied.hinge_envelope[h]]] -= scale * tied.hinge_level_coef[h];
-  }
-
-  // How much the tied rows' part of the model rises from 0 to d, per piece: value + gradient . d + its hinges.
-  double piece_at(std::int64_t i, std::int64_t k, const std::vector<double>& d) const {
-    std::vector<double> gradient(d.size());
-    add_piece(gradient, i, k, 1.0);
-    double sum = model.tied.value[k];
-    for (int a = 0; a < size; ++a) sum += gradient[a] * d[a];
-    for (auto h = model.tied.hinge_at[k]; h < model.tied.hinge_at[k + 1]; ++h) sum += std::max(0.0, hinge_at(i, h, d));
-    return sum;
-  }
-
-  double hinge_at(std::int64_t i, std::int64_t h, const std::vector<double>& d) const {
-    std::vector<double> gradient(d.size());
-    add_hinge(gradient, i, h, 1.0);
-    double sum = model.tied.hinge_value[h];
-    for (int a = 0; a < size; ++a) sum += gradient[a] * d[a];
-    return sum;
-  }
-
-  double row_at(std::int64_t i, const std::vector<double>& d) const {
-    double best = -inf;
-    for (auto k = model.tied.piece_at[i]; k < model.tied.piece_at[i + 1]; ++k) best = std::max(best, piece_at(i, k, d));
-    return best;
-  }
-
-  // (H + damping) d
-  std::vector<double> curved(const std::vector<double>& d) const {
-    const auto stride = static_cast<std::size_t>(size) + 1;
-    std::vector<double> image(stride);
-    for (int a = 0; a < size; ++a) {
-      image[a] += damping[a] * d[a];
-      for (int b = 0; b < size; ++b)
-        image[a] +=
-            model.curvature[static_cast<std::size_t>(std::max(a, b)) * stride + static_cast<std::size_t>(std::min(a, b))] *
-            d[b];
-    }
-    return image;
-  }
-
-  double value(const std::vector<double>& d) const {
-    const auto image = curved(d);
-    double sum = 0;
-    for (int a = 0; a < size; ++a) sum += (linear[a] + 0.5 * image[a]) * d[a];
-    for (std::int64_t i = 0; i < model.tied.size(); ++i) sum += model.tied.weight[i] * row_at(i, d);
-    return sum;
-  }
-};
 
 void check_optimality(const Step& at, double tolerance) {
   const TiedRows& tied = at.model.tied;
@@ -159,16 +16,16 @@ void check_optimality(const Step& at, double tolerance) {
   for (int a = 0; a < at.size; ++a) stationarity[a] += at.linear[a];
   for (std::int64_t i = 0; i < tied.size(); ++i) {
     double total = 0;
-    const double row = at.row_at(i, found.step);
+    const double row = row_at(tied, i, found.step);
     for (auto k = tied.piece_at[i]; k < tied.piece_at[i + 1]; ++k) {
       CHECK(found.mass[k] >= 0);
       total += found.mass[k];
-      at.add_piece(stationarity, i, k, found.mass[k]);
-      CHECK_NEAR(found.mass[k] * (row - at.piece_at(i, k, found.step)), 0.0, tolerance);
+      add_piece(tied, stationarity, i, k, found.mass[k]);
+      CHECK_NEAR(found.mass[k] * (row - piece_at(tied, i, k, found.step)), 0.0, tolerance);
       for (auto h = tied.hinge_at[k]; h < tied.hinge_at[k + 1]; ++h) {
         CHECK(found.hinge_mass[h] >= 0 && found.hinge_mass[h] <= found.mass[k]);
-        at.add_hinge(stationarity, i, h, found.hinge_mass[h]);
-        const double hinge = at.hinge_at(i, h, found.step);
+        add_hinge(tied, stationarity, i, h, found.hinge_mass[h]);
+        const double hinge = hinge_at(tied, i, h, found.step);
         CHECK_NEAR(hinge > 0 ? (found.mass[k] - found.hinge_mass[h]) * hinge : found.hinge_mass[h] * hinge, 0.0, tolerance);
       }
     }
@@ -256,10 +113,28 @@ TEST(threads_do_not_change_a_bit) {
   CHECK_EQUAL(alone.solved.iterations, together.solved.iterations);
 }
 
+TEST(a_step_sought_among_the_nearest_ties_falls_as_far_as_one_that_sees_all) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    const Step at(seed, 6000, inf, 4.0, 1.5, 2.0, 1e-2, 1.0, 1e-10);
+    CHECK(at.model.tied.n_hinges() >= 2000);
+    for (const double near : {0.0, 1e-3, 0.1}) {
+      const QuadraticStep found = at.solve({1e-10, 200, near});
+      CHECK(found.converged);
+      CHECK_NEAR(found.decrease, at.value(std::vector<double>(at.x.size())) - at.value(found.step), 1e-9);
+      CHECK(found.decrease <= at.solved.decrease + 1e-9);
+      CHECK(found.decrease >= 0.9 * at.solved.decrease);
+      for (std::int64_t i = 0; i < at.model.tied.size(); ++i) {
+        double total = 0;
+        for (auto k = at.model.tied.piece_at[i]; k < at.model.tied.piece_at[i + 1]; ++k) total += found.mass[k];
+        CHECK_NEAR(total, at.model.tied.weight[i], 1e-14);
+      }
+    }
+  }
+}
+
 TEST(a_step_limit_ends_with_finite_numbers_and_is_not_called_converged) {
   Step at(2, 25, 0.8, 1.0, 0.5, 0.2, 0.0);
-  const auto cut =
-      solve_quadratic_step(at.model, at.size, at.linear.data(), at.damping.data(), {at.constraints, {}, {}}, 1e-11, 2, 1);
+  const auto cut = at.solve({1e-11, 2});
   CHECK(!cut.converged);
   for (const double entry : cut.step) CHECK(std::isfinite(entry));
   for (std::int64_t i = 0; i < at.model.tied.size(); ++i) {
@@ -283,7 +158,7 @@ std::vector<double> nearest(const std::vector<double>& x, const std::vector<doub
     model.curvature[a * stride + a] = 1.0;
     linear[a] = x[a] - wanted[a];
   }
-  auto solved = solve_quadratic_step(model, static_cast<int>(size), linear.data(), damping.data(), constraints, 1e-9, 100, 1);
+  auto solved = solve_quadratic_step(model, static_cast<int>(size), linear.data(), damping.data(), constraints, {1e-9, 100});
   CHECK(solved.converged);
   for (std::size_t a = 0; a < size; ++a) solved.step[a] += x[a];
   return solved.step;

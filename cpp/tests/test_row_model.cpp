@@ -269,9 +269,9 @@ TEST(plans_drop_crumbs_and_keep_the_weight_of_every_row) {
   auto mass = some_masses(model.tied);
   for (std::int64_t i = 0; i < model.tied.size(); ++i) {
     const auto first = model.tied.piece_at[i];
-    for (auto k = first; k < model.tied.piece_at[i + 1]; ++k) mass[k] = k == first ? model.tied.weight[i] : 1e-12;
+    for (auto k = first; k < model.tied.piece_at[i + 1]; ++k) mass[k] = k == first ? model.tied.weight[i] : 1e-14;
   }
-  const Plan plan = make_plan(at.table, model, mass.data(), std::vector<double>(model.tied.n_hinges(), 1e-13).data());
+  const Plan plan = make_plan(at.table, model, mass.data(), std::vector<double>(model.tied.n_hinges(), 1e-15).data());
   CHECK(plan.mass.size() == static_cast<std::size_t>(model.tied.size()));
   for (std::size_t i = 0; i < plan.mass.size(); ++i) CHECK_NEAR(plan.mass[i], model.tied.weight[i], 1e-15);
 }

@@ -104,5 +104,6 @@ def solve_quadratic_step(
     price: float,
     tolerance: float,
     max_iterations: int,
+    near: float,
     n_threads: int,
 ) -> tuple[_Float, _Float, _Float, _Float, float, int, bool]: ...

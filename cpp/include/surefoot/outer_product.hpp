@@ -28,6 +28,7 @@ class OuterSum {
   int count_ = 0;
   std::vector<double> rows_;  // gathered x padded
   double scale_[gathered] = {};
+  std::vector<std::int32_t> sorted_;
 };
 
 // Lower triangle of the n x n matrix M += scale * v v^T.

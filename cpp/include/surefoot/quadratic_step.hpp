@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "surefoot/norm_cone.hpp"
@@ -47,7 +48,15 @@ struct QuadraticStep {
   bool converged = false;
 };
 
+struct StepOptions {
+  double tolerance;  // of the decrease
+  int max_iterations;
+  double near =
+      std::numeric_limits<double>::infinity();  // how far the step is expected to move losses: a first guess, nothing more
+  int n_threads = 1;
+};
+
 QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double* linear, const double* damping,
-                                   const StepConstraints& constraints, double tolerance, int max_iterations, int n_threads);
+                                   const StepConstraints& constraints, const StepOptions& options);
 
 }  // namespace surefoot

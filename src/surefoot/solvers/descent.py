@@ -52,6 +52,8 @@ DEFAULT_STEPS = 200
 SHORT_STEPS = 3
 FAR = 1.0
 MOST_TANGENT_CELLS = 20_000
+# Most ties that a model lists stay broken as they are: a step is first sought among those this near, relative to its width.
+AWAKE = 0.05
 # At the optimum objectives differ by their rounding, while the end of a last, quadratically convergent step is still closer.
 ROUNDING = 1e-14
 # Those who ask for less than this do not want to wait for more.
@@ -67,6 +69,8 @@ SETTLING_ACCURACY = 1e-13
 SETTLING_WIDTH = 1e-7
 # Objectives that differ by less than this, relatively, are the same for all that is known of them.
 SETTLING_SLACK = 1e-13
+# A gap so many times the fall of a step is not closed by the steps that follow at once.
+HOPELESS = 100.0
 # So many steps in a row that do not lower the objective say that double precision, or this method, is at its end.
 PATIENCE = 8
 
@@ -120,6 +124,9 @@ class Descent:
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)
                 return True
+            # A bound that misses by far more than the step falls misses pieces; the next waits for what shorter steps find.
+            if self.gap > HOPELESS * step.decrease:
+                self.worth_proving = max(0.1 * step.decrease / self.objective, self.tolerance)
         length, point, objective = self._line_search(step)
         self._remember(step, end if length < 1.0 else None)
         # Half of what was promised says that the model is right; a short step says that it reaches too far.
@@ -191,7 +198,7 @@ class Descent:
     def _step(self) -> Step:
         accuracy = max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected)
         model = self._row_model()
-        direction, told, decrease = self._solve(model, *self._linear_terms(model), accuracy)
+        direction, told, decrease = self._solve(model, *self._linear_terms(model), accuracy, AWAKE * self.tie_width)
         return Step(direction, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease)
 
     def _exact_step(self) -> Step | None:
@@ -215,9 +222,12 @@ class Descent:
         )
 
     def _solve(
-        self, model: _native.RowModel, linear: FloatArray, damping: FloatArray, accuracy: float
+        self, model: _native.RowModel, linear: FloatArray, damping: FloatArray, accuracy: float, near: float = np.inf
     ) -> tuple[FloatArray, Multipliers, float]:
-        """Minimiser of the quadratic model, its multipliers, and by how much the model falls."""
+        """Minimiser of the quadratic model, its multipliers, and by how much the model falls.
+
+        ``near`` is how close to breaking ties must be to be looked at first; a step to the last digit looks at all.
+        """
         rows, constraints, norm = self.rows, self.rows.constraints, self.rows.norm_constraint
         direction, mass, hinge_mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
             model,
@@ -238,6 +248,7 @@ class Descent:
             float(self.x[rows.price_slot]),
             accuracy,
             100,
+            near,
             rows.n_threads,
         )
         return direction, Multipliers(mass, hinge_mass, multiplier), float(decrease)
