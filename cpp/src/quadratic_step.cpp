@@ -321,13 +321,13 @@ bool wake_missed(SiftedRows& sifted, QuadraticStep& result, double tolerance) {
 
 QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double* linear, const double* damping,
                                    const StepConstraints& constraints, const StepOptions& options) {
-  const auto begin = [&](const TiedRows& tied) {
-    return InteriorPoint(model, tied, size, linear, damping, constraints, options.n_threads);
+  const auto begin = [&](const TiedRows& tied, const double* rest) {
+    return InteriorPoint(model, tied, size, rest, damping, constraints, options.n_threads);
   };
   if (model.tied.n_hinges() >= fewest_hinges) {
-    SiftedRows sifted(model.tied, static_cast<std::size_t>(size) + 1, options.near);
+    SiftedRows sifted(model.tied, linear, static_cast<std::size_t>(size) + 1, options.near);
     for (int round = 0; round < most_rounds && sifted.asleep() >= least_asleep; ++round) {
-      InteriorPoint point = begin(sifted.rows());
+      InteriorPoint point = begin(sifted.rows(), sifted.linear().data());
       QuadraticStep result = point.run(loose * options.tolerance, options.max_iterations);
       if (wake_missed(sifted, result, loose * options.tolerance)) continue;
       result = point.run(options.tolerance, options.max_iterations);
@@ -337,7 +337,7 @@ QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double
       return result;
     }
   }
-  return begin(model.tied).run(options.tolerance, options.max_iterations);
+  return begin(model.tied, linear).run(options.tolerance, options.max_iterations);
 }
 
 }  // namespace surefoot

@@ -5,11 +5,13 @@
 
 namespace surefoot {
 
-SiftedRows::SiftedRows(const TiedRows& all, std::size_t stride, double width)
+SiftedRows::SiftedRows(const TiedRows& all, const double* linear, std::size_t stride, double width)
     : all_(all),
+      other_(linear),
       width_(width),
       piece_in_(static_cast<std::size_t>(all.n_pieces())),
-      hinge_in_(static_cast<std::size_t>(all.n_hinges())) {
+      hinge_in_(static_cast<std::size_t>(all.n_hinges())),
+      linear_(stride) {
   wake(std::vector<double>(stride), 0.0);
 }
 
@@ -74,14 +76,35 @@ void SiftedRows::gather() {
   rows_ = TiedRows();
   piece_of_.clear();
   hinge_of_.clear();
+  decided_mass_.assign(piece_in_.size(), 0.0);
+  std::copy_n(other_, linear_.size(), linear_.begin());
   for (auto* at : {&rows_.part_at, &rows_.shared_at, &rows_.varied_at, &rows_.piece_at, &rows_.entry_at, &rows_.hinge_at})
     at->push_back(0);
-  rows_.row = all_.row;
-  rows_.weight = all_.weight;
-  rows_.part_at = all_.part_at;
-  rows_.part_value = all_.part_value;
-  rows_.part_slot = all_.part_slot;
-  for (std::int64_t i = 0; i < all_.size(); ++i) gather_row(i);
+  for (std::int64_t i = 0; i < all_.size(); ++i) {
+    if (decided(i)) {
+      add_decided(i);
+    } else {
+      gather_row(i);
+    }
+  }
+}
+
+bool SiftedRows::decided(std::int64_t i) const {
+  const auto first = all_.piece_at[i], last = all_.piece_at[i + 1];
+  if (std::count(piece_in_.begin() + first, piece_in_.begin() + last, 1) > 1) return false;
+  const auto k = std::find(piece_in_.begin() + first, piece_in_.begin() + last, 1) - piece_in_.begin();
+  const auto hinges = hinge_in_.begin();
+  return std::find(hinges + all_.hinge_at[k], hinges + all_.hinge_at[k + 1], 1) == hinges + all_.hinge_at[k + 1];
+}
+
+void SiftedRows::add_decided(std::int64_t i) {
+  const auto n_varied = all_.varied_at[i + 1] - all_.varied_at[i];
+  const auto k = std::find(piece_in_.begin() + all_.piece_at[i], piece_in_.end(), 1) - piece_in_.begin();
+  const double weight = decided_mass_[k] = all_.weight[i], force = weight * all_.coef[k];
+  const double* entry = all_.varied.data() + all_.entry_at[i] + (k - all_.piece_at[i]) * n_varied;
+  all_.part(i).add_to(linear_.data(), force);
+  for (auto e = all_.shared_at[i]; e < all_.shared_at[i + 1]; ++e) linear_[all_.shared_slot[e]] += force;
+  for (std::int64_t e = 0; e < n_varied; ++e) linear_[all_.varied_slot[all_.varied_at[i] + e]] += weight * entry[e];
 }
 
 void SiftedRows::gather_row(std::int64_t i) {
@@ -89,6 +112,12 @@ void SiftedRows::gather_row(std::int64_t i) {
   const auto n_varied = all_.varied_at[i + 1] - all_.varied_at[i];
   const std::int32_t* slot = all_.varied_slot.data() + all_.varied_at[i];
   const double* entries = all_.varied.data() + all_.entry_at[i];
+  const RowPart part = all_.part(i);
+  rows_.row.push_back(all_.row[i]);
+  rows_.weight.push_back(all_.weight[i]);
+  rows_.part_value.insert(rows_.part_value.end(), part.value, part.value + part.count);
+  if (part.slot) rows_.part_slot.insert(rows_.part_slot.end(), part.slot, part.slot + part.count);
+  rows_.part_at.push_back(static_cast<std::int64_t>(rows_.part_value.size()));
   for (auto e = all_.shared_at[i]; e < all_.shared_at[i + 1]; ++e) rows_.shared_slot.push_back(all_.shared_slot[e]);
 
   // Slots in which the pieces that are left agree are shared, or gone; but a hinge needs its own.
@@ -141,7 +170,7 @@ void SiftedRows::gather_row(std::int64_t i) {
 }
 
 std::vector<double> SiftedRows::piece_masses(const std::vector<double>& sifted) const {
-  std::vector<double> masses(piece_in_.size());
+  std::vector<double> masses = decided_mass_;
   for (std::size_t k = 0; k < sifted.size(); ++k) masses[static_cast<std::size_t>(piece_of_[k])] = sifted[k];
   return masses;
 }

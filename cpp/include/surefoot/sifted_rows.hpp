@@ -15,9 +15,12 @@ namespace surefoot {
 class SiftedRows {
  public:
   // Begins with the pieces at most `width` below their row's best and the hinges at most that far from opening.
-  SiftedRows(const TiedRows& all, std::size_t stride, double width);
+  // `linear` is the gradient of everything else, of length `stride`.
+  SiftedRows(const TiedRows& all, const double* linear, std::size_t stride, double width);
 
+  // The rows of which more than one piece, or a hinge, is left; the gradient of the others is in the linear term.
   const TiedRows& rows() const { return rows_; }
+  const std::vector<double>& linear() const { return linear_; }
   double asleep() const;  // the share of the hinges
 
   // By how much the rows with everything exceed the sifted ones at scale * d, and how many hinges would join.
@@ -37,14 +40,19 @@ class SiftedRows {
   template <class OnHinge, class OnRow>
   void look(const std::vector<double>& d, double scale, OnHinge&& on_hinge, OnRow&& on_row);
   void gather();
+  bool decided(std::int64_t i) const;
+  void add_decided(std::int64_t i);
   void gather_row(std::int64_t i);
 
   const TiedRows& all_;
+  const double* other_;
   double width_;
   std::vector<std::uint8_t> piece_in_, hinge_in_;
   TiedRows rows_;
+  std::vector<double> linear_;
   std::vector<std::int64_t> piece_of_, hinge_of_;  // which of all a sifted one is
   std::vector<std::int32_t> position_;             // of a row's varied slots among the sifted ones; -1: not varied there
+  std::vector<double> decided_mass_;               // by piece of all
   std::vector<double> varied_, values_;
 };
 
