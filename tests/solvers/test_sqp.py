@@ -311,3 +311,21 @@ def test_a_problem_without_any_coefficient_is_solved():
     outcome = SQP().solve(problem, SolveOptions())
     assert outcome.upper_bound == pytest.approx(np.log(2.0), rel=1e-12)
     assert_proven(problem, outcome)
+
+
+def test_a_solver_that_knows_the_rows_finds_what_a_new_one_finds():
+    known = SQP()
+    start = None
+    first = draw_problem(11, rows=40, numeric=2, levels=(3, 2, 4), radius=0.3)
+    # Falling radii, one above the first, another price of labels, and a table with one row changed.
+    posed = [replace(first, radius=radius) for radius in (0.3, 0.1, 0.02, 0.5)]
+    posed.append(replace(first, cost=replace(first.cost, label_weight=0.7), radius=0.1))
+    other = first.labels.copy()
+    other[0] = -other[0]
+    posed.append(replace(first, labels=other, radius=0.1))
+    for problem in posed:
+        outcome = known.solve(problem, SolveOptions(), start)
+        start = outcome.primal
+        fresh = solve(problem)
+        assert outcome.upper_bound == pytest.approx(fresh.upper_bound, rel=2e-6)
+        assert_proven(problem, outcome)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problem_bank import WHOLE_BANK, draw_problem
@@ -172,3 +173,38 @@ def test_the_currency_of_the_ground_cost_does_not_matter(name, currency):
     assert two.upper_bound == pytest.approx(one.upper_bound, rel=2e-6)
     assert two.primal.price * currency == pytest.approx(one.primal.price, rel=1e-2)
     assert certify_robust_logistic(other, two.primal, two.dual, 2e-6).verified
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_are_posed_again_under_other_prices_as_if_for_the_first_time(sparse):
+    problem = draw_problem(3, rows=25, numeric=3, levels=(2, 3), radius=0.2)
+    problem = replace(problem, numeric=scipy.sparse.csr_array(problem.numeric)) if sparse else problem
+    known = StandardRows.of(problem)
+    # Equal arrays, not the same ones.
+    other = replace(
+        problem,
+        numeric=problem.numeric.copy(),
+        weights=problem.weights.copy(),
+        radius=0.05,
+        cost=replace(problem.cost, numeric_weights=3.0 * problem.cost.numeric_weights, label_weight=0.4),
+    )
+    again, fresh = known.posed_as(other), StandardRows.of(other)
+    assert again is not None
+    assert again.problem.digest() == fresh.problem.digest()
+    assert again.unit == fresh.unit
+    assert again.original is other
+
+
+@pytest.mark.parametrize("part", ["numeric", "codes", "labels", "weights", "fit_intercept"])
+def test_other_rows_are_not_taken_for_the_known_ones(part):
+    problem = draw_problem(3, rows=25, numeric=3, levels=(2, 3), radius=0.2)
+    weights = problem.weights.copy()
+    weights[:2] *= 0.5, 1.5
+    changed = {
+        "numeric": problem.numeric + np.eye(25, 3),
+        "codes": 1 - problem.codes.clip(0, 1),
+        "labels": -problem.labels,
+        "weights": weights,
+        "fit_intercept": not problem.fit_intercept,
+    }
+    assert StandardRows.of(problem).posed_as(replace(problem, **{part: changed[part]})) is None

@@ -16,6 +16,10 @@ class Automatic:
 
     name = "auto"
 
+    def __init__(self) -> None:
+        # The same ones for every problem: they remember the rows of the last.
+        self._exact, self._first_order = SQP(), Wide()
+
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the solver that fits the problem best cannot take it, or None."""
         return self._choose(problem).refuses(problem)
@@ -27,8 +31,7 @@ class Automatic:
         return self._choose(problem).solve(problem, options, warm_start)
 
     def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
-        exact, first_order = SQP(), Wide()
-        fits = exact.refuses(problem) is None or first_order.refuses(problem) is not None
-        chosen: RobustLogisticSolver = exact if fits else first_order
+        fits = self._exact.refuses(problem) is None or self._first_order.refuses(problem) is not None
+        chosen: RobustLogisticSolver = self._exact if fits else self._first_order
         self.name = chosen.name
         return chosen

@@ -4,6 +4,9 @@ The method is :mod:`surefoot.solvers.descent`; here is how a problem in memory i
 
 Above the critical radius nothing has to be solved (:mod:`surefoot.solvers.critical_radius`).
 
+A solver that is asked about the same rows again, at another radius or other prices, does not prepare them again, and where it
+starts from its last answer it also starts from the worst cases that held it.
+
 Large tables are solved on a sample of rows first: the point it ends at is within sampling error of the optimum, which saves the
 steps in which many rows are tied.
 """
@@ -11,7 +14,7 @@ steps in which many rows are tied.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +27,7 @@ from surefoot.solvers.descent import Descent, minimise
 from surefoot.solvers.lifted_rows import LiftedRows, RowSums
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.registry import RobustOutcome, SolveOptions, require_acceptance
+from surefoot.solvers.remembered import Remembered
 from surefoot.solvers.separation import require_attained
 from surefoot.solvers.standard_rows import StandardRows
 from surefoot.solvers.starting_point import starting_point
@@ -53,10 +57,22 @@ def too_wide(terms: Terms) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Visit:
+    """What a solve leaves for the next one on the same rows."""
+
+    standard: StandardRows
+    answer: RobustCoefficients
+    remembered: Remembered
+
+
 class SQP:
     """The default solver; see the module docstring."""
 
     name = "sqp"
+
+    def __init__(self) -> None:
+        self._last: _Visit | None = None
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
@@ -74,11 +90,15 @@ class SQP:
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None
     ) -> RobustOutcome:
         started = time.perf_counter()
-        standard = StandardRows.of(problem)
+        last, again = self._last, self._last.standard.posed_as(problem) if self._last is not None else None
+        standard = again if again is not None else StandardRows.of(problem)
+        # Whatever happens now, the rows of another table are not kept.
+        self._last = None
         rows = LiftedRows(standard.problem, options.n_threads)
-        known = intercept_only(standard.problem)
-        if known is not None:
-            return _known_outcome(standard, rows, known, options, started)
+        if last is None or again is None or not _below_critical(again, last):
+            known = intercept_only(standard.problem)
+            if known is not None:
+                return _known_outcome(standard, rows, known, options, started)
         if standard.problem.labels.min() == standard.problem.labels.max():
             require_attained(standard.problem)
         # A path comes from above the critical radius with a model that says nothing about the columns.
@@ -88,15 +108,19 @@ class SQP:
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
         descent = Descent(rows, x, tolerance, near=warm)
+        if last is not None and again is not None and warm_start is last.answer:
+            descent.remembered = last.remembered
         if not warm and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
             descent.damping = SAMPLED_DAMPING
         status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
         coefficients = rows.unlift(descent.x)
         if problem.radius == 0:
             coefficients = replace(coefficients, price=rows.deterring_price(descent.x))
+        answer = standard.restore(coefficients)
+        self._last = _Visit(standard, answer, descent.remembered)
         return SolveOutcome(
             status=status,
-            primal=standard.restore(coefficients),
+            primal=answer,
             dual=standard.restore_plan(descent.bound.plan(rows)) if descent.bound is not None else None,
             upper_bound=descent.objective,
             lower_bound=descent.lower_bound,
@@ -104,6 +128,12 @@ class SQP:
             seconds=time.perf_counter() - started,
             history=history,
         )
+
+
+def _below_critical(standard: StandardRows, last: _Visit) -> bool:
+    """Whether the last solve shows that the model without features is not the best one here either."""
+    here, there = standard.original, last.standard.original
+    return here.cost is there.cost and here.radius <= there.radius
 
 
 def _known_outcome(

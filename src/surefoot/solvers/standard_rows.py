@@ -55,6 +55,21 @@ class StandardRows(StandardUnits):
         )
         return cls(problem, original, centre, scale, unit, weighted, np.asarray(collapsed.groups, dtype=np.int64))
 
+    def posed_as(self, original: RobustLogisticProblem) -> StandardRows | None:
+        """These rows for a problem that has the same ones, but perhaps another radius or other prices; None if it has not."""
+        mine = self.original
+        if original.fit_intercept != mine.fit_intercept or not (
+            np.array_equal(original.n_levels, mine.n_levels)
+            and np.array_equal(original.labels, mine.labels)
+            and np.array_equal(original.weights, mine.weights)
+            and np.array_equal(original.codes, mine.codes)
+            and _equal_columns(original.numeric, mine.numeric)
+        ):
+            return None
+        cost, unit = standard_cost(original.cost, self.scale)
+        problem = replace(self.problem, cost=cost, radius=original.radius / unit)
+        return replace(self, problem=problem, original=original, unit=unit)
+
     @property
     def cost(self) -> GroundCost:
         return self.problem.cost
@@ -79,6 +94,15 @@ class StandardRows(StandardUnits):
             mass=plan.mass[entry] * share[row],
             slope=plan.slope[entry],
         )
+
+
+def _equal_columns(a: FloatArray | scipy.sparse.csr_array, b: FloatArray | scipy.sparse.csr_array) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    parts = ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
+    return a.shape == b.shape and all(np.array_equal(mine, other) for mine, other in parts)
 
 
 def _centred_and_scaled(numeric: FloatArray, weights: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
