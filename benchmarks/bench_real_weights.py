@@ -107,8 +107,8 @@ def run(options: argparse.Namespace) -> Report:
             "recomputing both bounds from the raw arrays, timed once and not part of solve. gap: certified relative gap.",
             f"path: each theta starts from the coefficients of the one before, the first is cold; median of {options.repeats} "
             "passes, without certificates and, as in cross-validation, without settling coefficients; the cold fits it is "
-            "compared with (to_gap) do not settle theirs either, but for path_per_settled_fit. Every fit of a path is certified as well; path_gap is the "
-            "largest gap among them.",
+            "compared with (to_gap) do not settle theirs either, but for path_per_settled_fit. Every fit of a path is "
+            "certified as well; path_gap is the largest gap among them.",
         ],
         not_measured=[
             "Reading and encoding the tables; memory; the estimator around the solver.",
