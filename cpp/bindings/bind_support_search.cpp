@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <exception>
+
+#include "arrays.hpp"
+#include "surefoot/support_search.hpp"
+
+namespace surefoot::bindings {
+namespace {
+
+using Flags = Matrix<std::uint8_t>;
+using Ints = Vector<std::int32_t>;
+
+std::vector<std::uint8_t> flags_of(const Flags& flags, std::size_t row) {
+  const std::uint8_t* begin = flags.data() + row * flags.shape(1);
+  return {begin, begin + flags.shape(1)};
+}
+
+CardRules make_rules(std::size_t n_columns, const Flags& members, const Ints& least, const Ints& most, const Flags& cause,
+                     const Flags& effect, const Vector<double>& row_lower, const Vector<double>& row_upper,
+                     const Matrix<double>& row_coefficient) {
+  const std::size_t n_groups = members.shape(0), n_implications = cause.shape(0), n_rows = row_coefficient.shape(0);
+  require(least.shape(0) == n_groups && most.shape(0) == n_groups, "groups need a least and a most each");
+  require(effect.shape(0) == n_implications, "implications need a cause and an effect each");
+  require(row_lower.shape(0) == n_rows && row_upper.shape(0) == n_rows, "linear rules need two limits each");
+  require((n_groups == 0 || members.shape(1) == n_columns) && (n_implications == 0 || cause.shape(1) == n_columns) &&
+              (n_implications == 0 || effect.shape(1) == n_columns) &&
+              (n_rows == 0 || row_coefficient.shape(1) == n_columns + 1),
+          "rules need an entry for every column, linear rules one for the intercept before them");
+  CardRules rules;
+  for (std::size_t k = 0; k < n_groups; ++k) rules.groups.push_back({flags_of(members, k), least.data()[k], most.data()[k]});
+  for (std::size_t k = 0; k < n_implications; ++k) rules.implications.push_back({flags_of(cause, k), flags_of(effect, k)});
+  for (std::size_t k = 0; k < n_rows; ++k) {
+    const double* row = row_coefficient.data() + k * (n_columns + 1);
+    rules.rows.push_back({row_lower.data()[k], row_upper.data()[k], row[0], {row + 1, row + 1 + n_columns}});
+  }
+  return rules;
+}
+
+}  // namespace
+
+void bind_support_search(nb::module_& module) {
+  module.def(
+      "search_supports",
+      [](Matrix<double> columns, Vector<double> labels, Vector<double> weights, Ints lower, Ints upper, int intercept_lower,
+         int intercept_upper, int max_size, double penalty, Flags members, Ints least, Ints most, Flags cause, Flags effect,
+         Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, double gap, double time_limit,
+         bool heuristic, int n_threads, nb::object on_progress) {
+        const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
+        require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
+        require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
+        require(n_rows > 0, "the table has no rows");
+        require(max_size >= 0 && max_size <= max_card_size, "max_size is out of range");
+        require(intercept_lower <= intercept_upper, "the intercept has no value to take");
+        ScoreProblem problem{{columns.data(), n_rows, static_cast<int>(n_columns), labels.data(), weights.data()},
+                             {lower.data(), lower.data() + n_columns},
+                             {upper.data(), upper.data() + n_columns},
+                             intercept_lower,
+                             intercept_upper,
+                             max_size,
+                             penalty,
+                             make_rules(n_columns, members, least, most, cause, effect, row_lower, row_upper, row_coefficient)};
+        SearchOptions options{n_threads, time_limit, gap, heuristic, {}};
+        std::exception_ptr raised;
+        options.on_progress = [&](const SearchProgress& progress) {
+          const nb::gil_scoped_acquire held;
+          try {
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            if (on_progress.is_none()) return true;
+            return nb::cast<bool>(on_progress(progress.upper_bound, progress.lower_bound, progress.seconds, progress.n_fitted));
+          } catch (...) {
+            raised = std::current_exception();
+            return false;
+          }
+        };
+        SearchResult result;
+        {
+          const nb::gil_scoped_release released;
+          result = search_supports(problem, options);
+        }
+        if (raised) std::rethrow_exception(raised);
+        std::vector<std::int32_t> points(result.card.points.begin(), result.card.points.end());
+        return nb::make_tuple(static_cast<int>(result.end), result.card.value, result.lower_bound, result.card.intercept,
+                              to_numpy(std::move(points)), result.n_fitted, result.n_searched, result.n_boxes,
+                              result.heuristic_value, result.heuristic_seconds);
+      },
+      nb::arg("columns"), nb::arg("labels"), nb::arg("weights"), nb::arg("lower"), nb::arg("upper"), nb::arg("intercept_lower"),
+      nb::arg("intercept_upper"), nb::arg("max_size"), nb::arg("penalty"), nb::arg("members"), nb::arg("least"),
+      nb::arg("most"), nb::arg("cause"), nb::arg("effect"), nb::arg("row_lower"), nb::arg("row_upper"),
+      nb::arg("row_coefficient"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"), nb::arg("n_threads"),
+      nb::arg("on_progress").none());
+}
+
+}  // namespace surefoot::bindings

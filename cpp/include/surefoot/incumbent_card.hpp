@@ -1,0 +1,38 @@
+// The best score card so far, shared by all threads.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "surefoot/row_partition.hpp"
+
+namespace surefoot {
+
+struct ScoreCard {
+  double value;  // loss + penalty * number of columns
+  int intercept;
+  std::vector<int> points;  // by column of the table
+};
+
+// Cards are compared by their value, summed over the merged rows in one fixed order whoever found them, then by their points and
+// intercept. A card as good as the best is never pruned, so the winner does not depend on which thread was faster.
+class IncumbentCard {
+ public:
+  IncumbentCard(const CodedTable& table, double penalty);
+
+  double value() const { return value_.load(std::memory_order_relaxed); }
+  ScoreCard best() const;
+
+  // `columns` and `points` of the card's support; points[0] is the intercept.
+  void offer(const int* columns, int n, const int* points);
+
+ private:
+  const CodedTable& table_;
+  double penalty_;
+  std::atomic<double> value_;
+  mutable std::mutex mutex_;
+  ScoreCard best_;
+};
+
+}  // namespace surefoot

@@ -1,0 +1,38 @@
+// The risk score problem:
+//   min over whole points and a whole intercept of   sum_i w_i log(1 + exp(-y_i s_i)) + penalty * (number of columns with points),
+//   s_i = intercept + sum_j points_j x_ij, at most max_size columns with points, points within their limits, rules obeyed.
+#pragma once
+
+#include <vector>
+
+#include "surefoot/card_rules.hpp"
+#include "surefoot/point_search.hpp"
+#include "surefoot/row_partition.hpp"
+
+namespace surefoot {
+
+struct ScoreProblem {
+  RawTable table;
+  std::vector<int> lower, upper;  // points by column
+  int intercept_lower, intercept_upper;
+  int max_size;
+  double penalty;
+  CardRules rules;
+
+  // The points a column may take once it is in the support reach from here to there (0 is left out).
+  int lowest(int column) const {
+    return lower[static_cast<std::size_t>(column)] < 0 ? lower[static_cast<std::size_t>(column)] : 1;
+  }
+  int highest(int column) const {
+    return upper[static_cast<std::size_t>(column)] > 0 ? upper[static_cast<std::size_t>(column)] : -1;
+  }
+  bool usable(int column) const { return lowest(column) <= highest(column); }
+
+  // Range of the points of a support.
+  PointRange range(const int* columns, int n, int intercept_low, int intercept_high) const;
+};
+
+// Allowance for rounding in sums of losses: scores and losses are at most `reach` large, and their errors a few units in the last place.
+double rounding_slack(const ScoreProblem& problem);
+
+}  // namespace surefoot

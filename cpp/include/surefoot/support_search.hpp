@@ -1,0 +1,39 @@
+// Exact search for the best score card: every support is visited or proven worse than a card at hand.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+#include "surefoot/incumbent_card.hpp"
+#include "surefoot/score_problem.hpp"
+
+namespace surefoot {
+
+struct SearchProgress {
+  double upper_bound, lower_bound, seconds;
+  std::int64_t n_fitted;  // supports fitted so far
+};
+
+struct SearchOptions {
+  int n_threads = 1;
+  double time_limit = std::numeric_limits<double>::infinity();  // seconds
+  double gap = 0;         // relative: supports within it of the best card need not be searched
+  bool heuristic = true;  // look for a good card first
+  // Called by the calling thread a few times per second; false ends the search.
+  std::function<bool(const SearchProgress&)> on_progress;
+};
+
+enum class SearchEnd { complete, time_limit, interrupted };
+
+struct SearchResult {
+  SearchEnd end;
+  ScoreCard card;                              // value is infinite if there is none
+  double lower_bound;                          // no admissible card is better; infinite if a complete search found none
+  std::int64_t n_fitted, n_searched, n_boxes;  // supports fitted; supports whose points were searched; boxes fitted in doing so
+  double heuristic_seconds, heuristic_value;
+};
+
+SearchResult search_supports(const ScoreProblem& problem, const SearchOptions& options);
+
+}  // namespace surefoot

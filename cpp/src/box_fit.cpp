@@ -1,0 +1,74 @@
+#include "surefoot/box_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "surefoot/cholesky.hpp"
+
+namespace surefoot {
+namespace {
+
+constexpr int max_steps = 60, max_halvings = 30;
+
+double tangent_bound(const CellSums& sums, const double* point, const PointBox& box, int n) {
+  double bound = sums.loss;
+  for (int j = 0; j < n; ++j) {
+    const double g = sums.gradient[j];
+    bound -= g * point[j] - std::min(g * box.lower[j], g * box.upper[j]);
+  }
+  return bound;
+}
+
+// Newton's direction in the coordinates that are free to move: not at an end of the box the gradient pushes against, not fixed.
+void newton_direction(const CellSums& sums, const double* point, const PointBox& box, int n, double* direction) {
+  int free[max_coordinates], n_free = 0;
+  for (int j = 0; j < n; ++j) {
+    direction[j] = 0;
+    const double g = sums.gradient[j];
+    const bool held =
+        box.lower[j] == box.upper[j] || (point[j] <= box.lower[j] && g > 0) || (point[j] >= box.upper[j] && g < 0);
+    if (!held) free[n_free++] = j;
+  }
+  double factor[max_coordinates * max_coordinates], step[max_coordinates];
+  for (int a = 0; a < n_free; ++a) {
+    for (int b = 0; b <= a; ++b) factor[a * max_coordinates + b] = sums.curvature[free[a] * max_coordinates + free[b]];
+    // Where a class is told apart perfectly the curvature dies away; a trace of damping keeps the steps finite.
+    factor[a * max_coordinates + a] += 1e-12 + 1e-10 * factor[a * max_coordinates + a];
+    step[a] = -sums.gradient[free[a]];
+  }
+  cholesky_factor(factor, n_free, max_coordinates, 1e-11);
+  cholesky_solve(factor, n_free, max_coordinates, step);
+  for (int a = 0; a < n_free; ++a) direction[free[a]] = step[a];
+}
+
+}  // namespace
+
+void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) {
+  const int n = cells.n_columns + 1;
+  for (int j = 0; j < n; ++j) fit.point[j] = std::clamp(fit.point[j], box.lower[j], box.upper[j]);
+  CellSums sums;
+  sum_cells(cells, fit.point, sums);
+  fit.loss = sums.loss;
+  fit.bound = -std::numeric_limits<double>::infinity();
+  for (int step = 0; step < max_steps; ++step) {
+    fit.bound = std::max(fit.bound, tangent_bound(sums, fit.point, box, n) - slack);
+    if (fit.bound > threshold || fit.loss - fit.bound <= tolerance) return;
+    double direction[max_coordinates], next[max_coordinates];
+    newton_direction(sums, fit.point, box, n, direction);
+    CellSums tried;
+    double length = 1;
+    bool better = false;
+    for (int halving = 0; halving < max_halvings && !better; ++halving, length /= 2) {
+      for (int j = 0; j < n; ++j) next[j] = std::clamp(fit.point[j] + length * direction[j], box.lower[j], box.upper[j]);
+      sum_cells(cells, next, tried);
+      better = tried.loss < fit.loss;
+    }
+    if (!better) return;
+    std::copy_n(next, n, fit.point);
+    sums = tried;
+    fit.loss = sums.loss;
+  }
+}
+
+}  // namespace surefoot

@@ -1,0 +1,118 @@
+#include "surefoot/point_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surefoot {
+namespace {
+
+class PointSearch {
+ public:
+  PointSearch(const ScoreCells& cells, const PointRange& range, double slack, CardListener& listener)
+      : cells_(cells), range_(range), slack_(slack), listener_(listener), n_(cells.n_columns + 1) {
+    for (int j = 0; j < n_; ++j) {
+      box_.lower[j] = range.lower[j];
+      box_.upper[j] = range.upper[j];
+      fixed_[j] = false;
+    }
+  }
+
+  long run(const double* start) {
+    BoxFit fit;
+    std::copy_n(start, n_, fit.point);
+    if (fit_here(fit)) branch(fit, 0);
+    return n_fits_;
+  }
+
+ private:
+  // False if no card in the box can be good enough.
+  bool fit_here(BoxFit& fit) {
+    for (const PointRow& row : range_.rows)
+      if (!can_hold(row)) return false;
+    ++n_fits_;
+    const double threshold = listener_.threshold();
+    fit_box(cells_, box_, slack_, threshold, 1e-9, fit);
+    return fit.bound <= threshold;
+  }
+
+  bool can_hold(const PointRow& row) const {
+    double low = 0, high = 0;
+    for (int j = 0; j < n_; ++j) {
+      const double a = row.coefficient[j] * box_.lower[j], b = row.coefficient[j] * box_.upper[j];
+      low += std::min(a, b);
+      high += std::max(a, b);
+    }
+    const double margin = 1e-9 * (1 + std::fabs(low) + std::fabs(high));
+    return low <= row.upper + margin && high >= row.lower - margin;
+  }
+
+  void branch(const BoxFit& fit, int n_fixed) {
+    if (listener_.stopped()) return;
+    if (n_fixed == n_) {
+      int points[max_coordinates];
+      for (int j = 0; j < n_; ++j) points[j] = static_cast<int>(box_.lower[j]);
+      listener_.offer(points, fit.loss);
+      return;
+    }
+    const int c = next_coordinate(fit);
+    const double lower = box_.lower[c], upper = box_.upper[c], middle = fit.point[c];
+    fixed_[c] = true;
+    int down = static_cast<int>(std::floor(middle)), up = down + 1;
+    bool go_down = down >= lower, go_up = up <= upper;
+    while (go_down || go_up) {
+      const bool take_down = go_down && (!go_up || middle - down <= up - middle);
+      const int value = take_down ? down-- : up++;
+      if (!(c > 0 && value == 0)) {
+        box_.lower[c] = box_.upper[c] = value;
+        BoxFit inner = fit;
+        inner.point[c] = value;
+        if (fit_here(inner)) {
+          branch(inner, n_fixed + 1);
+        } else {
+          // Where the fit itself, with coordinate `middle`, is good enough, the good values of c are an interval around it.
+          const double threshold = listener_.threshold();
+          if (inner.bound > threshold && fit.loss <= threshold) (take_down ? go_down : go_up) = false;
+        }
+      }
+      go_down = go_down && down >= lower;
+      go_up = go_up && up <= upper;
+    }
+    box_.lower[c] = lower;
+    box_.upper[c] = upper;
+    fixed_[c] = false;
+  }
+
+  // The intercept touches every row, so fixing it first tells most; then the points furthest from a whole number.
+  int next_coordinate(const BoxFit& fit) const {
+    int best = -1;
+    double worst = -1;
+    for (int j = 0; j < n_; ++j) {
+      if (fixed_[j]) continue;
+      if (j == 0) return 0;
+      const double off = std::fabs(fit.point[j] - std::round(fit.point[j]));
+      if (off > worst) {
+        worst = off;
+        best = j;
+      }
+    }
+    return best;
+  }
+
+  const ScoreCells& cells_;
+  const PointRange& range_;
+  double slack_;
+  CardListener& listener_;
+  int n_;
+  PointBox box_;
+  bool fixed_[max_coordinates];
+  long n_fits_ = 0;
+};
+
+}  // namespace
+
+long search_points(const ScoreCells& cells, const PointRange& range, double slack, const double* start,
+                   CardListener& listener) {
+  return PointSearch(cells, range, slack, listener).run(start);
+}
+
+}  // namespace surefoot

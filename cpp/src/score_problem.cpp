@@ -1,0 +1,39 @@
+#include "surefoot/score_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+namespace surefoot {
+
+PointRange ScoreProblem::range(const int* columns, int n, int intercept_low, int intercept_high) const {
+  PointRange result;
+  result.lower[0] = intercept_low;
+  result.upper[0] = intercept_high;
+  for (int j = 0; j < n; ++j) {
+    result.lower[j + 1] = lowest(columns[j]);
+    result.upper[j + 1] = highest(columns[j]);
+  }
+  for (const LinearRule& rule : rules.rows) {
+    PointRow row{rule.lower, rule.upper, {rule.intercept_coefficient}};
+    for (int j = 0; j < n; ++j) row.coefficient[j + 1] = rule.coefficient[static_cast<std::size_t>(columns[j])];
+    result.rows.push_back(row);
+  }
+  return result;
+}
+
+double rounding_slack(const ScoreProblem& problem) {
+  std::vector<double> reach;
+  for (int j = 0; j < problem.table.n_columns; ++j) {
+    double largest = 0;
+    for (std::size_t i = 0; i < problem.table.n_rows; ++i) largest = std::max(largest, std::fabs(problem.table.column(j)[i]));
+    reach.push_back(largest * std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))));
+  }
+  std::sort(reach.begin(), reach.end(), std::greater<>());
+  double score = 1 + std::max(std::abs(problem.intercept_lower), std::abs(problem.intercept_upper));
+  for (std::size_t k = 0; k < std::min(reach.size(), static_cast<std::size_t>(problem.max_size)); ++k) score += reach[k];
+  return 2e-14 * score;
+}
+
+}  // namespace surefoot
