@@ -64,7 +64,12 @@ void bind_support_search(nb::module_& module) {
         options.on_progress = [&](const SearchProgress& progress) {
           const nb::gil_scoped_acquire held;
           try {
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            if (PyErr_CheckSignals() != 0) {
+              // Ctrl-C ends the search, not the solve: the best card and its bound are worth having.
+              if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
+              PyErr_Clear();
+              return false;
+            }
             if (on_progress.is_none()) return true;
             return nb::cast<bool>(on_progress(progress.upper_bound, progress.lower_bound, progress.seconds, progress.n_fitted));
           } catch (...) {

@@ -1,5 +1,7 @@
 """Types of the compiled core; documented in cpp/include/surefoot."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -106,3 +108,27 @@ def solve_quadratic_step(
     max_iterations: int,
     n_threads: int,
 ) -> tuple[_Float, _Float, _Float, _Float, float, int, bool]: ...
+def search_supports(
+    columns: _Float,
+    labels: _Float,
+    weights: _Float,
+    lower: _Int32,
+    upper: _Int32,
+    intercept_lower: int,
+    intercept_upper: int,
+    max_size: int,
+    penalty: float,
+    members: _Bytes,
+    least: _Int32,
+    most: _Int32,
+    cause: _Bytes,
+    effect: _Bytes,
+    row_lower: _Float,
+    row_upper: _Float,
+    row_coefficient: _Float,
+    gap: float,
+    time_limit: float,
+    heuristic: bool,
+    n_threads: int,
+    on_progress: Callable[[float, float, float, int], bool] | None,
+) -> tuple[int, float, float, int, _Int32, int, int, int, float, float]: ...

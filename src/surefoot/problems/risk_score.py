@@ -1,0 +1,201 @@
+"""The risk score problem: the best score card with few, small, whole points.
+
+    min over an intercept b and points p of   sum_i w_i log(1 + exp(-y_i s_i)) + penalty * #{j : p_j != 0},
+
+    s_i = b + sum_j p_j x_ij,   b and p_j whole numbers,   lower_j <= p_j <= upper_j,   #{j : p_j != 0} <= max_features,
+
+and the card obeys the rules of :mod:`surefoot.problems.card_rules`. This is RISKSLIM's problem, equation (1) of Ustun and Rudin
+(JMLR 2019), with row weights. The intercept is not penalised. Conventions for labels and weights are those of
+:mod:`surefoot.problems.robust_logistic`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.problems.arrays import FloatArray, IntArray
+from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule
+from surefoot.problems.robust_logistic import WEIGHT_SLACK
+from surefoot.problems.row_checks import require_dimensions, whole_numbers
+
+CardRule = GroupRule | ImplicationRule | LinearRule
+
+
+@dataclass(frozen=True, eq=False)
+class RiskScore:
+    """A score card: whole points per column and a whole intercept."""
+
+    intercept: int
+    points: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of columns with points."""
+        return int(np.count_nonzero(self.points))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskScoreProblem:
+    """One instance of the risk score problem.
+
+    Minimises the weighted log loss plus ``penalty`` times the number of columns with points, over whole points.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_rows, n_columns)
+        Finite numbers; 0/1 columns are searched fastest.
+    labels : ndarray of shape (n_rows,)
+        -1.0 and +1.0.
+    weights : ndarray of shape (n_rows,)
+        Not negative, summing to 1.
+    lower, upper : ndarray of shape (n_columns,)
+        Smallest and largest points of each column; 0 lies between them.
+    intercept_lower, intercept_upper : int
+    max_features : int
+        Most columns a card may use.
+    penalty : float
+        Price of using a column, at or above 0.
+    rules : tuple of GroupRule, ImplicationRule and LinearRule, default=()
+
+    Raises
+    ------
+    ValueError
+        If a part breaks these conventions; the message names column, row and value.
+    """
+
+    columns: FloatArray
+    labels: FloatArray
+    weights: FloatArray
+    lower: IntArray
+    upper: IntArray
+    intercept_lower: int
+    intercept_upper: int
+    max_features: int
+    penalty: float = 0.0
+    rules: tuple[CardRule, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "labels", "weights"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, whole_numbers(name, getattr(self, name)))
+        self.check()
+
+    def check(self) -> None:
+        """Raise ``ValueError`` if the arrays, as they are now, break the conventions of the module docstring."""
+        require_dimensions(self, (("columns", 2), ("labels", 1), ("weights", 1), ("lower", 1), ("upper", 1)))
+        for name, wanted in (
+            ("labels", self.n_rows),
+            ("weights", self.n_rows),
+            ("lower", self.n_columns),
+            ("upper", self.n_columns),
+        ):
+            if getattr(self, name).size != wanted:
+                raise ValueError(f"{name} has {getattr(self, name).size} entries, but the table needs {wanted}.")
+        _check_rows(self)
+        _check_limits(self)
+        for rule in self.rules:
+            _check_rule(rule, self.n_columns)
+
+    def __repr__(self) -> str:
+        return f"RiskScoreProblem(rows={self.n_rows}, columns={self.n_columns}, max_features={self.max_features})"
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.columns.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.columns.shape[1])
+
+    def scores(self, card: RiskScore) -> FloatArray:
+        """Total points of every row, intercept included."""
+        used = np.flatnonzero(card.points)
+        return np.asarray(self.columns[:, used] @ card.points[used].astype(np.float64) + card.intercept, dtype=np.float64)
+
+    def loss(self, card: RiskScore) -> float:
+        """Weighted mean of log(1 + exp(-y s))."""
+        return float(self.weights @ np.logaddexp(0.0, -self.labels * self.scores(card)))
+
+    def objective(self, card: RiskScore) -> float:
+        """Loss plus penalty."""
+        return self.loss(card) + self.penalty * card.size
+
+    def admits(self, card: RiskScore) -> bool:
+        """Whether the card keeps to limits, size and rules."""
+        return bool(
+            card.points.shape == (self.n_columns,)
+            and np.all((card.points >= self.lower) & (card.points <= self.upper))
+            and self.intercept_lower <= card.intercept <= self.intercept_upper
+            and card.size <= self.max_features
+            and all(
+                rule.allows(card.intercept, card.points) if isinstance(rule, LinearRule) else rule.allows(card.points)
+                for rule in self.rules
+            )
+        )
+
+    def digest(self) -> str:
+        """Fingerprint of everything that defines the optimum."""
+        limits = (self.intercept_lower, self.intercept_upper, self.max_features, self.penalty)
+        mark = hashlib.sha256(repr((limits, *map(_spelled, self.rules))).encode())
+        for part in (self.columns, self.labels, self.weights, self.lower, self.upper):
+            mark.update(str(part.shape).encode())
+            mark.update(part.data if part.size else b"")
+        return mark.hexdigest()
+
+
+def _spelled(rule: CardRule) -> object:
+    if isinstance(rule, LinearRule):
+        return (rule.coefficients.tolist(), rule.intercept_coefficient, rule.lower, rule.upper)
+    return rule
+
+
+def _check_rows(problem: RiskScoreProblem) -> None:
+    if problem.n_rows == 0:
+        raise ValueError("the table has no rows.")
+    wrong = np.argwhere(~np.isfinite(problem.columns))
+    if wrong.size:
+        row, column = wrong[0]
+        raise ValueError(f"column {column} holds {problem.columns[row, column]} in row {row}; columns hold finite numbers.")
+    for name, bad, rule in (
+        ("labels", np.abs(problem.labels) != 1.0, "labels are -1.0 and +1.0"),
+        ("weights", ~(np.isfinite(problem.weights) & (problem.weights >= 0)), "weights are finite and not negative"),
+    ):
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            raise ValueError(f"{name}[{at}] = {getattr(problem, name)[at]}; {rule}.")
+    total = float(problem.weights.sum())
+    if not abs(total - 1.0) <= WEIGHT_SLACK:
+        raise ValueError(f"weights sum to {total}; divide them by their sum, so that they sum to 1.")
+
+
+def _check_limits(problem: RiskScoreProblem) -> None:
+    wrong = np.flatnonzero((problem.lower > 0) | (problem.upper < 0))
+    if wrong.size:
+        at = int(wrong[0])
+        raise ValueError(
+            f"points of column {at} range from {problem.lower[at]} to {problem.upper[at]}; 0, which leaves a column out, must "
+            "lie between. Ask for a column with a rule instead."
+        )
+    if problem.intercept_lower > problem.intercept_upper:
+        raise ValueError(f"intercept_lower = {problem.intercept_lower} is above intercept_upper = {problem.intercept_upper}.")
+    if problem.max_features < 0:
+        raise ValueError(f"max_features = {problem.max_features} must be at or above 0.")
+    if not (np.isfinite(problem.penalty) and problem.penalty >= 0):
+        raise ValueError(f"penalty = {problem.penalty} must be a finite number at or above 0.")
+
+
+def _check_rule(rule: CardRule, n_columns: int) -> None:
+    if isinstance(rule, LinearRule):
+        if rule.coefficients.shape != (n_columns,):
+            raise ValueError(
+                f"a linear rule has coefficients of shape {rule.coefficients.shape}; the table has {n_columns} columns."
+            )
+        return
+    named = rule.columns if isinstance(rule, GroupRule) else rule.cause + rule.effect
+    for column in named:
+        if not 0 <= column < n_columns:
+            raise ValueError(f"a rule names column {column}; columns run from 0 to {n_columns - 1}.")
