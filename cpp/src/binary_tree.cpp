@@ -19,7 +19,8 @@ int table_depth(int n_columns, int max_size) {
 
 // Ends when every lane is decided; supports left over after that many steps are looked at one by one.
 constexpr int leaf_steps = 7, settle_steps = 12;
-constexpr double settled = 1e-9;
+// A prefix's fit only starts its children and bounds its columns, whose gains are far larger than this.
+constexpr double settled = 1e-7;
 
 }  // namespace
 
@@ -139,23 +140,21 @@ void BinaryTree::gradients(const Node& node, const std::vector<int>& candidates,
 void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool settle,
                                  std::vector<ChildFit>& fits) const {
   fits.resize(columns.size());
-  const int depth = node.depth, n_cells = 2 << depth;
+  const int depth = node.depth, n = 1 << depth;
   ChildBatch batch;
   batch.n_columns = depth + 1;
   for (int j = 0; j <= depth; ++j) {
     fill(batch.lower[j], j ? limits_.lower[static_cast<std::size_t>(node.columns[j - 1])] : limits_.intercept_lower);
     fill(batch.upper[j], j ? limits_.upper[static_cast<std::size_t>(node.columns[j - 1])] : limits_.intercept_upper);
   }
-  double total[max_binary_cells], positive[max_binary_cells];
   for (std::size_t begin = 0; begin < columns.size(); begin += lanes) {
     for (int lane = 0; lane < lanes; ++lane) {
       // Lanes without a column repeat the last one.
       const std::size_t at = std::min(begin + static_cast<std::size_t>(lane), columns.size() - 1);
       const int e = columns[at];
-      expand(node, e, total, positive);
-      for (int m = 0; m < n_cells; ++m) {
-        batch.total[m][lane] = total[m];
-        batch.positive[m][lane] = positive[m];
+      for (int m = 0; m < n; ++m) {
+        batch.total[n + m][lane] = node.rows[static_cast<std::size_t>(m)].total[e];
+        batch.positive[n + m][lane] = node.rows[static_cast<std::size_t>(m)].positive[e];
       }
       const double low = limits_.lower[static_cast<std::size_t>(e)], high = limits_.upper[static_cast<std::size_t>(e)];
       for (int j = 0; j <= depth; ++j) batch.point[j][lane] = node.point[j];
@@ -163,6 +162,7 @@ void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& colum
       batch.upper[depth + 1][lane] = high;
       batch.point[depth + 1][lane] = std::clamp(0.0, low, high);
     }
+    expand_children(batch, node.cell_total.data(), node.cell_positive.data());
     fit_children(batch, node.live.data(), static_cast<int>(node.live.size()),
                  settle ? std::numeric_limits<double>::infinity() : threshold + limits_.slack, settled,
                  settle ? settle_steps : leaf_steps);

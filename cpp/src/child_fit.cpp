@@ -48,6 +48,33 @@ SUREFOOT_INLINE void solve_lanes(Pack (*A)[max_size], Pack* b, int n) {
 
 }  // namespace
 
+// Inclusion and exclusion gives the cells with the last column at 1, the others are what remains of the shared cells.
+SUREFOOT_DISPATCH void expand_children(ChildBatch& batch, const double* cell_total, const double* cell_positive) {
+  const int n = 1 << (batch.n_columns - 1);
+  const Pack zero = {};
+  Pack* total = batch.total + n;
+  Pack* positive = batch.positive + n;
+  for (int bit = 1; bit < n; bit <<= 1)
+    for (int block = 0; block < n; block += 2 * bit)
+      for (int m = block; m < block + bit; ++m) {
+        total[m] -= total[m + bit];
+        positive[m] -= positive[m + bit];
+      }
+  for (int m = 0; m < n; ++m) {
+    // Rounding may leave a trace of negative weight in an empty cell, which would not be convex.
+    Pack all = total[m] > zero ? total[m] : zero;
+    all = all < zero + cell_total[m] ? all : zero + cell_total[m];
+    const Pack most = all < zero + cell_positive[m] ? all : zero + cell_positive[m];
+    Pack some = positive[m] > zero ? positive[m] : zero;
+    some = some < most ? some : most;
+    total[m] = all;
+    positive[m] = some;
+    batch.total[m] = cell_total[m] - all;
+    const Pack rest = cell_positive[m] - some;
+    batch.positive[m] = rest < batch.total[m] ? rest : batch.total[m];
+  }
+}
+
 SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_live, double threshold, double tolerance,
                                     int max_steps) {
   const int n = batch.n_columns, twin = 1 << (n - 1), n_cells = 1 << n;

@@ -20,6 +20,10 @@ struct ChildBatch {
   Pack bound;                          // largest tangent bound seen, as in box_fit.hpp, before any slack
 };
 
+// Turns counts into cells. Before: entry 2^(n_columns - 1) + m of `total` and `positive` counts the rows with the last column and at least
+// the columns of m at 1, in every lane; cell_total and cell_positive are the cells of the shared columns.
+void expand_children(ChildBatch& batch, const double* cell_total, const double* cell_positive);
+
 // Newton's method on the cells listed in `live` (numbers below 2^(n_columns - 1); each stands for itself and its twin with the last
 // column 1; no other cell may hold rows). Ends when every lane's bound exceeds `threshold`, when every lane has loss - bound below
 // `tolerance`, or after `max_steps`.
