@@ -6,6 +6,9 @@
 namespace surefoot {
 namespace {
 
+// A box within this of the threshold is cut rather than fitted further.
+constexpr double tolerance = 1e-7;
+
 class PointSearch {
  public:
   PointSearch(const ScoreCells& cells, const PointRange& range, double slack, CardListener& listener)
@@ -31,7 +34,7 @@ class PointSearch {
       if (!can_hold(row)) return false;
     ++n_fits_;
     const double threshold = listener_.threshold();
-    fit_box(cells_, box_, slack_, threshold, 1e-9, fit);
+    fit_box(cells_, box_, slack_, threshold, tolerance, fit);
     return fit.bound <= threshold;
   }
 

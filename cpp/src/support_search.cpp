@@ -130,7 +130,7 @@ SearchEnd walk(const Tree& tree, SharedSearch& shared, const SearchOptions& opti
   std::vector<SearchTask> tasks = std::make_unique<SupportWalker<Tree>>(tree, shared)->begin(&root_point);
   std::stable_sort(tasks.begin(), tasks.end(), [](const SearchTask& a, const SearchTask& b) { return a.bound < b.bound; });
   Crew crew(shared, options, tasks, clock);
-  const SearchEnd end = crew.run(tree, &root_point);
+  const SearchEnd end = clock.seconds() < options.time_limit ? crew.run(tree, &root_point) : SearchEnd::time_limit;
   lower_bound = crew.lower_bound();
   return end;
 }
