@@ -20,15 +20,12 @@ double tangent_bound(const CellSums& sums, const double* point, const PointBox& 
   return bound;
 }
 
-// Newton's direction in the coordinates that are free to move: not at an end of the box the gradient pushes against, not fixed.
-void newton_direction(const CellSums& sums, const double* point, const PointBox& box, int n, double* direction) {
+// Newton's direction in the coordinates marked as free.
+void newton_direction(const CellSums& sums, const bool* is_free, int n, double* direction) {
   int free[max_coordinates], n_free = 0;
   for (int j = 0; j < n; ++j) {
     direction[j] = 0;
-    const double g = sums.gradient[j];
-    const bool held =
-        box.lower[j] == box.upper[j] || (point[j] <= box.lower[j] && g > 0) || (point[j] >= box.upper[j] && g < 0);
-    if (!held) free[n_free++] = j;
+    if (is_free[j]) free[n_free++] = j;
   }
   double factor[max_coordinates * max_coordinates], step[max_coordinates];
   for (int a = 0; a < n_free; ++a) {
@@ -40,6 +37,39 @@ void newton_direction(const CellSums& sums, const double* point, const PointBox&
   cholesky_factor(factor, n_free, max_coordinates, 1e-11);
   cholesky_solve(factor, n_free, max_coordinates, step);
   for (int a = 0; a < n_free; ++a) direction[free[a]] = step[a];
+}
+
+// A direction along which a short step stays in the box and lowers the loss. Coordinates at an end of the box that the gradient pushes
+// against are held, and so are those that Newton's direction would lead out of it: clamping them would turn the direction uphill.
+void feasible_direction(const CellSums& sums, const double* point, const PointBox& box, int n, double* direction) {
+  bool is_free[max_coordinates];
+  const auto blocked = [&](int j, double move) {
+    return (point[j] <= box.lower[j] && move < 0) || (point[j] >= box.upper[j] && move > 0);
+  };
+  for (int j = 0; j < n; ++j) is_free[j] = box.lower[j] < box.upper[j] && !blocked(j, -sums.gradient[j]);
+  for (bool again = true; again;) {
+    again = false;
+    newton_direction(sums, is_free, n, direction);
+    for (int j = 0; j < n; ++j)
+      if (is_free[j] && blocked(j, direction[j])) {
+        is_free[j] = false;
+        again = true;
+      }
+  }
+  // A coordinate held for its direction's sake alone still has somewhere to go when the others have not.
+  double slope = 0, rest = 0;
+  for (int j = 0; j < n; ++j) {
+    const double square = sums.gradient[j] * sums.gradient[j] / (sums.curvature[j * max_coordinates + j] + 1e-12);
+    if (is_free[j])
+      slope += square;
+    else if (box.lower[j] < box.upper[j] && !blocked(j, -sums.gradient[j]))
+      rest += square;
+  }
+  if (rest <= slope) return;
+  for (int j = 0; j < n; ++j) {
+    const bool held = box.lower[j] == box.upper[j] || blocked(j, -sums.gradient[j]);
+    direction[j] = held ? 0 : -sums.gradient[j] / (sums.curvature[j * max_coordinates + j] + 1e-12) / n;
+  }
 }
 
 }  // namespace
@@ -55,14 +85,16 @@ void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double 
     fit.bound = std::max(fit.bound, tangent_bound(sums, fit.point, box, n) - slack);
     if (fit.bound > threshold || fit.loss - fit.bound <= tolerance) return;
     double direction[max_coordinates], next[max_coordinates];
-    newton_direction(sums, fit.point, box, n, direction);
+    feasible_direction(sums, fit.point, box, n, direction);
     CellSums tried;
     double length = 1;
     bool better = false;
     for (int halving = 0; halving < max_halvings && !better; ++halving, length /= 2) {
       for (int j = 0; j < n; ++j) next[j] = std::clamp(fit.point[j] + length * direction[j], box.lower[j], box.upper[j]);
       sum_cells(cells, next, tried);
-      better = tried.loss < fit.loss;
+      // Near the minimum rounding hides what a step gains; the bound still shows it.
+      better = tried.loss < fit.loss ||
+               (tried.loss <= fit.loss + 1e-14 * (1 + fit.loss) && tangent_bound(tried, next, box, n) - slack > fit.bound);
     }
     if (!better) return;
     std::copy_n(next, n, fit.point);
