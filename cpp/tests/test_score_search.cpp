@@ -120,14 +120,15 @@ TEST(box_fit_bounds_every_point_of_the_box_and_meets_its_minimum) {
   }
 }
 
-TEST(four_children_at_a_time_are_fitted_like_one_alone) {
-  const Drawn drawn = draw(5, 500, 6);
-  const RawTable table = drawn.table();
+namespace {
+
+// Columns 0 and 1, and one of 2 to 5 in each lane.
+ChildBatch batch_of(const RawTable& table, double lower, double upper) {
   ChildBatch batch{};
-  batch.n_columns = 3;  // columns 0 and 1, and one of 2 to 5 in each lane
+  batch.n_columns = 3;
   for (int j = 0; j <= 3; ++j) {
-    fill(batch.lower[j], -0.4);
-    fill(batch.upper[j], 0.6);
+    fill(batch.lower[j], lower);
+    fill(batch.upper[j], upper);
     fill(batch.point[j], 0);
   }
   for (std::size_t i = 0; i < table.n_rows; ++i)
@@ -136,19 +137,72 @@ TEST(four_children_at_a_time_are_fitted_like_one_alone) {
       batch.total[cell][lane] += table.weights[i];
       if (table.labels[i] > 0) batch.positive[cell][lane] += table.weights[i];
     }
-  const int live[] = {0, 1, 2, 3};
-  fit_children(batch, live, 4, 1e300, 1e-12, 30);
-  for (int lane = 0; lane < lanes; ++lane) {
-    ScoreCells cells;
-    cells.reset(3, 8);
-    for (std::size_t m = 0; m < 8; ++m) {
-      cells.set_weights(m, batch.total[m][lane], batch.positive[m][lane]);
-      for (int j = 0; j < 3; ++j) cells.set_value(m, j, static_cast<double>(m >> j & 1));
-    }
-    const PointBox box{{-0.4, -0.4, -0.4, -0.4}, {0.6, 0.6, 0.6, 0.6}};
-    BoxFit fit{};
-    fit_box(cells, box, 0, 1e300, 1e-12, fit);
-    CHECK_NEAR(batch.loss[lane], fit.loss, 1e-9);
-    CHECK_NEAR(batch.bound[lane], fit.bound, 1e-9);
+  return batch;
+}
+
+BoxFit fit_of_lane(const ChildBatch& batch, int lane) {
+  ScoreCells cells;
+  cells.reset(3, 8);
+  PointBox box;
+  for (std::size_t m = 0; m < 8; ++m) {
+    cells.set_weights(m, batch.total[m][lane], batch.positive[m][lane]);
+    for (int j = 0; j < 3; ++j) cells.set_value(m, j, static_cast<double>(m >> j & 1));
   }
+  for (int j = 0; j <= 3; ++j) {
+    box.lower[j] = batch.lower[j][lane];
+    box.upper[j] = batch.upper[j][lane];
+  }
+  BoxFit fit{};
+  fit_box(cells, box, 0, 1e300, 1e-12, fit);
+  return fit;
+}
+
+}  // namespace
+
+TEST(four_children_at_a_time_are_fitted_like_one_alone) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Drawn drawn = draw(seed, 500, 6);
+    ChildBatch batch = batch_of(drawn.table(), -9, 9);
+    const int live[] = {0, 1, 2, 3};
+    fit_children(batch, live, 4, 1e300, 1e-12, 30);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const BoxFit fit = fit_of_lane(batch, lane);
+      CHECK_NEAR(batch.loss[lane], fit.loss, 1e-9);
+      CHECK_NEAR(batch.bound[lane], fit.bound, 1e-9);
+    }
+  }
+}
+
+TEST(the_bound_of_four_children_holds_in_a_box_that_binds_after_every_number_of_steps) {
+  for (unsigned seed = 0; seed < 20; ++seed)
+    for (int steps = 0; steps < 10; ++steps) {
+      const Drawn drawn = draw(seed, 30, 6);
+      ChildBatch batch = batch_of(drawn.table(), -0.4, 0.3);
+      const int live[] = {0, 1, 2, 3};
+      fit_children(batch, live, 4, 1e300, 0, steps);
+      for (int lane = 0; lane < lanes; ++lane) CHECK(batch.bound[lane] <= fit_of_lane(batch, lane).loss + 1e-13);
+    }
+}
+
+TEST(cells_of_four_children_come_from_counts_of_sets) {
+  const Drawn drawn = draw(7, 200, 6);
+  const ChildBatch cells = batch_of(drawn.table(), -1, 1);
+  ChildBatch batch = cells;
+  double shared_total[4], shared_positive[4];
+  for (int m = 0; m < 4; ++m) {
+    shared_total[m] = cells.total[m][0] + cells.total[m + 4][0];
+    shared_positive[m] = cells.positive[m][0] + cells.positive[m + 4][0];
+    batch.total[m + 4] = batch.positive[m + 4] = batch.total[m] = batch.positive[m] = Pack{};
+    for (int k = 0; k < 4; ++k)
+      if ((k & m) == m) {
+        batch.total[m + 4] += cells.total[k + 4];
+        batch.positive[m + 4] += cells.positive[k + 4];
+      }
+  }
+  expand_children(batch, shared_total, shared_positive);
+  for (int m = 0; m < 8; ++m)
+    for (int lane = 0; lane < lanes; ++lane) {
+      CHECK_NEAR(batch.total[m][lane], cells.total[m][lane], 1e-15);
+      CHECK_NEAR(batch.positive[m][lane], cells.positive[m][lane], 1e-15);
+    }
 }
