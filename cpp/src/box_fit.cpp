@@ -9,7 +9,7 @@
 namespace surefoot {
 namespace {
 
-constexpr int max_steps = 60, max_halvings = 30;
+constexpr int max_steps = 60, most_halvings = 30;
 
 double tangent_bound(const CellSums& sums, const double* point, const PointBox& box, int n) {
   double bound = sums.loss;
@@ -87,6 +87,10 @@ void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double 
     double direction[max_coordinates], next[max_coordinates];
     feasible_direction(sums, fit.point, box, n, direction);
     CellSums tried;
+    double slope = 0;
+    for (int j = 0; j < n; ++j) slope -= sums.gradient[j] * direction[j];
+    // A step that gains less than rounding is tried once, for the bound's sake.
+    const int max_halvings = slope > 1e-13 * (1 + fit.loss) ? most_halvings : 1;
     double length = 1;
     bool better = false;
     for (int halving = 0; halving < max_halvings && !better; ++halving, length /= 2) {
