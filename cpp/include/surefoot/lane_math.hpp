@@ -24,7 +24,8 @@ SUREFOOT_INLINE void softplus_pack(const Pack& t, Pack& value, Pack& slope) {
   constexpr double rounding = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves the nearest integer in the low bits
   const Pack zero = {}, one = zero + 1.0;
   Pack a = t < zero ? -t : t;
-  a = a > zero + 700.0 ? zero + 700.0 : a;
+  // exp(-200) is 0 beside anything it is added to, and its products stay clear of denormal numbers, which are slow.
+  a = a > zero + 200.0 ? zero + 200.0 : a;
   const Pack shifted = -1.4426950408889634 * a + rounding;
   const Pack n = shifted - rounding;
   const Pack r = (-a - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
