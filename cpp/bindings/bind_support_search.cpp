@@ -36,6 +36,31 @@ CardRules make_rules(std::size_t n_columns, const Flags& members, const Ints& le
   return rules;
 }
 
+void add_sign_rules(CardRules& rules, std::size_t n_columns, const Flags& members) {
+  require(members.shape(0) == 0 || members.shape(1) == n_columns, "sign rules need an entry for every column");
+  for (std::size_t k = 0; k < members.shape(0); ++k) rules.signs.push_back({flags_of(members, k)});
+}
+
+void add_rate_rules(CardRules& rules, const Vector<std::uint8_t>& positive, const Vector<double>& least,
+                    const Vector<double>& most, const Vector<double>& threshold) {
+  const std::size_t n = positive.shape(0);
+  require(least.shape(0) == n && most.shape(0) == n && threshold.shape(0) == n, "rates need two limits and a threshold each");
+  for (std::size_t k = 0; k < n; ++k)
+    rules.rates.push_back({positive.data()[k] != 0, least.data()[k], most.data()[k], threshold.data()[k]});
+}
+
+// Pairs of a column and a value it may have.
+void add_point_sets(CardRules& rules, std::size_t n_columns, const Ints& columns, const Ints& values) {
+  require(columns.shape(0) == values.shape(0), "point sets need a value for every column they name");
+  if (columns.shape(0) > 0) rules.values.resize(n_columns);
+  for (std::size_t k = 0; k < columns.shape(0); ++k) {
+    require(columns.data()[k] >= 0 && static_cast<std::size_t>(columns.data()[k]) < n_columns,
+            "a point set names no column of the table");
+    rules.values[static_cast<std::size_t>(columns.data()[k])].push_back(values.data()[k]);
+  }
+  for (auto& list : rules.values) std::sort(list.begin(), list.end());
+}
+
 }  // namespace
 
 void bind_support_search(nb::module_& module) {
@@ -43,8 +68,10 @@ void bind_support_search(nb::module_& module) {
       "search_supports",
       [](Matrix<double> columns, Vector<double> labels, Vector<double> weights, Ints lower, Ints upper, int intercept_lower,
          int intercept_upper, int max_size, double penalty, Flags members, Ints least, Ints most, Flags cause, Flags effect,
-         Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, double gap, double time_limit,
-         bool heuristic, int n_threads, nb::object on_progress) {
+         Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, Flags one_sign,
+         Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
+         Ints set_columns, Ints set_values, double gap, double time_limit, bool heuristic, int n_threads,
+         nb::object on_progress) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
         require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
@@ -59,6 +86,9 @@ void bind_support_search(nb::module_& module) {
                              max_size,
                              penalty,
                              make_rules(n_columns, members, least, most, cause, effect, row_lower, row_upper, row_coefficient)};
+        add_sign_rules(problem.rules, n_columns, one_sign);
+        add_rate_rules(problem.rules, rate_positive, rate_least, rate_most, rate_threshold);
+        add_point_sets(problem.rules, n_columns, set_columns, set_values);
         SearchOptions options{n_threads, time_limit, gap, heuristic, {}};
         std::exception_ptr raised;
         options.on_progress = [&](const SearchProgress& progress) {
@@ -91,8 +121,9 @@ void bind_support_search(nb::module_& module) {
       nb::arg("columns"), nb::arg("labels"), nb::arg("weights"), nb::arg("lower"), nb::arg("upper"), nb::arg("intercept_lower"),
       nb::arg("intercept_upper"), nb::arg("max_size"), nb::arg("penalty"), nb::arg("members"), nb::arg("least"),
       nb::arg("most"), nb::arg("cause"), nb::arg("effect"), nb::arg("row_lower"), nb::arg("row_upper"),
-      nb::arg("row_coefficient"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"), nb::arg("n_threads"),
-      nb::arg("on_progress").none());
+      nb::arg("row_coefficient"), nb::arg("one_sign"), nb::arg("rate_positive"), nb::arg("rate_least"), nb::arg("rate_most"),
+      nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("gap"), nb::arg("time_limit"),
+      nb::arg("heuristic"), nb::arg("n_threads"), nb::arg("on_progress").none());
 }
 
 }  // namespace surefoot::bindings

@@ -32,6 +32,9 @@ class PointSearch {
   bool fit_here(BoxFit& fit) {
     for (const PointRow& row : range_.rows)
       if (!can_hold(row)) return false;
+    if (range_.rates != nullptr)
+      for (const RateRule& rule : *range_.rates)
+        if (!can_hold(rule)) return false;
     ++n_fits_;
     const double threshold = listener_.threshold();
     fit_box(cells_, box_, slack_, threshold, tolerance, fit);
@@ -47,6 +50,36 @@ class PointSearch {
     }
     const double margin = 1e-9 * (1 + std::fabs(low) + std::fabs(high));
     return low <= row.upper + margin && high >= row.lower - margin;
+  }
+
+  // Some cards of the box flag a cell if its largest score over the box reaches the threshold, all do if the smallest does.
+  bool can_hold(const RateRule& rule) const {
+    double some = 0, all = 0;
+    for (int k = 0; k < cells_.n_packs; ++k) {
+      Pack low = {}, high = {};
+      for (int j = 0; j < n_; ++j) {
+        const Pack one = {1, 1, 1, 1};
+        const Pack value = j == 0 ? one : cells_.values[static_cast<std::size_t>((j - 1) * cells_.n_packs + k)];
+        const Pack a = value * box_.lower[j], b = value * box_.upper[j];
+        for (int lane = 0; lane < lanes; ++lane) {
+          low[lane] += std::min(a[lane], b[lane]);
+          high[lane] += std::max(a[lane], b[lane]);
+        }
+      }
+      const Pack positive = cells_.positive[static_cast<std::size_t>(k)];
+      const Pack weight = rule.positive ? positive : cells_.total[static_cast<std::size_t>(k)] - positive;
+      for (int lane = 0; lane < lanes; ++lane) {
+        if (high[lane] >= rule.threshold) some += weight[lane];
+        if (low[lane] >= rule.threshold) all += weight[lane];
+      }
+    }
+    return all <= rule.most && some >= rule.least;
+  }
+
+  bool may_be(int coordinate, int value) const {
+    if (coordinate > 0 && value == 0) return false;
+    const std::vector<int>* values = range_.values[coordinate];
+    return values == nullptr || std::binary_search(values->begin(), values->end(), value);
   }
 
   void branch(const BoxFit& fit, int n_fixed) {
@@ -65,7 +98,7 @@ class PointSearch {
     while (go_down || go_up) {
       const bool take_down = go_down && (!go_up || middle - down <= up - middle);
       const int value = take_down ? down-- : up++;
-      if (!(c > 0 && value == 0)) {
+      if (may_be(c, value)) {
         box_.lower[c] = box_.upper[c] = value;
         BoxFit inner = fit;
         inner.point[c] = value;
@@ -115,7 +148,19 @@ class PointSearch {
 
 long search_points(const ScoreCells& cells, const PointRange& range, double slack, const double* start,
                    CardListener& listener) {
-  return PointSearch(cells, range, slack, listener).run(start);
+  if (range.one_sign.empty()) return PointSearch(cells, range, slack, listener).run(start);
+  long n_fits = 0;
+  for (const int sign : {1, -1}) {
+    PointRange half = range;
+    half.one_sign.pop_back();
+    bool possible = true;
+    for (const int j : range.one_sign.back()) {
+      (sign > 0 ? half.lower : half.upper)[j] = sign > 0 ? std::max(range.lower[j], 1) : std::min(range.upper[j], -1);
+      possible = possible && half.lower[j] <= half.upper[j];
+    }
+    if (possible) n_fits += search_points(cells, half, slack, start, listener);
+  }
+  return n_fits;
 }
 
 }  // namespace surefoot

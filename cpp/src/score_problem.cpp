@@ -14,12 +14,21 @@ PointRange ScoreProblem::range(const int* columns, int n, int intercept_low, int
   for (int j = 0; j < n; ++j) {
     result.lower[j + 1] = lowest(columns[j]);
     result.upper[j + 1] = highest(columns[j]);
+    if (!rules.values.empty() && !rules.values[static_cast<std::size_t>(columns[j])].empty())
+      result.values[j + 1] = &rules.values[static_cast<std::size_t>(columns[j])];
   }
   for (const LinearRule& rule : rules.rows) {
     PointRow row{rule.lower, rule.upper, {rule.intercept_coefficient}};
     for (int j = 0; j < n; ++j) row.coefficient[j + 1] = rule.coefficient[static_cast<std::size_t>(columns[j])];
     result.rows.push_back(row);
   }
+  for (const SignRule& rule : rules.signs) {
+    std::vector<int> members;
+    for (int j = 0; j < n; ++j)
+      if (rule.member[static_cast<std::size_t>(columns[j])]) members.push_back(j + 1);
+    if (members.size() > 1) result.one_sign.push_back(std::move(members));
+  }
+  result.rates = &rules.rates;
   return result;
 }
 

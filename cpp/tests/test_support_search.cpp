@@ -54,6 +54,28 @@ bool admitted(const ScoreProblem& problem, const int* card) {
     for (std::size_t j = 0; j < n_columns; ++j) sum += row.coefficient[j] * card[j + 1];
     if (sum < row.lower || sum > row.upper) return false;
   }
+  for (const SignRule& rule : problem.rules.signs) {
+    bool positive = false, negative = false;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+      positive = positive || (rule.member[j] && card[j + 1] > 0);
+      negative = negative || (rule.member[j] && card[j + 1] < 0);
+    }
+    if (positive && negative) return false;
+  }
+  for (std::size_t j = 0; j < problem.rules.values.size(); ++j) {
+    const auto& values = problem.rules.values[j];
+    if (card[j + 1] != 0 && !values.empty() && std::find(values.begin(), values.end(), card[j + 1]) == values.end())
+      return false;
+  }
+  for (const RateRule& rule : problem.rules.rates) {
+    double flagged = 0;
+    for (std::size_t i = 0; i < problem.table.n_rows; ++i) {
+      double score = card[0];
+      for (int j = 0; j < n_columns; ++j) score += card[j + 1] * problem.table.column(j)[i];
+      if ((problem.table.labels[i] > 0) == rule.positive && score >= rule.threshold) flagged += problem.table.weights[i];
+    }
+    if (flagged < rule.least || flagged > rule.most) return false;
+  }
   return true;
 }
 
@@ -111,6 +133,17 @@ TEST(the_search_keeps_the_rules) {
     if (seed % 2) problem.rules.groups.push_back({{1, 1, 0, 1}, 1, 1});
     if (seed % 3) problem.rules.implications.push_back({{1, 0, 0, 1}, {0, 0, 1, 0}});
     if (seed % 5) problem.rules.rows.push_back({-1, 0.5, 1, {1, 0, 1, 0}});
+    check_search(problem, {});
+  }
+}
+
+TEST(the_search_keeps_signs_point_sets_and_rates) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    const Drawn drawn = draw(seed, seed % 4 < 2);
+    ScoreProblem problem = drawn.problem(4, 0);
+    if (seed % 2) problem.rules.signs = {{{1, 1, 0, 0}}, {{0, 1, 1, 1}}};
+    if (seed % 3) problem.rules.values = {{-2, 1}, {}, {2}, {-1, 1, 2}};
+    if (seed % 5) problem.rules.rates = {{false, 0, 0.123, 0}, {true, 0.111, 1, seed % 7 ? 0 : 0.5}};
     check_search(problem, {});
   }
 }

@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule
+from surefoot.problems.card_rules import (
+    CardRule,
+    GroupRule,
+    ImplicationRule,
+    LinearRule,
+    PointSetRule,
+    RateRule,
+    SignRule,
+)
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 
 
@@ -61,9 +69,15 @@ def test_cards_keep_to_limits_and_size(given: RiskScore, admitted: bool):
         (ImplicationRule((0,), (1, 2)), card(1, 0, -1), card(1, 0, 0)),
         (LinearRule(np.array([1.0, 0.0, 2.0]), lower=1.0), card(3, 0, -1), card(2, 0, -1)),
         (LinearRule(np.array([1.0, 0.0, 0.0]), upper=-1.0), card(-1, 0, 0), card(-1, 0, 0, intercept=1)),
+        (PointSetRule(0, (0, 2)), card(2, 0, 0), card(1, 0, 0)),
+        (PointSetRule(2, (-5, -1)), card(0, 0, -1), card(0, 0, 0)),
+        (SignRule((0, 2)), card(-1, 1, 0), card(1, 0, -1)),
+        (RateRule(1.0, upper=0.5), card(0, 0, 0, intercept=-1), card(0, 0, 0)),
+        (RateRule(1.0, lower=0.6), card(0, 1, 0, intercept=-1), card(1, 0, 0, intercept=-1)),
+        (RateRule(-1.0, upper=0.0, threshold=2.0), card(0, 0, 0, intercept=1), card(1, 0, 0, intercept=1)),
     ],
 )
-def test_rules_tell_cards_apart(rule: GroupRule | ImplicationRule | LinearRule, good: RiskScore, bad: RiskScore):
+def test_rules_tell_cards_apart(rule: CardRule, good: RiskScore, bad: RiskScore):
     problem = replace(small_problem(), rules=(rule,))
     assert problem.admits(good)
     assert not problem.admits(bad)
@@ -85,6 +99,10 @@ def test_rules_tell_cards_apart(rule: GroupRule | ImplicationRule | LinearRule, 
         ({"rules": (GroupRule((0, 3)),)}, "names column 3"),
         ({"rules": (ImplicationRule((0,), (-1,)),)}, "names column -1"),
         ({"rules": (LinearRule(np.ones(2)),)}, r"shape \(2,\)"),
+        ({"rules": (LinearRule(np.array([1.0, np.nan, 0.0])),)}, "not finite"),
+        ({"rules": (PointSetRule(3, (1,)),)}, "names column 3"),
+        ({"rules": (SignRule((-2, 1)),)}, "names column -2"),
+        ({"labels": np.ones(3), "rules": (RateRule(-1.0, upper=0.1),)}, "label -1.0, and there are none"),
     ],
 )
 def test_what_is_not_a_problem_is_refused(change: dict[str, object], message: str):

@@ -23,12 +23,30 @@ struct LinearRule {
   std::vector<double> coefficient;
 };
 
+// The points of the member columns have one sign, whichever it is.
+struct SignRule {
+  std::vector<std::uint8_t> member;
+};
+
+// Rows with a score of at least `threshold` are flagged. The flagged rows of one label weigh between `least` and `most`.
+struct RateRule {
+  bool positive;  // the label
+  double least, most, threshold;
+};
+
 struct CardRules {
   std::vector<GroupRule> groups;
   std::vector<ImplicationRule> implications;
   std::vector<LinearRule> rows;
+  std::vector<SignRule> signs;
+  std::vector<RateRule> rates;
+  // By column the points it may have, in ascending order; an empty list stands for all whole numbers within its limits. No lists at all:
+  // no column has such a rule.
+  std::vector<std::vector<int>> values;
 
-  bool empty() const { return groups.empty() && implications.empty() && rows.empty(); }
+  bool empty() const {
+    return groups.empty() && implications.empty() && rows.empty() && signs.empty() && rates.empty() && values.empty();
+  }
 
   // Whether a card may have exactly these columns.
   bool admits(const int* support, int size) const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "surefoot/box_fit.hpp"
+#include "surefoot/card_rules.hpp"
 
 namespace surefoot {
 
@@ -17,6 +18,10 @@ struct PointRow {
 struct PointRange {
   int lower[max_coordinates], upper[max_coordinates];
   std::vector<PointRow> rows;
+  const std::vector<int>* values[max_coordinates] =
+      {};                                        // the only points a coordinate may have, ascending; null: all of its range
+  std::vector<std::vector<int>> one_sign;        // coordinates whose points are all positive or all negative
+  const std::vector<RateRule>* rates = nullptr;  // null: none
 };
 
 class CardListener {
@@ -33,6 +38,11 @@ class CardListener {
 // Offers every card of the range whose loss may be at or below the threshold. Coordinates are fixed one after another, the intercept
 // first; at each value the others are relaxed to real numbers. The relaxed minimum is a convex function of the fixed coordinate, so once
 // a value is proven too bad, all values beyond it are, provided some point on the near side is known to be good enough.
+//
+// Rules do not weaken that proof, because they never enter the relaxation: a box is left either since its relaxed minimum is above the
+// threshold, which holds for all of its cards, or since none of its cards keeps a linear rule or a rate, which is told by the smallest and
+// largest score over the box. Only the former ends a direction. Values outside a coordinate's list are passed over and end nothing. Signs
+// would enter the relaxation, where the good point may have the wrong ones, so each choice of signs is a search of its own.
 // Returns the number of boxes fitted.
 long search_points(const ScoreCells& cells, const PointRange& range, double slack, const double* start, CardListener& listener);
 

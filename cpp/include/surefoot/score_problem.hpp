@@ -21,10 +21,12 @@ struct ScoreProblem {
 
   // The points a column may take once it is in the support reach from here to there (0 is left out).
   int lowest(int column) const {
-    return lower[static_cast<std::size_t>(column)] < 0 ? lower[static_cast<std::size_t>(column)] : 1;
+    const int low = lower[static_cast<std::size_t>(column)];
+    return low != 0 ? low : 1;
   }
   int highest(int column) const {
-    return upper[static_cast<std::size_t>(column)] > 0 ? upper[static_cast<std::size_t>(column)] : -1;
+    const int high = upper[static_cast<std::size_t>(column)];
+    return high != 0 ? high : -1;
   }
   bool usable(int column) const { return lowest(column) <= highest(column); }
 

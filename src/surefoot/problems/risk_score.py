@@ -17,11 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.problems.arrays import FloatArray, IntArray
-from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule
+from surefoot.problems.card_rules import CardRule, LinearRule, RateRule, check_rule, spelled
 from surefoot.problems.robust_logistic import WEIGHT_SLACK
 from surefoot.problems.row_checks import require_dimensions, whole_numbers
-
-CardRule = GroupRule | ImplicationRule | LinearRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,7 @@ class RiskScoreProblem:
         Most columns a card may use.
     penalty : float
         Price of using a column, at or above 0.
-    rules : tuple of GroupRule, ImplicationRule and LinearRule, default=()
+    rules : tuple of rules of :mod:`surefoot.problems.card_rules`, default=()
 
     Raises
     ------
@@ -98,7 +96,7 @@ class RiskScoreProblem:
         _check_rows(self)
         _check_limits(self)
         for rule in self.rules:
-            _check_rule(rule, self.n_columns)
+            check_rule(rule, self.labels, self.n_columns)
 
     def __repr__(self) -> str:
         return f"RiskScoreProblem(rows={self.n_rows}, columns={self.n_columns}, max_features={self.max_features})"
@@ -131,26 +129,25 @@ class RiskScoreProblem:
             and np.all((card.points >= self.lower) & (card.points <= self.upper))
             and self.intercept_lower <= card.intercept <= self.intercept_upper
             and card.size <= self.max_features
-            and all(
-                rule.allows(card.intercept, card.points) if isinstance(rule, LinearRule) else rule.allows(card.points)
-                for rule in self.rules
-            )
+            and all(self.obeys(card, rule) for rule in self.rules)
         )
+
+    def obeys(self, card: RiskScore, rule: CardRule) -> bool:
+        """Whether the card keeps to one rule."""
+        if isinstance(rule, LinearRule):
+            return rule.allows(card.intercept, card.points)
+        if isinstance(rule, RateRule):
+            return rule.allows(self.scores(card), self.labels, self.weights)
+        return rule.allows(card.points)
 
     def digest(self) -> str:
         """Fingerprint of everything that defines the optimum."""
         limits = (self.intercept_lower, self.intercept_upper, self.max_features, self.penalty)
-        mark = hashlib.sha256(repr((limits, *map(_spelled, self.rules))).encode())
+        mark = hashlib.sha256(repr((limits, *map(spelled, self.rules))).encode())
         for part in (self.columns, self.labels, self.weights, self.lower, self.upper):
             mark.update(str(part.shape).encode())
             mark.update(part.data if part.size else b"")
         return mark.hexdigest()
-
-
-def _spelled(rule: CardRule) -> object:
-    if isinstance(rule, LinearRule):
-        return (rule.coefficients.tolist(), rule.intercept_coefficient, rule.lower, rule.upper)
-    return rule
 
 
 def _check_rows(problem: RiskScoreProblem) -> None:
@@ -186,16 +183,3 @@ def _check_limits(problem: RiskScoreProblem) -> None:
         raise ValueError(f"max_features = {problem.max_features} must be at or above 0.")
     if not (np.isfinite(problem.penalty) and problem.penalty >= 0):
         raise ValueError(f"penalty = {problem.penalty} must be a finite number at or above 0.")
-
-
-def _check_rule(rule: CardRule, n_columns: int) -> None:
-    if isinstance(rule, LinearRule):
-        if rule.coefficients.shape != (n_columns,):
-            raise ValueError(
-                f"a linear rule has coefficients of shape {rule.coefficients.shape}; the table has {n_columns} columns."
-            )
-        return
-    named = rule.columns if isinstance(rule, GroupRule) else rule.cause + rule.effect
-    for column in named:
-        if not 0 <= column < n_columns:
-            raise ValueError(f"a rule names column {column}; columns run from 0 to {n_columns - 1}.")

@@ -18,16 +18,13 @@ allowance in every bound pays for rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot import _native
 from surefoot.exceptions import InfeasibleProblemError
-from surefoot.problems.arrays import FloatArray, IntArray
-from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.solvers.native_rules import native_rules, point_limits
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
 
@@ -89,26 +86,19 @@ class ExactScore:
                 options.on_progress(history[-1])
             return True
 
+        lower, upper = point_limits(problem)
         limit = np.inf if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0)
-        rules = _native_rules(problem)
         end, value, bound, intercept, points, fitted, searched, boxes, first_value, first_seconds = _native.search_supports(
             np.ascontiguousarray(problem.columns.T),
             problem.labels,
             problem.weights,
-            problem.lower,
-            problem.upper,
+            lower,
+            upper,
             problem.intercept_lower,
             problem.intercept_upper,
             min(problem.max_features, problem.n_columns),
             problem.penalty,
-            rules.members,
-            rules.least,
-            rules.most,
-            rules.cause,
-            rules.effect,
-            rules.row_lower,
-            rules.row_upper,
-            rules.row_coefficient,
+            *native_rules(problem),
             options.tolerance,
             limit,
             True,
@@ -131,40 +121,3 @@ class ExactScore:
             seconds=options.elapsed,
             history=tuple(history),
         )
-
-
-class _Rules(NamedTuple):
-    """The rules as the core takes them: flags per column, limits, coefficients with the intercept first."""
-
-    members: NDArray[np.uint8]
-    least: IntArray
-    most: IntArray
-    cause: NDArray[np.uint8]
-    effect: NDArray[np.uint8]
-    row_lower: FloatArray
-    row_upper: FloatArray
-    row_coefficient: FloatArray
-
-
-def _native_rules(problem: RiskScoreProblem) -> _Rules:
-    groups = [rule for rule in problem.rules if isinstance(rule, GroupRule)]
-    implications = [rule for rule in problem.rules if isinstance(rule, ImplicationRule)]
-    rows = [rule for rule in problem.rules if isinstance(rule, LinearRule)]
-
-    def flags(columns: list[tuple[int, ...]]) -> NDArray[np.uint8]:
-        marked = np.zeros((len(columns), problem.n_columns), dtype=np.uint8)
-        for line, chosen in zip(marked, columns, strict=True):
-            line[list(chosen)] = 1
-        return marked
-
-    coefficients = [np.append(rule.intercept_coefficient, rule.coefficients) for rule in rows]
-    return _Rules(
-        flags([rule.columns for rule in groups]),
-        np.array([rule.least for rule in groups], dtype=np.int32),
-        np.array([rule.most for rule in groups], dtype=np.int32),
-        flags([rule.cause for rule in implications]),
-        flags([rule.effect for rule in implications]),
-        np.array([rule.lower for rule in rows], dtype=np.float64),
-        np.array([rule.upper for rule in rows], dtype=np.float64),
-        np.array(coefficients, dtype=np.float64).reshape(len(rows), problem.n_columns + 1),
-    )
