@@ -34,8 +34,8 @@ ROOMS: dict[str, set[str]] = {
     "cli": {"", *BELOW_DOORS},  # "" is the package itself: a door for people may use the public names
     "studio": {"", *BELOW_DOORS},
 }
-# The package's own __init__ collects public names from the rooms; it is no room of its own.
-ROOT_MODULES: dict[str, set[str]] = {"__init__": BELOW_DOORS, "exceptions": set()}
+# The package's own __init__ and its public modules collect names from the rooms; they are no rooms of their own.
+ROOT_MODULES: dict[str, set[str]] = {"__init__": BELOW_DOORS, "constraints": {"estimators"}, "exceptions": set()}
 
 # Names that every room may import, except the rooms listed with them. Array types live in problems, above design.
 FOR_ALL: dict[str, set[str]] = {"surefoot.exceptions": set(), "surefoot.problems.arrays": {"design"}}
