@@ -4,6 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
 from surefoot.exceptions import (
     CertificateError,
     ConvergenceLimitWarning,
@@ -34,6 +35,7 @@ __all__ = [
     "RobustLogisticRegressionCV",
     "SeparableDataError",
     "SurefootError",
+    "ThresholdBinarizer",
     "UnsupportedProblemError",
     "__version__",
     "worst_case_rows",
