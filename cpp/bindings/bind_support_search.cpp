@@ -61,9 +61,66 @@ void add_point_sets(CardRules& rules, std::size_t n_columns, const Ints& columns
   for (auto& list : rules.values) std::sort(list.begin(), list.end());
 }
 
+// A block of cards as Python takes it: values, intercepts, and points with a row for every card.
+nb::tuple to_python(const std::vector<ScoreCard>& cards, std::size_t n_columns) {
+  std::vector<double> values;
+  std::vector<std::int32_t> intercepts, points;
+  for (const ScoreCard& card : cards) {
+    values.push_back(card.value);
+    intercepts.push_back(card.intercept);
+    points.insert(points.end(), card.points.begin(), card.points.end());
+  }
+  return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(intercepts)), to_numpy(std::move(points), n_columns));
+}
+
+// Calls from the calling thread of a search into Python. What Python raises ends the search and is kept.
+class PythonListener {
+ public:
+  // Whether the search may go on.
+  template <class Call>
+  bool ask(Call&& call) {
+    const nb::gil_scoped_acquire held;
+    try {
+      if (PyErr_CheckSignals() != 0) {
+        // Ctrl-C ends the search, not the solve: the best card and its bound are worth having.
+        if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
+        PyErr_Clear();
+        return false;
+      }
+      return call();
+    } catch (...) {
+      raised_ = std::current_exception();
+      return false;
+    }
+  }
+  void rethrow() const {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  std::exception_ptr raised_;
+};
+
 }  // namespace
 
 void bind_support_search(nb::module_& module) {
+  nb::class_<SearchResult>(module, "SupportSearchResult")
+      .def_prop_ro("end", [](const SearchResult& r) { return static_cast<int>(r.end); })
+      .def_prop_ro("value", [](const SearchResult& r) { return r.card.value; })
+      .def_prop_ro("intercept", [](const SearchResult& r) { return r.card.intercept; })
+      .def_prop_ro(
+          "points",
+          [](const SearchResult& r) { return to_numpy(std::vector<std::int32_t>(r.card.points.begin(), r.card.points.end())); })
+      .def_ro("lower_bound", &SearchResult::lower_bound)
+      .def_ro("n_fitted", &SearchResult::n_fitted)
+      .def_ro("n_searched", &SearchResult::n_searched)
+      .def_ro("n_boxes", &SearchResult::n_boxes)
+      .def_ro("heuristic_value", &SearchResult::heuristic_value)
+      .def_ro("heuristic_seconds", &SearchResult::heuristic_seconds)
+      .def_prop_ro("near_cards", [](const SearchResult& r) { return to_python(r.near_cards, r.card.points.size()); })
+      .def_ro("n_near", &SearchResult::n_near)
+      .def_ro("near_ceiling", &SearchResult::near_ceiling)
+      .def_ro("near_complete", &SearchResult::near_complete);
   module.def(
       "search_supports",
       [](Matrix<double> columns, Vector<double> labels, Vector<double> weights, Ints lower, Ints upper, int intercept_lower,
@@ -71,7 +128,7 @@ void bind_support_search(nb::module_& module) {
          Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, Flags one_sign,
          Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
          Ints set_columns, Ints set_values, double gap, double time_limit, bool heuristic, int n_threads,
-         nb::object on_progress) {
+         nb::object on_progress, double near_optimal, std::size_t near_limit, nb::object on_cards) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
         require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
@@ -89,41 +146,39 @@ void bind_support_search(nb::module_& module) {
         add_sign_rules(problem.rules, n_columns, one_sign);
         add_rate_rules(problem.rules, rate_positive, rate_least, rate_most, rate_threshold);
         add_point_sets(problem.rules, n_columns, set_columns, set_values);
-        SearchOptions options{n_threads, time_limit, gap, heuristic, {}};
-        std::exception_ptr raised;
+        SearchOptions options;
+        options.n_threads = n_threads;
+        options.time_limit = time_limit;
+        options.gap = gap;
+        options.heuristic = heuristic;
+        options.near_optimal = near_optimal;
+        options.near_limit = near_limit;
+        PythonListener python;
         options.on_progress = [&](const SearchProgress& progress) {
-          const nb::gil_scoped_acquire held;
-          try {
-            if (PyErr_CheckSignals() != 0) {
-              // Ctrl-C ends the search, not the solve: the best card and its bound are worth having.
-              if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
-              PyErr_Clear();
-              return false;
-            }
-            if (on_progress.is_none()) return true;
-            return nb::cast<bool>(on_progress(progress.upper_bound, progress.lower_bound, progress.seconds, progress.n_fitted));
-          } catch (...) {
-            raised = std::current_exception();
-            return false;
-          }
+          return python.ask([&] {
+            return on_progress.is_none() ||
+                   nb::cast<bool>(on_progress(progress.upper_bound, progress.lower_bound, progress.seconds, progress.n_fitted));
+          });
         };
+        if (!on_cards.is_none())
+          options.on_cards = [&](const std::vector<ScoreCard>& cards) {
+            return python.ask([&] { return nb::cast<bool>(on_cards(*to_python(cards, n_columns))); });
+          };
         SearchResult result;
         {
           const nb::gil_scoped_release released;
           result = search_supports(problem, options);
         }
-        if (raised) std::rethrow_exception(raised);
-        std::vector<std::int32_t> points(result.card.points.begin(), result.card.points.end());
-        return nb::make_tuple(static_cast<int>(result.end), result.card.value, result.lower_bound, result.card.intercept,
-                              to_numpy(std::move(points)), result.n_fitted, result.n_searched, result.n_boxes,
-                              result.heuristic_value, result.heuristic_seconds);
+        python.rethrow();
+        return result;
       },
       nb::arg("columns"), nb::arg("labels"), nb::arg("weights"), nb::arg("lower"), nb::arg("upper"), nb::arg("intercept_lower"),
       nb::arg("intercept_upper"), nb::arg("max_size"), nb::arg("penalty"), nb::arg("members"), nb::arg("least"),
       nb::arg("most"), nb::arg("cause"), nb::arg("effect"), nb::arg("row_lower"), nb::arg("row_upper"),
       nb::arg("row_coefficient"), nb::arg("one_sign"), nb::arg("rate_positive"), nb::arg("rate_least"), nb::arg("rate_most"),
       nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("gap"), nb::arg("time_limit"),
-      nb::arg("heuristic"), nb::arg("n_threads"), nb::arg("on_progress").none());
+      nb::arg("heuristic"), nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"),
+      nb::arg("on_cards").none());
 }
 
 }  // namespace surefoot::bindings

@@ -25,8 +25,8 @@ constexpr double settled = 1e-7;
 }  // namespace
 
 BinaryTree::BinaryTree(const RawTable& table, const std::vector<int>& order, const ColumnLimits& limits, int max_size,
-                       int n_threads)
-    : bits_(table, order), counts_(bits_, table_depth(bits_.n_columns(), max_size), n_threads), limits_(limits) {}
+                       int n_threads, const std::atomic<bool>& stop)
+    : bits_(table, order), counts_(bits_, table_depth(bits_.n_columns(), max_size), n_threads, stop), limits_(limits) {}
 
 void BinaryTree::open_root(const double* point, Node& root) const {
   root.depth = 0;

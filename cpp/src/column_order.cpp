@@ -37,11 +37,11 @@ bool says_the_same(const std::vector<double>& a, const std::vector<double>& b, d
 
 }  // namespace
 
-std::vector<int> usable_columns(const ScoreProblem& problem, const CodedTable& table) {
+std::vector<int> usable_columns(const ScoreProblem& problem, const CodedTable& table, bool skip_empty) {
   std::vector<int> columns;
   for (int j = 0; j < table.n_columns(); ++j) {
     const auto& value = table.value[static_cast<std::size_t>(j)];
-    const bool empty = std::all_of(value.begin(), value.end(), [](double x) { return x == 0; });
+    const bool empty = skip_empty && std::all_of(value.begin(), value.end(), [](double x) { return x == 0; });
     // Rules may ask for a column that says nothing.
     if (problem.usable(j) && (!empty || !problem.rules.empty())) columns.push_back(j);
   }
@@ -49,15 +49,16 @@ std::vector<int> usable_columns(const ScoreProblem& problem, const CodedTable& t
 }
 
 ColumnOrder order_columns(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& usable, double slack,
-                          int intercept_low, int intercept_high) {
+                          int intercept_low, int intercept_high, bool skip_twins, const std::function<bool()>& stopped) {
   std::vector<double> loss(static_cast<std::size_t>(table.n_columns()));
-  for (const int j : usable) loss[static_cast<std::size_t>(j)] = single_loss(problem, table, j, slack);
+  for (const int j : usable)
+    if (!stopped()) loss[static_cast<std::size_t>(j)] = single_loss(problem, table, j, slack);
   ColumnOrder order{usable, std::vector<int>(usable.size(), -1)};
   // Twins have equal losses up to rounding; rounding must not order them.
   std::stable_sort(order.columns.begin(), order.columns.end(), [&](int a, int b) {
     return std::round(loss[static_cast<std::size_t>(a)] * 1e9) < std::round(loss[static_cast<std::size_t>(b)] * 1e9);
   });
-  if (!problem.rules.empty()) return order;
+  if (!skip_twins || !problem.rules.empty()) return order;
   for (std::size_t b = 1; b < order.columns.size(); ++b) {
     const int second = order.columns[b];
     for (std::size_t a = b; a-- > 0 && order.twin[b] < 0;) {

@@ -1,13 +1,17 @@
 #include "surefoot/incumbent_card.hpp"
 
-#include <algorithm>
 #include <limits>
-#include <numeric>
-#include <tuple>
+#include <utility>
 
 #include "surefoot/softplus.hpp"
 
 namespace surefoot {
+
+ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points) {
+  ScoreCard card{value, points[0], std::vector<int>(static_cast<std::size_t>(n_columns), 0)};
+  for (int j = 0; j < n; ++j) card.points[static_cast<std::size_t>(columns[j])] = points[j + 1];
+  return card;
+}
 
 IncumbentCard::IncumbentCard(const CodedTable& table, double penalty)
     : table_(table), penalty_(penalty), value_(std::numeric_limits<double>::infinity()) {
@@ -20,8 +24,7 @@ ScoreCard IncumbentCard::best() const {
 }
 
 void IncumbentCard::offer(const int* columns, int n, const int* points) {
-  ScoreCard card{0, points[0], std::vector<int>(static_cast<std::size_t>(table_.n_columns()), 0)};
-  for (int j = 0; j < n; ++j) card.points[static_cast<std::size_t>(columns[j])] = points[j + 1];
+  ScoreCard card = make_card(0, table_.n_columns(), columns, n, points);
   std::vector<std::size_t> support;
   for (std::size_t j = 0; j < card.points.size(); ++j)
     if (card.points[j] != 0) support.push_back(j);
@@ -33,7 +36,7 @@ void IncumbentCard::offer(const int* columns, int n, const int* points) {
   }
   card.value = loss + penalty_ * static_cast<double>(support.size());
   const std::lock_guard lock(mutex_);
-  if (std::tie(card.value, card.points, card.intercept) < std::tie(best_.value, best_.points, best_.intercept)) {
+  if (better_card(card, best_)) {
     best_ = std::move(card);
     value_ = best_.value;
   }

@@ -122,7 +122,8 @@ CountRow SubsetCounts::row(const int* prefix, int size) const {
   return {total_[s].data() + begin - first, positive_[s].data() + begin - first};
 }
 
-SubsetCounts::SubsetCounts(const BitColumns& bits, int depth, int n_threads) : n_(bits.n_columns()), depth_(depth) {
+SubsetCounts::SubsetCounts(const BitColumns& bits, int depth, int n_threads, const std::atomic<bool>& stop)
+    : n_(bits.n_columns()), depth_(depth) {
   const std::size_t n = static_cast<std::size_t>(n_);
   offset_.resize(static_cast<std::size_t>(depth));
   total_.resize(offset_.size());
@@ -155,7 +156,7 @@ SubsetCounts::SubsetCounts(const BitColumns& bits, int depth, int n_threads) : n
     blocks.n_blocks = std::min<std::int64_t>(64, static_cast<std::int64_t>(std::max<std::size_t>(n_prefixes, 1)));
     for_each_block(blocks, n_threads, [&](std::int64_t block) {
       std::vector<std::uint64_t> set(bits.n_words());
-      for (std::int64_t k = blocks.begin(block); k < blocks.end(block); ++k) {
+      for (std::int64_t k = blocks.begin(block); k < blocks.end(block) && !stop; ++k) {
         const auto& columns = prefixes[static_cast<std::size_t>(k)];
         set = all;
         for (const int column : columns)

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <exception>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <system_error>
 #include <thread>
 
 #include "surefoot/card_heuristic.hpp"
 #include "surefoot/column_order.hpp"
+#include "surefoot/search_watch.hpp"
 #include "surefoot/support_tree.hpp"
 #include "surefoot/support_walker.hpp"
 
@@ -21,34 +22,26 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-class Clock {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-// Workers take tasks in the order of their bounds, so the smallest bound of an unfinished task rises as they go; the calling thread
-// watches the time and reports.
+// Workers take tasks in the order of their bounds, so the smallest bound of an unfinished task rises as they go.
 class Crew {
  public:
-  Crew(SharedSearch& shared, const SearchOptions& options, std::vector<SearchTask>& tasks, const Clock& clock)
-      : shared_(shared), options_(options), tasks_(tasks), clock_(clock), finished_(tasks.size()) {
+  Crew(SharedSearch& shared, std::vector<SearchTask>& tasks) : shared_(shared), tasks_(tasks), finished_(tasks.size()) {
     for (auto& flag : finished_) flag = false;
+    note_bound();
   }
 
   template <class Tree>
-  SearchEnd run(const Tree& tree, const double* root_point) {
-    const int n_workers = static_cast<int>(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(options_.n_threads, 1)), 1,
-                                                                   std::max<std::size_t>(tasks_.size(), 1)));
-    std::vector<std::thread> workers;
-    running_ = n_workers;
-    for (int k = 0; k < n_workers; ++k) workers.emplace_back([&] { work(tree, root_point); });
-    const SearchEnd end = watch();
-    for (auto& worker : workers) worker.join();
+  void run(const Tree& tree, const double* root_point, int n_threads) {
+    const std::size_t crew = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(n_threads, 1)), 1, tasks_.size() + 1);
+    std::vector<std::thread> others;
+    try {
+      for (std::size_t k = 1; k < crew; ++k) others.emplace_back([&] { work(tree, root_point); });
+    } catch (const std::system_error&) {
+      // A machine that grants no further thread is served by those it granted.
+    }
+    work(tree, root_point);
+    for (auto& other : others) other.join();
     if (failure_) std::rethrow_exception(failure_);
-    return end;
   }
 
   double lower_bound() const {
@@ -64,133 +57,173 @@ class Crew {
   void work(const Tree& tree, const double* root_point) {
     try {
       auto walker = std::make_unique<SupportWalker<Tree>>(tree, shared_);
-      for (std::size_t k = next_++; k < tasks_.size() && !shared_.stop; k = next_++) {
+      for (std::size_t k = next_++; k < tasks_.size() && !shared_.signals.stop; k = next_++) {
         if (tasks_[k].bound <= shared_.threshold(0)) walker->run(tasks_[k], root_point);
-        if (!shared_.stop) finished_[k] = true;
+        if (shared_.signals.stop) break;
+        finished_[k] = true;
+        note_bound();
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
-      shared_.stop = true;
+      shared_.signals.stop = true;
     }
-    const std::lock_guard lock(mutex_);
-    --running_;
-    idle_.notify_all();
   }
 
-  SearchEnd watch() {
-    SearchEnd end = SearchEnd::complete;
-    double reported = 0;
-    std::unique_lock lock(mutex_);
-    while (running_ > 0) {
-      idle_.wait_for(lock, std::chrono::milliseconds(20));
-      if (running_ == 0 || shared_.stop) continue;
-      const double now = clock_.seconds();
-      if (now >= options_.time_limit) {
-        end = SearchEnd::time_limit;
-        shared_.stop = true;
-      } else if (options_.on_progress && now - reported >= 0.1) {
-        reported = now;
-        lock.unlock();
-        const SearchProgress progress{shared_.incumbent.value(), lower_bound(), now, shared_.n_fitted};
-        if (!options_.on_progress(progress)) {
-          end = SearchEnd::interrupted;
-          shared_.stop = true;
-        }
-        lock.lock();
-      }
-    }
-    return end;
+  void note_bound() {
+    if (!shared_.near_cards) shared_.signals.lower_bound = lower_bound();
   }
 
   SharedSearch& shared_;
-  const SearchOptions& options_;
   std::vector<SearchTask>& tasks_;
-  const Clock& clock_;
   std::vector<std::atomic<bool>> finished_;
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
-  std::condition_variable idle_;
-  int running_ = 0;
   std::exception_ptr failure_;
 };
 
-template <class Tree>
-SearchEnd walk(const Tree& tree, SharedSearch& shared, const SearchOptions& options, const Clock& clock, double& lower_bound) {
-  // The best intercept of a card without columns, within its limits.
-  const ScoreProblem& problem = shared.problem;
-  double positive = 0, total = 0;
-  for (std::size_t i = 0; i < problem.table.n_rows; ++i) {
-    total += problem.table.weights[i];
-    if (problem.table.labels[i] > 0) positive += problem.table.weights[i];
-  }
-  const double log_odds = positive <= 0 ? -infinity : positive >= total ? infinity : std::log(positive / (total - positive));
-  const double root_point =
-      std::clamp(log_odds, static_cast<double>(shared.intercept_low), static_cast<double>(shared.intercept_high));
-  std::vector<SearchTask> tasks = std::make_unique<SupportWalker<Tree>>(tree, shared)->begin(&root_point);
-  std::stable_sort(tasks.begin(), tasks.end(), [](const SearchTask& a, const SearchTask& b) { return a.bound < b.bound; });
-  Crew crew(shared, options, tasks, clock);
-  const SearchEnd end = clock.seconds() < options.time_limit ? crew.run(tree, &root_point) : SearchEnd::time_limit;
-  lower_bound = crew.lower_bound();
-  return end;
-}
-
-// The card without columns, which no tree visits.
-class EmptyCard final : public CardListener {
+// Points of a card without columns, which no tree visits.
+class EmptyCards final : public CardListener {
  public:
-  explicit EmptyCard(IncumbentCard& incumbent) : incumbent_(incumbent) {}
-  double threshold() const override { return incumbent_.value(); }
-  void offer(const int* points, double) override { incumbent_.offer(nullptr, 0, points); }
+  EmptyCards(IncumbentCard& incumbent, NearCards* near_cards, int n_columns, const std::atomic<bool>& stop)
+      : incumbent_(incumbent), near_cards_(near_cards), n_columns_(n_columns), stop_(stop) {}
+  double threshold() const override { return near_cards_ ? near_cards_->ceiling() : incumbent_.value(); }
+  void offer(const int* points, double loss) override {
+    if (near_cards_)
+      near_cards_->offer(make_card(loss, n_columns_, nullptr, 0, points), stop_);
+    else
+      incumbent_.offer(nullptr, 0, points);
+  }
+  // The card without columns is what a search without any time returns.
   bool stopped() const override { return false; }
 
  private:
   IncumbentCard& incumbent_;
+  NearCards* near_cards_;
+  int n_columns_;
+  const std::atomic<bool>& stop_;
 };
 
-void offer_empty_card(const ScoreProblem& problem, const CodedTable& table, double slack, IncumbentCard& incumbent) {
-  if (!problem.rules.admits(nullptr, 0)) return;
-  ScoreCells cells;
-  RowPartition(table.n_rows()).write_cells(table, nullptr, 0, cells);
-  EmptyCard listener(incumbent);
-  const double start = 0;
-  search_points(cells, problem.range(nullptr, 0, problem.intercept_lower, problem.intercept_upper), slack, &start, listener);
-}
+class SupportSearch {
+ public:
+  SupportSearch(const ScoreProblem& problem, const SearchOptions& options) : problem_(problem), options_(options) {}
+
+  SearchResult run() {
+    result_.lower_bound = 0;
+    result_.end = watch(signals_, options_, clock_, [this] { search(); });
+    result_.n_fitted = signals_.n_fitted;
+    if (near_cards_) {
+      result_.near_cards = near_cards_->sorted();
+      result_.n_near = near_cards_->count();
+      result_.near_ceiling = near_cards_->ceiling();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void search() {
+    table_ = merge_rows(problem_.table);
+    slack_ = rounding_slack(problem_);
+    const bool all_cards = options_.near_optimal >= 0;
+    const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
+    const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);
+    IncumbentCard incumbent(table_, problem_.penalty);
+    search_empty_card(incumbent);
+    if (options_.heuristic && !stopped()) seek_card(problem_, table_, usable, slack_, incumbent, stopped);
+    signals_.upper_bound = incumbent.value();
+    result_.heuristic_seconds = clock_.seconds();
+    result_.heuristic_value = incumbent.value();
+    result_.card = incumbent.best();
+    if (stopped()) return;
+    int low, high;
+    tighten_intercept(problem_, table_, usable, ceiling(incumbent.value()), low, high);
+    const ColumnOrder order = order_columns(problem_, table_, usable, slack_, low, high, !all_cards, stopped);
+    ColumnLimits limits{{}, {}, static_cast<double>(low), static_cast<double>(high), slack_};
+    for (const int column : order.columns) {
+      limits.lower.push_back(problem_.lowest(column));
+      limits.upper.push_back(problem_.highest(column));
+    }
+    SharedSearch shared{problem_, all_cards ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
+    const bool binary =
+        problem_.max_size <= max_binary_columns && !order.columns.empty() && BitColumns::fits(problem_.table, order.columns);
+    if (binary)
+      walk(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop), shared);
+    else
+      walk(RowTree(table_, order.columns, limits), shared);
+    result_.card = incumbent.best();
+    result_.n_searched = shared.n_searched;
+    result_.n_boxes = shared.n_boxes;
+  }
+
+  // Cards worse than this are of no interest when one of that value is known.
+  double ceiling(double value) const {
+    return options_.near_optimal >= 0 ? value * (1 + options_.near_optimal) + slack_ : value;
+  }
+
+  template <class Tree>
+  void walk(const Tree& tree, SharedSearch& shared) {
+    const double root_point = best_constant(shared);
+    result_.lower_bound = visit_all(tree, shared, &root_point);
+    if (options_.near_optimal < 0 || signals_.stop) return;
+    // An infinite ceiling would call for every card; there is none to collect.
+    const double value = shared.incumbent.value();
+    if (!std::isfinite(value)) return;
+    near_cards_.emplace(ceiling(value), options_.near_limit, static_cast<bool>(options_.on_cards));
+    signals_.near_cards = &*near_cards_;
+    shared.near_cards = &*near_cards_;
+    search_empty_card(shared.incumbent);
+    visit_all(tree, shared, &root_point);
+    result_.near_complete = !signals_.stop;
+  }
+
+  // Visits every support; returns a bound that no card beats.
+  template <class Tree>
+  double visit_all(const Tree& tree, SharedSearch& shared, const double* root_point) {
+    if (signals_.stop) return 0;
+    std::vector<SearchTask> tasks = std::make_unique<SupportWalker<Tree>>(tree, shared)->begin(root_point);
+    // Stopped on the way, some tasks may be missing.
+    if (signals_.stop) return 0;
+    std::stable_sort(tasks.begin(), tasks.end(), [](const SearchTask& a, const SearchTask& b) { return a.bound < b.bound; });
+    Crew crew(shared, tasks);
+    crew.run(tree, root_point, options_.n_threads);
+    return crew.lower_bound();
+  }
+
+  // The best intercept of a card without columns, within its limits.
+  double best_constant(const SharedSearch& shared) const {
+    double positive = 0, total = 0;
+    for (std::size_t i = 0; i < problem_.table.n_rows; ++i) {
+      total += problem_.table.weights[i];
+      if (problem_.table.labels[i] > 0) positive += problem_.table.weights[i];
+    }
+    const double log_odds = positive <= 0 ? -infinity : positive >= total ? infinity : std::log(positive / (total - positive));
+    return std::clamp(log_odds, static_cast<double>(shared.intercept_low), static_cast<double>(shared.intercept_high));
+  }
+
+  void search_empty_card(IncumbentCard& incumbent) {
+    if (!problem_.rules.admits(nullptr, 0)) return;
+    ScoreCells cells;
+    RowPartition(table_.n_rows()).write_cells(table_, nullptr, 0, cells);
+    EmptyCards listener(incumbent, near_cards_ ? &*near_cards_ : nullptr, table_.n_columns(), signals_.stop);
+    const double start = 0;
+    search_points(cells, problem_.range(nullptr, 0, problem_.intercept_lower, problem_.intercept_upper), slack_, &start,
+                  listener);
+  }
+
+  const ScoreProblem& problem_;
+  const SearchOptions& options_;
+  const SearchClock clock_;
+  SearchSignals signals_;
+  CodedTable table_;
+  double slack_ = 0;
+  std::optional<NearCards> near_cards_;
+  SearchResult result_{};
+};
 
 }  // namespace
 
 SearchResult search_supports(const ScoreProblem& problem, const SearchOptions& options) {
-  const Clock clock;
-  const CodedTable table = merge_rows(problem.table);
-  const double slack = rounding_slack(problem);
-  const std::vector<int> usable = usable_columns(problem, table);
-  IncumbentCard incumbent(table, problem.penalty);
-  offer_empty_card(problem, table, slack, incumbent);
-  if (options.heuristic)
-    seek_card(problem, table, usable, slack, incumbent, [&] { return clock.seconds() >= options.time_limit; });
-  SearchResult result{};
-  result.heuristic_seconds = clock.seconds();
-  result.heuristic_value = incumbent.value();
-  int low, high;
-  tighten_intercept(problem, table, usable, incumbent.value(), low, high);
-  const ColumnOrder order = order_columns(problem, table, usable, slack, low, high);
-  ColumnLimits limits{{}, {}, static_cast<double>(low), static_cast<double>(high), slack};
-  for (const int column : order.columns) {
-    limits.lower.push_back(problem.lowest(column));
-    limits.upper.push_back(problem.highest(column));
-  }
-  SharedSearch shared{problem, options.gap, order, limits, low, high, incumbent};
-  const bool binary =
-      problem.max_size <= max_binary_columns && !order.columns.empty() && BitColumns::fits(problem.table, order.columns);
-  if (binary)
-    result.end = walk(BinaryTree(problem.table, order.columns, limits, problem.max_size, options.n_threads), shared, options,
-                      clock, result.lower_bound);
-  else
-    result.end = walk(RowTree(table, order.columns, limits), shared, options, clock, result.lower_bound);
-  result.card = incumbent.best();
-  result.n_fitted = shared.n_fitted;
-  result.n_searched = shared.n_searched;
-  result.n_boxes = shared.n_boxes;
-  return result;
+  return SupportSearch(problem, options).run();
 }
 
 }  // namespace surefoot

@@ -1,5 +1,6 @@
 // The pieces of the search for score cards: sums against plain arithmetic, bounds against minima, counts against loops.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -83,7 +84,8 @@ TEST(subset_counts_equal_a_loop_over_rows) {
   const std::vector<int> order = {6, 0, 3, 1, 5, 2, 4};
   CHECK(BitColumns::fits(table, order));
   const BitColumns bits(table, order);
-  const SubsetCounts counts(bits, 4, 2);
+  const std::atomic<bool> stop{false};
+  const SubsetCounts counts(bits, 4, 2, stop);
   for (int a = 0; a < 7; ++a)
     for (int b = a + 1; b < 7; ++b)
       for (int c = b + 1; c < 7; ++c)

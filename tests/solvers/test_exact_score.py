@@ -7,10 +7,10 @@ import threading
 
 import numpy as np
 import pytest
+from reference.drawn_score import binary_table, draw_problem
 from reference.enumerated_score import best_card
 
 from surefoot.exceptions import InfeasibleProblemError
-from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.solvers.exact_score import ExactScore, ScoreOutcome
 from surefoot.solvers.outcome import Status
@@ -22,58 +22,6 @@ ROUNDING = 1e-12
 
 def solve(problem: RiskScoreProblem, **options: object) -> ScoreOutcome:
     return ExactScore().solve(problem, SolveOptions(**{"tolerance": 0.0, **options}))
-
-
-def draw_columns(rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> np.ndarray:
-    if kind == "binary":
-        return (rng.random(shape) < rng.uniform(0.1, 0.9, shape[1])).astype(float)
-    if kind == "integer":
-        return rng.integers(-1, 4, shape).astype(float)
-    if kind == "real":
-        return rng.normal(size=shape).round(2)
-    mixed = draw_columns(rng, "binary", shape)
-    mixed[:, 0] = rng.integers(0, 5, shape[0])
-    return mixed
-
-
-def draw_problem(seed: int, kind: str, *, weighted: bool = False, ruled: bool = False, twins: bool = False) -> RiskScoreProblem:
-    rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(8, 60)), int(rng.integers(2, 5))
-    X = draw_columns(rng, kind, (n, d))
-    if twins:
-        X[:, 1] = X[:, 0] if seed % 2 else X[:, 0].max() + X[:, 0].min() - X[:, 0]
-    y = np.where(rng.random(n) < 1 / (1 + np.exp(-(X @ rng.normal(size=d) * 1.5 + rng.normal()))), 1.0, -1.0)
-    weights = rng.exponential(size=n) if weighted else np.ones(n)
-    M = int(rng.integers(1, 4))
-    lower, upper = np.full(d, -M), np.full(d, M)
-    if ruled:
-        lower[0], upper[-1] = 0, max(0, M - 1)
-    rules = draw_rules(rng, d) if ruled else ()
-    return RiskScoreProblem(
-        X,
-        y,
-        weights / weights.sum(),
-        lower,
-        upper,
-        -6,
-        6,
-        int(rng.integers(1, d + 1)),
-        float(rng.choice([0, 1e-8, 0.02])),
-        rules,
-    )
-
-
-def draw_rules(rng: np.random.Generator, d: int) -> tuple[GroupRule | ImplicationRule | LinearRule, ...]:
-    person = np.zeros(d)
-    person[rng.integers(d)] = 1.0
-    rules = (
-        GroupRule((0, 1), least=0, most=1),
-        GroupRule(tuple(range(d)), least=1),
-        ImplicationRule((d - 1,), (0, 1)),
-        LinearRule(person, lower=float(rng.choice([-3, 0, 1]))),
-        LinearRule(person, upper=float(rng.choice([-1, 0, 2]))),
-    )
-    return tuple(rule for rule in rules if rng.random() < 0.5)
 
 
 def assert_best(problem: RiskScoreProblem, **options: object) -> None:
@@ -112,13 +60,6 @@ def test_equals_complete_enumeration_under_rules(kind: str, seed: int):
 @pytest.mark.parametrize("seed", range(12))
 def test_columns_that_say_the_same_are_still_searched_together(kind: str, seed: int):
     assert_best(draw_problem(seed, kind, twins=True))
-
-
-def binary_table(seed: int = 0, n: int = 600, d: int = 14, size: int = 4) -> RiskScoreProblem:
-    rng = np.random.default_rng(seed)
-    X = draw_columns(rng, "binary", (n, d))
-    y = np.where(rng.random(n) < 1 / (1 + np.exp(-(X @ rng.normal(size=d)))), 1.0, -1.0)
-    return RiskScoreProblem(X, y, np.full(n, 1 / n), np.full(d, -3), np.full(d, 3), -20, 20, size, 1e-8)
 
 
 def test_bit_counts_and_row_groups_find_the_same_card():

@@ -1,6 +1,7 @@
 // Which columns a search looks at first, and which it need not look at alone.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "surefoot/row_partition.hpp"
@@ -15,12 +16,13 @@ struct ColumnOrder {
   std::vector<int> twin;
 };
 
-// Cards of interest have intercepts between intercept_low and intercept_high. Rules can tell twins apart, so with rules there are none.
+// Cards of interest have intercepts between intercept_low and intercept_high. Rules can tell twins apart, so with rules there are none;
+// nor are there without `skip_twins`, when cards of equal value are wanted, too.
 ColumnOrder order_columns(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& usable, double slack,
-                          int intercept_low, int intercept_high);
+                          int intercept_low, int intercept_high, bool skip_twins, const std::function<bool()>& stopped);
 
-// Columns that can be of use: they may have points, and are not 0 in every row.
-std::vector<int> usable_columns(const ScoreProblem& problem, const CodedTable& table);
+// Columns that may have points; with `skip_empty` only those that are not 0 in every row.
+std::vector<int> usable_columns(const ScoreProblem& problem, const CodedTable& table, bool skip_empty);
 
 // Intercepts beyond this range belong to cards worse than `value`. By convexity the mean loss of a class is at least the loss at its
 // mean score, so with w the weight of the negatives and m_j their mean in column j

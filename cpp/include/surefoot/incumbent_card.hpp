@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "surefoot/row_partition.hpp"
@@ -14,6 +15,14 @@ struct ScoreCard {
   int intercept;
   std::vector<int> points;  // by column of the table
 };
+
+// By value, then by points and intercept: no two cards of a table are equal.
+inline bool better_card(const ScoreCard& a, const ScoreCard& b) {
+  return std::tie(a.value, a.points, a.intercept) < std::tie(b.value, b.points, b.intercept);
+}
+
+// The card with `points` in some of n_columns columns; points[0] is the intercept.
+ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points);
 
 // Cards are compared by their value, summed over the merged rows in one fixed order whoever found them, then by their points and
 // intercept. A card as good as the best is never pruned, so the winner does not depend on which thread was faster.

@@ -1,6 +1,7 @@
 // How many rows have all of a few 0/1 columns at 1: the counts every contingency table of those columns is made of.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -43,7 +44,8 @@ struct CountRow {
 // Counts of all sets of up to `depth` columns.
 class SubsetCounts {
  public:
-  SubsetCounts(const BitColumns& bits, int depth, int n_threads);
+  // Once `stop` is set the counts stay unfinished.
+  SubsetCounts(const BitColumns& bits, int depth, int n_threads, const std::atomic<bool>& stop);
 
   // Largest size of T for which row(T) exists.
   int max_prefix() const { return depth_ - 1; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <vector>
 
 #include "surefoot/incumbent_card.hpp"
 #include "surefoot/score_problem.hpp"
@@ -20,8 +21,14 @@ struct SearchOptions {
   double time_limit = std::numeric_limits<double>::infinity();  // seconds
   double gap = 0;         // relative: supports within it of the best card need not be searched
   bool heuristic = true;  // look for a good card first
-  // Called by the calling thread a few times per second; false ends the search.
+  // At or above 0: once the best card is known, collect every card with a value up to (1 + near_optimal) times that of the best, and up
+  // to rounding. The search for the best then closes its gap entirely.
+  double near_optimal = -1;
+  std::size_t near_limit = 10000;  // so many of them are kept, the best ones; all are counted
+  // Both are called by the calling thread, a few times per second; false ends the search. Near-optimal cards come in no fixed order, and
+  // each comes once.
   std::function<bool(const SearchProgress&)> on_progress;
+  std::function<bool(const std::vector<ScoreCard>&)> on_cards;
 };
 
 enum class SearchEnd { complete, time_limit, interrupted };
@@ -32,6 +39,10 @@ struct SearchResult {
   double lower_bound;                          // no admissible card is better; infinite if a complete search found none
   std::int64_t n_fitted, n_searched, n_boxes;  // supports fitted; supports whose points were searched; boxes fitted in doing so
   double heuristic_seconds, heuristic_value;
+  std::vector<ScoreCard> near_cards;  // sorted by value, then points
+  std::int64_t n_near;
+  double near_ceiling;  // the value up to which they reach
+  bool near_complete;
 };
 
 SearchResult search_supports(const ScoreProblem& problem, const SearchOptions& options);

@@ -4,6 +4,7 @@
 // columns). Columns are named by their position in the order of the search.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -45,7 +46,9 @@ class BinaryTree {
     std::vector<std::uint64_t> bits;
   };
 
-  BinaryTree(const RawTable& table, const std::vector<int>& order, const ColumnLimits& limits, int max_size, int n_threads);
+  // Once `stop` is set the counts stay unfinished: the tree must not be asked then.
+  BinaryTree(const RawTable& table, const std::vector<int>& order, const ColumnLimits& limits, int max_size, int n_threads,
+             const std::atomic<bool>& stop);
 
   void open_root(const double* point, Node& root) const;
   // The child of `parent` by column e, to be extended by `candidates`; `point` is its fit.

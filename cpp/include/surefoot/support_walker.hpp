@@ -12,6 +12,7 @@
 #include "surefoot/column_order.hpp"
 #include "surefoot/incumbent_card.hpp"
 #include "surefoot/score_problem.hpp"
+#include "surefoot/search_watch.hpp"
 #include "surefoot/support_tree.hpp"
 
 namespace surefoot {
@@ -32,11 +33,13 @@ struct SharedSearch {
   const ColumnLimits& limits;
   int intercept_low, intercept_high;
   IncumbentCard& incumbent;
-  std::atomic<bool> stop{false};
-  std::atomic<std::int64_t> n_fitted{0}, n_searched{0}, n_boxes{0};
+  SearchSignals& signals;
+  NearCards* near_cards = nullptr;  // where all good cards go, once the best one is known
+  std::atomic<std::int64_t> n_searched{0}, n_boxes{0};
 
-  // Supports of n columns with a larger loss cannot beat the best card by more than the gap.
+  // Supports of n columns with a larger loss cannot beat the best card by more than the gap, or belong to the cards near it.
   double threshold(int n) const {
+    if (near_cards) return near_cards->ceiling() - problem.penalty * n;
     const double value = incumbent.value();
     if (!std::isfinite(value)) return std::numeric_limits<double>::infinity();
     return value - gap * std::fabs(value) - problem.penalty * n;
@@ -108,8 +111,17 @@ class SupportWalker final : public CardListener {
   }
 
   double threshold() const override { return shared_.threshold(searched_size_); }
-  bool stopped() const override { return shared_.stop.load(std::memory_order_relaxed); }
-  void offer(const int* points, double) override { shared_.incumbent.offer(searched_, searched_size_, points); }
+  bool stopped() const override { return shared_.signals.stop.load(std::memory_order_relaxed); }
+  void offer(const int* points, double loss) override {
+    if (!shared_.near_cards) {
+      shared_.incumbent.offer(searched_, searched_size_, points);
+      shared_.signals.upper_bound = shared_.incumbent.value();
+      return;
+    }
+    const double value = loss + shared_.problem.penalty * searched_size_;
+    shared_.near_cards->offer(make_card(value, shared_.problem.table.n_columns, searched_, searched_size_, points),
+                              shared_.signals.stop);
+  }
 
  private:
   struct Level {
@@ -133,7 +145,7 @@ class SupportWalker final : public CardListener {
     if (level.children.empty()) return;
     const bool leaves = room == 1;
     tree_.fit_children_of(level.node, level.children, shared_.threshold(depth + 1), !leaves, level.fits);
-    shared_.n_fitted.fetch_add(static_cast<std::int64_t>(level.children.size()), std::memory_order_relaxed);
+    shared_.signals.n_fitted.fetch_add(static_cast<std::int64_t>(level.children.size()), std::memory_order_relaxed);
     for (std::size_t k = 0; k < level.children.size(); ++k)
       if (level.fits[k].bound <= shared_.threshold(depth + 1)) search_support(level, level.children[k], level.fits[k]);
     if (leaves) return;

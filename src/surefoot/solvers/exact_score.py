@@ -17,14 +17,17 @@ allowance in every bound pays for rounding.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot import _native
 from surefoot.exceptions import InfeasibleProblemError
+from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.solvers.native_rules import native_rules, point_limits
+from surefoot.solvers.near_cards import NearOptimalCards
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
 
@@ -47,6 +50,8 @@ class SearchTally:
         Boxes of points bounded in doing so.
     heuristic_value, heuristic_seconds : float
         The card the search began with.
+    near_optimal : NearOptimalCards or None
+        All cards near the best, if they were asked for.
     """
 
     supports_fitted: int
@@ -54,15 +59,42 @@ class SearchTally:
     boxes_fitted: int
     heuristic_value: float
     heuristic_seconds: float
+    near_optimal: NearOptimalCards | None = None
 
 
 ScoreOutcome = SolveOutcome[RiskScore, SearchTally]
 
 
+CardBlock = Callable[[FloatArray, IntArray, IntArray], None]
+
+
 class ExactScore:
-    """Branch and bound over supports and whole points; ``options.tolerance`` is the relative gap at which it may stop."""
+    """Branch and bound over supports and whole points; ``options.tolerance`` is the relative gap at which it may stop.
+
+    Parameters
+    ----------
+    near_optimal : float or None, default=None
+        Collect every admissible card with an objective up to ``1 + near_optimal`` times the best, once the best is known: the
+        outcome's ``dual.near_optimal``. The gap is then closed entirely, whatever ``options.tolerance`` says.
+    near_limit : int, default=10000
+        How many of them are kept in memory, the best ones. All are counted.
+    on_cards : callable, default=None
+        Called with blocks of near-optimal cards as they are found: objectives, intercepts, and a row of points for every card.
+        Each card comes exactly once, kept or not, in no fixed order. What it raises ends the search and reaches the caller.
+    """
 
     name = "exact"
+
+    def __init__(
+        self, *, near_optimal: float | None = None, near_limit: int = 10_000, on_cards: CardBlock | None = None
+    ) -> None:
+        if near_optimal is not None and not 0 <= near_optimal < np.inf:
+            raise ValueError(f"near_optimal = {near_optimal} must be a finite number at or above 0, or None.")
+        if near_limit < 0:
+            raise ValueError(f"near_limit = {near_limit} must be at or above 0.")
+        self.near_optimal = near_optimal
+        self.near_limit = near_limit
+        self.on_cards = on_cards
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
         """Why the search cannot take the problem, or None."""
@@ -86,9 +118,14 @@ class ExactScore:
                 options.on_progress(history[-1])
             return True
 
+        def pass_on(objectives: FloatArray, intercepts: IntArray, points: IntArray) -> bool:
+            assert self.on_cards is not None
+            self.on_cards(objectives, intercepts, points)
+            return True
+
         lower, upper = point_limits(problem)
         limit = np.inf if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0)
-        end, value, bound, intercept, points, fitted, searched, boxes, first_value, first_seconds = _native.search_supports(
+        result = _native.search_supports(
             np.ascontiguousarray(problem.columns.T),
             problem.labels,
             problem.weights,
@@ -99,25 +136,54 @@ class ExactScore:
             min(problem.max_features, problem.n_columns),
             problem.penalty,
             *native_rules(problem),
-            options.tolerance,
-            limit,
-            True,
-            options.n_threads,
-            report,
+            gap=options.tolerance,
+            time_limit=limit,
+            heuristic=True,
+            n_threads=options.n_threads,
+            on_progress=report,
+            near_optimal=-1.0 if self.near_optimal is None else self.near_optimal,
+            near_limit=self.near_limit,
+            on_cards=None if self.on_cards is None else pass_on,
         )
-        if not np.isfinite(value):
-            if _ENDS[end] is Status.OPTIMAL:
+        status = _ENDS[result.end]
+        if not np.isfinite(result.value):
+            if status is Status.OPTIMAL:
                 raise InfeasibleProblemError(
                     "no score card obeys the rules; drop one of them, or allow more columns or points."
                 )
             raise InfeasibleProblemError("no score card that obeys the rules was found in the time given; allow more of it.")
+        if status is Status.TIME_LIMIT and result.lower_bound >= result.value:
+            # The time ran out while cards near the best were collected: the best is known.
+            status = Status.OPTIMAL
         return SolveOutcome(
-            status=_ENDS[end],
-            primal=RiskScore(intercept, points),
-            dual=SearchTally(fitted, searched, boxes, first_value, first_seconds),
-            upper_bound=value,
-            lower_bound=min(bound, value),
-            iterations=fitted,
+            status=status,
+            primal=RiskScore(result.intercept, result.points),
+            dual=SearchTally(
+                result.n_fitted,
+                result.n_searched,
+                result.n_boxes,
+                result.heuristic_value,
+                result.heuristic_seconds,
+                self._near_cards(problem, result),
+            ),
+            upper_bound=result.value,
+            lower_bound=min(result.lower_bound, result.value),
+            iterations=result.n_fitted,
             seconds=options.elapsed,
             history=tuple(history),
+        )
+
+    def _near_cards(self, problem: RiskScoreProblem, result: _native.SupportSearchResult) -> NearOptimalCards | None:
+        if self.near_optimal is None:
+            return None
+        objectives, intercepts, points = result.near_cards
+        ceiling = result.near_ceiling if result.near_ceiling > 0 else np.nan
+        return NearOptimalCards(
+            tolerance=self.near_optimal,
+            ceiling=ceiling,
+            objectives=objectives,
+            intercepts=intercepts,
+            points=points.reshape(len(objectives), problem.n_columns),
+            n_found=result.n_near,
+            complete=result.near_complete,
         )

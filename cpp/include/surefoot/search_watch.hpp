@@ -1,0 +1,35 @@
+// A search at work in threads of its own, and the calling thread that looks on: time, interrupts, progress, cards to pass on.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+#include "surefoot/near_cards.hpp"
+#include "surefoot/support_search.hpp"
+
+namespace surefoot {
+
+// What the two sides tell each other. Every part of a search looks at `stop` often enough to end within a few hundredths of a second.
+struct SearchSignals {
+  std::atomic<bool> stop{false};
+  std::atomic<double> upper_bound{std::numeric_limits<double>::infinity()}, lower_bound{0};
+  std::atomic<std::int64_t> n_fitted{0};
+  std::atomic<NearCards*> near_cards{nullptr};
+};
+
+class SearchClock {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Runs `work` on another thread until it is done; says why it was told to stop, if it was. What `work` throws reaches the caller.
+SearchEnd watch(SearchSignals& signals, const SearchOptions& options, const SearchClock& clock,
+                const std::function<void()>& work);
+
+}  // namespace surefoot
