@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference.enumerated_score import best_card
+from reference.enumerated_score import all_cards, best_card
 
 from surefoot.exceptions import InfeasibleProblemError
 from surefoot.problems.card_rules import (
@@ -145,6 +145,18 @@ def test_the_best_card_under_all_kinds_of_rules_at_once(kind: str):
             X, y, problem.weights, problem.lower, problem.upper, -5, 5, 4, 0.0, tuple(r for r in rules if r is not rule)
         )
         assert assert_best(without)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rules", [(one_sign, implication), (rates,), (point_sets,)])
+def test_all_cards_near_the_best_keep_the_rules(kind: str, rules: tuple[object, ...]):
+    problem = draw_problem(1, kind, *rules)
+    values = all_cards(problem)
+    ceiling = 1.05 * min(values.values())
+    expected = {card for card, value in values.items() if value <= ceiling}
+    near = ExactScore(near_optimal=0.05).solve(problem, SolveOptions(tolerance=0.0)).dual.near_optimal
+    assert near.complete
+    assert {(card.intercept, *card.points.tolist()) for card in near} == expected
 
 
 def test_a_rate_that_binds_changes_the_card_and_is_kept():

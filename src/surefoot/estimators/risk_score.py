@@ -1,0 +1,325 @@
+"""Score cards: the best small whole points, proven."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+import warnings
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from surefoot.certificates.certificate import Certificate
+from surefoot.design.encode import TableEncoder
+from surefoot.design.output_frame import frame_library
+from surefoot.design.schema import Schema
+from surefoot.estimators.near_optimal import NearOptimalSet
+from surefoot.estimators.posed_card import CardLimits, PosedCard, pose_card
+from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.score_table import dense, read_score_table, score_columns
+from surefoot.estimators.training_rows import TrainingRows, read_training_rows
+from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, UnsupportedProblemError
+from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
+from surefoot.problems.risk_score import RiskScore
+from surefoot.solvers.exact_score import ExactScore
+from surefoot.solvers.outcome import SolveOutcome, Status
+from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.score_registry import RiskScoreSolver, make_score_solver, require_score_acceptance
+
+
+class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
+    """The score card with the least log loss among all cards with few, small, whole points.
+
+    The card is the solution of ::
+
+        min over a whole intercept b and whole points p of
+            sum_i w_i log(1 + exp(-y_i s_i))  +  sparsity_penalty * (number of columns with points),      s_i = b + p . x_i,
+
+    with at most ``max_features`` columns, points up to ``max_points`` and an intercept up to ``intercept_bound`` in size, and
+    all ``constraints`` obeyed. The predicted risk is 1 / (1 + exp(-s)): what the printed table says.
+
+    Parameters
+    ----------
+    max_features : int, default=5
+        Most columns with points; None for no limit.
+    max_points : int, default=5
+        Largest points, up or down. Rules may speak of larger ones for single columns.
+    intercept_bound : int, default=100
+        Largest intercept, up or down.
+    sparsity_penalty : float, default=1e-8
+        Price of a column, in units of the loss. The default decides between cards of equal loss.
+    constraints : list of rules from :mod:`surefoot.constraints`, default=()
+    solver : {"auto", "exact"}, default="auto"
+    gap : float, default=0.0
+        Relative gap between the objective of the card and a proven lower bound at which the search may stop.
+    time_limit : float, optional
+        Most seconds to spend; the best card found by then is kept, with a bound that holds.
+    near_optimal : float, optional
+        Collect every card whose objective is at most (1 + near_optimal) times the best, in ``near_optimal_``; 0.01 for one
+        percent. Needs the exact search, which then closes its gap entirely.
+    verbose : int, default=0
+        Above 0: lines with the best card's objective, the bound and their gap on standard error.
+    n_jobs : int, optional
+        Threads. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores. The card does not depend on it.
+    class_weight : None, "balanced", or mapping from classes to weights, default=None
+        Multiplies the weights of the rows.
+
+    Attributes
+    ----------
+    points_ : dict
+        Points by column, for the columns that have any, in the order of the table.
+    intercept_ : int
+    coef_ : ndarray of shape (1, n_features)
+        The points of all columns.
+    classes_ : ndarray of shape (2,)
+        The second one is the positive class.
+    outcome_ : SolveOutcome
+        How the search went: status, bounds, history.
+    near_optimal_ : NearOptimalSet or None
+        With ``near_optimal``, all cards near the best: iterate over it, or call its ``table()``.
+    solver_ : str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the table had names.
+    schema_ : Schema
+
+    Raises
+    ------
+    InvalidTableError
+        If the table, labels or sample weights cannot be used; the message names column, row and value.
+    InfeasibleProblemError
+        If no card obeys the rules; the message names a smallest set of rules that contradict each other.
+    """
+
+    points_: dict[str, int]
+    intercept_: int
+    coef_: IntArray
+    classes_: AnyArray
+    certificate_: Certificate
+    outcome_: SolveOutcome[RiskScore, Any]
+    near_optimal_: NearOptimalSet | None
+    solver_: str
+    n_features_in_: int
+    feature_names_in_: AnyArray
+    schema_: Schema
+
+    def __init__(
+        self,
+        *,
+        max_features: int | None = 5,
+        max_points: int = 5,
+        intercept_bound: int = 100,
+        sparsity_penalty: float = 1e-8,
+        constraints: Any = (),
+        radius: float = 0.0,
+        shift: Any = None,
+        solver: str = "auto",
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        near_optimal: float | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.max_features = max_features
+        self.max_points = max_points
+        self.intercept_bound = intercept_bound
+        self.sparsity_penalty = sparsity_penalty
+        self.constraints = constraints
+        self.radius = radius
+        self.shift = shift
+        self.solver = solver
+        self.gap = gap
+        self.time_limit = time_limit
+        self.near_optimal = near_optimal
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the best card and certify it.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix
+            Numbers; columns of 0 and 1 are searched fastest and read best. Yes/no columns count as 1 and 0.
+        y : array-like of shape (n_rows,)
+            Labels: any two values.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts. Rows of weight 0 do not count at all.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        limits = self._limits()
+        solver = self._named_solver()
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_score_table(X), y, sample_weight)
+        posed = pose_card(
+            dense(rows.design.numeric),
+            rows.design.schema,
+            rows.labels,
+            self._class_weighted(rows),
+            self.constraints,
+            limits,
+        )
+        require_score_acceptance(solver, posed.problem)
+        outcome = self._solve(solver, posed, started)
+        self._unpack(rows, outcome, solver.name, frame_library(X))
+        if outcome.status is not Status.OPTIMAL:
+            _warn_of_limit(outcome, f"{type(self).__name__}.fit")
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """The score of each row, intercept included: the log odds of the second class.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        # scikit-learn's words for wrong names and counts of columns.
+        if getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        block = score_columns(read_score_table(X), self.schema_)
+        used = np.flatnonzero(self.coef_[0])
+        scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
+        return scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """The more likely class of each row; the first one where both are equally likely."""
+        positive = self.decision_function(X) > 0
+        classes: AnyArray = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, in the order of ``classes_``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
+        scores = self.decision_function(X)
+        return np.column_stack([expit(-scores), expit(scores)])
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
+        scores = self.decision_function(X)
+        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _limits(self) -> CardLimits:
+        for name, least in (("max_points", 1), ("intercept_bound", 0)):
+            value = getattr(self, name)
+            if not (_is_whole(value) and least <= value < 2**20):
+                raise ValueError(f"{name} = {value!r} must be a whole number of at least {least}.")
+        if self.max_features is not None and not (_is_whole(self.max_features) and self.max_features >= 0):
+            raise ValueError(f"max_features = {self.max_features!r} must be None or a whole number at or above 0.")
+        for name in ("sparsity_penalty", "gap"):
+            value = getattr(self, name)
+            if not (_is_number(value) and 0 <= value < math.inf):
+                raise ValueError(f"{name} = {value!r} must be a finite number at or above 0.")
+        if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
+            raise ValueError(f"time_limit = {self.time_limit!r} must be None or a positive number of seconds.")
+        if not (_is_number(self.radius) and self.radius == 0) or self.shift is not None:
+            raise UnsupportedProblemError(
+                f"radius = {self.radius!r} and shift = {self.shift!r}: score cards are fitted to the table as it is; leave them "
+                "at 0 and None."
+            )
+        return CardLimits(
+            None if self.max_features is None else int(self.max_features),
+            int(self.max_points),
+            int(self.intercept_bound),
+            float(self.sparsity_penalty),
+        )
+
+    def _named_solver(self) -> RiskScoreSolver:
+        if not isinstance(self.solver, str):
+            raise ValueError(f"solver = {self.solver!r} must be the name of a solver, such as 'auto'.")
+        solver = make_score_solver(self.solver)
+        if self.near_optimal is None:
+            return solver
+        if not (_is_number(self.near_optimal) and 0 <= self.near_optimal < math.inf):
+            raise ValueError(f"near_optimal = {self.near_optimal!r} must be None or a finite number at or above 0.")
+        if self.solver not in ("auto", "exact"):
+            raise ValueError(f"near_optimal needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
+        return ExactScore(near_optimal=float(self.near_optimal))
+
+    def _class_weighted(self, rows: TrainingRows) -> FloatArray:
+        if self.class_weight is None:
+            return rows.weights
+        labels = rows.classes[(rows.labels > 0).astype(np.intp)]
+        weights: FloatArray = rows.weights * compute_sample_weight(self.class_weight, labels)
+        if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
+            raise ValueError(f"class_weight = {self.class_weight!r} must hold finite weights at or above 0, and not only 0.")
+        scaled: FloatArray = weights / weights.sum()
+        return scaled
+
+    def _solve(self, solver: RiskScoreSolver, posed: PosedCard, started: float) -> SolveOutcome[RiskScore, Any]:
+        limit = math.inf if self.time_limit is None else float(self.time_limit)
+        posed.require_consistent(limit)
+        title = f"{type(self).__name__}, up to {posed.problem.max_features} of {posed.problem.n_columns} columns"
+        options = SolveOptions(
+            tolerance=float(self.gap),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
+            n_threads=joblib.effective_n_jobs(self.n_jobs),
+            on_progress=ProgressPrinter(title) if self.verbose else None,
+            started=started,
+        )
+        try:
+            return solver.solve(posed.problem, options)
+        except InfeasibleProblemError:
+            posed.explain(math.inf if self.time_limit is None else max(limit - options.elapsed, 1.0))
+            raise
+
+    def _unpack(self, rows: TrainingRows, outcome: SolveOutcome[RiskScore, Any], solver: str, library: str | None) -> None:
+        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        schema, card = rows.design.schema, outcome.primal
+        self.schema_ = schema
+        self.classes_ = rows.classes
+        self.points_ = {schema.names[at]: int(card.points[at]) for at in np.flatnonzero(card.points)}
+        self.intercept_ = int(card.intercept)
+        self.coef_ = card.points[None, :].copy()
+        self.outcome_ = outcome
+        near = getattr(outcome.dual, "near_optimal", None)
+        self.near_optimal_ = None if near is None else NearOptimalSet(near, schema.names, library)
+        self.solver_ = solver
+        self.n_features_in_ = len(schema.columns)
+        if schema.named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+
+def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], where: str) -> None:
+    """Warn once that a card is not proven best, and say what is proven."""
+    gap = (outcome.upper_bound - outcome.lower_bound) / outcome.upper_bound if outcome.upper_bound else 0.0
+    warnings.warn(
+        f"{where} stopped before its gap was closed ({outcome.status.value}). The card's objective is "
+        f"{outcome.upper_bound:.9g}; the lower bound {outcome.lower_bound:.9g} still holds for every card, a relative gap of "
+        f"{gap:.1e}. Allow more with time_limit, or ask for less with gap or max_features.",
+        ConvergenceLimitWarning,
+        stacklevel=3,
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(float(value))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

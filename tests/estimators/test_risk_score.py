@@ -1,0 +1,306 @@
+"""The score card estimator: the best card by names, weights, labels of any kind, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import surefoot as sf
+from surefoot import constraints as sc
+from surefoot.estimators.risk_score import RiskScoreClassifier
+from surefoot.solvers.outcome import Status
+
+
+def ward(rows: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 95, rows)
+    table = pd.DataFrame(
+        {
+            "age >= 40": (age >= 40).astype(int),
+            "age >= 65": (age >= 65).astype(int),
+            "diabetes": (rng.random(rows) < 0.25).astype(int),
+            "smoker": (rng.random(rows) < 0.35).astype(int),
+            "visits": rng.integers(0, 4, rows),
+        }
+    )
+    score = -2.2 + 1.1 * table["age >= 65"] + 1.6 * table["diabetes"] + 0.6 * table["smoker"] + 0.3 * table["visits"]
+    return table, np.where(score + rng.logistic(size=rows) > 0, "ill", "healthy")
+
+
+X, Y = ward()
+SMALL = {"max_features": 3, "max_points": 3, "intercept_bound": 10}
+
+
+def fitted(*rules: sc.Constraint, **changes: Any) -> RiskScoreClassifier:
+    return RiskScoreClassifier(**{**SMALL, "constraints": rules, **changes}).fit(X, Y)
+
+
+def mean_loss(points: dict[str, int], intercept: int, weights: np.ndarray | None = None) -> float:
+    score = intercept + sum(X[name].to_numpy() * value for name, value in points.items())
+    losses = np.logaddexp(0.0, np.where(Y == "ill", -1.0, 1.0) * score)
+    return float(np.average(losses, weights=weights))
+
+
+def test_the_card_is_the_best_of_all_cards_on_three_columns():
+    model = fitted(sparsity_penalty=0.0)
+    chosen = list(model.points_)
+    assert len(chosen) == 3
+    best = min(
+        mean_loss(dict(zip(chosen, points, strict=True)), intercept)
+        for points in itertools.product(range(-3, 4), repeat=3)
+        for intercept in range(-10, 11)
+    )
+    assert mean_loss(model.points_, model.intercept_) == pytest.approx(best, abs=1e-12)
+    assert model.outcome_.upper_bound == pytest.approx(best, abs=1e-12)
+    assert model.outcome_.status is Status.OPTIMAL
+
+
+def test_predictions_follow_from_the_printed_points():
+    model = fitted()
+    score = model.intercept_ + sum(X[name] * points for name, points in model.points_.items())
+    np.testing.assert_array_equal(model.decision_function(X), score)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-score)), rtol=1e-14)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), np.where(score > 0, "ill", "healthy"))
+    assert model.classes_.tolist() == ["healthy", "ill"]
+    assert all(isinstance(points, int) and points != 0 for points in model.points_.values())
+    assert isinstance(model.intercept_, int)
+    np.testing.assert_array_equal(model.coef_[0], [model.points_.get(name, 0) for name in X.columns])
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [pl.from_pandas, pa.Table.from_pandas, lambda X: X.to_numpy(), lambda X: X.to_numpy().tolist(), lambda X: X.astype(bool)],
+)
+def test_every_kind_of_table_gives_the_same_card(convert: Any):
+    binary = X.drop(columns="visits")
+    reference = RiskScoreClassifier(**SMALL).fit(binary, Y)
+    table = convert(binary)
+    model = RiskScoreClassifier(**SMALL).fit(table, Y)
+    np.testing.assert_array_equal(model.coef_, reference.coef_)
+    assert model.intercept_ == reference.intercept_
+    np.testing.assert_array_equal(model.decision_function(table), reference.decision_function(binary))
+    named = hasattr(table, "columns")
+    assert hasattr(model, "feature_names_in_") is named
+    expected = list(binary.columns) if named else ["x0", "x1", "x2", "x3"]
+    assert set(model.points_) <= set(expected)
+
+
+def test_sparse_tables_are_read():
+    sparse = RiskScoreClassifier(**SMALL).fit(scipy.sparse.csr_array(X.to_numpy(dtype=float)), Y)
+    np.testing.assert_array_equal(sparse.coef_, fitted().coef_)
+    np.testing.assert_array_equal(sparse.decision_function(scipy.sparse.csc_array(X)), fitted().decision_function(X))
+
+
+def test_weights_are_repetitions_and_zero_leaves_a_row_out():
+    counts = np.random.default_rng(1).integers(0, 4, len(X))
+    weighted = RiskScoreClassifier(**SMALL).fit(X, Y, sample_weight=counts)
+    repeated = RiskScoreClassifier(**SMALL).fit(X.loc[np.repeat(X.index, counts)], np.repeat(Y, counts))
+    np.testing.assert_array_equal(weighted.coef_, repeated.coef_)
+    assert weighted.intercept_ == repeated.intercept_
+    assert weighted.outcome_.upper_bound == pytest.approx(repeated.outcome_.upper_bound, abs=1e-12)
+
+
+@pytest.mark.parametrize("given", ["balanced", {"ill": 6.0, "healthy": 1.0}])
+def test_class_weights_multiply_row_weights(given: Any):
+    share = given
+    if given == "balanced":
+        share = {"ill": 0.5 / np.mean(Y == "ill"), "healthy": 0.5 / np.mean(Y == "healthy")}
+    by_class = fitted(class_weight=given)
+    by_rows = RiskScoreClassifier(**SMALL).fit(X, Y, sample_weight=np.where(Y == "ill", share["ill"], share["healthy"]))
+    assert by_class.points_ == by_rows.points_
+    assert by_class.intercept_ == by_rows.intercept_
+    assert by_class.outcome_.upper_bound == pytest.approx(by_rows.outcome_.upper_bound, abs=1e-12)
+    plain = fitted()
+    assert (by_class.points_, by_class.intercept_) != (plain.points_, plain.intercept_)
+
+
+RULES = [
+    (sc.MaxFeatures(1), lambda m: len(m.points_) <= 1),
+    (sc.Fixed("smoker", -2), lambda m: m.points_["smoker"] == -2),
+    (sc.Fixed("diabetes", 7), lambda m: m.points_["diabetes"] == 7),
+    (sc.PointSet("diabetes", [5, 10]), lambda m: m.points_.get("diabetes", 0) in (0, 5, 10)),
+    (sc.Bounds(["diabetes", "age >= 65"], -9, 0), lambda m: m.points_.get("age >= 65", 0) <= 0),
+    (sc.Sign("diabetes", "-"), lambda m: m.points_.get("diabetes", 0) <= 0),
+    (sc.AtMost(1, ["age >= 65", "diabetes"]), lambda m: not {"age >= 65", "diabetes"} <= set(m.points_)),
+    (sc.AtLeast(2, ["age >= 40", "smoker"]), lambda m: {"age >= 40", "smoker"} <= set(m.points_)),
+    (sc.Choose(1, ["age >= 65", "diabetes"]), lambda m: len({"age >= 65", "diabetes"} & set(m.points_)) == 1),
+    (sc.Implies("diabetes", "age >= 40"), lambda m: "diabetes" not in m.points_ or "age >= 40" in m.points_),
+    (sc.MaxThresholds(0, "age"), lambda m: not {"age >= 40", "age >= 65"} & set(m.points_)),
+    (sc.Monotone("age", "decreasing"), lambda m: all(m.points_.get(c, 0) <= 0 for c in ("age >= 40", "age >= 65"))),
+    (sc.MinProbability({"smoker": 1}, 0.4), lambda m: person_risk(m, "smoker") >= 0.4),
+    (sc.MaxProbability({"diabetes": 1}, 0.2), lambda m: person_risk(m, "diabetes") <= 0.2),
+    (sc.FalsePositiveRate(0.02), lambda m: np.mean(m.decision_function(X[Y == "healthy"]) >= 0) <= 0.02),
+    (sc.TruePositiveRate(0.95), lambda m: np.mean(m.decision_function(X[Y == "ill"]) >= 0) >= 0.95),
+    (sc.TruePositiveRate(0.99, risk=0.2), lambda m: np.mean(m.predict_proba(X[Y == "ill"])[:, 1] >= 0.2) >= 0.99),
+]
+
+
+def person_risk(model: RiskScoreClassifier, *columns: str) -> float:
+    person = pd.DataFrame([{name: int(name in columns) for name in X.columns}])
+    return float(model.predict_proba(person)[0, 1])
+
+
+@pytest.mark.parametrize(("rule", "kept"), RULES, ids=[repr(rule) for rule, _ in RULES])
+def test_a_rule_by_name_changes_the_card_and_is_kept(rule: sc.Constraint, kept: Any):
+    free, ruled = fitted(), fitted(rule)
+    assert not kept(free), "a rule that the best card keeps anyway tests nothing"
+    assert kept(ruled)
+    assert ruled.outcome_.upper_bound > free.outcome_.upper_bound
+
+
+def test_columns_may_be_given_by_position_where_there_are_no_names():
+    model = RiskScoreClassifier(**SMALL, constraints=sc.Fixed(2, 0)).fit(X.to_numpy(), Y)
+    assert model.coef_[0, 2] == 0
+    by_name = RiskScoreClassifier(**SMALL, constraints=[sc.Fixed("x2", 0)]).fit(X.to_numpy(), Y)
+    np.testing.assert_array_equal(model.coef_, by_name.coef_)
+
+
+def test_contradicting_rules_are_named_and_bystanders_are_not():
+    rules = (
+        sc.AtMost(1, ["smoker", "diabetes"]),
+        sc.Sign("visits", "+"),
+        sc.Fixed("smoker", 2),
+        sc.MaxProbability({"visits": 1}, 0.9),
+        sc.AtLeast(1, ["diabetes"]),
+        sc.TruePositiveRate(0.1),
+    )
+    with pytest.raises(sf.InfeasibleProblemError) as refusal:
+        fitted(*rules)
+    message = str(refusal.value)
+    for rule in (rules[0], rules[2], rules[4]):
+        assert repr(rule) in message
+    for rule in (rules[1], rules[3], rules[5]):
+        assert repr(rule) not in message
+    assert "these 3 rules" in message and "Without any one of them" in message
+
+
+def test_a_rule_that_the_limits_forbid_is_named_with_them():
+    with pytest.raises(sf.InfeasibleProblemError, match=r"obeys MinFeatures\(count=4, columns=None\) within max_features=3"):
+        fitted(sc.MinFeatures(4))
+
+
+def test_rates_that_no_card_reaches_are_named():
+    rules = (sc.FalsePositiveRate(0.0), sc.TruePositiveRate(1.0), sc.Sign("smoker", 1))
+    with pytest.raises(sf.InfeasibleProblemError) as refusal:
+        fitted(*rules)
+    assert repr(rules[0]) in str(refusal.value) and repr(rules[1]) in str(refusal.value)
+    assert "Sign" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"max_points": 0}, "max_points = 0 must be a whole number of at least 1"),
+        ({"max_points": 2.5}, "max_points = 2.5"),
+        ({"intercept_bound": -1}, "intercept_bound = -1"),
+        ({"max_features": -1}, "max_features = -1"),
+        ({"max_features": True}, "max_features = True"),
+        ({"sparsity_penalty": -0.1}, "sparsity_penalty = -0.1"),
+        ({"gap": float("nan")}, "gap = nan"),
+        ({"time_limit": 0}, "time_limit = 0 must be None or a positive number of seconds"),
+        ({"solver": "cplex"}, "solver='cplex' is not known"),
+        ({"solver": None}, "solver = None must be the name"),
+        ({"constraints": "AtMost"}, "must be a list of rules"),
+        ({"constraints": [sc.Sign("smoker", 1), "AtMost"]}, r"constraints\[1\] = 'AtMost' is not a rule"),
+        ({"constraints": [sc.Sign("smokr", 1)]}, "Did you mean 'smoker'"),
+        ({"constraints": [sc.Monotone(["visits", "smoker"])]}, "column 'visits' holds other values"),
+        ({"radius": 0.1}, "radius = 0.1"),
+        ({"class_weight": {"ill": -1, "healthy": 1}}, "class_weight"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        RiskScoreClassifier(**changes).fit(X, Y)
+
+
+def test_text_and_gaps_point_to_the_binarizer():
+    mixed = X.assign(ward=np.where(X["smoker"] == 1, "north", "south"))
+    with pytest.raises(sf.InvalidTableError, match=r"column 'ward', row 0: '\w+' is not a number.*ThresholdBinarizer"):
+        RiskScoreClassifier().fit(mixed, Y)
+    gaps = X.astype(float)
+    gaps.loc[7, "visits"] = np.nan
+    with pytest.raises(sf.InvalidTableError, match=r"column 'visits' has 1 missing value.*row 7.*ThresholdBinarizer"):
+        RiskScoreClassifier().fit(gaps, Y)
+    with pytest.raises(sf.InvalidTableError, match=r"row 7.*ThresholdBinarizer"):
+        fitted().predict(gaps)
+    with pytest.raises(sf.InvalidTableError, match="only one class"):
+        RiskScoreClassifier().fit(X, np.full(len(X), "ill"))
+
+
+def test_pipeline_grid_search_clone_and_pickle():
+    rng = np.random.default_rng(3)
+    raw = pd.DataFrame({"age": rng.integers(20, 90, 200), "ward": rng.choice(["a", "b", "c"], 200)})
+    y = raw["age"] + 20 * (raw["ward"] == "a") + 20 * rng.logistic(size=200) > 60
+    pipeline = make_pipeline(sf.ThresholdBinarizer(), RiskScoreClassifier(constraints=[sc.Monotone("age")]))
+    search = GridSearchCV(pipeline, {"riskscoreclassifier__max_features": [1, 3]}, cv=3, scoring="neg_log_loss").fit(raw, y)
+    card = search.best_estimator_[-1]
+    assert set(card.points_) <= set(search.best_estimator_[0].get_feature_names_out())
+    assert len(card.points_) == search.best_params_["riskscoreclassifier__max_features"]
+    assert log_loss(y, search.predict_proba(raw)) < log_loss(y, np.full(200, y.mean()))
+    again = clone(card).fit(search.best_estimator_[0].transform(raw), y)
+    assert again.points_ == card.points_
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict(raw), search.predict(raw))
+
+
+def test_near_optimal_cards_come_with_names_best_first():
+    model = fitted(near_optimal=0.01, max_features=2)
+    near = model.near_optimal_
+    assert near[0].points == model.points_ and near[0].intercept == model.intercept_
+    assert near.complete and near.n_found == len(near) > 1
+    for card in near:
+        assert mean_loss(card.points, card.intercept) + 1e-8 * len(card.points) == pytest.approx(card.objective, abs=1e-12)
+        assert card.objective <= 1.01 * near[0].objective + 1e-12
+    table = near.table()
+    assert isinstance(table, pd.DataFrame) and len(table) == len(near)
+    assert table["intercept"].tolist() == [card.intercept for card in near]
+    assert table["age >= 65"].tolist() == [card.points.get("age >= 65", 0) for card in near]
+    assert repr(near) == f"{len(near)} score cards within 1.000% of the best"
+    assert fitted().near_optimal_ is None
+    for wrong in (-1, "all"):
+        with pytest.raises(ValueError, match="near_optimal ="):
+            fitted(near_optimal=wrong)
+
+
+def test_a_stopped_search_warns_and_keeps_a_valid_bound():
+    rng = np.random.default_rng(0)
+    table = (rng.random((4000, 60)) < 0.4).astype(float)
+    y = table @ rng.normal(size=60) + rng.logistic(size=4000) > 0
+    with pytest.warns(sf.ConvergenceLimitWarning, match=r"time limit.*still holds for every card"):
+        model = RiskScoreClassifier(max_features=8, time_limit=0.3).fit(table, y)
+    assert model.outcome_.status is Status.TIME_LIMIT
+    assert 0 <= model.outcome_.lower_bound <= model.outcome_.upper_bound
+    assert len(model.points_) <= 8
+
+
+def test_progress_shows_bounds_and_goes_to_standard_error(capsys: pytest.CaptureFixture[str]):
+    rng = np.random.default_rng(0)
+    table = (rng.random((3000, 40)) < 0.4).astype(float)
+    y = table @ rng.normal(size=40) + rng.logistic(size=3000) > 0
+    with pytest.warns(sf.ConvergenceLimitWarning):
+        RiskScoreClassifier(max_features=7, time_limit=0.5, verbose=1).fit(table, y)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "RiskScoreClassifier, up to 7 of 40 columns" in shown.err and "lower bound" in shown.err
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = fitted()
+    before = dict(model.points_)
+    model.set_params(constraints=[sc.MinFeatures(5)])
+    with pytest.raises(sf.InfeasibleProblemError):
+        model.fit(X, Y)
+    assert model.points_ == before
