@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <exception>
 
 #include "arrays.hpp"
@@ -59,6 +60,21 @@ void add_point_sets(CardRules& rules, std::size_t n_columns, const Ints& columns
     rules.values[static_cast<std::size_t>(columns.data()[k])].push_back(values.data()[k]);
   }
   for (auto& list : rules.values) std::sort(list.begin(), list.end());
+}
+
+void add_robust_term(ScoreProblem& problem, double radius, double label_price, const Vector<double>& price,
+                     const Vector<std::uint8_t>& flips) {
+  if (!(radius > 0)) return;
+  const auto n_columns = static_cast<std::size_t>(problem.table.n_columns);
+  require(price.shape(0) == n_columns && flips.shape(0) == n_columns, "prices of shifts need one entry per column");
+  problem.robust = {radius, label_price, {price.data(), price.data() + n_columns}, {flips.data(), flips.data() + n_columns}};
+  int n_flips = 0;
+  for (std::size_t j = 0; j < n_columns; ++j) {
+    require(price.data()[j] > 0, "prices of shifts must be above 0");
+    n_flips += flips.data()[j] && std::isfinite(price.data()[j]) ? 1 : 0;
+  }
+  require(label_price > 0, "prices of shifts must be above 0");
+  require(std::min(n_flips, problem.max_size) <= max_flips, "too many columns of a card can be flipped");
 }
 
 // A block of cards as Python takes it: values, intercepts, and points with a row for every card.
@@ -127,7 +143,8 @@ void bind_support_search(nb::module_& module) {
          int intercept_upper, int max_size, double penalty, Flags members, Ints least, Ints most, Flags cause, Flags effect,
          Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, Flags one_sign,
          Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
-         Ints set_columns, Ints set_values, double gap, double time_limit, bool heuristic, int n_threads,
+         Ints set_columns, Ints set_values, double radius, double label_price, Vector<double> column_price,
+         Vector<std::uint8_t> column_flips, double gap, double time_limit, bool heuristic, int n_threads,
          nb::object on_progress, double near_optimal, std::size_t near_limit, nb::object on_cards) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
@@ -146,6 +163,7 @@ void bind_support_search(nb::module_& module) {
         add_sign_rules(problem.rules, n_columns, one_sign);
         add_rate_rules(problem.rules, rate_positive, rate_least, rate_most, rate_threshold);
         add_point_sets(problem.rules, n_columns, set_columns, set_values);
+        add_robust_term(problem, radius, label_price, column_price, column_flips);
         SearchOptions options;
         options.n_threads = n_threads;
         options.time_limit = time_limit;
@@ -176,8 +194,9 @@ void bind_support_search(nb::module_& module) {
       nb::arg("intercept_upper"), nb::arg("max_size"), nb::arg("penalty"), nb::arg("members"), nb::arg("least"),
       nb::arg("most"), nb::arg("cause"), nb::arg("effect"), nb::arg("row_lower"), nb::arg("row_upper"),
       nb::arg("row_coefficient"), nb::arg("one_sign"), nb::arg("rate_positive"), nb::arg("rate_least"), nb::arg("rate_most"),
-      nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("gap"), nb::arg("time_limit"),
-      nb::arg("heuristic"), nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"),
+      nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("radius"), nb::arg("label_price"),
+      nb::arg("column_price"), nb::arg("column_flips"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"),
+      nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"),
       nb::arg("on_cards").none());
 }
 

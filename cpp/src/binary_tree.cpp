@@ -129,12 +129,29 @@ void BinaryTree::finish(Node& node) const {
       if (m & bit) node.share[static_cast<std::size_t>(m)] -= node.share[static_cast<std::size_t>(m ^ bit)];
 }
 
+void BinaryTree::tilt(Node& node, const double* if_positive, const double* if_negative) const {
+  const std::size_t n = node.cell_total.size();
+  node.share.assign(if_negative, if_negative + n);
+  node.positive_share.resize(n);
+  for (std::size_t m = 0; m < n; ++m) node.positive_share[m] = if_positive[m] - if_negative[m];
+  for (auto* share : {&node.share, &node.positive_share})
+    for (std::size_t bit = 1; bit < n; bit <<= 1)
+      for (std::size_t m = 0; m < n; ++m)
+        if (m & bit) (*share)[m] -= (*share)[m ^ bit];
+}
+
 void BinaryTree::gradients(const Node& node, const std::vector<int>& candidates, double* gradient) const {
   if (candidates.empty()) return;
   const int begin = candidates.front(), end = candidates.back() + 1;
-  for (int f = begin; f < end; ++f) gradient[f] = -node.rows[0].positive[f];
+  if (node.positive_share.empty())
+    for (int f = begin; f < end; ++f) gradient[f] = -node.rows[0].positive[f];
+  else
+    std::fill(gradient + begin, gradient + end, 0.0);
   for (std::size_t m = 0; m < node.rows.size(); ++m)
     if (node.share[m] != 0) add_scaled(gradient + begin, node.rows[m].total + begin, node.share[m], end - begin);
+  for (std::size_t m = 0; m < node.positive_share.size(); ++m)
+    if (node.positive_share[m] != 0)
+      add_scaled(gradient + begin, node.rows[m].positive + begin, node.positive_share[m], end - begin);
 }
 
 void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool settle,
@@ -172,6 +189,15 @@ void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& colum
       fits[k].loss = batch.loss[lane];
       fits[k].bound = batch.bound[lane] - limits_.slack;
     }
+  }
+}
+
+void BinaryTree::write_prefix(const Node& node, ScoreCells& cells) const {
+  const std::size_t n = node.cell_total.size();
+  cells.reset(node.depth, n);
+  for (std::size_t m = 0; m < n; ++m) {
+    cells.set_weights(m, node.cell_total[m], node.cell_positive[m]);
+    for (int j = 0; j < node.depth; ++j) cells.set_value(m, j, static_cast<double>(m >> j & 1));
   }
 }
 

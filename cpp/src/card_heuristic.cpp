@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
 
 #include "surefoot/box_fit.hpp"
@@ -23,7 +24,13 @@ class Heuristic final : public CardListener {
  public:
   Heuristic(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
             IncumbentCard& incumbent, const std::function<bool()>& stopped)
-      : problem_(problem), table_(table), usable_(columns), slack_(slack), incumbent_(incumbent), stop_(stopped) {}
+      : problem_(problem),
+        table_(table),
+        usable_(columns),
+        slack_(slack),
+        incumbent_(incumbent),
+        stop_(stopped),
+        loss_(make_loss(problem)) {}
 
   void run() {
     std::vector<Support> beam(1);
@@ -66,7 +73,8 @@ class Heuristic final : public CardListener {
   }
 
   void fit(Support& support) {
-    fit_box(cells_, box_of(support.columns), slack_, std::numeric_limits<double>::infinity(), 1e-7, support.fit);
+    loss_->open(support.columns.data(), cells_);
+    loss_->fit(box_of(support.columns), slack_, std::numeric_limits<double>::infinity(), loss_->tolerance(), support.fit);
   }
 
   RowPartition partition(const std::vector<int>& columns) const {
@@ -124,7 +132,8 @@ class Heuristic final : public CardListener {
     if (!problem_.rules.admits(support.columns.data(), n)) return;
     current_ = &support.columns;
     const PointRange range = problem_.range(support.columns.data(), n, problem_.intercept_lower, problem_.intercept_upper);
-    search_points(cells_, range, slack_, support.fit.point, *this);
+    loss_->open(support.columns.data(), cells_);
+    search_points(*loss_, cells_, range, slack_, support.fit.point, *this);
   }
 
   // One round of exchanging each column of the best card for another; whether the card got better.
@@ -160,6 +169,7 @@ class Heuristic final : public CardListener {
   double slack_;
   IncumbentCard& incumbent_;
   const std::function<bool()>& stop_;
+  std::unique_ptr<SupportLoss> loss_;
   ScoreCells cells_;
   RowPartition finer_;
   const std::vector<int>* current_ = nullptr;

@@ -35,6 +35,13 @@ bool says_the_same(const std::vector<double>& a, const std::vector<double>& b, d
   return true;
 }
 
+// Whether an adversary treats the columns alike.
+bool same_prices(const ScoreProblem& problem, int first, int second) {
+  const RobustTerm& robust = problem.robust;
+  const auto a = static_cast<std::size_t>(first), b = static_cast<std::size_t>(second);
+  return !robust.active() || (robust.flips[a] == robust.flips[b] && robust.price[a] == robust.price[b]);
+}
+
 }  // namespace
 
 std::vector<int> usable_columns(const ScoreProblem& problem, const CodedTable& table, bool skip_empty) {
@@ -74,7 +81,7 @@ ColumnOrder order_columns(const ScoreProblem& problem, const CodedTable& table, 
       // Mirroring a column moves its points into the intercept, which must have room for them.
       const double reach = std::fabs(sum) * std::max(std::abs(low), std::abs(high));
       const bool room = intercept_low - reach >= problem.intercept_lower && intercept_high + reach <= problem.intercept_upper;
-      if (same_limits && room) order.twin[b] = static_cast<int>(a);
+      if (same_limits && room && same_prices(problem, first, second)) order.twin[b] = static_cast<int>(a);
     }
   }
   return order;

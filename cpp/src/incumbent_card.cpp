@@ -1,9 +1,10 @@
 #include "surefoot/incumbent_card.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "surefoot/softplus.hpp"
+#include "surefoot/card_loss.hpp"
 
 namespace surefoot {
 
@@ -13,8 +14,8 @@ ScoreCard make_card(double value, int n_columns, const int* columns, int n, cons
   return card;
 }
 
-IncumbentCard::IncumbentCard(const CodedTable& table, double penalty)
-    : table_(table), penalty_(penalty), value_(std::numeric_limits<double>::infinity()) {
+IncumbentCard::IncumbentCard(const ScoreProblem& problem, const CodedTable& table)
+    : problem_(problem), table_(table), value_(std::numeric_limits<double>::infinity()) {
   best_ = {std::numeric_limits<double>::infinity(), 0, {}};
 }
 
@@ -25,16 +26,9 @@ ScoreCard IncumbentCard::best() const {
 
 void IncumbentCard::offer(const int* columns, int n, const int* points) {
   ScoreCard card = make_card(0, table_.n_columns(), columns, n, points);
-  std::vector<std::size_t> support;
-  for (std::size_t j = 0; j < card.points.size(); ++j)
-    if (card.points[j] != 0) support.push_back(j);
-  double loss = 0;
-  for (std::size_t i = 0; i < table_.n_rows(); ++i) {
-    double score = card.intercept;
-    for (const std::size_t j : support) score += card.points[j] * table_.value[j][i];
-    loss += table_.total[i] * softplus(score) - table_.positive[i] * score;
-  }
-  card.value = loss + penalty_ * static_cast<double>(support.size());
+  const auto unused = std::count(card.points.begin(), card.points.end(), 0);
+  const double size = static_cast<double>(card.points.size()) - static_cast<double>(unused);
+  card.value = card_loss(problem_, table_, card.intercept, card.points) + problem_.penalty * size;
   const std::lock_guard lock(mutex_);
   if (better_card(card, best_)) {
     best_ = std::move(card);

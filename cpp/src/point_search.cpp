@@ -6,13 +6,10 @@
 namespace surefoot {
 namespace {
 
-// A box within this of the threshold is cut rather than fitted further.
-constexpr double tolerance = 1e-7;
-
 class PointSearch {
  public:
-  PointSearch(const ScoreCells& cells, const PointRange& range, double slack, CardListener& listener)
-      : cells_(cells), range_(range), slack_(slack), listener_(listener), n_(cells.n_columns + 1) {
+  PointSearch(SupportLoss& loss, const ScoreCells& cells, const PointRange& range, double slack, CardListener& listener)
+      : loss_(loss), cells_(cells), range_(range), slack_(slack), listener_(listener), n_(cells.n_columns + 1) {
     for (int j = 0; j < n_; ++j) {
       box_.lower[j] = range.lower[j];
       box_.upper[j] = range.upper[j];
@@ -37,7 +34,7 @@ class PointSearch {
         if (!can_hold(rule)) return false;
     ++n_fits_;
     const double threshold = listener_.threshold();
-    fit_box(cells_, box_, slack_, threshold, tolerance, fit);
+    loss_.fit(box_, slack_, threshold, loss_.tolerance(), fit);
     return fit.bound <= threshold;
   }
 
@@ -134,6 +131,7 @@ class PointSearch {
     return best;
   }
 
+  SupportLoss& loss_;
   const ScoreCells& cells_;
   const PointRange& range_;
   double slack_;
@@ -146,9 +144,9 @@ class PointSearch {
 
 }  // namespace
 
-long search_points(const ScoreCells& cells, const PointRange& range, double slack, const double* start,
+long search_points(SupportLoss& loss, const ScoreCells& cells, const PointRange& range, double slack, const double* start,
                    CardListener& listener) {
-  if (range.one_sign.empty()) return PointSearch(cells, range, slack, listener).run(start);
+  if (range.one_sign.empty()) return PointSearch(loss, cells, range, slack, listener).run(start);
   long n_fits = 0;
   for (const int sign : {1, -1}) {
     PointRange half = range;
@@ -158,7 +156,7 @@ long search_points(const ScoreCells& cells, const PointRange& range, double slac
       (sign > 0 ? half.lower : half.upper)[j] = sign > 0 ? std::max(range.lower[j], 1) : std::min(range.upper[j], -1);
       possible = possible && half.lower[j] <= half.upper[j];
     }
-    if (possible) n_fits += search_points(cells, half, slack, start, listener);
+    if (possible) n_fits += search_points(loss, cells, half, slack, start, listener);
   }
   return n_fits;
 }

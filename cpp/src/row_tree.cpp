@@ -11,18 +11,18 @@ namespace {
 
 constexpr double settled = 1e-9;
 
-PointBox box_of(const ColumnLimits& limits, const int* columns, int n) {
-  PointBox box;
-  box.lower[0] = limits.intercept_lower;
-  box.upper[0] = limits.intercept_upper;
-  for (int j = 0; j < n; ++j) {
-    box.lower[j + 1] = limits.lower[static_cast<std::size_t>(columns[j])];
-    box.upper[j + 1] = limits.upper[static_cast<std::size_t>(columns[j])];
-  }
-  return box;
-}
-
 }  // namespace
+
+PointBox ColumnLimits::box(const int* positions, int n) const {
+  PointBox result;
+  result.lower[0] = intercept_lower;
+  result.upper[0] = intercept_upper;
+  for (int j = 0; j < n; ++j) {
+    result.lower[j + 1] = lower[static_cast<std::size_t>(positions[j])];
+    result.upper[j + 1] = upper[static_cast<std::size_t>(positions[j])];
+  }
+  return result;
+}
 
 void RowTree::open_root(const double* point, Node& root) const {
   root.depth = 0;
@@ -49,7 +49,7 @@ void RowTree::finish(Node& node) const {
   CellSums sums;
   sum_cells(node.cells, node.point, sums);
   node.base = sums.loss - limits_.slack;
-  const PointBox box = box_of(limits_, node.columns, node.depth);
+  const PointBox box = limits_.box(node.columns, node.depth);
   for (int j = 0; j <= node.depth; ++j) {
     const double g = sums.gradient[j];
     node.base -= g * node.point[j] - std::min(g * box.lower[j], g * box.upper[j]);
@@ -66,6 +66,13 @@ void RowTree::finish(Node& node) const {
   node.residual.resize(table_.n_rows());
   for (std::size_t i = 0; i < node.residual.size(); ++i)
     node.residual[i] = table_.total[i] * slope[node.rows.group[i]] - table_.positive[i];
+}
+
+void RowTree::tilt(Node& node, const double* if_positive, const double* if_negative) const {
+  for (std::size_t i = 0; i < node.residual.size(); ++i) {
+    const std::size_t cell = node.rows.group[i];
+    node.residual[i] = table_.positive[i] * if_positive[cell] + (table_.total[i] - table_.positive[i]) * if_negative[cell];
+  }
 }
 
 void RowTree::gradients(const Node& node, const std::vector<int>& candidates, double* gradient) const {
@@ -85,7 +92,7 @@ void RowTree::fit_children_of(const Node& node, const std::vector<int>& columns,
     BoxFit fit;
     std::copy_n(node.point, node.depth + 1, fit.point);
     fit.point[node.depth + 1] = 0;
-    fit_box(node.scratch_cells, box_of(limits_, support, node.depth + 1), limits_.slack,
+    fit_box(node.scratch_cells, limits_.box(support, node.depth + 1), limits_.slack,
             settle ? std::numeric_limits<double>::infinity() : threshold, settled, fit);
     std::copy_n(fit.point, node.depth + 2, fits[k].point);
     fits[k].loss = fit.loss;

@@ -4,8 +4,9 @@
 
 namespace surefoot {
 
-void ScoreCells::reset(int columns, std::size_t n_cells) {
-  const std::size_t packs = (n_cells + lanes - 1) / lanes;
+void ScoreCells::reset(int columns, std::size_t cells) {
+  const std::size_t packs = (cells + lanes - 1) / lanes;
+  n_cells = cells;
   n_columns = columns;
   n_packs = static_cast<int>(packs);
   values.assign(packs * static_cast<std::size_t>(columns), Pack{});

@@ -32,7 +32,19 @@ PointRange ScoreProblem::range(const int* columns, int n, int intercept_low, int
   return result;
 }
 
-double rounding_slack(const ScoreProblem& problem) {
+RobustPrices ScoreProblem::prices(const int* columns, int n) const {
+  RobustPrices result{robust.radius, robust.label_price, {}, {}};
+  for (int j = 0; j < n; ++j) {
+    result.price[j] = robust.price[static_cast<std::size_t>(columns[j])];
+    result.flips[j] = robust.flips[static_cast<std::size_t>(columns[j])] != 0;
+  }
+  return result;
+}
+
+namespace {
+
+// No score of a card is further from 0.
+double score_reach(const ScoreProblem& problem) {
   std::vector<double> reach;
   for (int j = 0; j < problem.table.n_columns; ++j) {
     double largest = 0;
@@ -40,9 +52,27 @@ double rounding_slack(const ScoreProblem& problem) {
     reach.push_back(largest * std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))));
   }
   std::sort(reach.begin(), reach.end(), std::greater<>());
-  double score = 1 + std::max(std::abs(problem.intercept_lower), std::abs(problem.intercept_upper));
+  double score = std::max(std::abs(problem.intercept_lower), std::abs(problem.intercept_upper));
   for (std::size_t k = 0; k < std::min(reach.size(), static_cast<std::size_t>(problem.max_size)); ++k) score += reach[k];
-  return 2e-14 * score;
+  return score;
+}
+
+}  // namespace
+
+double rounding_slack(const ScoreProblem& problem) {
+  // Worst cases are found by a few dozen more roundings than plain losses.
+  return (problem.robust.active() ? 1e-13 : 2e-14) * (1 + score_reach(problem));
+}
+
+double lambda_limit(const ScoreProblem& problem) {
+  double limit = 0;
+  for (int j = 0; j < problem.table.n_columns; ++j)
+    if (problem.usable(j))
+      limit = std::max(limit, std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))) /
+                                  problem.robust.price[static_cast<std::size_t>(j)]);
+  limit = std::max(limit, score_reach(problem) / problem.robust.label_price);
+  // A little more, so that the best lambda lies inside.
+  return 1.5 * limit + 1;
 }
 
 }  // namespace surefoot

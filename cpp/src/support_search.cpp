@@ -13,6 +13,7 @@
 
 #include "surefoot/card_heuristic.hpp"
 #include "surefoot/column_order.hpp"
+#include "surefoot/robust_tree.hpp"
 #include "surefoot/search_watch.hpp"
 #include "surefoot/support_tree.hpp"
 #include "surefoot/support_walker.hpp"
@@ -127,7 +128,7 @@ class SupportSearch {
     const bool all_cards = options_.near_optimal >= 0;
     const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
     const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);
-    IncumbentCard incumbent(table_, problem_.penalty);
+    IncumbentCard incumbent(problem_, table_);
     search_empty_card(incumbent);
     if (options_.heuristic && !stopped()) seek_card(problem_, table_, usable, slack_, incumbent, stopped);
     signals_.upper_bound = incumbent.value();
@@ -146,10 +147,16 @@ class SupportSearch {
     SharedSearch shared{problem_, all_cards ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
     const bool binary =
         problem_.max_size <= max_binary_columns && !order.columns.empty() && BitColumns::fits(problem_.table, order.columns);
+    const auto walk_over = [&](const auto& tree) {
+      if (problem_.robust.active())
+        walk(RobustTree(tree, problem_, order.columns, limits), shared);
+      else
+        walk(tree, shared);
+    };
     if (binary)
-      walk(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop), shared);
+      walk_over(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
     else
-      walk(RowTree(table_, order.columns, limits), shared);
+      walk_over(RowTree(table_, order.columns, limits));
     result_.card = incumbent.best();
     result_.n_searched = shared.n_searched;
     result_.n_boxes = shared.n_boxes;
@@ -206,7 +213,9 @@ class SupportSearch {
     RowPartition(table_.n_rows()).write_cells(table_, nullptr, 0, cells);
     EmptyCards listener(incumbent, near_cards_ ? &*near_cards_ : nullptr, table_.n_columns(), signals_.stop);
     const double start = 0;
-    search_points(cells, problem_.range(nullptr, 0, problem_.intercept_lower, problem_.intercept_upper), slack_, &start,
+    const std::unique_ptr<SupportLoss> loss = make_loss(problem_);
+    loss->open(nullptr, cells);
+    search_points(*loss, cells, problem_.range(nullptr, 0, problem_.intercept_lower, problem_.intercept_upper), slack_, &start,
                   listener);
   }
 

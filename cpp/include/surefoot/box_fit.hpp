@@ -17,6 +17,8 @@ struct BoxFit {
   double point[max_coordinates];
   double loss;
   double bound;
+  // Of robust losses only: price of a unit of shift, and the smoothing at which the fit ended.
+  double lambda = 1, smoothing = 0;
 };
 
 // Projected Newton steps from fit.point. Stops when bound > threshold, when loss - bound <= tolerance, or when steps no longer help.

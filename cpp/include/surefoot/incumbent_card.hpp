@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "surefoot/row_partition.hpp"
+#include "surefoot/score_problem.hpp"
 
 namespace surefoot {
 
@@ -28,7 +29,7 @@ ScoreCard make_card(double value, int n_columns, const int* columns, int n, cons
 // intercept. A card as good as the best is never pruned, so the winner does not depend on which thread was faster.
 class IncumbentCard {
  public:
-  IncumbentCard(const CodedTable& table, double penalty);
+  IncumbentCard(const ScoreProblem& problem, const CodedTable& table);
 
   double value() const { return value_.load(std::memory_order_relaxed); }
   ScoreCard best() const;
@@ -37,8 +38,8 @@ class IncumbentCard {
   void offer(const int* columns, int n, const int* points);
 
  private:
+  const ScoreProblem& problem_;
   const CodedTable& table_;
-  double penalty_;
   std::atomic<double> value_;
   mutable std::mutex mutex_;
   ScoreCard best_;

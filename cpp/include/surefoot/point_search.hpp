@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "surefoot/box_fit.hpp"
 #include "surefoot/card_rules.hpp"
+#include "surefoot/support_loss.hpp"
 
 namespace surefoot {
 
@@ -43,7 +43,9 @@ class CardListener {
 // threshold, which holds for all of its cards, or since none of its cards keeps a linear rule or a rate, which is told by the smallest and
 // largest score over the box. Only the former ends a direction. Values outside a coordinate's list are passed over and end nothing. Signs
 // would enter the relaxation, where the good point may have the wrong ones, so each choice of signs is a search of its own.
-// Returns the number of boxes fitted.
-long search_points(const ScoreCells& cells, const PointRange& range, double slack, const double* start, CardListener& listener);
+//
+// `loss` has `cells` open. Returns the number of boxes fitted.
+long search_points(SupportLoss& loss, const ScoreCells& cells, const PointRange& range, double slack, const double* start,
+                   CardListener& listener);
 
 }  // namespace surefoot

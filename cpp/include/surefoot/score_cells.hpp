@@ -17,11 +17,12 @@ constexpr int max_coordinates = max_card_size + 1;
 struct ScoreCells {
   int n_columns = 0;
   int n_packs = 0;
+  std::size_t n_cells = 0;
   std::vector<Pack> values;    // column by column, n_packs each
   std::vector<Pack> total;     // weight of the rows in a cell
   std::vector<Pack> positive;  // weight of those with label +1
 
-  void reset(int columns, std::size_t n_cells);
+  void reset(int columns, std::size_t cells);
   void set_weights(std::size_t cell, double all, double of_positive) {
     reinterpret_cast<double*>(total.data())[cell] = all;
     reinterpret_cast<double*>(positive.data())[cell] = of_positive;

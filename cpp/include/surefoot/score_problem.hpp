@@ -7,6 +7,8 @@
 
 #include "surefoot/card_rules.hpp"
 #include "surefoot/point_search.hpp"
+#include "surefoot/robust_lattice.hpp"
+#include "surefoot/robust_term.hpp"
 #include "surefoot/row_partition.hpp"
 
 namespace surefoot {
@@ -18,6 +20,7 @@ struct ScoreProblem {
   int max_size;
   double penalty;
   CardRules rules;
+  RobustTerm robust = {};
 
   // The points a column may take once it is in the support reach from here to there (0 is left out).
   int lowest(int column) const {
@@ -30,11 +33,19 @@ struct ScoreProblem {
   }
   bool usable(int column) const { return lowest(column) <= highest(column); }
 
+  // What an adversary pays for changes in the columns of a support.
+  RobustPrices prices(const int* columns, int n) const;
+
   // Range of the points of a support.
   PointRange range(const int* columns, int n, int intercept_low, int intercept_high) const;
 };
 
 // Allowance for rounding in sums of losses: scores and losses are at most `reach` large, and their errors a few units in the last place.
 double rounding_slack(const ScoreProblem& problem);
+
+// A value of lambda that no card needs to exceed: beyond it no shift pays. Softplus has slopes below 1, so flipping column j gains at
+// most |points_j|, which lambda price_j exceeds, and flipping the label gains at most |score|. Columns that may move need
+// |points_j| / price_j.
+double lambda_limit(const ScoreProblem& problem);
 
 }  // namespace surefoot

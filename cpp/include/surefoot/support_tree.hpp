@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "surefoot/box_fit.hpp"
 #include "surefoot/child_fit.hpp"
 #include "surefoot/row_partition.hpp"
 #include "surefoot/subset_counts.hpp"
@@ -19,6 +20,9 @@ struct ColumnLimits {
   std::vector<double> lower, upper;  // by position
   double intercept_lower, intercept_upper;
   double slack;  // pays for rounding in every bound
+
+  // Of the intercept and the columns at n positions.
+  PointBox box(const int* positions, int n) const;
 };
 
 // A real-valued fit of a prefix plus one column.
@@ -41,8 +45,9 @@ class BinaryTree {
     std::vector<CountRow> rows;  // by subset of the prefix, as bits
     std::vector<double> own;     // counts that no table holds
     std::vector<double> cell_total, cell_positive;
-    std::vector<double> share;  // weights of `rows` in the expected number of positives
-    std::vector<int> live;      // cells with rows
+    std::vector<double> share;           // weights of `rows` in the expected number of positives
+    std::vector<double> positive_share;  // likewise, of rows with label +1 on top of that; empty: each counts once against it
+    std::vector<int> live;               // cells with rows
     std::vector<std::uint64_t> bits;
   };
 
@@ -59,6 +64,10 @@ class BinaryTree {
   void fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool settle,
                        std::vector<ChildFit>& fits) const;
   void write_cells(const Node& node, int e, ScoreCells& cells) const;
+  // Cells of the prefix itself.
+  void write_prefix(const Node& node, ScoreCells& cells) const;
+  // From here on a row counts in `gradients` with the slope given for its cell and label.
+  void tilt(Node& node, const double* if_positive, const double* if_negative) const;
 
  private:
   void expand(const Node& node, int e, double* total, double* positive) const;
@@ -88,6 +97,8 @@ class RowTree {
   void fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool settle,
                        std::vector<ChildFit>& fits) const;
   void write_cells(const Node& node, int e, ScoreCells& cells) const;
+  void write_prefix(const Node& node, ScoreCells& cells) const { cells = node.cells; }
+  void tilt(Node& node, const double* if_positive, const double* if_negative) const;
 
  private:
   void finish(Node& node) const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -88,7 +89,7 @@ template <class Tree>
 class SupportWalker final : public CardListener {
  public:
   SupportWalker(const Tree& tree, SharedSearch& shared)
-      : tree_(tree), shared_(shared), n_(static_cast<int>(shared.order.columns.size())) {
+      : tree_(tree), shared_(shared), n_(static_cast<int>(shared.order.columns.size())), loss_(make_loss(shared.problem)) {
     levels_.resize(static_cast<std::size_t>(shared.problem.max_size) + 1);
     for (auto& level : levels_) level.gradient.resize(static_cast<std::size_t>(n_));
   }
@@ -226,7 +227,9 @@ class SupportWalker final : public CardListener {
     tree_.write_cells(level.node, e, cells_);
     shared_.n_searched.fetch_add(1, std::memory_order_relaxed);
     const PointRange range = shared_.problem.range(searched_, searched_size_, shared_.intercept_low, shared_.intercept_high);
-    shared_.n_boxes.fetch_add(search_points(cells_, range, shared_.limits.slack, fit.point, *this), std::memory_order_relaxed);
+    loss_->open(searched_, cells_);
+    shared_.n_boxes.fetch_add(search_points(*loss_, cells_, range, shared_.limits.slack, fit.point, *this),
+                              std::memory_order_relaxed);
   }
 
   void leave_task(int depth, int e, const ChildFit& fit, const std::vector<int>& candidates, double bound) {
@@ -246,6 +249,7 @@ class SupportWalker final : public CardListener {
   int n_;
   std::vector<Level> levels_;
   std::vector<SearchTask> tasks_;
+  std::unique_ptr<SupportLoss> loss_;
   ScoreCells cells_;
   int searched_[max_card_size], searched_size_ = 0;
 };

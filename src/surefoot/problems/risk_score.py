@@ -5,8 +5,9 @@
     s_i = b + sum_j p_j x_ij,   b and p_j whole numbers,   lower_j <= p_j <= upper_j,   #{j : p_j != 0} <= max_features,
 
 and the card obeys the rules of :mod:`surefoot.problems.card_rules`. This is RISKSLIM's problem, equation (1) of Ustun and Rudin
-(JMLR 2019), with row weights. The intercept is not penalised. Conventions for labels and weights are those of
-:mod:`surefoot.problems.robust_logistic`.
+(JMLR 2019), with row weights. The intercept is not penalised. With a :class:`~surefoot.problems.score_shift.ScoreShift` the
+loss is the worst mean loss under any shift of the rows within its radius: the robust score card. Conventions for labels and
+weights are those of :mod:`surefoot.problems.robust_logistic`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.card_rules import CardRule, LinearRule, RateRule, check_rule, spelled
 from surefoot.problems.robust_logistic import WEIGHT_SLACK
 from surefoot.problems.row_checks import require_dimensions, whole_numbers
+from surefoot.problems.score_shift import ScoreShift
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,8 @@ class RiskScoreProblem:
     penalty : float
         Price of using a column, at or above 0.
     rules : tuple of rules of :mod:`surefoot.problems.card_rules`, default=()
+    shift : ScoreShift, default=None
+        Makes the loss robust; None, or a radius of 0, leaves the rows as they are.
 
     Raises
     ------
@@ -74,6 +78,7 @@ class RiskScoreProblem:
     max_features: int
     penalty: float = 0.0
     rules: tuple[CardRule, ...] = ()
+    shift: ScoreShift | None = None
 
     def __post_init__(self) -> None:
         for name in ("columns", "labels", "weights"):
@@ -97,6 +102,8 @@ class RiskScoreProblem:
         _check_limits(self)
         for rule in self.rules:
             check_rule(rule, self.labels, self.n_columns)
+        if self.shift is not None:
+            self.shift.check(self.columns)
 
     def __repr__(self) -> str:
         return f"RiskScoreProblem(rows={self.n_rows}, columns={self.n_columns}, max_features={self.max_features})"
@@ -115,7 +122,9 @@ class RiskScoreProblem:
         return np.asarray(self.columns[:, used] @ card.points[used].astype(np.float64) + card.intercept, dtype=np.float64)
 
     def loss(self, card: RiskScore) -> float:
-        """Weighted mean of log(1 + exp(-y s))."""
+        """Weighted mean of log(1 + exp(-y s)); with a shift, under the worst one."""
+        if self.shift is not None and self.shift.radius > 0:
+            return self.shift.worst_loss(self.columns, self.labels, self.weights, card.intercept, card.points)[0]
         return float(self.weights @ np.logaddexp(0.0, -self.labels * self.scores(card)))
 
     def objective(self, card: RiskScore) -> float:
@@ -143,7 +152,8 @@ class RiskScoreProblem:
     def digest(self) -> str:
         """Fingerprint of everything that defines the optimum."""
         limits = (self.intercept_lower, self.intercept_upper, self.max_features, self.penalty)
-        mark = hashlib.sha256(repr((limits, *map(spelled, self.rules))).encode())
+        form = () if self.shift is None else self.shift.spelled()
+        mark = hashlib.sha256(repr((limits, form, *map(spelled, self.rules))).encode())
         for part in (self.columns, self.labels, self.weights, self.lower, self.upper):
             mark.update(str(part.shape).encode())
             mark.update(part.data if part.size else b"")

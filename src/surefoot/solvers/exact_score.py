@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot import _native
 from surefoot.exceptions import InfeasibleProblemError
@@ -34,6 +35,8 @@ from surefoot.solvers.registry import SolveOptions
 _ENDS = (Status.OPTIMAL, Status.TIME_LIMIT, Status.INTERRUPTED)
 # The core sizes its arrays by it; a longer card could not be added up by hand.
 MOST_FEATURES = 15
+# The robust search looks at every set of flips of a card.
+MOST_FLIPS = 8
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,11 @@ class ExactScore:
         """Why the search cannot take the problem, or None."""
         if min(problem.max_features, problem.n_columns) > MOST_FEATURES:
             return f"cards may have up to {problem.max_features} columns, and the search handles {MOST_FEATURES}."
+        if problem.shift is not None and min(problem.max_features, problem.shift.n_flippable) > MOST_FLIPS:
+            return (
+                f"cards may have up to {problem.max_features} columns that can be flipped, and the robust search handles "
+                f"{MOST_FLIPS}."
+            )
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:
@@ -136,6 +144,7 @@ class ExactScore:
             min(problem.max_features, problem.n_columns),
             problem.penalty,
             *native_rules(problem),
+            *_native_shift(problem),
             gap=options.tolerance,
             time_limit=limit,
             heuristic=True,
@@ -187,3 +196,11 @@ class ExactScore:
             n_found=result.n_near,
             complete=result.near_complete,
         )
+
+
+def _native_shift(problem: RiskScoreProblem) -> tuple[float, float, FloatArray, NDArray[np.uint8]]:
+    """Radius, label price, and prices and kinds of the columns, as the core takes them; a radius of 0 leaves the rows alone."""
+    shift = problem.shift
+    if shift is None:
+        return 0.0, np.inf, np.empty(0), np.empty(0, dtype=np.uint8)
+    return shift.radius, shift.label_price, shift.prices, shift.flips.astype(np.uint8)

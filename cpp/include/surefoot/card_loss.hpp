@@ -1,0 +1,14 @@
+// The loss of one card, summed in one fixed order whoever asks.
+#pragma once
+
+#include <vector>
+
+#include "surefoot/row_partition.hpp"
+#include "surefoot/score_problem.hpp"
+
+namespace surefoot {
+
+// Over the merged rows of the problem's table; `points` by column of the table.
+double card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points);
+
+}  // namespace surefoot

@@ -1,0 +1,46 @@
+#include "surefoot/support_loss.hpp"
+
+#include "surefoot/robust_fit.hpp"
+#include "surefoot/score_problem.hpp"
+
+namespace surefoot {
+namespace {
+
+class PlainLoss final : public SupportLoss {
+ public:
+  void open(const int*, const ScoreCells& cells) override { cells_ = &cells; }
+  void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
+    fit_box(*cells_, box, slack, threshold, tolerance, fit);
+  }
+  double tolerance() const override { return 1e-7; }
+
+ private:
+  const ScoreCells* cells_ = nullptr;
+};
+
+class RobustLoss final : public SupportLoss {
+ public:
+  explicit RobustLoss(const ScoreProblem& problem) : problem_(problem), most_lambda_(lambda_limit(problem)) {}
+  void open(const int* columns, const ScoreCells& cells) override {
+    lattice_.build(cells, problem_.prices(columns, cells.n_columns));
+  }
+  void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
+    fit_robust(lattice_, box, most_lambda_, slack, threshold, tolerance, fit);
+  }
+  // A fit that close to the truth costs a few more steps of the path; a cut costs a path for every value.
+  double tolerance() const override { return 1e-6; }
+
+ private:
+  const ScoreProblem& problem_;
+  double most_lambda_;
+  RobustLattice lattice_;
+};
+
+}  // namespace
+
+std::unique_ptr<SupportLoss> make_loss(const ScoreProblem& problem) {
+  if (problem.robust.active()) return std::make_unique<RobustLoss>(problem);
+  return std::make_unique<PlainLoss>();
+}
+
+}  // namespace surefoot
