@@ -177,3 +177,18 @@ def search_supports(
     near_limit: int,
     on_cards: Callable[[_Float, _Int32, _Int32], bool] | None,
 ) -> SupportSearchResult: ...
+def axis_losses(total: _Float, positive: _Float, score: _Float, column: _Float, steps: _Float) -> _Float: ...
+def axis_table_losses(
+    total: _Float, positive: _Float, score: _Int32, column: _Int32, steps: _Int32, table: _Float, first: int
+) -> _Float: ...
+def elastic_step(
+    curvature: _Float,
+    gradient: _Float,
+    start: _Float,
+    lower: _Float,
+    upper: _Float,
+    l1: _Float,
+    l2: _Float,
+    tolerance: float,
+    max_sweeps: int,
+) -> _Float: ...
