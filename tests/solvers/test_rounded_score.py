@@ -17,6 +17,7 @@ from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.regularisation_path import regularisation_path
 from surefoot.solvers.rounded_score import NAMES, RoundedScore
 from surefoot.solvers.rounding import nearest, rescaled, sequential
+from surefoot.solvers.score_registry import make_score_solver
 from surefoot.solvers.score_rows import INTERCEPT, ScoreRows, coordinates
 from surefoot.solvers.tangent_bound import tangent_bound
 
@@ -234,3 +235,8 @@ def test_an_interrupt_leaves_the_best_card():
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="'seqrd'"):
         RoundedScore("round")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_baselines_are_known_by_name(name: str):
+    assert make_score_solver(name).name == name

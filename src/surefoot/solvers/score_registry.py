@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from surefoot.exceptions import UnsupportedProblemError
@@ -26,8 +27,10 @@ def make_score_solver(name: str) -> RiskScoreSolver:
     """The solver of that name."""
     # Imported here: solvers may import this module for its types.
     from surefoot.solvers.exact_score import ExactScore
+    from surefoot.solvers.rounded_score import NAMES, RoundedScore
 
     makers: dict[str, Callable[[], RiskScoreSolver]] = {"auto": ExactScore, "exact": ExactScore}
+    makers |= {rounded: partial(RoundedScore, rounded) for rounded in NAMES}
     if name not in makers:
         raise ValueError(f"solver={name!r} is not known. Choose one of {', '.join(map(repr, makers))}.")
     return makers[name]()
