@@ -16,6 +16,7 @@ from surefoot.exceptions import (
 )
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.reports.score_card import ScoreCard
 from surefoot.solvers.worst_case import worst_case_rows
 
 try:
@@ -33,6 +34,7 @@ __all__ = [
     "RobustLogisticProblem",
     "RobustLogisticRegression",
     "RobustLogisticRegressionCV",
+    "ScoreCard",
     "SeparableDataError",
     "SurefootError",
     "ThresholdBinarizer",

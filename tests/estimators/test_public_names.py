@@ -19,6 +19,7 @@ PUBLIC = {
     "RobustLogisticProblem",
     "RobustLogisticRegression",
     "RobustLogisticRegressionCV",
+    "ScoreCard",
     "SeparableDataError",
     "SurefootError",
     "ThresholdBinarizer",
