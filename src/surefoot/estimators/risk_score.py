@@ -237,8 +237,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"time_limit = {self.time_limit!r} must be None or a positive number of seconds.")
         if not (_is_number(self.radius) and self.radius == 0) or self.shift is not None:
             raise UnsupportedProblemError(
-                f"radius = {self.radius!r} and shift = {self.shift!r}: score cards are fitted to the table as it is; leave them "
-                "at 0 and None."
+                f"radius = {self.radius!r} and shift = {self.shift!r}: score cards are fitted to the table as it is; leave "
+                "them at 0 and None."
             )
         return CardLimits(
             None if self.max_features is None else int(self.max_features),
