@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.design.schema import Schema
 from surefoot.estimators.card_columns import CardColumns
@@ -15,6 +16,7 @@ from surefoot.exceptions import InfeasibleProblemError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.card_rules import CardRule, GroupRule, RateRule
 from surefoot.problems.risk_score import RiskScoreProblem
+from surefoot.problems.score_shift import ScoreShift
 from surefoot.solvers.rule_conflict import find_conflict
 
 # Seconds for naming the rules that contradict each other; reading the message should not have to wait longer.
@@ -65,7 +67,7 @@ class PosedCard:
 
     def _raise_conflict(self, chosen: Sequence[int], seconds: float) -> None:
         size = self.problem.n_columns if self.limits.max_features is None else self.limits.max_features
-        unruled = replace(self.problem, max_features=size, rules=())
+        unruled = replace(self.problem, max_features=size, rules=(), shift=None)
         conflict = find_conflict(unruled, [self.parts[k] for k in chosen], seconds)
         if conflict is None:
             return
@@ -80,7 +82,13 @@ class PosedCard:
 
 
 def pose_card(
-    block: FloatArray, schema: Schema, labels: FloatArray, weights: FloatArray, constraints: Any, limits: CardLimits
+    block: FloatArray,
+    schema: Schema,
+    labels: FloatArray,
+    weights: FloatArray,
+    constraints: Any,
+    limits: CardLimits,
+    shift: ScoreShift | None = None,
 ) -> PosedCard:
     """The problem of the best card for these rows under these rules.
 
@@ -92,8 +100,7 @@ def pose_card(
     rules = constraint_list(constraints)
     d = block.shape[1]
     most = np.full(d, limits.max_points, dtype=np.int32)
-    binary = np.all((block == 0) | (block == 1), axis=0)
-    columns = CardColumns(schema.names, binary, -most, most)
+    columns = CardColumns(schema.names, binary_columns(block), -most, most)
     columns = _widened(columns, rules)
     parts = tuple(rule.rules(columns) for rule in rules)
     allowed = d if limits.max_features is None else limits.max_features
@@ -112,8 +119,15 @@ def pose_card(
         max_features=allowed,
         penalty=limits.penalty,
         rules=tuple(rule for part in parts for rule in part),
+        shift=shift,
     )
     return PosedCard(problem, rules, parts, limits)
+
+
+def binary_columns(block: FloatArray) -> NDArray[np.bool_]:
+    """Which columns hold 0 and 1 and nothing else."""
+    binary: NDArray[np.bool_] = np.all((block == 0) | (block == 1), axis=0)
+    return binary
 
 
 def constraint_list(constraints: Any) -> tuple[Constraint, ...]:

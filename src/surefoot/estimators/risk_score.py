@@ -19,12 +19,13 @@ from surefoot.certificates.certificate import Certificate
 from surefoot.design.encode import TableEncoder
 from surefoot.design.output_frame import frame_library
 from surefoot.design.schema import Schema
+from surefoot.estimators.card_shift import score_shift
 from surefoot.estimators.near_optimal import NearOptimalSet
-from surefoot.estimators.posed_card import CardLimits, PosedCard, pose_card
+from surefoot.estimators.posed_card import CardLimits, PosedCard, binary_columns, pose_card
 from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.score_table import dense, read_score_table, score_columns
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows
-from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, UnsupportedProblemError
+from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError
 from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore
 from surefoot.solvers.exact_score import ExactScore
@@ -39,7 +40,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     The card is the solution of ::
 
         min over a whole intercept b and whole points p of
-            sum_i w_i log(1 + exp(-y_i s_i))  +  sparsity_penalty * (number of columns with points),      s_i = b + p . x_i,
+            sum_i w_i log(1 + exp(-y_i s_i)) + sparsity_penalty * (number of columns with points),   s_i = b + p . x_i,
 
     with at most ``max_features`` columns, points up to ``max_points`` and an intercept up to ``intercept_bound`` in size, and
     all ``constraints`` obeyed. The predicted risk is 1 / (1 + exp(-s)): what the printed table says.
@@ -55,6 +56,12 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     sparsity_penalty : float, default=1e-8
         Price of a column, in units of the loss. The default decides between cards of equal loss.
     constraints : list of rules from :mod:`surefoot.constraints`, default=()
+    radius : float, default=0.0
+        Above 0 the loss is the worst one over all shifts of the rows at a mean cost of up to ``radius`` per row, as in
+        :class:`~surefoot.RobustLogisticRegression`: flipping a 0/1 column costs 1, moving another by one standard deviation 1.
+    shift : object, optional
+        A shift model: ``shift.calibrate(X)`` returns an object with ``numeric_weights`` and ``categorical_weights`` (mappings
+        by column name) and ``radius``, which then replace these prices and ``radius``.
     solver : {"auto", "exact"}, default="auto"
     gap : float, default=0.0
         Relative gap between the objective of the card and a proven lower bound at which the search may stop.
@@ -164,14 +171,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         limits = self._limits()
         solver = self._named_solver()
         rows = read_training_rows(TableEncoder(categorical_features=None), read_score_table(X), y, sample_weight)
-        posed = pose_card(
-            dense(rows.design.numeric),
-            rows.design.schema,
-            rows.labels,
-            self._class_weighted(rows),
-            self.constraints,
-            limits,
-        )
+        block, weights = dense(rows.design.numeric), self._class_weighted(rows)
+        shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
+        posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
         require_score_acceptance(solver, posed.problem)
         outcome = self._solve(solver, posed, started)
         self._unpack(rows, outcome, solver.name, frame_library(X))
@@ -235,11 +237,6 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"{name} = {value!r} must be a finite number at or above 0.")
         if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
             raise ValueError(f"time_limit = {self.time_limit!r} must be None or a positive number of seconds.")
-        if not (_is_number(self.radius) and self.radius == 0) or self.shift is not None:
-            raise UnsupportedProblemError(
-                f"radius = {self.radius!r} and shift = {self.shift!r}: score cards are fitted to the table as it is; leave "
-                "them at 0 and None."
-            )
         return CardLimits(
             None if self.max_features is None else int(self.max_features),
             int(self.max_points),
