@@ -278,6 +278,28 @@ def test_near_optimal_cards_come_with_names_best_first():
             fitted(near_optimal=wrong)
 
 
+def test_the_printed_card_says_what_predict_proba_says():
+    model = fitted()
+    card = model.score_card(title="Ward 4")
+    assert card.heading == "Ward 4" and model.score_card().heading == "Risk of ill"
+    assert {line.feature: line.points for line in card.lines} == model.points_
+    for row, risk in zip(X.to_dict("records"), model.predict_proba(X)[:, 1], strict=True):
+        assert card.risk(card.total(row)) == risk
+    kinds = {line.feature: line.kind for line in fitted(sc.AtLeast(1, ["visits"])).score_card().lines}
+    assert kinds["visits"] == "integer" and set(kinds.values()) == {"binary", "integer"}
+    assert card.proof.rows == 300 and card.proof.objective == model.outcome_.upper_bound
+
+
+def test_the_printed_card_knows_what_the_binarizer_made():
+    raw = pd.DataFrame({"age": np.random.default_rng(3).integers(20, 90, 300)})
+    y = np.where(raw["age"] + np.random.default_rng(4).normal(0, 20, 300) > 60, "ill", "well")
+    binarizer = sf.ThresholdBinarizer()
+    model = RiskScoreClassifier(max_features=3).fit(binarizer.fit_transform(raw), y)
+    plain, told = model.score_card(), model.score_card(meanings=binarizer.columns_)
+    assert len(told.table.rows) < len(plain.table.rows)
+    assert all(line.meaning is not None and line.meaning.feature == "age" for line in told.lines)
+
+
 class Calibrated(NamedTuple):
     """A shift model that knows its answer."""
 

@@ -6,6 +6,7 @@ import math
 import numbers
 import time
 import warnings
+from collections.abc import Iterable
 from typing import Any, Self
 
 import joblib
@@ -16,18 +17,22 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from surefoot.certificates.certificate import Certificate
+from surefoot.design.binary_column import BinaryColumn
 from surefoot.design.encode import TableEncoder
 from surefoot.design.output_frame import frame_library
 from surefoot.design.schema import Schema
 from surefoot.estimators.card_shift import score_shift
 from surefoot.estimators.near_optimal import NearOptimalSet
 from surefoot.estimators.posed_card import CardLimits, PosedCard, binary_columns, pose_card
+from surefoot.estimators.printed_card import print_card, value_ranges
 from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.score_table import dense, read_score_table, score_columns
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError
 from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore
+from surefoot.reports.card_proof import CardProof
+from surefoot.reports.score_card import ScoreCard
 from surefoot.solvers.exact_score import ExactScore
 from surefoot.solvers.outcome import SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
@@ -176,7 +181,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
         require_score_acceptance(solver, posed.problem)
         outcome = self._solve(solver, posed, started)
-        self._unpack(rows, outcome, solver.name, frame_library(X))
+        self._unpack(rows, block, outcome, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL:
             _warn_of_limit(outcome, f"{type(self).__name__}.fit")
         return self
@@ -217,6 +222,21 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
         scores = self.decision_function(X)
         return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+
+    def score_card(self, *, title: str = "", meanings: Iterable[BinaryColumn] = ()) -> ScoreCard:
+        """The card for people: ``text``, ``html``, ``svg``, ``latex``, ``json`` and ``calculator()``; it prints readably.
+
+        Parameters
+        ----------
+        title : str, default=""
+            Heading; by default "Risk of ..." with the name of the positive class.
+        meanings : iterable of BinaryColumn, optional
+            What 0/1 columns say about the original table: ``columns_`` of the ``ThresholdBinarizer`` that made them.
+        """
+        check_is_fitted(self)
+        bounds = self.outcome_.upper_bound, self.outcome_.lower_bound
+        proof = CardProof(*bounds, (bounds[0] - bounds[1]) / (bounds[0] or 1.0), verified=False, rows=self._n_rows)
+        return print_card(self.points_, self.intercept_, self.classes_, self._ranges, proof, title=title, meanings=meanings)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -283,7 +303,14 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             posed.explain(math.inf if self.time_limit is None else max(limit - options.elapsed, 1.0))
             raise
 
-    def _unpack(self, rows: TrainingRows, outcome: SolveOutcome[RiskScore, Any], solver: str, library: str | None) -> None:
+    def _unpack(
+        self,
+        rows: TrainingRows,
+        block: FloatArray,
+        outcome: SolveOutcome[RiskScore, Any],
+        solver: str,
+        library: str | None,
+    ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema, card = rows.design.schema, outcome.primal
         self.schema_ = schema
@@ -293,6 +320,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         self.coef_ = card.points[None, :].copy()
         self.outcome_ = outcome
         near = getattr(outcome.dual, "near_optimal", None)
+        self._n_rows = len(block)
+        self._ranges = value_ranges(block, schema.names, card.points)
         self.near_optimal_ = None if near is None else NearOptimalSet(near, schema.names, library)
         self.solver_ = solver
         self.n_features_in_ = len(schema.columns)
