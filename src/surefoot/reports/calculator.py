@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from surefoot.design.cuts import spelled
 from surefoot.reports.card_line import CardLine
 from surefoot.reports.markup import resource, safe
-from surefoot.reports.wording import formula_text, line_points_text, points_text, shown_name
+from surefoot.reports.wording import formula_text, line_points_text, points_text, risk_name, shown_name
 
 if TYPE_CHECKING:
     from surefoot.reports.score_card import ScoreCard
@@ -24,6 +24,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 def calculator_page(card: ScoreCard) -> str:
     """The page as one document."""
+    name = risk_name(card.classes[1])
     heading = safe(shown_name(card.heading))
     fields = [_field(at, own) for at, own in enumerate(_features(card.lines))]
     proof = "" if card.proof is None else f"<p>{safe(card.proof.sentence)}</p>"
@@ -45,7 +46,7 @@ def calculator_page(card: ScoreCard) -> str:
             *fields,
             '<div class="answer">',
             '<p>Total points <output id="total" for="card">0</output></p>',
-            f'<p>Risk of {safe(shown_name(card.classes[1]))} <output id="risk" for="card"></output></p>',
+            f'<p>{safe(name[0].upper() + name[1:])} <output id="risk" for="card"></output></p>',
             '<div class="bar" aria-hidden="true"><span id="bar"></span></div>',
             '<p id="open" role="status"></p>',
             '<p><button type="reset">Start again</button></p>',

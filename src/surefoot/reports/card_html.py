@@ -9,6 +9,7 @@ from surefoot.reports.wording import (
     formula_text,
     grouping_text,
     line_points_text,
+    risk_name,
     risks_text,
     shown_name,
     totals_text,
@@ -68,7 +69,7 @@ def risks_html(card: ScoreCard) -> str:
         for row in card.table.rows
     ]
     return (
-        f"<table><caption>Read off the risk of {safe(shown_name(card.classes[1]))}</caption>"
+        f"<table><caption>Read off the {safe(risk_name(card.classes[1]))}</caption>"
         '<thead><tr><th scope="col" class="sf-number">Total points</th><th scope="col" class="sf-number">Risk</th>'
         '<th class="sf-bar" aria-hidden="true"></th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"

@@ -25,6 +25,7 @@ from surefoot.reports.card_svg import card_svg
 from surefoot.reports.card_text import card_text
 from surefoot.reports.plain_json import PlainReader
 from surefoot.reports.risk_table import RiskTable, risk_of, risk_table
+from surefoot.reports.wording import risk_name
 
 _FORMAT = "surefoot score card"
 _VERSION = 1
@@ -44,7 +45,7 @@ class ScoreCard:
     classes : tuple of two str, default=("0", "1")
         Names of the two classes; the risk is that of the second.
     title : str, optional
-        Heading; by default "Risk of ..." with the name of the positive class.
+        Heading; by default "Risk of ..." with the name of the positive class, if it has one.
     proof : CardProof, optional
         What is proven about the card.
 
@@ -150,7 +151,8 @@ class ScoreCard:
 
     @property
     def heading(self) -> str:
-        return self.title or f"Risk of {self.classes[1]}"
+        name = risk_name(self.classes[1])
+        return self.title or name[0].upper() + name[1:]
 
     @cached_property
     def table(self) -> RiskTable:

@@ -42,6 +42,11 @@ def number_text(number: float) -> str:
     return f"{MINUS}{text}" if number < 0 else text
 
 
+def risk_name(positive: str) -> str:
+    """What the card predicts: "risk of ill"; a class that is only called 1 or True has no name to show."""
+    return "risk" if positive in ("1", "1.0", "True") else f"risk of {shown_name(positive)}"
+
+
 def line_points_text(points: int, kind: str) -> str:
     """What a line adds: "2 points", or "2 points x value" for columns that are not 0/1."""
     word = "point" if abs(points) == 1 else "points"
