@@ -20,6 +20,7 @@ import surefoot as sf
         sf.ThresholdBinarizer(),
         sf.ThresholdBinarizer(strategy="supervised"),
         sf.ThresholdBinarizer(missing="column", unseen="zero"),
+        RiskScoreClassifier(),
     ]
 )
 def test_check_estimator(estimator: Any, check: Any) -> None:
