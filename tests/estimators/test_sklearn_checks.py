@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import surefoot as sf
+from surefoot.estimators.risk_score import RiskScoreClassifier
 
 
 # Several checks bring classes smaller than the number of folds, of which scikit-learn's splitter warns.
