@@ -203,6 +203,14 @@ def test_rates_that_no_card_reaches_are_named():
     assert "Sign" not in str(refusal.value)
 
 
+def test_rules_are_listed_where_no_card_was_found_and_no_conflict_proven(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("surefoot.estimators.posed_card.CONFLICT_SECONDS", 0.0)
+    rules = (sc.FalsePositiveRate(0.0), sc.TruePositiveRate(1.0))
+    with pytest.raises(sf.InfeasibleProblemError) as refusal:
+        fitted(*rules)
+    assert all(repr(rule) in str(refusal.value) for rule in rules)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

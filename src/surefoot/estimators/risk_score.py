@@ -299,9 +299,10 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         )
         try:
             return solver.solve(posed.problem, options)
-        except InfeasibleProblemError:
+        except InfeasibleProblemError as error:
             posed.explain(math.inf if self.time_limit is None else max(limit - options.elapsed, 1.0))
-            raise
+            rules = "".join(f"\n- {rule!r}" for rule in posed.constraints)
+            raise InfeasibleProblemError(f"{error} The rules are:{rules}") from error
 
     def _unpack(
         self,
