@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from surefoot.design.binary_column import BinaryColumn
+from surefoot.problems.arrays import FloatArray
 from surefoot.reports.calculator import calculator_page
 from surefoot.reports.card_html import card_html
 from surefoot.reports.card_latex import card_latex
@@ -25,6 +26,8 @@ from surefoot.reports.card_svg import card_svg
 from surefoot.reports.card_text import card_text
 from surefoot.reports.plain_json import PlainReader
 from surefoot.reports.risk_table import RiskTable, risk_of, risk_table
+from surefoot.reports.score_plots import plot_card
+from surefoot.reports.scored_rows import card_totals
 from surefoot.reports.wording import risk_name
 
 _FORMAT = "surefoot score card"
@@ -165,6 +168,10 @@ class ScoreCard:
             raise ValueError(f"values lacks {missing[0]!r}, which has points on the card.")
         return float(sum(line.points * float(values[line.feature]) for line in self.lines))
 
+    def totals(self, X: Any) -> FloatArray:
+        """Total points of every row of a table that has the columns of all lines."""
+        return card_totals(self, X)
+
     def risk(self, total: float) -> float:
         """Risk of a total: the probability of the positive class."""
         return risk_of(total, self.intercept, float(self.multiplier))
@@ -192,6 +199,22 @@ class ScoreCard:
     def calculator(self) -> str:
         """One HTML page that works offline: fill in the fields and read off score and risk."""
         return calculator_page(self)
+
+    def plot(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Three pictures of the card at work on a table: reliability, ROC curve with thresholds, distribution of the totals.
+
+        Parameters
+        ----------
+        X : data frame or other table with the columns that have points
+        y : array-like of shape (n_rows,)
+            Classes, by the names on the card.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return plot_card(self, X, y, sample_weight)
 
     def __str__(self) -> str:
         return self.text
