@@ -83,7 +83,7 @@ void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double 
   fit.bound = -std::numeric_limits<double>::infinity();
   for (int step = 0; step < max_steps; ++step) {
     fit.bound = std::max(fit.bound, tangent_bound(sums, fit.point, box, n) - slack);
-    if (fit.bound > threshold || fit.loss - fit.bound <= tolerance) return;
+    if (fit.bound > threshold || fit.loss - fit.bound <= tolerance + slack) return;
     double direction[max_coordinates], next[max_coordinates];
     feasible_direction(sums, fit.point, box, n, direction);
     CellSums tried;

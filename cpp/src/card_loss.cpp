@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "surefoot/compensated_sum.hpp"
 #include "surefoot/softplus.hpp"
 
 namespace surefoot {
@@ -16,13 +17,13 @@ std::vector<int> support_of(const std::vector<int>& points) {
 }
 
 double plain_loss(const CodedTable& table, int intercept, const std::vector<int>& points, const std::vector<int>& support) {
-  double loss = 0;
+  CompensatedSum loss;
   for (std::size_t i = 0; i < table.n_rows(); ++i) {
     double score = intercept;
     for (const int j : support) score += points[static_cast<std::size_t>(j)] * table.value[static_cast<std::size_t>(j)][i];
-    loss += table.total[i] * softplus(score) - table.positive[i] * score;
+    loss.add(table.total[i] * softplus(score) - table.positive[i] * score);
   }
-  return loss;
+  return loss.value();
 }
 
 ScoreCells cells_of(const CodedTable& table, const std::vector<int>& support) {

@@ -9,10 +9,6 @@ namespace {
 
 constexpr int max_size = max_binary_columns + 1;
 
-// Iterates may leave the box by this much. The bound holds all the same, and costs little where the loss is flat, as it is that far out;
-// clamping at the box itself would spoil Newton's direction.
-constexpr double margin = 6;
-
 SUREFOOT_INLINE bool any(const PackBits& mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
 
 // sums[m] = sum over the cells that contain m.
@@ -116,8 +112,8 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
     Pack matrix[max_size][max_size], move[max_size];
     for (int j = 0; j <= n; ++j) {
       const Pack g = gradient[j];
-      const auto held = ((batch.point[j] <= batch.lower[j] - margin) & (g > zero)) |
-                        ((batch.point[j] >= batch.upper[j] + margin) & (g < zero));
+      const auto held = ((batch.point[j] <= batch.lower[j] - iterate_margin) & (g > zero)) |
+                        ((batch.point[j] >= batch.upper[j] + iterate_margin) & (g < zero));
       const int bit = j ? 1 << (j - 1) : 0;
       for (int i = 0; i < j; ++i) matrix[j][i] = held ? zero : bend[bit | (i ? 1 << (i - 1) : 0)];
       matrix[j][j] = bend[bit] * (1.0 + 1e-10) + 1e-12;
@@ -133,8 +129,8 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
       Pack delta = move[j] > zero + 4.0 ? zero + 4.0 : move[j];
       delta = delta < zero - 4.0 ? zero - 4.0 : delta;
       Pack next = batch.point[j] + delta;
-      next = next < batch.lower[j] - margin ? batch.lower[j] - margin : next;
-      batch.point[j] = next > batch.upper[j] + margin ? batch.upper[j] + margin : next;
+      next = next < batch.lower[j] - iterate_margin ? batch.lower[j] - iterate_margin : next;
+      batch.point[j] = next > batch.upper[j] + iterate_margin ? batch.upper[j] + iterate_margin : next;
     }
   }
 }

@@ -112,7 +112,9 @@ void tighten_intercept(const ScoreProblem& problem, const CodedTable& table, con
     for (std::size_t k = 0; k < std::min(help.size(), static_cast<std::size_t>(problem.max_size)); ++k) reach += help[k];
     const double share = value / weight;
     const double furthest = (share > 30 ? share : std::log(std::expm1(share))) + reach;
-    const double rounded = std::ceil(furthest + 1e-9 * (1 + std::fabs(furthest)));
+    // Means are running sums over the rows: this pays for their rounding, and for that of the logarithm.
+    const double margin = (1e-9 + 0x1p-50 * static_cast<double>(table.n_rows())) * (1 + std::fabs(furthest) + reach);
+    const double rounded = std::ceil(furthest + margin);
     if (positive)
       low = static_cast<int>(std::max<double>(low, -rounded));
     else

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "surefoot/compensated_sum.hpp"
+
 namespace surefoot {
 
 void RowPartition::split(const std::vector<std::uint32_t>& code, std::uint32_t n_codes, const RowPartition& parent) {
@@ -95,11 +97,14 @@ CodedTable merge_rows(const RawTable& raw) {
     finer.split(codes[j], table.n_codes[j], rows);
     std::swap(rows, finer);
   }
-  table.total.assign(rows.first.size(), 0);
-  table.positive.assign(rows.first.size(), 0);
+  std::vector<CompensatedSum> total(rows.first.size()), positive(rows.first.size());
   for (std::size_t i = 0; i < n_rows; ++i) {
-    table.total[rows.group[i]] += raw.weights[i];
-    if (raw.labels[i] > 0) table.positive[rows.group[i]] += raw.weights[i];
+    total[rows.group[i]].add(raw.weights[i]);
+    if (raw.labels[i] > 0) positive[rows.group[i]].add(raw.weights[i]);
+  }
+  for (std::size_t i = 0; i < total.size(); ++i) {
+    table.total.push_back(total[i].value());
+    table.positive.push_back(positive[i].value());
   }
   for (std::size_t j = 0; j < codes.size(); ++j)
     for (const std::uint32_t row : rows.first) {

@@ -59,11 +59,6 @@ double score_reach(const ScoreProblem& problem) {
 
 }  // namespace
 
-double rounding_slack(const ScoreProblem& problem) {
-  // Worst cases are found by a few dozen more roundings than plain losses.
-  return (problem.robust.active() ? 1e-13 : 2e-14) * (1 + score_reach(problem));
-}
-
 double lambda_limit(const ScoreProblem& problem) {
   double limit = 0;
   for (int j = 0; j < problem.table.n_columns; ++j)

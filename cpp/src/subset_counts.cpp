@@ -43,11 +43,15 @@ bool BitColumns::fits(const RawTable& table, const std::vector<int>& columns) {
   for (const int column : columns)
     for (std::size_t i = 0; i < table.n_rows; ++i)
       if (const double value = table.column(column)[i]; value != 0 && value != 1) return false;
+  return count_segments(table) <= max_segments;
+}
+
+std::size_t BitColumns::count_segments(const RawTable& table) {
   const auto rows = sorted_rows(table);
   std::size_t n_segments = 0;
   for (std::size_t k = 0; k < rows.size(); ++k)
     if (k == 0 || !same_segment(rows[k - 1], rows[k])) ++n_segments;
-  return n_segments <= max_segments;
+  return n_segments;
 }
 
 BitColumns::BitColumns(const RawTable& table, const std::vector<int>& columns) {

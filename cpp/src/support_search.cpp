@@ -13,7 +13,9 @@
 
 #include "surefoot/card_heuristic.hpp"
 #include "surefoot/column_order.hpp"
+#include "surefoot/relaxed_bound.hpp"
 #include "surefoot/robust_tree.hpp"
+#include "surefoot/rounding_slack.hpp"
 #include "surefoot/search_watch.hpp"
 #include "surefoot/support_tree.hpp"
 #include "surefoot/support_walker.hpp"
@@ -22,11 +24,14 @@ namespace surefoot {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+// Seconds. Most searches are over by then, and have no use for a bound on the way.
+constexpr double relaxation_delay = 1;
 
 // Workers take tasks in the order of their bounds, so the smallest bound of an unfinished task rises as they go.
 class Crew {
  public:
-  Crew(SharedSearch& shared, std::vector<SearchTask>& tasks) : shared_(shared), tasks_(tasks), finished_(tasks.size()) {
+  Crew(SharedSearch& shared, std::vector<SearchTask>& tasks, const RelaxedBounds& relaxed)
+      : shared_(shared), tasks_(tasks), relaxed_(relaxed), finished_(tasks.size()) {
     for (auto& flag : finished_) flag = false;
     note_bound();
   }
@@ -49,7 +54,8 @@ class Crew {
     const double value = shared_.incumbent.value();
     double bound = std::isfinite(value) ? value - shared_.gap * std::fabs(value) : infinity;
     for (std::size_t k = 0; k < tasks_.size(); ++k)
-      if (!finished_[k]) bound = std::min(bound, tasks_[k].bound);
+      if (!finished_[k])
+        bound = std::min(bound, std::max(tasks_[k].bound, relaxed_.from(static_cast<std::size_t>(tasks_[k].prefix[0]))));
     return std::max(bound, 0.0);
   }
 
@@ -72,11 +78,12 @@ class Crew {
   }
 
   void note_bound() {
-    if (!shared_.near_cards) shared_.signals.lower_bound = lower_bound();
+    if (!shared_.near_cards) raise(shared_.signals.lower_bound, lower_bound());
   }
 
   SharedSearch& shared_;
   std::vector<SearchTask>& tasks_;
+  const RelaxedBounds& relaxed_;
   std::vector<std::atomic<bool>> finished_;
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
@@ -124,10 +131,19 @@ class SupportSearch {
  private:
   void search() {
     table_ = merge_rows(problem_.table);
-    slack_ = rounding_slack(problem_);
     const bool all_cards = options_.near_optimal >= 0;
     const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
     const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);
+    const bool binary = problem_.max_size <= max_binary_columns && !usable.empty() && BitColumns::fits(problem_.table, usable);
+    const std::size_t n_segments = BitColumns::count_segments(problem_.table);
+    const RoundingSlack rounding(problem_, table_);
+    const auto slack_within = [&](int low, int high) {
+      return binary ? rounding.of_bits(low, high, n_segments) : rounding.of_rows(low, high);
+    };
+    // Whatever the tree, the card without columns is fitted on row groups.
+    slack_ = std::max(slack_within(problem_.intercept_lower, problem_.intercept_upper),
+                      rounding.of_rows(problem_.intercept_lower, problem_.intercept_upper));
+    RelaxedBounds relaxed(problem_, table_, rounding, usable, std::min(relaxation_delay, options_.time_limit / 4), signals_);
     IncumbentCard incumbent(problem_, table_);
     search_empty_card(incumbent);
     if (options_.heuristic && !stopped()) seek_card(problem_, table_, usable, slack_, incumbent, stopped);
@@ -135,23 +151,23 @@ class SupportSearch {
     result_.heuristic_seconds = clock_.seconds();
     result_.heuristic_value = incumbent.value();
     result_.card = incumbent.best();
+    result_.lower_bound = relaxed.all();
     if (stopped()) return;
     int low, high;
     tighten_intercept(problem_, table_, usable, ceiling(incumbent.value()), low, high);
     const ColumnOrder order = order_columns(problem_, table_, usable, slack_, low, high, !all_cards, stopped);
-    ColumnLimits limits{{}, {}, static_cast<double>(low), static_cast<double>(high), slack_};
+    relaxed.set_order(order.columns);
+    ColumnLimits limits{{}, {}, static_cast<double>(low), static_cast<double>(high), slack_within(low, high)};
     for (const int column : order.columns) {
       limits.lower.push_back(problem_.lowest(column));
       limits.upper.push_back(problem_.highest(column));
     }
     SharedSearch shared{problem_, all_cards ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
-    const bool binary =
-        problem_.max_size <= max_binary_columns && !order.columns.empty() && BitColumns::fits(problem_.table, order.columns);
     const auto walk_over = [&](const auto& tree) {
       if (problem_.robust.active())
-        walk(RobustTree(tree, problem_, order.columns, limits), shared);
+        walk(RobustTree(tree, problem_, order.columns, limits), shared, relaxed);
       else
-        walk(tree, shared);
+        walk(tree, shared, relaxed);
     };
     if (binary)
       walk_over(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
@@ -168,9 +184,9 @@ class SupportSearch {
   }
 
   template <class Tree>
-  void walk(const Tree& tree, SharedSearch& shared) {
+  void walk(const Tree& tree, SharedSearch& shared, const RelaxedBounds& relaxed) {
     const double root_point = best_constant(shared);
-    result_.lower_bound = visit_all(tree, shared, &root_point);
+    result_.lower_bound = visit_all(tree, shared, &root_point, relaxed);
     if (options_.near_optimal < 0 || signals_.stop) return;
     // An infinite ceiling would call for every card; there is none to collect.
     const double value = shared.incumbent.value();
@@ -179,19 +195,19 @@ class SupportSearch {
     signals_.near_cards = &*near_cards_;
     shared.near_cards = &*near_cards_;
     search_empty_card(shared.incumbent);
-    visit_all(tree, shared, &root_point);
+    visit_all(tree, shared, &root_point, relaxed);
     result_.near_complete = !signals_.stop;
   }
 
   // Visits every support; returns a bound that no card beats.
   template <class Tree>
-  double visit_all(const Tree& tree, SharedSearch& shared, const double* root_point) {
-    if (signals_.stop) return 0;
+  double visit_all(const Tree& tree, SharedSearch& shared, const double* root_point, const RelaxedBounds& relaxed) {
+    if (signals_.stop) return relaxed.all();
     std::vector<SearchTask> tasks = std::make_unique<SupportWalker<Tree>>(tree, shared)->begin(root_point);
     // Stopped on the way, some tasks may be missing.
-    if (signals_.stop) return 0;
+    if (signals_.stop) return relaxed.all();
     std::stable_sort(tasks.begin(), tasks.end(), [](const SearchTask& a, const SearchTask& b) { return a.bound < b.bound; });
-    Crew crew(shared, tasks);
+    Crew crew(shared, tasks, relaxed);
     crew.run(tree, root_point, options_.n_threads);
     return crew.lower_bound();
   }

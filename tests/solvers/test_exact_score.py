@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
 import signal
 import threading
 
@@ -10,7 +12,8 @@ import pytest
 from reference.drawn_score import binary_table, draw_problem
 from reference.enumerated_score import best_card
 
-from surefoot.exceptions import InfeasibleProblemError
+from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
+from surefoot.problems.card_rules import GroupRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.solvers.exact_score import ExactScore, ScoreOutcome
 from surefoot.solvers.outcome import Status
@@ -118,13 +121,17 @@ def test_a_listener_that_raises_ends_the_search():
         solve(binary_table(n=3000, d=60, size=6), on_progress=complain, time_limit=60)
 
 
-def test_ctrl_c_leaves_the_best_card_and_a_valid_bound():
+def test_ctrl_c_reaches_the_caller_with_the_best_card_and_a_valid_bound():
     problem = binary_table(n=3000, d=60, size=7)
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    outcome = solve(problem, time_limit=60)
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        solve(problem, time_limit=60)
     timer.join()
+    assert isinstance(interrupted.value, SolveInterrupted)
+    outcome = pickle.loads(pickle.dumps(interrupted.value)).outcome
     assert outcome.status is Status.INTERRUPTED
+    assert f"{outcome.upper_bound:.9g}" in str(interrupted.value)
     assert problem.admits(outcome.primal)
     assert outcome.lower_bound <= outcome.upper_bound == pytest.approx(problem.objective(outcome.primal), abs=ROUNDING)
 
@@ -138,3 +145,30 @@ def test_the_empty_card_wins_where_columns_cost_more_than_they_bring():
     assert outcome.primal.size == 0
     values = [dear.objective(RiskScore(b, np.zeros(14, dtype=np.int32))) for b in range(-20, 21)]
     assert outcome.upper_bound == pytest.approx(min(values), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.05, 0.4])
+def test_a_time_limit_is_kept_in_every_phase(limit: float):
+    """Heuristic, tables of counts and all pairs of 300 columns take far longer than this."""
+    problem = binary_table(n=4000, d=300, size=5)
+    outcome = solve(problem, time_limit=limit)
+    assert outcome.status is Status.TIME_LIMIT
+    assert outcome.seconds < limit + 1.0
+    assert problem.admits(outcome.primal)
+    assert 0 <= outcome.lower_bound <= outcome.upper_bound == pytest.approx(problem.objective(outcome.primal), abs=ROUNDING)
+
+
+def test_a_stopped_search_has_a_bound_worth_having():
+    problem = binary_table(n=2000, d=40, size=8)
+    outcome = solve(problem, time_limit=1.5)
+    assert outcome.status is Status.TIME_LIMIT
+    assert outcome.upper_bound - outcome.lower_bound < 0.4 * outcome.upper_bound
+    bounds = [line.lower_bound for line in outcome.history]
+    assert bounds == sorted(bounds)
+    assert outcome.lower_bound >= bounds[-1]
+
+
+def test_no_time_and_a_rule_that_asks_for_columns_is_an_error_that_says_so():
+    problem = dataclasses.replace(binary_table(), rules=(GroupRule((0, 1, 2), least=1),))
+    with pytest.raises(InfeasibleProblemError, match="in the time given"):
+        solve(problem, time_limit=0.0)

@@ -21,7 +21,7 @@ struct BoxFit {
   double lambda = 1, smoothing = 0;
 };
 
-// Projected Newton steps from fit.point. Stops when bound > threshold, when loss - bound <= tolerance, or when steps no longer help.
+// Projected Newton steps from fit.point. Stops when bound > threshold, when loss - bound <= tolerance + slack, or when steps no longer help.
 void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit);
 
 }  // namespace surefoot

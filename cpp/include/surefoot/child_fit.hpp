@@ -10,6 +10,10 @@ namespace surefoot {
 constexpr int max_binary_columns = 8;
 constexpr int max_binary_cells = 1 << max_binary_columns;
 
+// Iterates may leave the box by this much. The bound holds all the same, and costs little where the loss is flat, as it is that far out;
+// clamping at the box itself would spoil Newton's direction.
+constexpr double iterate_margin = 6;
+
 // Bit j of a cell's number says whether column j is 1; the column that differs from lane to lane is the last.
 struct ChildBatch {
   int n_columns;

@@ -40,9 +40,6 @@ struct ScoreProblem {
   PointRange range(const int* columns, int n, int intercept_low, int intercept_high) const;
 };
 
-// Allowance for rounding in sums of losses: scores and losses are at most `reach` large, and their errors a few units in the last place.
-double rounding_slack(const ScoreProblem& problem);
-
 // A value of lambda that no card needs to exceed: beyond it no shift pays. Softplus has slopes below 1, so flipping column j gains at
 // most |points_j|, which lambda price_j exceeds, and flipping the label gains at most |score|. Columns that may move need
 // |points_j| / price_j.

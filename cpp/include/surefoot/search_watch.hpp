@@ -20,6 +20,13 @@ struct SearchSignals {
   std::atomic<NearCards*> near_cards{nullptr};
 };
 
+// Sets a bound to at least `value`.
+inline void raise(std::atomic<double>& bound, double value) {
+  double known = bound;
+  while (known < value && !bound.compare_exchange_weak(known, value)) {
+  }
+}
+
 class SearchClock {
  public:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }

@@ -15,6 +15,8 @@ class BitColumns {
   // Needs 0/1 values in `columns`; `fits` says whether they are, and whether the rows have few enough distinct weights.
   BitColumns(const RawTable& table, const std::vector<int>& columns);
   static bool fits(const RawTable& table, const std::vector<int>& columns);
+  // Number of different pairs of label and weight.
+  static std::size_t count_segments(const RawTable& table);
 
   int n_columns() const { return static_cast<int>(columns_.size()); }
   std::size_t n_words() const { return n_words_; }

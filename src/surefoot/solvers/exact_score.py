@@ -11,8 +11,8 @@ convexity of the loss L, rule out what cannot win; with points q in a box [l, u]
 3. Within a support the intercept and the points are fixed one after another, with the same bound over the rest.
 
 0/1 columns are counted by bits: all counts of sets of up to four columns stand in a table, one AND and population count gives
-each larger one, and inclusion and exclusion turns them into cells. Other columns are cut into groups of equal rows. A small
-allowance in every bound pays for rounding.
+each larger one, and inclusion and exclusion turns them into cells. Other columns are cut into groups of equal rows. An
+allowance in every bound pays for rounding (cpp/include/surefoot/rounding_slack.hpp derives it).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot import _native
-from surefoot.exceptions import InfeasibleProblemError
+from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.solvers.native_rules import native_rules, point_limits
@@ -111,12 +111,14 @@ class ExactScore:
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:
-        """The best card, or the best found with a valid bound if a limit or Ctrl-C came first.
+        """The best card, or the best found with a valid bound if the time limit came first.
 
         Raises
         ------
         InfeasibleProblemError
             If no card obeys the rules.
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
         """
         history: list[Progress] = []
 
@@ -160,11 +162,13 @@ class ExactScore:
                 raise InfeasibleProblemError(
                     "no score card obeys the rules; drop one of them, or allow more columns or points."
                 )
+            if status is Status.INTERRUPTED:
+                raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
             raise InfeasibleProblemError("no score card that obeys the rules was found in the time given; allow more of it.")
         if status is Status.TIME_LIMIT and result.lower_bound >= result.value:
             # The time ran out while cards near the best were collected: the best is known.
             status = Status.OPTIMAL
-        return SolveOutcome(
+        outcome = SolveOutcome(
             status=status,
             primal=RiskScore(result.intercept, result.points),
             dual=SearchTally(
@@ -181,6 +185,13 @@ class ExactScore:
             seconds=options.elapsed,
             history=tuple(history),
         )
+        if status is Status.INTERRUPTED:
+            raise SolveInterrupted(
+                f"interrupted; the best card so far has an objective of {outcome.upper_bound:.9g}, and none is below "
+                f"{outcome.lower_bound:.9g}.",
+                outcome,
+            )
+        return outcome
 
     def _near_cards(self, problem: RiskScoreProblem, result: _native.SupportSearchResult) -> NearOptimalCards | None:
         if self.near_optimal is None:
