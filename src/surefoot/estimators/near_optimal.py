@@ -73,6 +73,7 @@ class NearOptimalSet:
         return build_frame(content, self.library)
 
     def __repr__(self) -> str:
-        count = f"{self.n_found} score cards" if self.complete else f"at least {self.n_found} score cards"
+        cards = "score card" if self.n_found == 1 else "score cards"
+        count = f"{self.n_found} {cards}" if self.complete else f"at least {self.n_found} {cards}"
         kept = "" if len(self) == self.n_found else f" (the best {len(self)} are kept)"
         return f"{count} within {self.cards.tolerance:.3%} of the best{kept}"
