@@ -10,10 +10,10 @@ namespace surefoot {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double first_smoothing = 0.02, last_smoothing = 1e-10, smoothing_ratio = 0.12;
+constexpr double first_smoothing = 0.01, last_smoothing = 1e-9, smoothing_ratio = 0.1;
 // The walls of the box distort the path less than the smoothed maxima do, but must be felt before they are hit.
 constexpr double wall_ratio = 0.1;
-constexpr int max_steps = 120, max_halvings = 40;
+constexpr int max_steps = 120, most_of_stage = 14, max_halvings = 40;
 
 bool moves(const RobustPrices& prices, int column) { return !prices.flips[column] && std::isfinite(prices.price[column]); }
 
@@ -195,30 +195,34 @@ void fit_robust(RobustLattice& lattice, const PointBox& box, double most_lambda,
   path.enter(point);
   double smoothing = first_smoothing;
   path.evaluate(point, smoothing);
-  for (int k = 0; k < max_steps; ++k) {
-    fit.bound = std::max(fit.bound, robust_bound(lattice, path.sums(), point, box, most_lambda) - slack);
+  for (int k = 0, of_stage = 0; k < max_steps; ++k, ++of_stage) {
+    const double bound = robust_bound(lattice, path.sums(), point, box, most_lambda);
+    fit.bound = std::max(fit.bound, bound - slack);
     if (fit.bound > threshold) break;
+    // A stage ends when what the bound loses by slopes that have not vanished is what the walls alone would cost it: curvatures of
+    // smoothed maxima are large, so a small decrement does not mean small slopes.
     const double wall = wall_ratio * smoothing;
-    const double decrement = path.direction(point, wall, step);
-    bool settled = !(decrement > 0.02 * smoothing);
+    bool settled = path.sums().shared - bound <= 4 * wall * n || of_stage == most_of_stage;
     if (!settled) {
+      const double decrement = path.direction(point, wall, step);
       const double merit = path.merit(point, wall);
       double length = path.reach(point, step);
       bool better = false;
       for (int halving = 0; halving < max_halvings && !better; ++halving, length /= 2) {
         for (int j = 0; j < n; ++j) next[j] = point[j] + length * step[j];
         path.evaluate(next, smoothing);
-        better = path.merit(next, wall) <= merit - 0.05 * length * decrement;
+        // Near the end rounding hides what a step gains.
+        better = path.merit(next, wall) <= merit - 0.05 * length * decrement + 1e-14 * (1 + std::fabs(merit));
       }
-      if (better)
+      if (better) {
         std::copy_n(next, n, point);
-      else
-        settled = true;
+        continue;
+      }
     }
-    if (!settled) continue;
     double slope;
     if (lattice.worst(point, slope) - fit.bound <= tolerance || smoothing <= last_smoothing) break;
     smoothing *= smoothing_ratio;
+    of_stage = -1;
     path.evaluate(point, smoothing);
   }
   double slope;

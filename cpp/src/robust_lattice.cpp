@@ -9,6 +9,9 @@
 namespace surefoot {
 namespace {
 
+// Curvature below this changes no step worth mentioning.
+constexpr double nothing = 1e-9;
+
 double entry(const std::vector<Pack>& packs, std::size_t at) { return packs[at / lanes][static_cast<int>(at % lanes)]; }
 
 double value_of(const ScoreCells& cells, int column, std::size_t cell) {
@@ -26,20 +29,58 @@ SUREFOOT_DISPATCH void softplus_all(const double* t, std::size_t n, double* valu
   }
 }
 
-// out[i] = a[i] + share[i] (a[i ^ bit] + extra - a[i]).
-void mix(const double* a, const double* share, std::size_t bit, std::size_t n, double extra, double* out) {
-  for (std::size_t block = 0; block < n; block += 2 * bit)
-    for (std::size_t i = block; i < block + bit; ++i) {
-      const double low = a[i], high = a[i + bit];
-      out[i] = low + share[i] * (high + extra - low);
-      out[i + bit] = high + share[i + bit] * (low + extra - high);
+// The same where it need not be exact: beyond 40 either way the loss is a straight line to 4e-18, and most shares are there.
+SUREFOOT_DISPATCH void soft_shares(const double* t, std::size_t n, double* value, double* slope) {
+  const Pack zero = {}, one = zero + 1.0;
+  for (std::size_t k = 0; k < n; k += lanes) {
+    Pack argument, raised, steep;
+    __builtin_memcpy(&argument, t + k, sizeof argument);
+    const auto bent = (argument > zero - 40.0) & (argument < zero + 40.0);
+    if (bent[0] | bent[1] | bent[2] | bent[3]) {
+      softplus_pack(argument, raised, steep);
+    } else {
+      raised = argument > zero ? argument : zero;
+      steep = argument > zero ? one : zero;
     }
+    __builtin_memcpy(value + k, &raised, sizeof raised);
+    __builtin_memcpy(slope + k, &steep, sizeof steep);
+  }
+}
+
+// A step of the worst case for all corners: records of the next layer are those of this one, mixed with the flipped ones plus `extra`.
+SUREFOOT_DISPATCH void mix(const Pack* records, const double* share, std::size_t bit, std::size_t n, const Pack* extra,
+                           std::size_t packs, Pack* out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const Pack* own = records + i * packs;
+    const Pack* other = records + (i ^ bit) * packs;
+    for (std::size_t k = 0; k < packs; ++k) out[i * packs + k] = own[k] + share[i] * (other[k] + extra[k] - own[k]);
+  }
+}
+
+// C[a] += factor vector[a] vector, for the first n entries a.
+SUREFOOT_INLINE void add_outer(const Pack* vector, double factor, std::size_t n, std::size_t packs, Pack* C) {
+  const auto* entry = reinterpret_cast<const double*>(vector);
+  for (std::size_t a = 0; a < n; ++a) {
+    const double scaled = factor * entry[a];
+    for (std::size_t k = 0; k < packs; ++k) C[a * packs + k] += scaled * vector[k];
+  }
+}
+
+// What the shares of a step add to the curvature; flow[i] is the weight of the rows at corner i.
+SUREFOOT_DISPATCH void add_spread(const Pack* records, const double* share, const double* flow, std::size_t bit, std::size_t n,
+                                  const Pack* extra, std::size_t packs, std::size_t entries, double smoothing, Pack* C) {
+  Pack difference[(max_flips + 3 + lanes - 1) / lanes];
+  for (std::size_t i = 0; i < n; ++i) {
+    const double weight = flow[i] * share[i] * (1 - share[i]);
+    if (!(weight > nothing * smoothing)) continue;
+    const Pack* own = records + i * packs;
+    const Pack* other = records + (i ^ bit) * packs;
+    for (std::size_t k = 0; k < packs; ++k) difference[k] = other[k] + extra[k] - own[k];
+    add_outer(difference, weight / smoothing, entries, packs, C);
+  }
 }
 
 std::size_t padded(std::size_t n) { return (n + lanes - 1) / lanes * lanes; }
-
-// Below this a share or a flow changes nothing.
-constexpr double nothing = 1e-18;
 
 }  // namespace
 
@@ -95,8 +136,12 @@ void RobustLattice::build(const ScoreCells& cells, const RobustPrices& prices) {
   }
   const std::size_t width = padded(corners_), layers = static_cast<std::size_t>(n_steps_) + 1;
   for (auto* scratch : {&score_, &slope_, &bend_, &flow_}) scratch->assign(width, 0.0);
-  for (auto* scratch : {&value_, &shared_, &share_}) scratch->assign(width * layers, 0.0);
-  gradient_.assign(width * layers * static_cast<std::size_t>(n_flips_ + 2), 0.0);
+  for (auto* scratch : {&value_, &share_}) scratch->assign(width * layers, 0.0);
+  cost_.assign(width, 0.0);
+  packs_ = padded(static_cast<std::size_t>(n_flips_) + 3) / lanes;
+  records_.assign(packs_ * corners_ * layers, Pack{});
+  extra_.assign(packs_ * layers, Pack{});
+  curvature_.assign(packs_ * (static_cast<std::size_t>(n_flips_) + 2), Pack{});
   kept_slope_.assign(mass_.size(), 0.0);
 }
 
@@ -118,77 +163,54 @@ void RobustLattice::open_group(std::size_t group, const double* point) {
 }
 
 void RobustLattice::soften(double lambda, double smoothing) {
-  const std::size_t width = padded(corners_), arrays = static_cast<std::size_t>(n_flips_ + 2);
-  std::copy_n(value_.begin(), corners_, shared_.begin());
-  // Mean gradients: along the score, along each column that can be flipped, and the price paid.
-  std::copy_n(slope_.begin(), corners_, gradient_.begin());
-  for (int f = 0; f < n_flips_; ++f)
-    for (std::size_t i = 0; i < corners_; ++i)
-      gradient_[static_cast<std::size_t>(f + 1) * width + i] = i >> f & 1 ? slope_[i] : 0.0;
-  std::fill_n(gradient_.begin() + static_cast<std::ptrdiff_t>((arrays - 1) * width), corners_, 0.0);
-  for (int step = 0; step < n_steps_; ++step) {
-    const std::size_t layer = static_cast<std::size_t>(step), bit = step_bit_[step];
+  const std::size_t width = padded(corners_), stride = packs_ * lanes, flips = static_cast<std::size_t>(n_flips_);
+  auto* first = reinterpret_cast<double*>(records_.data());
+  for (std::size_t i = 0; i < corners_; ++i) {
+    double* record = first + i * stride;
+    record[0] = slope_[i];
+    for (std::size_t f = 0; f < flips; ++f) record[f + 1] = i >> f & 1 ? slope_[i] : 0.0;
+    record[flips + 1] = 0;
+    record[flips + 2] = value_[i];
+  }
+  for (std::size_t step = 0; step < static_cast<std::size_t>(n_steps_); ++step) {
+    const std::size_t bit = step_bit_[step];
     const double price = lambda * step_price_[step];
-    const double* v = value_.data() + layer * width;
-    double* next = value_.data() + (layer + 1) * width;
-    double* share = share_.data() + layer * width;
+    const double* v = value_.data() + step * width;
+    double* next = value_.data() + (step + 1) * width;
+    double* share = share_.data() + step * width;
     for (std::size_t i = 0; i < corners_; ++i) score_[i] = (v[i ^ bit] - price - v[i]) / smoothing;
-    softplus_all(score_.data(), width, next, share);
+    soft_shares(score_.data(), width, next, share);
     for (std::size_t i = 0; i < corners_; ++i) next[i] = v[i] + smoothing * next[i];
-    mix(shared_.data() + layer * width, share, bit, corners_, -price, shared_.data() + (layer + 1) * width);
-    const double* g = gradient_.data() + layer * arrays * width;
-    double* out = gradient_.data() + (layer + 1) * arrays * width;
-    for (std::size_t a = 0; a < arrays; ++a)
-      mix(g + a * width, share, bit, corners_, a + 1 == arrays ? step_price_[step] : 0.0, out + a * width);
+    auto* extra = reinterpret_cast<double*>(extra_.data() + step * packs_);
+    extra[flips + 1] = step_price_[step];
+    extra[flips + 2] = -price;
+    mix(records_.data() + step * corners_ * packs_, share, bit, corners_, extra_.data() + step * packs_, packs_,
+        records_.data() + (step + 1) * corners_ * packs_);
   }
 }
 
 // By the law of total covariance the curvature of the smoothed maximum is that of the shifted losses plus, for every step and corner,
-// share (1 - share) / smoothing times the outer product of the difference between the gradients of its two branches.
+// share (1 - share) / smoothing times the outer product of the difference between the records of its two branches.
 void RobustLattice::add_group(std::size_t group, double smoothing, RobustSums& sums) {
-  const std::size_t width = padded(corners_), arrays = static_cast<std::size_t>(n_flips_ + 2), labels = corners_ / 2;
-  const std::size_t last = static_cast<std::size_t>(n_steps_);
+  const std::size_t width = padded(corners_), stride = packs_ * lanes, labels = corners_ / 2;
+  const std::size_t last = static_cast<std::size_t>(n_steps_), flips = static_cast<std::size_t>(n_flips_);
   const double* mass = mass_.data() + group * corners_;
-  const double* stay = stay_value_.data() + group * static_cast<std::size_t>(n_stay_);
-  const int n = n_columns_ + 2;
-  // Spreads (score, flips, price) of the group over the coordinates of the problem.
-  const auto spread = [&](const double* g, double* full) {
-    full[0] = g[0];
-    for (int s = 0; s < n_stay_; ++s) full[stay_[s] + 1] = g[0] * stay[s];
-    for (int f = 0; f < n_flips_; ++f) full[flip_[f] + 1] = g[f + 1];
-    full[n - 1] = -g[n_flips_ + 1];
-  };
-  const auto add_outer = [&](const double* vector, double factor) {
-    for (int a = 0; a < n; ++a) {
-      const double scaled = factor * vector[a];
-      if (scaled == 0) continue;
-      for (int b = 0; b <= a; ++b) sums.curvature[a * max_robust_coordinates + b] += scaled * vector[b];
-    }
-  };
-  double g[max_card_size + 2] = {}, full[max_robust_coordinates];
-  const double* final_gradient = gradient_.data() + last * arrays * width;
+  const auto* final_records = reinterpret_cast<const double*>(records_.data() + last * corners_ * packs_);
+  double mean[max_flips + 3] = {};
   for (std::size_t i = 0; i < corners_; ++i) {
-    kept_slope_[group * corners_ + i] = final_gradient[i];
+    kept_slope_[group * corners_ + i] = final_records[i * stride];
     flow_[i] = mass[i];
     if (mass[i] == 0) continue;
     sums.smooth += mass[i] * value_[last * width + i];
-    sums.shared += mass[i] * shared_[last * width + i];
-    for (std::size_t a = 0; a < arrays; ++a) g[a] += mass[i] * final_gradient[a * width + i];
+    for (std::size_t a = 0; a < flips + 3; ++a) mean[a] += mass[i] * final_records[i * stride + a];
   }
-  spread(g, full);
-  for (int a = 0; a < n; ++a) sums.gradient[a] += full[a];
+  sums.shared += mean[flips + 2];
+  std::fill(curvature_.begin(), curvature_.end(), Pack{});
   for (std::size_t step = last; step-- > 0;) {
     const std::size_t bit = step_bit_[step];
     const double* share = share_.data() + step * width;
-    const double* before = gradient_.data() + step * arrays * width;
-    for (std::size_t i = 0; i < corners_; ++i) {
-      const double weight = flow_[i] * share[i] * (1 - share[i]) / smoothing;
-      if (!(weight > nothing)) continue;
-      for (std::size_t a = 0; a < arrays; ++a) g[a] = before[a * width + (i ^ bit)] - before[a * width + i];
-      g[arrays - 1] += step_price_[step];
-      spread(g, full);
-      add_outer(full, weight);
-    }
+    add_spread(records_.data() + step * corners_ * packs_, share, flow_.data(), bit, corners_, extra_.data() + step * packs_,
+               packs_, flips + 2, smoothing, curvature_.data());
     // Rows go where their shares send them: from here on, `flow` is the weight that reaches a corner by the remaining steps.
     for (std::size_t block = 0; block < corners_; block += 2 * bit)
       for (std::size_t i = block; i < block + bit; ++i) {
@@ -197,14 +219,36 @@ void RobustLattice::add_group(std::size_t group, double smoothing, RobustSums& s
         flow_[i + bit] = high * (1 - share[i + bit]) + low * share[i];
       }
   }
+  Pack corner[(max_flips + 3 + lanes - 1) / lanes] = {};
   for (std::size_t m = 0; m < labels; ++m) {
     const double weight = (flow_[m] + flow_[m + labels]) * bend_[m];
-    if (!(weight > nothing)) continue;
-    g[0] = 1;
-    for (int f = 0; f < n_flips_; ++f) g[f + 1] = m >> f & 1;
-    g[n_flips_ + 1] = 0;
-    spread(g, full);
-    add_outer(full, weight);
+    if (!(weight > 0)) continue;
+    auto* entries = reinterpret_cast<double*>(corner);
+    entries[0] = 1;
+    for (std::size_t f = 0; f < flips; ++f) entries[f + 1] = static_cast<double>(m >> f & 1);
+    add_outer(corner, weight, flips + 1, packs_, curvature_.data());
+  }
+  // From (score, flips, price) to the coordinates of the problem: columns that stay follow the score, lambda is minus the price.
+  const int n = n_columns_ + 2;
+  std::size_t source[max_robust_coordinates];
+  double scale[max_robust_coordinates];
+  source[0] = 0;
+  scale[0] = 1;
+  for (int k = 0; k < n_stay_; ++k) {
+    source[stay_[k] + 1] = 0;
+    scale[stay_[k] + 1] = stay_value_[group * static_cast<std::size_t>(n_stay_) + static_cast<std::size_t>(k)];
+  }
+  for (int f = 0; f < n_flips_; ++f) {
+    source[flip_[f] + 1] = static_cast<std::size_t>(f + 1);
+    scale[flip_[f] + 1] = 1;
+  }
+  source[n - 1] = flips + 1;
+  scale[n - 1] = -1;
+  const auto* compact = reinterpret_cast<const double*>(curvature_.data());
+  for (int a = 0; a < n; ++a) {
+    sums.gradient[a] += scale[a] * mean[source[a]];
+    for (int b = 0; b <= a; ++b)
+      sums.curvature[a * max_robust_coordinates + b] += scale[a] * scale[b] * compact[source[a] * stride + source[b]];
   }
 }
 
@@ -249,7 +293,7 @@ double RobustLattice::worst(const double* point, double& slope) {
   double value = lambda * prices_.radius;
   slope = prices_.radius;
   double* v = value_.data();
-  double* cost = shared_.data();
+  double* cost = cost_.data();
   for (std::size_t group = 0; group < n_groups_; ++group) {
     open_group(group, point);
     std::fill_n(cost, corners_, 0.0);

@@ -70,9 +70,12 @@ class RobustLattice {
   std::vector<std::size_t> corner_;  // of each cell with label -1; label +1 is corners_ / 2 further
   std::vector<double> kept_slope_;   // by group and corner
 
-  // Scratch of one group: score and derivatives by corner; then, layer by layer (before the first step, after it, ...), values and mean
-  // gradients; shares of the flipped branch, step by step.
-  std::vector<double> score_, slope_, bend_, value_, shared_, gradient_, share_, flow_;
+  // Scratch of one group. By corner: score, derivatives, price paid, weight of the rows. Layer by layer (before the first step, after
+  // it, ...): values; records of mean slopes along the score and each flip, mean price, and mean value less its price. Step by step:
+  // shares of the flipped branch, and what flipping adds to a record.
+  std::vector<double> score_, slope_, bend_, cost_, flow_, value_, share_;
+  std::vector<Pack> records_, extra_, curvature_;
+  std::size_t packs_ = 1;  // of a record
 };
 
 }  // namespace surefoot

@@ -22,6 +22,7 @@ class RobustTree {
     ScoreCells prefix_cells;
     RobustLattice lattice;
     std::vector<double> if_positive, if_negative;
+    double lambda = 1;
     mutable ScoreCells child_cells;
     mutable RobustLattice child_lattice;
   };
@@ -53,6 +54,7 @@ class RobustTree {
       BoxFit fit{};
       std::copy_n(node.point, node.depth + 1, fit.point);
       fit.point[node.depth + 1] = 0;
+      fit.lambda = node.lambda;
       // A settled fit only starts the child's own; whether the support itself can win is all the bound must tell.
       fit_robust(node.child_lattice, limits_.box(positions, node.depth + 1), most_lambda_, limits_.slack, threshold,
                  settle ? child_tolerance : leaf_tolerance, fit);
@@ -83,7 +85,7 @@ class RobustTree {
     double point[max_robust_coordinates];
     std::copy_n(fit.point, node.depth + 1, point);
     std::copy_n(fit.point, node.depth + 1, node.point);
-    point[node.depth + 1] = fit.lambda;
+    point[node.depth + 1] = node.lambda = fit.lambda;
     RobustSums sums;
     // Where nothing is left to fit but lambda, any smoothing will do: the bound holds for all.
     node.lattice.sum(point, std::max(fit.smoothing, 1e-6), sums);
