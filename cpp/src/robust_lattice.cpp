@@ -12,7 +12,7 @@ namespace {
 // Curvature below this changes no step worth mentioning.
 constexpr double nothing = 1e-9;
 
-double entry(const std::vector<Pack>& packs, std::size_t at) { return packs[at / lanes][static_cast<int>(at % lanes)]; }
+double entry(const PackVector& packs, std::size_t at) { return packs[at / lanes][static_cast<int>(at % lanes)]; }
 
 double value_of(const ScoreCells& cells, int column, std::size_t cell) {
   return entry(cells.values, static_cast<std::size_t>(column) * static_cast<std::size_t>(cells.n_packs) * lanes + cell);
@@ -219,7 +219,7 @@ void RobustLattice::add_group(std::size_t group, double smoothing, RobustSums& s
         flow_[i + bit] = high * (1 - share[i + bit]) + low * share[i];
       }
   }
-  Pack corner[(max_flips + 3 + lanes - 1) / lanes] = {};
+  alignas(pack_alignment) Pack corner[(max_flips + 3 + lanes - 1) / lanes] = {};
   for (std::size_t m = 0; m < labels; ++m) {
     const double weight = (flow_[m] + flow_[m + labels]) * bend_[m];
     if (!(weight > 0)) continue;

@@ -1,7 +1,7 @@
 // Four supports at a time that share all columns but one, all columns 0/1: real-valued fits with rigorous bounds.
 #pragma once
 
-#include "surefoot/lane_math.hpp"
+#include "surefoot/pack_vector.hpp"
 #include "surefoot/score_cells.hpp"
 
 namespace surefoot {
@@ -15,7 +15,7 @@ constexpr int max_binary_cells = 1 << max_binary_columns;
 constexpr double iterate_margin = 6;
 
 // Bit j of a cell's number says whether column j is 1; the column that differs from lane to lane is the last.
-struct ChildBatch {
+struct alignas(pack_alignment) ChildBatch {
   int n_columns;
   Pack total[max_binary_cells], positive[max_binary_cells];
   Pack lower[max_binary_columns + 1], upper[max_binary_columns + 1];

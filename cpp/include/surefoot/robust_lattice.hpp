@@ -74,7 +74,7 @@ class RobustLattice {
   // it, ...): values; records of mean slopes along the score and each flip, mean price, and mean value less its price. Step by step:
   // shares of the flipped branch, and what flipping adds to a record.
   std::vector<double> score_, slope_, bend_, cost_, flow_, value_, share_;
-  std::vector<Pack> records_, extra_, curvature_;
+  PackVector records_, extra_, curvature_;
   std::size_t packs_ = 1;  // of a record
 };
 

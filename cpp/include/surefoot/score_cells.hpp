@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "surefoot/lane_math.hpp"
+#include "surefoot/pack_vector.hpp"
 
 namespace surefoot {
 
@@ -18,9 +18,9 @@ struct ScoreCells {
   int n_columns = 0;
   int n_packs = 0;
   std::size_t n_cells = 0;
-  std::vector<Pack> values;    // column by column, n_packs each
-  std::vector<Pack> total;     // weight of the rows in a cell
-  std::vector<Pack> positive;  // weight of those with label +1
+  PackVector values;    // column by column, n_packs each
+  PackVector total;     // weight of the rows in a cell
+  PackVector positive;  // weight of those with label +1
 
   void reset(int columns, std::size_t cells);
   void set_weights(std::size_t cell, double all, double of_positive) {
