@@ -63,7 +63,7 @@ def test_the_index_of_a_pandas_frame_survives() -> None:
     assert sf.ThresholdBinarizer().set_output(transform="pandas").fit_transform(X).index.tolist() == [5, 3, 9, 1, 0, 7]
 
 
-@pytest.mark.parametrize("source", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("source", [pd.DataFrame, pl.DataFrame, pa.table])
 @pytest.mark.parametrize(("target", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
 def test_set_output_overrules_the_library_of_the_input(source: Any, target: str, kind: type) -> None:
     X = source(RAW)

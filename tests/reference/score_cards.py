@@ -57,7 +57,7 @@ HOSTILE = ScoreCard.from_points(
     -7,
     multiplier=2.5,
     classes=("<b>no</b>", '"yes" & </title>'),
-    title="<img src=x onerror=alert(1)> \\today",
+    title='<img src=x onerror=alert(1)> " onfocus="alert(1) \\today',
     proof=CardProof(objective=0.3, lower_bound=0.3, relative_gap=0.0, verified=False, rows=12),
 )
 EMPTY = ScoreCard((), -3)
