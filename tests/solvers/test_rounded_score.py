@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference.enumerated_score import best_card
@@ -11,6 +13,7 @@ from surefoot import _native
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.problems.card_rules import GroupRule, LinearRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.problems.score_shift import ScoreShift
 from surefoot.solvers.discrete_descent import polished
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import SolveOptions
@@ -230,6 +233,13 @@ def test_an_interrupt_leaves_the_best_card():
 
     outcome = RoundedScore("rd").solve(binary_table(n=300, d=6), SolveOptions(tolerance=0.0, on_progress=interrupt))
     assert outcome.status is Status.INTERRUPTED
+
+
+def test_robust_problems_are_refused():
+    problem = binary_table(n=50, d=3)
+    shift = ScoreShift(0.1, np.ones(3), np.ones(3, dtype=bool))
+    assert "robust" in RoundedScore("rd").refuses(replace(problem, shift=shift))
+    assert RoundedScore("rd").refuses(problem) is None
 
 
 def test_unknown_names_are_refused():

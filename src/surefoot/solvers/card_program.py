@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,16 @@ def has_card(problem: RiskScoreProblem, seconds: float) -> bool | None:
     for rule in problem.rules:
         program.add(rule)
     return program.solve(seconds)
+
+
+class ProgramParts(NamedTuple):
+    """Rows low <= matrix x <= high over whole variables lower <= x <= upper."""
+
+    matrix: Any  # csr_array, which carries no types
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
 
 
 class CardProgram:
@@ -92,17 +103,33 @@ class CardProgram:
         else:
             self._add_rate(rule)
 
-    def solve(self, seconds: float) -> bool | None:
-        """Whether there is a card, or None if HiGHS could not tell in time."""
+    @property
+    def points(self) -> NDArray[np.intp]:
+        """Variables that hold the points of every column; the intercept is variable 0."""
+        return self._points
+
+    @property
+    def marks(self) -> NDArray[np.intp]:
+        """Variables that say whether a column has points, positive ones first, then negative ones."""
+        return np.concatenate([self._positive, self._negative])
+
+    def parts(self) -> ProgramParts:
+        """The program as it is now."""
         rows, columns, values = zip(*self._entries, strict=True)
         matrix = csr_array((values, (rows, columns)), shape=(len(self._limits), len(self._lower)))
         low, high = (np.array(side, dtype=np.float64) for side in zip(*self._limits, strict=True))
+        return ProgramParts(matrix, low, high, np.array(self._lower, dtype=np.float64), np.array(self._upper, dtype=np.float64))
+
+    def solve(self, seconds: float) -> bool | None:
+        """Whether there is a card, or None if HiGHS could not tell in time."""
+        matrix, low, high, lower, upper = self.parts()
         result = milp(
-            np.zeros(len(self._lower)),
+            np.zeros(lower.size),
             constraints=LinearConstraint(matrix, low, high),
-            integrality=np.ones(len(self._lower)),
-            bounds=Bounds(np.array(self._lower), np.array(self._upper)),
-            options={"time_limit": seconds},
+            integrality=np.ones(lower.size),
+            bounds=Bounds(lower, upper),
+            # Presolve of HiGHS 1.15 finds no solution where two rows with the same coefficients meet in an equality.
+            options={"time_limit": seconds, "presolve": False},
         )
         if result.status == _INFEASIBLE:
             return False

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit
 
 from surefoot import _native
-from surefoot.problems.arrays import FloatArray
+from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScoreProblem
 from surefoot.solvers.score_rows import ScoreRows
 
@@ -50,8 +50,8 @@ def regularisation_path(
     rows: ScoreRows, problem: RiskScoreProblem, mixtures: tuple[float, ...] = MIXTURES, n_penalties: int = PENALTIES
 ) -> Iterator[PathModel]:
     """Fits of the whole grid, mixture by mixture, from the largest penalty to the smallest."""
-    fitter = _Fitter(rows, problem)
-    start = fitter.fit(fitter.empty(), np.inf, 1.0)
+    fitter = PenalisedFit(rows, problem)
+    start = fitter.empty()
     yield start
     shrunk = np.abs(start.gradient[1:]) / np.where(fitter.deviation > 0, fitter.deviation, np.inf)
     largest = float(shrunk.max(initial=0.0))
@@ -67,7 +67,7 @@ def regularisation_path(
                 break
 
 
-class _Fitter:
+class PenalisedFit:
     """Newton steps for one problem."""
 
     def __init__(self, rows: ScoreRows, problem: RiskScoreProblem) -> None:
@@ -82,23 +82,26 @@ class _Fitter:
         self.deviation = np.sqrt(np.where(variance > 1e-12 * (1 + mean**2), variance, 0.0))
 
     def empty(self) -> PathModel:
+        """The fit without columns."""
         share = float(np.clip(self.rows.positive.sum() / self.rows.total.sum(), 1e-12, 1 - 1e-12))
         point = np.zeros(self.rows.n_columns + 1)
         point[0] = np.clip(np.log(share / (1 - share)), self.lower[0], self.upper[0])
-        return self._at(point)
+        return self.at(point)
 
-    def _at(self, point: FloatArray) -> PathModel:
+    def at(self, point: FloatArray) -> PathModel:
+        """Loss and gradient at a point."""
         scores = self.rows.scores(point)
         return PathModel(point, self.rows.loss(scores), self.rows.gradient(scores))
 
-    def fit(self, model: PathModel, reg: float, mixture: float) -> PathModel:
-        """The fit for one penalty, from that for another."""
-        if not np.isfinite(reg):
-            return model
+    def fit(self, model: PathModel, reg: float = 0.0, mixture: float = 1.0, columns: IntArray | None = None) -> PathModel:
+        """The fit for one penalty, from that for another; over some columns only if ``columns`` are given."""
         l1 = np.append(0.0, reg * mixture * self.deviation)
         l2 = np.append(0.0, reg * (1.0 - mixture) * self.deviation**2)
-        constant = np.append(False, self.deviation == 0)
-        lower, upper = np.where(constant, 0.0, self.lower), np.where(constant, 0.0, self.upper)
+        closed = np.append(False, self.deviation == 0)
+        if columns is not None:
+            closed[1:] |= ~np.isin(np.arange(self.deviation.size), columns)
+            model = self.at(np.where(closed, 0.0, model.point))
+        lower, upper = np.where(closed, 0.0, self.lower), np.where(closed, 0.0, self.upper)
 
         def penalty(point: FloatArray) -> float:
             return float(l1 @ np.abs(point) + l2 @ point**2 / 2)
@@ -110,7 +113,7 @@ class _Fitter:
             )
             share, next_model, next_value = 1.0, model, np.inf
             while share > 1e-4:
-                next_model = self._at(model.point + share * (goal - model.point))
+                next_model = self.at(model.point + share * (goal - model.point))
                 next_value = next_model.loss + penalty(next_model.point)
                 if next_value < value:
                     break

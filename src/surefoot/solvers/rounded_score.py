@@ -36,7 +36,9 @@ class RoundedScore:
         self.name = name
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
-        """Why the problem cannot be taken, or None: rules are asked of every card, so all problems can."""
+        """Why the problem cannot be taken, or None; rules are no reason, as every card is asked for them."""
+        if problem.shift is not None and problem.shift.radius > 0:
+            return "its fits are those of the plain loss, and the problem is robust (radius > 0)."
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> RoundedOutcome:
