@@ -10,7 +10,7 @@ from reference.enumerated_score import best_card
 from reference.random_scores import binary_table, draw_problem
 
 from surefoot import _native
-from surefoot.exceptions import UnsupportedProblemError
+from surefoot.exceptions import SolveInterrupted, UnsupportedProblemError
 from surefoot.problems.card_rules import GroupRule, LinearRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.problems.score_shift import ScoreShift
@@ -231,8 +231,12 @@ def test_an_interrupt_leaves_the_best_card():
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
-    outcome = RoundedScore("rd").solve(binary_table(n=300, d=6), SolveOptions(tolerance=0.0, on_progress=interrupt))
+    problem = binary_table(n=300, d=6)
+    with pytest.raises(SolveInterrupted, match="none is below") as caught:
+        RoundedScore("rd").solve(problem, SolveOptions(tolerance=0.0, on_progress=interrupt))
+    outcome = caught.value.outcome
     assert outcome.status is Status.INTERRUPTED
+    assert outcome.upper_bound == problem.objective(outcome.primal)
 
 
 def test_robust_problems_are_refused():

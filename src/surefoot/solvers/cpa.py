@@ -36,6 +36,8 @@ class CPA:
         ------
         InfeasibleProblemError
             If no card obeys the rules.
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
         """
         run = CutRun(problem, options)
         try:
@@ -47,8 +49,6 @@ class CPA:
                 if not _next_cut(run):
                     return run.outcome(Status.TIME_LIMIT if options.out_of_time else Status.STALLED, run.programmes)
         except KeyboardInterrupt:
-            if run.card is None:
-                raise
             return run.outcome(Status.INTERRUPTED, run.programmes)
         return run.outcome(Status.OPTIMAL, run.programmes)
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.exceptions import InfeasibleProblemError
+from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.card_rules import RateRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.solvers.card_program import MOST_MARKED_ROWS
 from surefoot.solvers.milp import BOUND_SLACK
-from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.outcome import Progress, SolveOutcome, Status, handed_over
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.score_master import ScoreMaster
 from surefoot.solvers.score_rows import ScoreRows
@@ -112,10 +112,12 @@ class CutRun:
             self.options.on_progress(self.history[-1])
 
     def outcome(self, ended: Status, iterations: int) -> CutOutcome:
-        """The result; ``ended`` says why the method stopped if not for the gap."""
+        """The result, after Ctrl-C as ``SolveInterrupted``; ``ended`` says why the method stopped if not for the gap."""
+        if self.card is None and ended is Status.INTERRUPTED:
+            raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
         if self.card is None:
             raise InfeasibleProblemError("no score card that obeys the rules was found in the time given; allow more of it.")
-        return SolveOutcome(
+        outcome = SolveOutcome(
             status=Status.OPTIMAL if self.closed else ended,
             primal=self.card,
             dual=CutTally(self.master.n_cuts, self.programmes),
@@ -125,3 +127,4 @@ class CutRun:
             seconds=self.options.elapsed,
             history=tuple(self.history),
         )
+        return handed_over(outcome)

@@ -67,6 +67,8 @@ class LCPA:
         ------
         InfeasibleProblemError
             If no card obeys the rules.
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
         """
         run = _LatticeRun(problem, options)
         if self.first_card is not None:
@@ -74,8 +76,6 @@ class LCPA:
         try:
             run.initialise()
         except KeyboardInterrupt:
-            if run.card is None:
-                raise
             return run.outcome(Status.INTERRUPTED, 0)
         return run.through_the_tree()
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.exceptions import UnsupportedProblemError
+from surefoot.exceptions import SolveInterrupted, UnsupportedProblemError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.solvers.discrete_descent import polished
-from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.outcome import Progress, SolveOutcome, Status, handed_over
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.regularisation_path import PathModel, regularisation_path
 from surefoot.solvers.rounding import nearest, rescaled, sequential
@@ -42,15 +42,19 @@ class RoundedScore:
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> RoundedOutcome:
-        """The best admissible card of the pool, or of what a limit or Ctrl-C left of it.
+        """The best admissible card of the pool, or of what a limit left of it.
 
         Raises
         ------
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is the best of what there was.
         UnsupportedProblemError
             If no card of the pool is admissible: rounding cannot look for one that obeys the rules.
         """
         run = _Run(self.name, problem, options)
         ended = run.through_the_pool()
+        if run.card is None and ended is Status.INTERRUPTED:
+            raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
         if run.card is None:
             raise UnsupportedProblemError(
                 f"solver={self.name!r} cannot solve this problem: none of its {run.n_models} fits, rounded, obeys size and "
@@ -58,7 +62,7 @@ class RoundedScore:
             )
         gap = run.upper_bound - run.lower_bound
         optimal = gap <= options.tolerance * abs(run.upper_bound)
-        return SolveOutcome(
+        outcome = SolveOutcome(
             status=Status.OPTIMAL if optimal else ended,
             primal=run.card,
             dual=TangentProof(run.proof),
@@ -68,6 +72,7 @@ class RoundedScore:
             seconds=options.elapsed,
             history=tuple(run.history),
         )
+        return handed_over(outcome)
 
 
 class _Run:
