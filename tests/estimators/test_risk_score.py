@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import signal
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -363,6 +365,22 @@ def test_a_stopped_search_warns_and_keeps_a_valid_bound():
     assert model.outcome_.status is Status.TIME_LIMIT
     assert 0 <= model.outcome_.lower_bound <= model.outcome_.upper_bound
     assert len(model.points_) <= 8
+
+
+def test_ctrl_c_ends_the_fit_and_leaves_the_best_card():
+    rng = np.random.default_rng(0)
+    table = (rng.random((4000, 60)) < 0.4).astype(float)
+    y = table @ rng.normal(size=60) + rng.logistic(size=4000) > 0
+    model = RiskScoreClassifier(max_features=8, time_limit=60)
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(table, y)
+    timer.join()
+    assert 0 < len(model.points_) <= 8
+    assert model.outcome_.status is Status.INTERRUPTED
+    assert 0 <= model.outcome_.lower_bound <= model.outcome_.upper_bound
+    assert model.predict(table).shape == (4000,)
 
 
 def test_progress_shows_bounds_and_goes_to_standard_error(capsys: pytest.CaptureFixture[str]):

@@ -28,7 +28,7 @@ from surefoot.estimators.printed_card import print_card, value_ranges
 from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.score_table import dense, read_score_table, score_columns
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows
-from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError
+from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore
 from surefoot.reports.card_proof import CardProof
@@ -92,7 +92,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (2,)
         The second one is the positive class.
     outcome_ : SolveOutcome
-        How the search went: status, bounds, history.
+        How the search went: status, bounds, history. After Ctrl-C the model keeps the best card found until then.
     near_optimal_ : NearOptimalSet or None
         With ``near_optimal``, all cards near the best: iterate over it, or call its ``table()``.
     solver_ : str
@@ -180,7 +180,13 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
         posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
         require_score_acceptance(solver, posed.problem)
-        outcome = self._solve(solver, posed, started)
+        try:
+            outcome = self._solve(solver, posed, started)
+        except SolveInterrupted as stop:
+            # The program goes on as after any Ctrl-C, but the best card until then is not lost.
+            if isinstance(stop.outcome, SolveOutcome):
+                self._unpack(rows, block, stop.outcome, solver.name, frame_library(X))
+            raise
         self._unpack(rows, block, outcome, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL:
             _warn_of_limit(outcome, f"{type(self).__name__}.fit")
