@@ -59,12 +59,20 @@ def test_two_steps_take_two_cuts_although_five_are_allowed() -> None:
     assert supervised_cuts(up, 20 - up, 5).tolist() == [19, 44]
 
 
-def test_many_distinct_values_are_thinned_to_candidates_that_still_find_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuts, "MOST_CANDIDATES", 40)
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_many_distinct_values_are_thinned_to_candidates_and_cuts_then_refined(
+    monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
     draw = np.random.default_rng(0)
-    up = (draw.random(4000) < np.where(np.arange(4000) < 1500, 0.1, 0.9)).astype(float)
-    (cut,) = supervised_cuts(up, 1 - up, 1)
-    assert abs(cut - 1499) <= 4000 / 40
+    up = (draw.random(600) < np.where(np.arange(600) < 220, 0.1, 0.9)).astype(float)
+    exact = supervised_cuts(up, 1 - up, 1, share)
+    values = [loss(np.column_stack([up, 1 - up]), (cut,)) for cut in range(599)]
+    assert values[exact[0]] == pytest.approx(min(values), rel=1e-12)
+    monkeypatch.setattr(cuts, "MOST_CANDIDATES", 30)
+    np.testing.assert_array_equal(supervised_cuts(up, 1 - up, 1, share), exact)
+    several = supervised_cuts(up, 1 - up, 4, share)
+    parts = np.diff(np.concatenate([[0], several + 1, [600]]))
+    assert np.all(np.diff(several) > 0) and parts.min() >= share * 600
 
 
 def test_labels_that_say_nothing_leave_one_cut() -> None:

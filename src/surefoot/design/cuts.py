@@ -23,7 +23,7 @@ likelihood in any column of noise, because there are so many places for a pocket
 a column that is 0 in most rows, the best single cut is taken.
 
 Candidates: of a column with many distinct values, the cuts nearest to ``MOST_CANDIDATES`` equally spaced shares of the weight
-are tried, and the search is optimal among these.
+are tried. The search is optimal among these; then every cut is moved to its best place between the neighbouring candidates.
 
 Number of cuts: a step function with k cuts has 2 k + 1 parameters, k + 1 shares and k places; the Bayesian information
 criterion 2 L + (2 k + 1) log W, with W the weight of all rows, asks for the k with the least L + k log W. At least one cut is
@@ -90,16 +90,37 @@ def supervised_cuts(
     candidates = quantile_cuts(positives + negatives, MOST_CANDIDATES)
     if candidates.size == 0:
         return candidates
-    up = np.concatenate([[0.0], np.cumsum(positives)[candidates], [positives.sum()]])
-    down = np.concatenate([[0.0], np.cumsum(negatives)[candidates], [negatives.sum()]])
-    costs = _interval_costs(up, down)
-    total = up + down
+    up, down = (np.concatenate([[0.0], np.cumsum(own)]) for own in (positives, negatives))
+    # Places of cuts in these sums: weights below a cut are those of all values before it.
+    stations = np.concatenate([[0], candidates + 1, [positives.size]])
+    total = float(up[-1] + down[-1])
     # Shares that are met up to rounding are met: sums of weights such as 0.1 are not exact.
-    costs[total[None, :] - total[:, None] < (min_share - 1e-12) * total[-1]] = np.inf
-    ends = _best_path(costs, min(most, candidates.size), math.log(max(total[-1], 1.0)))
-    if ends is None:
-        ends = _best_path(_interval_costs(up, down), 1, 0.0) or [1]
-    return np.asarray(candidates[np.array(ends) - 1])
+    least = (min_share - 1e-12) * total
+    inner = _best_path(
+        _interval_costs(up[stations], down[stations], least), min(most, candidates.size), math.log(max(total, 1.0))
+    )
+    if inner is None:
+        least = 0.0
+        inner = _best_path(_interval_costs(up[stations], down[stations], least), 1, 0.0) or [1]
+    return _refined(inner, stations, up, down, least) - 1
+
+
+def _refined(
+    inner: list[int], stations: NDArray[np.intp], up: NDArray[np.float64], down: NDArray[np.float64], least: float
+) -> NDArray[np.intp]:
+    """Each cut moved to its best place between the neighbouring candidates, one after the other."""
+    places = stations[inner]
+    for k, at in enumerate(inner):
+        before = places[k - 1] if k else 0
+        after = places[k + 1] if k + 1 < len(inner) else stations[-1]
+        options = np.arange(max(before, stations[at - 1]) + 1, min(after, stations[at + 1]))
+        below = up[options] - up[before], down[options] - down[before]
+        above = up[after] - up[options], down[after] - down[options]
+        cost = _entropy(*below) + _entropy(*above)
+        cost[np.minimum(sum(below), sum(above)) < least] = np.inf
+        if cost.min() < cost[places[k] - options[0]]:
+            places[k] = options[np.argmin(cost)]
+    return places
 
 
 def _best_path(costs: NDArray[np.float64], most: int, price: float) -> list[int] | None:
@@ -120,15 +141,19 @@ def _best_path(costs: NDArray[np.float64], most: int, price: float) -> list[int]
     return path[:0:-1]
 
 
-def _interval_costs(up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
-    """cost(i, j) of the interval between cumulated weights i and j; infinite unless i < j."""
-    p = np.maximum(up[None, :] - up[:, None], 0.0)
-    n = np.maximum(down[None, :] - down[:, None], 0.0)
-    w = p + n
+def _interval_costs(up: NDArray[np.float64], down: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """cost(i, j) of the interval between cumulated weights i and j; infinite unless i < j and it weighs enough."""
+    p, n = np.maximum(up[None, :] - up[:, None], 0.0), np.maximum(down[None, :] - down[:, None], 0.0)
+    cost = _entropy(p, n)
+    cost[np.tri(up.size, dtype=bool) | (p + n < least)] = np.inf
+    return cost
+
+
+def _entropy(p: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """- p log(p / (p + n)) - n log(n / (p + n))."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        cost = np.where(p > 0, -p * np.log(p / w), 0.0) + np.where(n > 0, -n * np.log(n / w), 0.0)
-    cost[np.tri(up.size, dtype=bool)] = np.inf
-    return np.asarray(cost, dtype=np.float64)
+        parts = [np.where(own > 0, -own * np.log(own / (p + n)), 0.0) for own in (p, n)]
+    return np.asarray(parts[0] + parts[1], dtype=np.float64)
 
 
 def readable_threshold(low: float, high: float) -> float:
