@@ -136,7 +136,13 @@ void bind_support_search(nb::module_& module) {
       .def_prop_ro("near_cards", [](const SearchResult& r) { return to_python(r.near_cards, r.card.points.size()); })
       .def_ro("n_near", &SearchResult::n_near)
       .def_ro("near_ceiling", &SearchResult::near_ceiling)
-      .def_ro("near_complete", &SearchResult::near_complete);
+      .def_ro("near_complete", &SearchResult::near_complete)
+      .def_prop_ro("proof", [](const SearchResult& r) -> nb::object {
+        if (!r.proof.complete) return nb::none();
+        return nb::make_tuple(r.proof.threshold, to_numpy(std::vector<std::int32_t>(r.proof.columns)),
+                              to_numpy(std::vector<std::int32_t>(r.proof.steps)),
+                              to_numpy(std::vector<double>(r.proof.points)));
+      });
   module.def(
       "search_supports",
       [](Matrix<double> columns, Vector<double> labels, Vector<double> weights, Ints lower, Ints upper, int intercept_lower,
@@ -145,7 +151,7 @@ void bind_support_search(nb::module_& module) {
          Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
          Ints set_columns, Ints set_values, double radius, double label_price, Vector<double> column_price,
          Vector<std::uint8_t> column_flips, double gap, double time_limit, bool heuristic, int n_threads,
-         nb::object on_progress, double near_optimal, std::size_t near_limit, nb::object on_cards) {
+         nb::object on_progress, double near_optimal, std::size_t near_limit, std::size_t proof_limit, nb::object on_cards) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
         require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
@@ -171,6 +177,7 @@ void bind_support_search(nb::module_& module) {
         options.heuristic = heuristic;
         options.near_optimal = near_optimal;
         options.near_limit = near_limit;
+        options.proof_limit = proof_limit;
         PythonListener python;
         options.on_progress = [&](const SearchProgress& progress) {
           return python.ask([&] {
@@ -197,7 +204,7 @@ void bind_support_search(nb::module_& module) {
       nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("radius"), nb::arg("label_price"),
       nb::arg("column_price"), nb::arg("column_flips"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"),
       nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"),
-      nb::arg("on_cards").none());
+      nb::arg("proof_limit"), nb::arg("on_cards").none());
 }
 
 }  // namespace surefoot::bindings

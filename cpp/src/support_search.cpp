@@ -10,9 +10,11 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 
 #include "surefoot/card_heuristic.hpp"
 #include "surefoot/column_order.hpp"
+#include "surefoot/proof_writer.hpp"
 #include "surefoot/relaxed_bound.hpp"
 #include "surefoot/robust_tree.hpp"
 #include "surefoot/rounding_slack.hpp"
@@ -131,7 +133,9 @@ class SupportSearch {
  private:
   void search() {
     table_ = merge_rows(problem_.table);
-    const bool all_cards = options_.near_optimal >= 0;
+    // A proof covers every card, also those that are as good as others by construction.
+    const bool proves = options_.proof_limit > 0 && !problem_.robust.active();
+    const bool all_cards = options_.near_optimal >= 0 || proves;
     const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
     const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);
     const bool binary = problem_.max_size <= max_binary_columns && !usable.empty() && BitColumns::fits(problem_.table, usable);
@@ -162,12 +166,14 @@ class SupportSearch {
       limits.lower.push_back(problem_.lowest(column));
       limits.upper.push_back(problem_.highest(column));
     }
-    SharedSearch shared{problem_, all_cards ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
+    SharedSearch shared{problem_, options_.near_optimal >= 0 ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
     const auto walk_over = [&](const auto& tree) {
       if (problem_.robust.active())
         walk(RobustTree(tree, problem_, order.columns, limits), shared, relaxed);
-      else
+      else {
         walk(tree, shared, relaxed);
+        if (proves && !signals_.stop) prove(tree, shared, rounding, n_segments);
+      }
     };
     if (binary)
       walk_over(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
@@ -197,6 +203,31 @@ class SupportSearch {
     search_empty_card(shared.incumbent);
     visit_all(tree, shared, &root_point, relaxed);
     result_.near_complete = !signals_.stop;
+  }
+
+  // The proof does not know of intercepts that the best card rules out.
+  template <class Tree>
+  void prove(const Tree&, const SharedSearch& shared, const RoundingSlack& rounding, std::size_t n_segments) {
+    const double value = shared.incumbent.value();
+    if (!std::isfinite(value)) return;
+    constexpr bool by_bits = std::is_same_v<Tree, BinaryTree>;
+    ColumnLimits limits = shared.limits;
+    limits.intercept_lower = problem_.intercept_lower;
+    limits.intercept_upper = problem_.intercept_upper;
+    limits.slack = std::max(by_bits ? rounding.of_bits(problem_.intercept_lower, problem_.intercept_upper, n_segments) : 0,
+                            rounding.of_rows(problem_.intercept_lower, problem_.intercept_upper));
+    const double threshold = value - shared.gap * std::fabs(value), root_point = best_constant(shared);
+    const auto write = [&](const auto& tree) {
+      using Chosen = std::decay_t<decltype(tree)>;
+      return ProofWriter<Chosen>(tree, problem_, table_, shared.order.columns, limits, threshold, options_.proof_limit,
+                                 signals_.stop)
+          .write(&root_point);
+    };
+    if constexpr (by_bits)
+      result_.proof =
+          write(BinaryTree(problem_.table, shared.order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
+    else
+      result_.proof = write(RowTree(table_, shared.order.columns, limits));
   }
 
   // Visits every support; returns a bound that no card beats.

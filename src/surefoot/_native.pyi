@@ -138,6 +138,8 @@ class SupportSearchResult:
     def near_ceiling(self) -> float: ...
     @property
     def near_complete(self) -> bool: ...
+    @property
+    def proof(self) -> tuple[float, _Int32, _Int32, _Float] | None: ...
 
 def search_supports(
     columns: _Float,
@@ -175,6 +177,7 @@ def search_supports(
     on_progress: Callable[[float, float, float, int], bool] | None,
     near_optimal: float,
     near_limit: int,
+    proof_limit: int,
     on_cards: Callable[[_Float, _Int32, _Int32], bool] | None,
 ) -> SupportSearchResult: ...
 def axis_losses(total: _Float, positive: _Float, score: _Float, column: _Float, steps: _Float) -> _Float: ...

@@ -8,6 +8,7 @@
 
 #include "surefoot/incumbent_card.hpp"
 #include "surefoot/score_problem.hpp"
+#include "surefoot/score_proof.hpp"
 
 namespace surefoot {
 
@@ -25,6 +26,8 @@ struct SearchOptions {
   // to rounding. The search for the best then closes its gap entirely.
   double near_optimal = -1;
   std::size_t near_limit = 10000;  // so many of them are kept, the best ones; all are counted
+  // Above 0: write down a proof that no card is better, of up to so many numbers. Not for robust problems.
+  std::size_t proof_limit = 0;
   // Both are called by the calling thread, a few times per second; false ends the search. Near-optimal cards come in no fixed order, and
   // each comes once.
   std::function<bool(const SearchProgress&)> on_progress;
@@ -43,6 +46,7 @@ struct SearchResult {
   std::int64_t n_near;
   double near_ceiling;  // the value up to which they reach
   bool near_complete;
+  ScoreProof proof;
 };
 
 SearchResult search_supports(const ScoreProblem& problem, const SearchOptions& options);

@@ -27,6 +27,7 @@ from surefoot import _native
 from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.problems.score_proof import ScoreProof
 from surefoot.solvers.native_rules import native_rules, point_limits
 from surefoot.solvers.near_cards import NearOptimalCards
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
@@ -55,6 +56,9 @@ class SearchTally:
         The card the search began with.
     near_optimal : NearOptimalCards or None
         All cards near the best, if they were asked for.
+    proof : ScoreProof or None
+        A proof for :func:`~surefoot.certificates.risk_score.certify_risk_score`, if it was asked for, fits into the limit and
+        the search was complete.
     """
 
     supports_fitted: int
@@ -63,6 +67,7 @@ class SearchTally:
     heuristic_value: float
     heuristic_seconds: float
     near_optimal: NearOptimalCards | None = None
+    proof: ScoreProof | None = None
 
 
 ScoreOutcome = SolveOutcome[RiskScore, SearchTally]
@@ -84,20 +89,31 @@ class ExactScore:
     on_cards : callable, default=None
         Called with blocks of near-optimal cards as they are found: objectives, intercepts, and a row of points for every card.
         Each card comes exactly once, kept or not, in no fixed order. What it raises ends the search and reaches the caller.
+    proof_limit : int, default=0
+        Write down a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one
+        more walk, on one thread. Robust problems have none.
     """
 
     name = "exact"
 
     def __init__(
-        self, *, near_optimal: float | None = None, near_limit: int = 10_000, on_cards: CardBlock | None = None
+        self,
+        *,
+        near_optimal: float | None = None,
+        near_limit: int = 10_000,
+        on_cards: CardBlock | None = None,
+        proof_limit: int = 0,
     ) -> None:
         if near_optimal is not None and not 0 <= near_optimal < np.inf:
             raise ValueError(f"near_optimal = {near_optimal} must be a finite number at or above 0, or None.")
         if near_limit < 0:
             raise ValueError(f"near_limit = {near_limit} must be at or above 0.")
+        if proof_limit < 0:
+            raise ValueError(f"proof_limit = {proof_limit} must be at or above 0.")
         self.near_optimal = near_optimal
         self.near_limit = near_limit
         self.on_cards = on_cards
+        self.proof_limit = proof_limit
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
         """Why the search cannot take the problem, or None."""
@@ -154,6 +170,7 @@ class ExactScore:
             on_progress=report,
             near_optimal=-1.0 if self.near_optimal is None else self.near_optimal,
             near_limit=self.near_limit,
+            proof_limit=self.proof_limit,
             on_cards=None if self.on_cards is None else pass_on,
         )
         status = _ENDS[result.end]
@@ -178,6 +195,7 @@ class ExactScore:
                 result.heuristic_value,
                 result.heuristic_seconds,
                 self._near_cards(problem, result),
+                None if result.proof is None else ScoreProof(problem.digest(), *result.proof),
             ),
             upper_bound=result.value,
             lower_bound=min(result.lower_bound, result.value),
