@@ -269,6 +269,25 @@ def test_pipeline_grid_search_clone_and_pickle():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict(raw), search.predict(raw))
 
 
+@pytest.mark.parametrize("solver", ["auto", "exact", "lcpa", "cpa"])
+def test_solvers_with_a_proof_find_the_same_card(solver: str):
+    rules = (sc.MaxThresholds(1, "age"), sc.Sign("visits", 1))
+    model = fitted(*rules, solver=solver)
+    assert model.points_ == fitted(*rules).points_
+    assert model.outcome_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("solver", ["rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"])
+def test_baselines_are_no_better_and_say_that_nothing_is_proven(solver: str):
+    best = fitted().outcome_.upper_bound
+    with pytest.warns(sf.ConvergenceLimitWarning, match="still holds for every card"):
+        model = fitted(solver=solver)
+    assert model.outcome_.lower_bound <= best <= model.outcome_.upper_bound + 1e-12
+    assert len(model.points_) <= 3
+    with pytest.raises(ValueError, match="near_optimal needs solver='exact'"):
+        fitted(solver=solver, near_optimal=0.01)
+
+
 def test_near_optimal_cards_come_with_names_best_first():
     model = fitted(near_optimal=0.01, max_features=2)
     near = model.near_optimal_

@@ -67,7 +67,10 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     shift : object, optional
         A shift model: ``shift.calibrate(X)`` returns an object with ``numeric_weights`` and ``categorical_weights`` (mappings
         by column name) and ``radius``, which then replace these prices and ``radius``.
-    solver : {"auto", "exact"}, default="auto"
+    solver : {"auto", "exact", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
+        "exact" is branch and bound over columns and points. "lcpa" and "cpa" are the published cutting-plane methods, which find
+        the same optimum. The others are baselines without proof: penalised logistic regression, rounded, rescaled and rounded,
+        or rounded one by one, and with a star polished. ``solver_`` names the one that "auto" has chosen.
     gap : float, default=0.0
         Relative gap between the objective of the card and a proven lower bound at which the search may stop.
     time_limit : float, optional
