@@ -89,6 +89,15 @@ nb::tuple to_python(const std::vector<ScoreCard>& cards, std::size_t n_columns) 
   return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(intercepts)), to_numpy(std::move(points), n_columns));
 }
 
+// Order of the columns, finished pairs of them, intercept and points of the best card.
+nb::tuple to_python(const SearchSnapshot& snapshot) {
+  std::vector<std::int32_t> finished;
+  for (const auto& pair : snapshot.finished) finished.insert(finished.end(), pair.begin(), pair.end());
+  return nb::make_tuple(to_numpy(std::vector<std::int32_t>(snapshot.order.begin(), snapshot.order.end())),
+                        to_numpy(std::move(finished), 2), snapshot.card.intercept,
+                        to_numpy(std::vector<std::int32_t>(snapshot.card.points.begin(), snapshot.card.points.end())));
+}
+
 // Calls from the calling thread of a search into Python. What Python raises ends the search and is kept.
 class PythonListener {
  public:
@@ -137,6 +146,7 @@ void bind_support_search(nb::module_& module) {
       .def_ro("n_near", &SearchResult::n_near)
       .def_ro("near_ceiling", &SearchResult::near_ceiling)
       .def_ro("near_complete", &SearchResult::near_complete)
+      .def_prop_ro("snapshot", [](const SearchResult& r) { return to_python(r.snapshot); })
       .def_prop_ro("proof", [](const SearchResult& r) -> nb::object {
         if (!r.proof.complete) return nb::none();
         return nb::make_tuple(r.proof.threshold, to_numpy(std::vector<std::int32_t>(r.proof.columns)),
@@ -151,7 +161,9 @@ void bind_support_search(nb::module_& module) {
          Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
          Ints set_columns, Ints set_values, double radius, double label_price, Vector<double> column_price,
          Vector<std::uint8_t> column_flips, double gap, double time_limit, bool heuristic, int n_threads,
-         nb::object on_progress, double near_optimal, std::size_t near_limit, std::size_t proof_limit, nb::object on_cards) {
+         nb::object on_progress, double near_optimal, std::size_t near_limit, std::size_t proof_limit, nb::object on_cards,
+         Ints resume_order, Matrix<std::int32_t> resume_finished, int resume_intercept, Ints resume_points,
+         double snapshot_interval, nb::object on_snapshot) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
         require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
@@ -178,7 +190,19 @@ void bind_support_search(nb::module_& module) {
         options.near_optimal = near_optimal;
         options.near_limit = near_limit;
         options.proof_limit = proof_limit;
+        options.snapshot_interval = snapshot_interval;
+        require(resume_points.shape(0) == 0 || resume_points.shape(0) == n_columns, "a card to go on from needs all columns");
+        require(resume_finished.shape(0) == 0 || resume_finished.shape(1) == 2, "finished parts are pairs of columns");
+        options.resume.order.assign(resume_order.data(), resume_order.data() + resume_order.shape(0));
+        for (std::size_t k = 0; k < resume_finished.shape(0); ++k)
+          options.resume.finished.push_back({resume_finished.data()[2 * k], resume_finished.data()[2 * k + 1]});
+        options.resume.card.intercept = resume_intercept;
+        options.resume.card.points.assign(resume_points.data(), resume_points.data() + resume_points.shape(0));
         PythonListener python;
+        if (!on_snapshot.is_none())
+          options.on_snapshot = [&](const SearchSnapshot& snapshot) {
+            return python.ask([&] { return nb::cast<bool>(on_snapshot(*to_python(snapshot))); });
+          };
         options.on_progress = [&](const SearchProgress& progress) {
           return python.ask([&] {
             return on_progress.is_none() ||
@@ -204,7 +228,8 @@ void bind_support_search(nb::module_& module) {
       nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("radius"), nb::arg("label_price"),
       nb::arg("column_price"), nb::arg("column_flips"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"),
       nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"),
-      nb::arg("proof_limit"), nb::arg("on_cards").none());
+      nb::arg("proof_limit"), nb::arg("on_cards").none(), nb::arg("resume_order"), nb::arg("resume_finished"),
+      nb::arg("resume_intercept"), nb::arg("resume_points"), nb::arg("snapshot_interval"), nb::arg("on_snapshot").none());
 }
 
 }  // namespace surefoot::bindings

@@ -55,7 +55,7 @@ class Watcher {
   }
 
   void look_on() {
-    double reported = 0;
+    double reported = 0, kept = 0;
     std::unique_lock lock(mutex_);
     while (!finished_.wait_for(lock, glance, [&] { return done_; })) {
       if (signals_.stop) continue;
@@ -66,6 +66,10 @@ class Watcher {
         reported = clock_.seconds();
         if (!options_.on_progress({signals_.upper_bound, signals_.lower_bound, reported, signals_.n_fitted}))
           end_here(SearchEnd::interrupted);
+      }
+      if (options_.on_snapshot && !signals_.stop && clock_.seconds() - kept >= options_.snapshot_interval) {
+        kept = clock_.seconds();
+        if (!options_.on_snapshot(signals_.snapshot.now())) end_here(SearchEnd::interrupted);
       }
       lock.lock();
     }

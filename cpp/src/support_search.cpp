@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -35,6 +36,11 @@ class Crew {
   Crew(SharedSearch& shared, std::vector<SearchTask>& tasks, const RelaxedBounds& relaxed)
       : shared_(shared), tasks_(tasks), relaxed_(relaxed), finished_(tasks.size()) {
     for (auto& flag : finished_) flag = false;
+    if (!shared_.near_cards) {
+      const auto known = shared_.signals.snapshot.now().finished;
+      const std::set<std::array<int, 2>> done(known.begin(), known.end());
+      for (std::size_t k = 0; k < tasks_.size(); ++k) finished_[k] = done.count(pair(k)) > 0;
+    }
     note_bound();
   }
 
@@ -67,9 +73,11 @@ class Crew {
     try {
       auto walker = std::make_unique<SupportWalker<Tree>>(tree, shared_);
       for (std::size_t k = next_++; k < tasks_.size() && !shared_.signals.stop; k = next_++) {
+        if (finished_[k]) continue;
         if (tasks_[k].bound <= shared_.threshold(0)) walker->run(tasks_[k], root_point);
         if (shared_.signals.stop) break;
         finished_[k] = true;
+        if (!shared_.near_cards) shared_.signals.snapshot.finish(pair(k), shared_.incumbent.best());
         note_bound();
       }
     } catch (...) {
@@ -77,6 +85,12 @@ class Crew {
       if (!failure_) failure_ = std::current_exception();
       shared_.signals.stop = true;
     }
+  }
+
+  std::array<int, 2> pair(std::size_t k) const {
+    const auto& prefix = tasks_[k].prefix;
+    return {shared_.order.columns[static_cast<std::size_t>(prefix[0])],
+            shared_.order.columns[static_cast<std::size_t>(prefix[1])]};
   }
 
   void note_bound() {
@@ -122,6 +136,7 @@ class SupportSearch {
     result_.lower_bound = 0;
     result_.end = watch(signals_, options_, clock_, [this] { search(); });
     result_.n_fitted = signals_.n_fitted;
+    result_.snapshot = signals_.snapshot.now();
     if (near_cards_) {
       result_.near_cards = near_cards_->sorted();
       result_.n_near = near_cards_->count();
@@ -150,17 +165,27 @@ class SupportSearch {
     RelaxedBounds relaxed(problem_, table_, rounding, usable, std::min(relaxation_delay, options_.time_limit / 4), signals_);
     IncumbentCard incumbent(problem_, table_);
     search_empty_card(incumbent);
+    offer(options_.resume.card, incumbent);
+    // A search that is stopped before it knows its order keeps what it was given.
+    SearchSnapshot snapshot = options_.resume;
+    snapshot.card = incumbent.best();
+    signals_.snapshot.begin(snapshot);
     if (options_.heuristic && !stopped()) seek_card(problem_, table_, usable, slack_, incumbent, stopped);
     signals_.upper_bound = incumbent.value();
     result_.heuristic_seconds = clock_.seconds();
     result_.heuristic_value = incumbent.value();
     result_.card = incumbent.best();
+    signals_.snapshot.improve(incumbent.best());
     result_.lower_bound = relaxed.all();
     if (stopped()) return;
     int low, high;
     tighten_intercept(problem_, table_, usable, ceiling(incumbent.value()), low, high);
     const ColumnOrder order = order_columns(problem_, table_, usable, slack_, low, high, !all_cards, stopped);
     relaxed.set_order(order.columns);
+    if (snapshot.order != order.columns) snapshot.finished.clear();
+    snapshot.order = order.columns;
+    snapshot.card = incumbent.best();
+    signals_.snapshot.begin(snapshot);
     ColumnLimits limits{{}, {}, static_cast<double>(low), static_cast<double>(high), slack_within(low, high)};
     for (const int column : order.columns) {
       limits.lower.push_back(problem_.lowest(column));
@@ -193,6 +218,7 @@ class SupportSearch {
   void walk(const Tree& tree, SharedSearch& shared, const RelaxedBounds& relaxed) {
     const double root_point = best_constant(shared);
     result_.lower_bound = visit_all(tree, shared, &root_point, relaxed);
+    signals_.snapshot.improve(shared.incumbent.best());
     if (options_.near_optimal < 0 || signals_.stop) return;
     // An infinite ceiling would call for every card; there is none to collect.
     const double value = shared.incumbent.value();
@@ -241,6 +267,17 @@ class SupportSearch {
     Crew crew(shared, tasks, relaxed);
     crew.run(tree, root_point, options_.n_threads);
     return crew.lower_bound();
+  }
+
+  static void offer(const ScoreCard& card, IncumbentCard& incumbent) {
+    if (card.points.empty()) return;
+    std::vector<int> columns, points{card.intercept};
+    for (std::size_t j = 0; j < card.points.size(); ++j)
+      if (card.points[j] != 0) {
+        columns.push_back(static_cast<int>(j));
+        points.push_back(card.points[j]);
+      }
+    incumbent.offer(columns.data(), static_cast<int>(columns.size()), points.data());
   }
 
   // The best intercept of a card without columns, within its limits.

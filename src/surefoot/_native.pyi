@@ -139,6 +139,8 @@ class SupportSearchResult:
     @property
     def near_complete(self) -> bool: ...
     @property
+    def snapshot(self) -> tuple[_Int32, _Int32, int, _Int32]: ...
+    @property
     def proof(self) -> tuple[float, _Int32, _Int32, _Float] | None: ...
 
 def search_supports(
@@ -179,6 +181,12 @@ def search_supports(
     near_limit: int,
     proof_limit: int,
     on_cards: Callable[[_Float, _Int32, _Int32], bool] | None,
+    resume_order: _Int32,
+    resume_finished: _Int32,
+    resume_intercept: int,
+    resume_points: _Int32,
+    snapshot_interval: float,
+    on_snapshot: Callable[[_Int32, _Int32, int, _Int32], bool] | None,
 ) -> SupportSearchResult: ...
 def axis_losses(total: _Float, positive: _Float, score: _Float, column: _Float, steps: _Float) -> _Float: ...
 def axis_table_losses(

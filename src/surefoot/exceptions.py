@@ -41,5 +41,9 @@ class SolveInterrupted(KeyboardInterrupt):
         self.outcome = outcome
 
 
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the search went on without it."""
+
+
 class ConvergenceLimitWarning(UserWarning):
     """A solve stopped before its tolerance; the message says which bound still holds."""

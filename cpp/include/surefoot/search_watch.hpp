@@ -1,16 +1,45 @@
 // A search at work in threads of its own, and the calling thread that looks on: time, interrupts, progress, cards to pass on.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <mutex>
+#include <utility>
 
 #include "surefoot/near_cards.hpp"
 #include "surefoot/support_search.hpp"
 
 namespace surefoot {
+
+class SnapshotKeeper {
+ public:
+  void begin(SearchSnapshot snapshot) {
+    const std::lock_guard lock(mutex_);
+    kept_ = std::move(snapshot);
+  }
+  // The card is no worse than all that has been finished.
+  void finish(const std::array<int, 2>& pair, ScoreCard card) {
+    const std::lock_guard lock(mutex_);
+    kept_.finished.push_back(pair);
+    kept_.card = std::move(card);
+  }
+  void improve(ScoreCard card) {
+    const std::lock_guard lock(mutex_);
+    kept_.card = std::move(card);
+  }
+  SearchSnapshot now() const {
+    const std::lock_guard lock(mutex_);
+    return kept_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  SearchSnapshot kept_;
+};
 
 // What the two sides tell each other. Every part of a search looks at `stop` often enough to end within a few hundredths of a second.
 struct SearchSignals {
@@ -18,6 +47,7 @@ struct SearchSignals {
   std::atomic<double> upper_bound{std::numeric_limits<double>::infinity()}, lower_bound{0};
   std::atomic<std::int64_t> n_fitted{0};
   std::atomic<NearCards*> near_cards{nullptr};
+  SnapshotKeeper snapshot;
 };
 
 // Sets a bound to at least `value`.

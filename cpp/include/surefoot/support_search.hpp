@@ -1,6 +1,7 @@
 // Exact search for the best score card: every support is visited or proven worse than a card at hand.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -17,6 +18,14 @@ struct SearchProgress {
   std::int64_t n_fitted;  // supports fitted so far
 };
 
+// As much of a search as is worth keeping: enough to go on from there. Supports of three and more columns whose first two, in the
+// order of the search, are among `finished` are no better than the card.
+struct SearchSnapshot {
+  std::vector<int> order;                    // columns of the table
+  std::vector<std::array<int, 2>> finished;  // pairs of columns
+  ScoreCard card{std::numeric_limits<double>::infinity(), 0, {}};
+};
+
 struct SearchOptions {
   int n_threads = 1;
   double time_limit = std::numeric_limits<double>::infinity();  // seconds
@@ -28,6 +37,11 @@ struct SearchOptions {
   std::size_t near_limit = 10000;  // so many of them are kept, the best ones; all are counted
   // Above 0: write down a proof that no card is better, of up to so many numbers. Not for robust problems.
   std::size_t proof_limit = 0;
+  // Go on from here. What is finished counts only if the order of the columns is the same.
+  SearchSnapshot resume;
+  // Called by the calling thread every so many seconds while the search for the best card is under way; false ends it.
+  std::function<bool(const SearchSnapshot&)> on_snapshot;
+  double snapshot_interval = std::numeric_limits<double>::infinity();
   // Both are called by the calling thread, a few times per second; false ends the search. Near-optimal cards come in no fixed order, and
   // each comes once.
   std::function<bool(const SearchProgress&)> on_progress;
@@ -47,6 +61,7 @@ struct SearchResult {
   double near_ceiling;  // the value up to which they reach
   bool near_complete;
   ScoreProof proof;
+  SearchSnapshot snapshot;  // what the search for the best card came to
 };
 
 SearchResult search_supports(const ScoreProblem& problem, const SearchOptions& options);

@@ -17,17 +17,20 @@ allowance in every bound pays for rounding (cpp/include/surefoot/rounding_slack.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot import _native
-from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
+from surefoot.exceptions import CheckpointWarning, InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.problems.score_proof import ScoreProof
+from surefoot.solvers.checkpoint import CheckpointFile
 from surefoot.solvers.native_rules import native_rules, point_limits
 from surefoot.solvers.near_cards import NearOptimalCards
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
@@ -92,6 +95,11 @@ class ExactScore:
     proof_limit : int, default=0
         Write down a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one
         more walk, on one thread. Robust problems have none.
+    checkpoint : path, optional
+        A file that keeps the state of the search for the best card, every ``checkpoint_interval`` seconds and at its end. If it
+        exists, the search goes on from there; one of other data is an error. Where it cannot be written the search goes on
+        and a ``CheckpointWarning`` says so in the end.
+    checkpoint_interval : float, default=60.0
     """
 
     name = "exact"
@@ -103,6 +111,8 @@ class ExactScore:
         near_limit: int = 10_000,
         on_cards: CardBlock | None = None,
         proof_limit: int = 0,
+        checkpoint: str | Path | None = None,
+        checkpoint_interval: float = 60.0,
     ) -> None:
         if near_optimal is not None and not 0 <= near_optimal < np.inf:
             raise ValueError(f"near_optimal = {near_optimal} must be a finite number at or above 0, or None.")
@@ -113,7 +123,11 @@ class ExactScore:
         self.near_optimal = near_optimal
         self.near_limit = near_limit
         self.on_cards = on_cards
+        if not checkpoint_interval > 0:
+            raise ValueError(f"checkpoint_interval = {checkpoint_interval} must be a positive number of seconds.")
         self.proof_limit = proof_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_interval = checkpoint_interval
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
         """Why the search cannot take the problem, or None."""
@@ -149,6 +163,10 @@ class ExactScore:
             self.on_cards(objectives, intercepts, points)
             return True
 
+        gap = options.tolerance if self.near_optimal is None else 0.0
+        file = None if self.checkpoint is None else CheckpointFile(self.checkpoint, problem, gap)
+        state = None if file is None else file.state
+        nothing = np.zeros(0, dtype=np.int32)
         lower, upper = point_limits(problem)
         limit = np.inf if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0)
         result = _native.search_supports(
@@ -172,7 +190,15 @@ class ExactScore:
             near_limit=self.near_limit,
             proof_limit=self.proof_limit,
             on_cards=None if self.on_cards is None else pass_on,
+            resume_order=nothing if state is None else state.order,
+            resume_finished=nothing.reshape(0, 2) if state is None else state.finished,
+            resume_intercept=0 if state is None or state.card is None else state.card.intercept,
+            resume_points=nothing if state is None or state.card is None else state.card.points,
+            snapshot_interval=self.checkpoint_interval,
+            on_snapshot=None if file is None else file.keep,
         )
+        if file is not None:
+            file.keep(*result.snapshot)
         status = _ENDS[result.end]
         if not np.isfinite(result.value):
             if status is Status.OPTIMAL:
@@ -203,6 +229,8 @@ class ExactScore:
             seconds=options.elapsed,
             history=tuple(history),
         )
+        if file is not None and file.error is not None:
+            warnings.warn(f"{file.error}. The search is not lost: its outcome is here.", CheckpointWarning, stacklevel=2)
         if status is Status.INTERRUPTED:
             raise SolveInterrupted(
                 f"interrupted; the best card so far has an objective of {outcome.upper_bound:.9g}, and none is below "
