@@ -39,7 +39,11 @@ ROOMS: dict[str, set[str]] = {
     "studio": {"", *BELOW_DOORS},
 }
 # The package's own __init__ and its public modules collect names from the rooms; they are no rooms of their own.
-ROOT_MODULES: dict[str, set[str]] = {"__init__": BELOW_DOORS, "constraints": {"estimators"}, "exceptions": set()}
+ROOT_MODULES: dict[str, set[str]] = {
+    "__init__": {"constraints", *BELOW_DOORS},
+    "constraints": {"estimators"},
+    "exceptions": set(),
+}
 
 # Names that every room may import, except the rooms listed with them. Array types live in problems, above design.
 FOR_ALL: dict[str, set[str]] = {"surefoot.exceptions": set(), "surefoot.problems.arrays": {"design"}}

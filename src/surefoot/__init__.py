@@ -2,6 +2,8 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+from surefoot import constraints
+from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
 from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
@@ -30,6 +32,7 @@ __all__ = [
     "GroundCost",
     "InfeasibleProblemError",
     "InvalidTableError",
+    "RiskScoreClassifier",
     "RobustCoefficients",
     "RobustLogisticProblem",
     "RobustLogisticRegression",
@@ -40,5 +43,6 @@ __all__ = [
     "ThresholdBinarizer",
     "UnsupportedProblemError",
     "__version__",
+    "constraints",
     "worst_case_rows",
 ]

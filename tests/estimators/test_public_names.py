@@ -15,6 +15,7 @@ PUBLIC = {
     "GroundCost",
     "InfeasibleProblemError",
     "InvalidTableError",
+    "RiskScoreClassifier",
     "RobustCoefficients",
     "RobustLogisticProblem",
     "RobustLogisticRegression",
@@ -25,6 +26,7 @@ PUBLIC = {
     "ThresholdBinarizer",
     "UnsupportedProblemError",
     "__version__",
+    "constraints",
     "worst_case_rows",
 }
 

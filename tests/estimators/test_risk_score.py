@@ -21,8 +21,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import surefoot as sf
+from surefoot import RiskScoreClassifier
 from surefoot import constraints as sc
-from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.problems.score_shift import ScoreShift
 from surefoot.solvers.outcome import Status
 
@@ -69,6 +69,15 @@ def test_the_card_is_the_best_of_all_cards_on_three_columns():
     assert mean_loss(model.points_, model.intercept_) == pytest.approx(best, abs=1e-12)
     assert model.outcome_.upper_bound == pytest.approx(best, abs=1e-12)
     assert model.outcome_.status is Status.OPTIMAL
+
+
+def test_the_certificate_proves_what_the_search_claims():
+    for model in (fitted(), fitted(sc.MaxThresholds(1, "age"), sc.TruePositiveRate(0.7), sc.Monotone("age"))):
+        certificate = model.certificate_
+        assert certificate.verified
+        assert certificate.upper_bound == pytest.approx(mean_loss(model.points_, model.intercept_), abs=1e-7)
+        assert certificate.lower_bound == pytest.approx(certificate.upper_bound, abs=1e-6)
+        assert model.score_card().proof.verified
 
 
 def test_predictions_follow_from_the_printed_points():
@@ -316,7 +325,7 @@ def test_the_printed_card_says_what_predict_proba_says():
         assert card.risk(card.total(row)) == risk
     kinds = {line.feature: line.kind for line in fitted(sc.AtLeast(1, ["visits"])).score_card().lines}
     assert kinds["visits"] == "integer" and set(kinds.values()) == {"binary", "integer"}
-    assert card.proof.rows == 300 and card.proof.objective == model.outcome_.upper_bound
+    assert card.proof.rows == 300 and card.proof.objective == model.certificate_.upper_bound
 
 
 def test_the_printed_card_knows_what_the_binarizer_made():

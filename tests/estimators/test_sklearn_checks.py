@@ -8,7 +8,6 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import surefoot as sf
-from surefoot.estimators.risk_score import RiskScoreClassifier
 
 
 # Several checks bring classes smaller than the number of folds, of which scikit-learn's splitter warns.
@@ -21,7 +20,7 @@ from surefoot.estimators.risk_score import RiskScoreClassifier
         sf.ThresholdBinarizer(),
         sf.ThresholdBinarizer(strategy="supervised"),
         sf.ThresholdBinarizer(missing="column", unseen="zero"),
-        RiskScoreClassifier(),
+        sf.RiskScoreClassifier(),
     ]
 )
 def test_check_estimator(estimator: Any, check: Any) -> None:

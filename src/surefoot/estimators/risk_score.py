@@ -15,8 +15,10 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from surefoot.certificates.certificate import Certificate
+from surefoot.certificates.risk_score import certify_risk_score
 from surefoot.design.binary_column import BinaryColumn
 from surefoot.design.encode import TableEncoder
 from surefoot.design.output_frame import frame_library
@@ -37,6 +39,12 @@ from surefoot.solvers.exact_score import ExactScore
 from surefoot.solvers.outcome import SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.score_registry import RiskScoreSolver, make_score_solver, require_score_acceptance
+from surefoot.solvers.tangent_bound import TangentProof
+
+# Numbers that a proof may hold: some hundred megabytes.
+_PROOF_LIMIT = 20_000_000
+# Entries of the table that a certificate may read, column by column, claim by claim: about a second.
+_CHECKED_NUMBERS = 3e8
 
 
 class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
@@ -68,9 +76,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         A shift model: ``shift.calibrate(X)`` returns an object with ``numeric_weights`` and ``categorical_weights`` (mappings
         by column name) and ``radius``, which then replace these prices and ``radius``.
     solver : {"auto", "exact", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
-        "exact" is branch and bound over columns and points. "lcpa" and "cpa" are the published cutting-plane methods, which find
-        the same optimum. The others are baselines without proof: penalised logistic regression, rounded, rescaled and rounded,
-        or rounded one by one, and with a star polished. ``solver_`` names the one that "auto" has chosen.
+        "exact" is branch and bound over columns and points. "lcpa" and "cpa" are the published cutting-plane methods, which
+        find the same optimum. The others are baselines without proof: penalised logistic regression, rounded, rescaled and
+        rounded, or rounded one by one, and with a star polished. ``solver_`` names the one that "auto" has chosen.
     gap : float, default=0.0
         Relative gap between the objective of the card and a proven lower bound at which the search may stop.
     time_limit : float, optional
@@ -84,6 +92,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         Threads. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores. The card does not depend on it.
     class_weight : None, "balanced", or mapping from classes to weights, default=None
         Multiplies the weights of the rows.
+    random_state : object, optional
+        The card does not depend on chance; accepted because other estimators take it.
 
     Attributes
     ----------
@@ -94,6 +104,10 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         The points of all columns.
     classes_ : ndarray of shape (2,)
         The second one is the positive class.
+    certificate_ : Certificate
+        Objective of the card, a lower bound for all cards that obey the rules, and whether they agree to ``gap``; recomputed
+        from the raw data by code that knows no solver. Long proofs are checked by a sample of their claims, as ``claim`` says.
+        Robust cards and the cards of other solvers come with weaker bounds, or none.
     outcome_ : SolveOutcome
         How the search went: status, bounds, history. After Ctrl-C the model keeps the best card found until then.
     near_optimal_ : NearOptimalSet or None
@@ -110,6 +124,26 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         If the table, labels or sample weights cannot be used; the message names column, row and value.
     InfeasibleProblemError
         If no card obeys the rules; the message names a smallest set of rules that contradict each other.
+
+    Warns
+    -----
+    ConvergenceLimitWarning
+        If a limit ended the search, or the solver proves nothing; the card is kept, with a bound that holds.
+
+    Notes
+    -----
+    The problem is that of Ustun and Rudin, "Learning Optimized Risk Scores" (JMLR 2019).
+
+    Examples
+    --------
+    >>> import surefoot as sf
+    >>> answers = [[1, 0], [1, 1], [0, 1], [0, 0], [1, 1], [0, 0], [1, 0], [0, 1]]
+    >>> ill = ["yes", "yes", "no", "no", "yes", "no", "no", "no"]
+    >>> model = sf.RiskScoreClassifier(max_features=1).fit(answers, ill)
+    >>> model.points_, model.intercept_
+    ({'x0': 5}, -4)
+    >>> model.certificate_.verified
+    True
     """
 
     points_: dict[str, int]
@@ -188,9 +222,11 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         except SolveInterrupted as stop:
             # The program goes on as after any Ctrl-C, but the best card until then is not lost.
             if isinstance(stop.outcome, SolveOutcome):
-                self._unpack(rows, block, stop.outcome, solver.name, frame_library(X))
+                certificate = self._certify(posed, stop.outcome)
+                self._unpack(rows, block, stop.outcome, certificate, solver.name, frame_library(X))
             raise
-        self._unpack(rows, block, outcome, solver.name, frame_library(X))
+        certificate = self._certify(posed, outcome)
+        self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL:
             _warn_of_limit(outcome, f"{type(self).__name__}.fit")
         return self
@@ -243,8 +279,11 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             What 0/1 columns say about the original table: ``columns_`` of the ``ThresholdBinarizer`` that made them.
         """
         check_is_fitted(self)
-        bounds = self.outcome_.upper_bound, self.outcome_.lower_bound
-        proof = CardProof(*bounds, (bounds[0] - bounds[1]) / (bounds[0] or 1.0), verified=False, rows=self._n_rows)
+        # What the certificate cannot confirm is printed as what it is: the solver's own account.
+        source = self.certificate_ if self.certificate_.verified else self.outcome_
+        bounds = source.upper_bound, source.lower_bound
+        gap = (bounds[0] - bounds[1]) / (bounds[0] or 1.0)
+        proof = CardProof(*bounds, gap, verified=self.certificate_.verified, rows=self._n_rows)
         return print_card(self.points_, self.intercept_, self.classes_, self._ranges, proof, title=title, meanings=meanings)
 
     def __sklearn_tags__(self) -> Any:
@@ -278,12 +317,12 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"solver = {self.solver!r} must be the name of a solver, such as 'auto'.")
         solver = make_score_solver(self.solver)
         if self.near_optimal is None:
-            return solver
+            return ExactScore(proof_limit=_PROOF_LIMIT) if isinstance(solver, ExactScore) else solver
         if not (_is_number(self.near_optimal) and 0 <= self.near_optimal < math.inf):
             raise ValueError(f"near_optimal = {self.near_optimal!r} must be None or a finite number at or above 0.")
         if self.solver not in ("auto", "exact"):
             raise ValueError(f"near_optimal needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
-        return ExactScore(near_optimal=float(self.near_optimal))
+        return ExactScore(near_optimal=float(self.near_optimal), proof_limit=_PROOF_LIMIT)
 
     def _class_weighted(self, rows: TrainingRows) -> FloatArray:
         if self.class_weight is None:
@@ -313,11 +352,20 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             rules = "".join(f"\n- {rule!r}" for rule in posed.constraints)
             raise InfeasibleProblemError(f"{error} The rules are:{rules}") from error
 
+    def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> Certificate:
+        proof = getattr(outcome.dual, "proof", None)
+        tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else None
+        claims = int(np.clip(_CHECKED_NUMBERS / posed.problem.columns.size, 100, 2000))
+        # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
+        with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
+            return certify_risk_score(posed.problem, outcome.primal, proof, float(self.gap), tangent=tangent, max_claims=claims)
+
     def _unpack(
         self,
         rows: TrainingRows,
         block: FloatArray,
         outcome: SolveOutcome[RiskScore, Any],
+        certificate: Certificate,
         solver: str,
         library: str | None,
     ) -> None:
@@ -329,6 +377,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = int(card.intercept)
         self.coef_ = card.points[None, :].copy()
         self.outcome_ = outcome
+        self.certificate_ = certificate
         near = getattr(outcome.dual, "near_optimal", None)
         self._n_rows = len(block)
         self._ranges = value_ranges(block, schema.names, card.points)
