@@ -7,6 +7,7 @@ import math
 import pickle
 import signal
 import threading
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -393,6 +394,20 @@ def test_a_stopped_search_warns_and_keeps_a_valid_bound():
     assert model.outcome_.status is Status.TIME_LIMIT
     assert 0 <= model.outcome_.lower_bound <= model.outcome_.upper_bound
     assert len(model.points_) <= 8
+
+
+def test_a_search_goes_on_from_its_checkpoint_and_refuses_that_of_other_data(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    table = (rng.random((4000, 30)) < 0.4).astype(float)
+    y = table @ rng.normal(size=30) + rng.logistic(size=4000) > 0
+    given: dict[str, Any] = {"max_features": 4, "checkpoint": tmp_path / "search"}
+    first = RiskScoreClassifier(**given).fit(table, y)
+    assert (tmp_path / "search").exists()
+    assert RiskScoreClassifier(**given).fit(table, y).points_ == first.points_
+    with pytest.raises(ValueError, match="search"):
+        RiskScoreClassifier(**given).fit(table, ~y)
+    with pytest.raises(ValueError, match="checkpoint needs solver='exact'"):
+        RiskScoreClassifier(**given, solver="rd").fit(table, y)
 
 
 def test_ctrl_c_ends_the_fit_and_leaves_the_best_card():

@@ -7,6 +7,7 @@ import numbers
 import time
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Self
 
 import joblib
@@ -92,6 +93,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         Threads. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores. The card does not depend on it.
     class_weight : None, "balanced", or mapping from classes to weights, default=None
         Multiplies the weights of the rows.
+    checkpoint : path, optional
+        A file that keeps the state of a long search. If it is there, the search goes on from it; a file of other data or limits
+        is refused.
     random_state : object, optional
         The card does not depend on chance; accepted because other estimators take it.
 
@@ -176,6 +180,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         class_weight: Any = None,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.max_features = max_features
         self.max_points = max_points
@@ -192,6 +197,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.class_weight = class_weight
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the best card and certify it.
@@ -316,13 +322,17 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.solver, str):
             raise ValueError(f"solver = {self.solver!r} must be the name of a solver, such as 'auto'.")
         solver = make_score_solver(self.solver)
-        if self.near_optimal is None:
-            return ExactScore(proof_limit=_PROOF_LIMIT) if isinstance(solver, ExactScore) else solver
-        if not (_is_number(self.near_optimal) and 0 <= self.near_optimal < math.inf):
-            raise ValueError(f"near_optimal = {self.near_optimal!r} must be None or a finite number at or above 0.")
-        if self.solver not in ("auto", "exact"):
-            raise ValueError(f"near_optimal needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
-        return ExactScore(near_optimal=float(self.near_optimal), proof_limit=_PROOF_LIMIT)
+        near = self.near_optimal
+        if near is not None and not (_is_number(near) and 0 <= near < math.inf):
+            raise ValueError(f"near_optimal = {near!r} must be None or a finite number at or above 0.")
+        for name in ("near_optimal", "checkpoint"):
+            if getattr(self, name) is not None and self.solver not in ("auto", "exact"):
+                raise ValueError(f"{name} needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
+        if near is None and self.checkpoint is None and not isinstance(solver, ExactScore):
+            return solver
+        return ExactScore(
+            near_optimal=None if near is None else float(near), proof_limit=_PROOF_LIMIT, checkpoint=self.checkpoint
+        )
 
     def _class_weighted(self, rows: TrainingRows) -> FloatArray:
         if self.class_weight is None:
