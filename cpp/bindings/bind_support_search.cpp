@@ -163,7 +163,7 @@ void bind_support_search(nb::module_& module) {
          Vector<std::uint8_t> column_flips, double gap, double time_limit, bool heuristic, int n_threads,
          nb::object on_progress, double near_optimal, std::size_t near_limit, std::size_t proof_limit, nb::object on_cards,
          Ints resume_order, Matrix<std::int32_t> resume_finished, int resume_intercept, Ints resume_points,
-         double snapshot_interval, nb::object on_snapshot) {
+         double snapshot_interval, nb::object on_snapshot, bool search) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
         require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
@@ -187,6 +187,7 @@ void bind_support_search(nb::module_& module) {
         options.time_limit = time_limit;
         options.gap = gap;
         options.heuristic = heuristic;
+        options.search = search;
         options.near_optimal = near_optimal;
         options.near_limit = near_limit;
         options.proof_limit = proof_limit;
@@ -229,7 +230,8 @@ void bind_support_search(nb::module_& module) {
       nb::arg("column_price"), nb::arg("column_flips"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"),
       nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"),
       nb::arg("proof_limit"), nb::arg("on_cards").none(), nb::arg("resume_order"), nb::arg("resume_finished"),
-      nb::arg("resume_intercept"), nb::arg("resume_points"), nb::arg("snapshot_interval"), nb::arg("on_snapshot").none());
+      nb::arg("resume_intercept"), nb::arg("resume_points"), nb::arg("snapshot_interval"), nb::arg("on_snapshot").none(),
+      nb::arg("search") = true);
 }
 
 }  // namespace surefoot::bindings

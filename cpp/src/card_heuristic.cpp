@@ -13,6 +13,8 @@ namespace surefoot {
 namespace {
 
 constexpr std::size_t beam_width = 4;
+// Supports kept after the first of two columns has come back, while pairs are exchanged.
+constexpr std::size_t pair_beam = 6;
 constexpr int max_passes = 20;
 
 struct Support {
@@ -23,13 +25,14 @@ struct Support {
 class Heuristic final : public CardListener {
  public:
   Heuristic(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
-            IncumbentCard& incumbent, const std::function<bool()>& stopped)
+            IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough)
       : problem_(problem),
         table_(table),
         usable_(columns),
         slack_(slack),
         incumbent_(incumbent),
         stop_(stopped),
+        thorough_(thorough),
         loss_(make_loss(problem)) {}
 
   void run() {
@@ -46,8 +49,10 @@ class Heuristic final : public CardListener {
       if (static_cast<int>(beam[0].columns.size()) < problem_.max_size) try_points(beam[0]);
     }
     for (const Support& support : beam) try_points(support);
-    for (int pass = 0; pass < max_passes && !stop_() && exchange(); ++pass) {
-    }
+    do {
+      for (int pass = 0; pass < max_passes && !stop_() && exchange(); ++pass) {
+      }
+    } while (thorough_ && !stop_() && exchange_pairs());
   }
 
   double threshold() const override { return incumbent_.value() - problem_.penalty * static_cast<double>(current_->size()); }
@@ -136,10 +141,9 @@ class Heuristic final : public CardListener {
     search_points(*loss_, cells_, range, slack_, support.fit.point, *this);
   }
 
-  // One round of exchanging each column of the best card for another; whether the card got better.
-  bool exchange() {
+  // The best card so far as a support; without columns if there is none.
+  Support best_support() const {
     const ScoreCard card = incumbent_.best();
-    if (card.points.empty()) return false;
     Support whole;
     whole.fit.point[0] = card.intercept;
     for (std::size_t j = 0; j < card.points.size(); ++j)
@@ -147,20 +151,79 @@ class Heuristic final : public CardListener {
         whole.columns.push_back(static_cast<int>(j));
         whole.fit.point[whole.columns.size()] = card.points[j];
       }
-    for (std::size_t out = 0; out < whole.columns.size(); ++out) {
-      Support rest = whole;
-      rest.columns.erase(rest.columns.begin() + static_cast<std::ptrdiff_t>(out));
-      for (std::size_t j = out + 1; j <= rest.columns.size(); ++j) rest.fit.point[j] = whole.fit.point[j + 1];
+    return whole;
+  }
+
+  static Support without(const Support& whole, std::size_t out) {
+    Support rest = whole;
+    rest.columns.erase(rest.columns.begin() + static_cast<std::ptrdiff_t>(out));
+    for (std::size_t j = out + 1; j <= rest.columns.size(); ++j) rest.fit.point[j] = whole.fit.point[j + 1];
+    return rest;
+  }
+
+  static bool holds(const Support& support, int column) {
+    return std::find(support.columns.begin(), support.columns.end(), column) != support.columns.end();
+  }
+
+  // Searches the points of a support that has just been fitted, if its fit allows a card as good as the best.
+  void try_fitted(const Support& support) {
+    if (support.fit.bound <= incumbent_.value() - problem_.penalty * static_cast<double>(support.columns.size()))
+      search_points_of(support);
+  }
+
+  // The best card without so many of its columns, in every way that leaves room for as many new ones as `added`.
+  std::vector<Support> shortened(const Support& whole, int added) const {
+    std::vector<Support> rests;
+    const int room = problem_.max_size - static_cast<int>(whole.columns.size());
+    if (room >= added) rests.push_back(whole);
+    for (std::size_t first = 0; first < whole.columns.size(); ++first) {
+      if (room + 1 >= added) rests.push_back(without(whole, first));
+      if (added > 1)
+        for (std::size_t second = 0; second < first; ++second) rests.push_back(without(without(whole, first), second));
+    }
+    return rests;
+  }
+
+  // One round of giving up to two columns of the best card for two others; whether the card got better.
+  bool exchange_pairs() {
+    const double before = incumbent_.value();
+    const Support whole = best_support();
+    for (const Support& rest : shortened(whole, 2)) {
+      const RowPartition rows = partition(rest.columns);
+      std::vector<Support> singles;
+      for (const int column : usable_) {
+        if (stop_()) return false;
+        if (!holds(whole, column)) singles.push_back(extended(rest, rows, column));
+      }
+      std::stable_sort(singles.begin(), singles.end(),
+                       [](const Support& a, const Support& b) { return a.fit.loss < b.fit.loss; });
+      if (singles.size() > pair_beam) singles.resize(pair_beam);
+      for (std::size_t k = 0; k < singles.size(); ++k) {
+        const RowPartition finer = partition(singles[k].columns);
+        for (const int column : usable_) {
+          if (stop_()) return false;
+          const bool paired = std::any_of(singles.begin(), singles.begin() + static_cast<std::ptrdiff_t>(k),
+                                          [&](const Support& earlier) { return earlier.columns.back() == column; });
+          if (!paired && !holds(whole, column) && !holds(singles[k], column)) try_fitted(extended(singles[k], finer, column));
+        }
+      }
+      if (incumbent_.value() < before) return true;
+    }
+    return false;
+  }
+
+  // One round of giving each column of the best card, or none, for another; whether the card got better.
+  bool exchange() {
+    const double before = incumbent_.value();
+    const Support whole = best_support();
+    for (const Support& rest : shortened(whole, 1)) {
       const RowPartition rows = partition(rest.columns);
       for (const int column : usable_) {
         if (stop_()) return false;
-        if (std::find(whole.columns.begin(), whole.columns.end(), column) != whole.columns.end()) continue;
-        const Support longer = extended(rest, rows, column);
-        if (longer.fit.bound <= incumbent_.value() - problem_.penalty * static_cast<double>(longer.columns.size()))
-          search_points_of(longer);
+        if (!holds(whole, column)) try_fitted(extended(rest, rows, column));
       }
     }
-    return incumbent_.value() < card.value;
+    return incumbent_.value() < before;
   }
 
   const ScoreProblem& problem_;
@@ -169,6 +232,7 @@ class Heuristic final : public CardListener {
   double slack_;
   IncumbentCard& incumbent_;
   const std::function<bool()>& stop_;
+  bool thorough_;
   std::unique_ptr<SupportLoss> loss_;
   ScoreCells cells_;
   RowPartition finer_;
@@ -178,8 +242,8 @@ class Heuristic final : public CardListener {
 }  // namespace
 
 void seek_card(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
-               IncumbentCard& incumbent, const std::function<bool()>& stopped) {
-  Heuristic(problem, table, columns, slack, incumbent, stopped).run();
+               IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough) {
+  Heuristic(problem, table, columns, slack, incumbent, stopped, thorough).run();
 }
 
 }  // namespace surefoot

@@ -170,14 +170,14 @@ class SupportSearch {
     SearchSnapshot snapshot = options_.resume;
     snapshot.card = incumbent.best();
     signals_.snapshot.begin(snapshot);
-    if (options_.heuristic && !stopped()) seek_card(problem_, table_, usable, slack_, incumbent, stopped);
+    if (options_.heuristic && !stopped()) seek_card(problem_, table_, usable, slack_, incumbent, stopped, !options_.search);
     signals_.upper_bound = incumbent.value();
     result_.heuristic_seconds = clock_.seconds();
     result_.heuristic_value = incumbent.value();
     result_.card = incumbent.best();
     signals_.snapshot.improve(incumbent.best());
     result_.lower_bound = relaxed.all();
-    if (stopped()) return;
+    if (stopped() || !options_.search) return;
     int low, high;
     tighten_intercept(problem_, table_, usable, ceiling(incumbent.value()), low, high);
     const ColumnOrder order = order_columns(problem_, table_, usable, slack_, low, high, !all_cards, stopped);

@@ -187,6 +187,7 @@ def search_supports(
     resume_points: _Int32,
     snapshot_interval: float,
     on_snapshot: Callable[[_Int32, _Int32, int, _Int32], bool] | None,
+    search: bool = True,
 ) -> SupportSearchResult: ...
 def axis_losses(total: _Float, positive: _Float, score: _Float, column: _Float, steps: _Float) -> _Float: ...
 def axis_table_losses(

@@ -10,8 +10,9 @@
 namespace surefoot {
 
 // Grows supports column by column, keeping the few with the best real-valued fit; finds the best whole points of the largest ones; then
-// exchanges columns one at a time while that helps. `columns` are those worth using. `stopped` is asked now and then.
+// exchanges columns one at a time while that helps; if `thorough`, two at a time as well.
+// `columns` are those worth using. `stopped` is asked now and then.
 void seek_card(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
-               IncumbentCard& incumbent, const std::function<bool()>& stopped);
+               IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough);
 
 }  // namespace surefoot

@@ -31,6 +31,7 @@ struct SearchOptions {
   double time_limit = std::numeric_limits<double>::infinity();  // seconds
   double gap = 0;         // relative: supports within it of the best card need not be searched
   bool heuristic = true;  // look for a good card first
+  bool search = true;     // otherwise look for a good card thoroughly, and leave it at that
   // At or above 0: once the best card is known, collect every card with a value up to (1 + near_optimal) times that of the best, and up
   // to rounding. The search for the best then closes its gap entirely.
   double near_optimal = -1;

@@ -180,7 +180,7 @@ class ExactScore:
             min(problem.max_features, problem.n_columns),
             problem.penalty,
             *native_rules(problem),
-            *_native_shift(problem),
+            *native_shift(problem),
             gap=options.tolerance,
             time_limit=limit,
             heuristic=True,
@@ -255,7 +255,7 @@ class ExactScore:
         )
 
 
-def _native_shift(problem: RiskScoreProblem) -> tuple[float, float, FloatArray, NDArray[np.uint8]]:
+def native_shift(problem: RiskScoreProblem) -> tuple[float, float, FloatArray, NDArray[np.uint8]]:
     """Radius, label price, and prices and kinds of the columns, as the core takes them; a radius of 0 leaves the rows alone."""
     shift = problem.shift
     if shift is None:

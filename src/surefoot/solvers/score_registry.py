@@ -26,12 +26,20 @@ class RiskScoreSolver(Protocol):
 def make_score_solver(name: str) -> RiskScoreSolver:
     """The solver of that name."""
     # Imported here: solvers may import this module for its types.
+    from surefoot.solvers.automatic_score import AutomaticScore
     from surefoot.solvers.cpa import CPA
     from surefoot.solvers.exact_score import ExactScore
+    from surefoot.solvers.heuristic_score import HeuristicScore
     from surefoot.solvers.lcpa import LCPA
     from surefoot.solvers.rounded_score import NAMES, RoundedScore
 
-    makers: dict[str, Callable[[], RiskScoreSolver]] = {"auto": ExactScore, "exact": ExactScore, "lcpa": LCPA, "cpa": CPA}
+    makers: dict[str, Callable[[], RiskScoreSolver]] = {
+        "auto": AutomaticScore,
+        "exact": ExactScore,
+        "lcpa": LCPA,
+        "cpa": CPA,
+        "heuristic": HeuristicScore,
+    }
     makers |= {rounded: partial(RoundedScore, rounded) for rounded in NAMES}
     if name not in makers:
         raise ValueError(f"solver={name!r} is not known. Choose one of {', '.join(map(repr, makers))}.")
