@@ -36,6 +36,7 @@ from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore
 from surefoot.reports.card_proof import CardProof
 from surefoot.reports.score_card import ScoreCard
+from surefoot.solvers.automatic_score import AutomaticScore
 from surefoot.solvers.exact_score import ExactScore
 from surefoot.solvers.outcome import SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
@@ -76,8 +77,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     shift : object, optional
         A shift model: ``shift.calibrate(X)`` returns an object with ``numeric_weights`` and ``categorical_weights`` (mappings
         by column name) and ``radius``, which then replace these prices and ``radius``.
-    solver : {"auto", "exact", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
-        "exact" is branch and bound over columns and points. "lcpa" and "cpa" are the published cutting-plane methods, which
+    solver : {"auto", "exact", "heuristic", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
+        "auto" is "exact" wherever that will finish in the time given. "exact" is branch and bound over columns and points, and
+        "heuristic" only what it begins with. "lcpa" and "cpa" are the published cutting-plane methods, which
         find the same optimum. The others are baselines without proof: penalised logistic regression, rounded, rescaled and
         rounded, or rounded one by one, and with a star polished. ``solver_`` names the one that "auto" has chosen.
     gap : float, default=0.0
@@ -329,7 +331,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             if getattr(self, name) is not None and self.solver not in ("auto", "exact"):
                 raise ValueError(f"{name} needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
         if near is None and self.checkpoint is None and not isinstance(solver, ExactScore):
-            return solver
+            return AutomaticScore(proof_limit=_PROOF_LIMIT) if isinstance(solver, AutomaticScore) else solver
         return ExactScore(
             near_optimal=None if near is None else float(near), proof_limit=_PROOF_LIMIT, checkpoint=self.checkpoint
         )

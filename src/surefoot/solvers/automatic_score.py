@@ -35,9 +35,11 @@ class AutomaticScore:
     """Exact search where it will finish, otherwise the search and cutting planes one after the other.
 
     ``name`` is that of the method chosen and ``reason`` says why, once a problem has been seen; both are also logged.
+    ``proof_limit`` is that of the exact search.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, proof_limit: int = 0) -> None:
+        self.proof_limit = proof_limit
         self.name = "auto"
         self.reason = ""
 
@@ -59,12 +61,13 @@ class AutomaticScore:
         self.name, self.reason = _choice(problem, options)
         _log.info("solver %s: %s", self.name, self.reason)
         if self.name == "exact":
-            return ExactScore().solve(problem, options)
+            return ExactScore(proof_limit=self.proof_limit).solve(problem, options)
         if self.name == "lcpa":
             return LCPA().solve(problem, options)
         assert options.time_limit is not None
         left = max(options.time_limit - options.elapsed, 0.0)
-        searched = ExactScore().solve(problem, replace(options, time_limit=options.elapsed + SEARCH_SHARE * left))
+        search = ExactScore(proof_limit=self.proof_limit)
+        searched = search.solve(problem, replace(options, time_limit=options.elapsed + SEARCH_SHARE * left))
         if searched.status is Status.OPTIMAL:
             return searched
         cut = LCPA(searched.primal).solve(problem, options)
