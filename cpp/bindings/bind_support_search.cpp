@@ -136,6 +136,7 @@ void bind_support_search(nb::module_& module) {
       .def_prop_ro(
           "points",
           [](const SearchResult& r) { return to_numpy(std::vector<std::int32_t>(r.card.points.begin(), r.card.points.end())); })
+      .def_prop_ro("multiplier", [](const SearchResult& r) { return r.card.multiplier; })
       .def_ro("lower_bound", &SearchResult::lower_bound)
       .def_ro("n_fitted", &SearchResult::n_fitted)
       .def_ro("n_searched", &SearchResult::n_searched)
@@ -160,10 +161,10 @@ void bind_support_search(nb::module_& module) {
          Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, Flags one_sign,
          Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
          Ints set_columns, Ints set_values, double radius, double label_price, Vector<double> column_price,
-         Vector<std::uint8_t> column_flips, double gap, double time_limit, bool heuristic, int n_threads,
-         nb::object on_progress, double near_optimal, std::size_t near_limit, std::size_t proof_limit, nb::object on_cards,
-         Ints resume_order, Matrix<std::int32_t> resume_finished, int resume_intercept, Ints resume_points,
-         double snapshot_interval, nb::object on_snapshot, bool search) {
+         Vector<std::uint8_t> column_flips, double least_multiplier, double most_multiplier, double gap, double time_limit,
+         bool heuristic, int n_threads, nb::object on_progress, double near_optimal, std::size_t near_limit,
+         std::size_t proof_limit, nb::object on_cards, Ints resume_order, Matrix<std::int32_t> resume_finished,
+         int resume_intercept, Ints resume_points, double snapshot_interval, nb::object on_snapshot, bool search) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
         require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
@@ -182,6 +183,9 @@ void bind_support_search(nb::module_& module) {
         add_rate_rules(problem.rules, rate_positive, rate_least, rate_most, rate_threshold);
         add_point_sets(problem.rules, n_columns, set_columns, set_values);
         add_robust_term(problem, radius, label_price, column_price, column_flips);
+        require(least_multiplier > 0 && least_multiplier <= most_multiplier, "the multiplier has no value to take");
+        require(least_multiplier == most_multiplier || !problem.robust.active(), "robust cards have unit scale");
+        problem.scale = {1 / most_multiplier, 1 / least_multiplier};
         SearchOptions options;
         options.n_threads = n_threads;
         options.time_limit = time_limit;
@@ -227,11 +231,11 @@ void bind_support_search(nb::module_& module) {
       nb::arg("most"), nb::arg("cause"), nb::arg("effect"), nb::arg("row_lower"), nb::arg("row_upper"),
       nb::arg("row_coefficient"), nb::arg("one_sign"), nb::arg("rate_positive"), nb::arg("rate_least"), nb::arg("rate_most"),
       nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("radius"), nb::arg("label_price"),
-      nb::arg("column_price"), nb::arg("column_flips"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"),
-      nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"),
-      nb::arg("proof_limit"), nb::arg("on_cards").none(), nb::arg("resume_order"), nb::arg("resume_finished"),
-      nb::arg("resume_intercept"), nb::arg("resume_points"), nb::arg("snapshot_interval"), nb::arg("on_snapshot").none(),
-      nb::arg("search") = true);
+      nb::arg("column_price"), nb::arg("column_flips"), nb::arg("least_multiplier"), nb::arg("most_multiplier"), nb::arg("gap"),
+      nb::arg("time_limit"), nb::arg("heuristic"), nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"),
+      nb::arg("near_limit"), nb::arg("proof_limit"), nb::arg("on_cards").none(), nb::arg("resume_order"),
+      nb::arg("resume_finished"), nb::arg("resume_intercept"), nb::arg("resume_points"), nb::arg("snapshot_interval"),
+      nb::arg("on_snapshot").none(), nb::arg("search") = true);
 }
 
 }  // namespace surefoot::bindings

@@ -37,8 +37,9 @@ ScoreCells cells_of(const CodedTable& table, const std::vector<int>& support) {
   return cells;
 }
 
-double worst_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points,
-                  const std::vector<int>& support) {
+// Of the problem's own form of loss, which has something to minimise for every card.
+CardLoss formed_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points,
+                     const std::vector<int>& support) {
   const std::unique_ptr<SupportLoss> loss = make_loss(problem);
   const ScoreCells cells = cells_of(table, support);
   loss->open(support.data(), cells);
@@ -48,15 +49,15 @@ double worst_loss(const ScoreProblem& problem, const CodedTable& table, int inte
   for (std::size_t k = 0; k < support.size(); ++k)
     fit.point[k + 1] = box.lower[k + 1] = box.upper[k + 1] = points[static_cast<std::size_t>(support[k])];
   loss->fit(box, 0, std::numeric_limits<double>::infinity(), 0, fit);
-  return fit.loss;
+  return {fit.loss, problem.scale.free() ? 1 / fit.lambda : 1.0};
 }
 
 }  // namespace
 
-double card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points) {
+CardLoss card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points) {
   const std::vector<int> support = support_of(points);
-  return problem.robust.active() ? worst_loss(problem, table, intercept, points, support)
-                                 : plain_loss(table, intercept, points, support);
+  if (problem.robust.active() || problem.scale.free()) return formed_loss(problem, table, intercept, points, support);
+  return {plain_loss(table, intercept, points, support), 1};
 }
 
 }  // namespace surefoot

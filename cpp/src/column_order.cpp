@@ -17,8 +17,8 @@ double single_loss(const ScoreProblem& problem, const CodedTable& table, int col
              RowPartition(table.n_rows()));
   ScoreCells cells;
   rows.write_cells(table, &column, 1, cells);
-  const PointBox box{{static_cast<double>(problem.intercept_lower), static_cast<double>(problem.lowest(column))},
-                     {static_cast<double>(problem.intercept_upper), static_cast<double>(problem.highest(column))}};
+  const PointBox box{{problem.scale.least(problem.intercept_lower), problem.least_coefficient(column)},
+                     {problem.scale.most(problem.intercept_upper), problem.most_coefficient(column)}};
   BoxFit fit{};
   fit_box(cells, box, slack, std::numeric_limits<double>::infinity(), 1e-6, fit);
   return fit.loss;
@@ -105,7 +105,7 @@ void tighten_intercept(const ScoreProblem& problem, const CodedTable& table, con
         mean +=
             (positive ? table.positive[i] : table.total[i] - table.positive[i]) * table.value[static_cast<std::size_t>(j)][i];
       mean /= positive ? weight : -weight;
-      help.push_back(std::max({0.0, mean * problem.lowest(j), mean * problem.highest(j)}));
+      help.push_back(std::max({0.0, mean * problem.least_coefficient(j), mean * problem.most_coefficient(j)}));
     }
     std::sort(help.begin(), help.end(), std::greater<>());
     double reach = 0;
@@ -114,7 +114,9 @@ void tighten_intercept(const ScoreProblem& problem, const CodedTable& table, con
     const double furthest = (share > 30 ? share : std::log(std::expm1(share))) + reach;
     // Means are running sums over the rows: this pays for their rounding, and for that of the logarithm.
     const double margin = (1e-9 + 0x1p-50 * static_cast<double>(table.n_rows())) * (1 + std::fabs(furthest) + reach);
-    const double rounded = std::ceil(furthest + margin);
+    // From the coefficient to the intercept itself, which is largest where the scale is smallest.
+    const double coefficient = furthest + margin;
+    const double rounded = std::ceil(coefficient / (coefficient > 0 ? problem.scale.low : problem.scale.high) + 1e-9);
     if (positive)
       low = static_cast<int>(std::max<double>(low, -rounded));
     else

@@ -87,10 +87,11 @@ class PointSearch {
       listener_.offer(points, fit.loss);
       return;
     }
-    const int c = next_coordinate(fit);
+    const int c = next_coordinate(fit, n_fixed);
     const double lower = box_.lower[c], upper = box_.upper[c], middle = fit.point[c];
     fixed_[c] = true;
-    int down = static_cast<int>(std::floor(middle)), up = down + 1;
+    // At a free scale the fit may lie outside the range, which is then gone through from its near end.
+    int down = static_cast<int>(std::floor(std::clamp(middle, lower, upper))), up = down + 1;
     bool go_down = down >= lower, go_up = up <= upper;
     while (go_down || go_up) {
       const bool take_down = go_down && (!go_up || middle - down <= up - middle);
@@ -115,14 +116,16 @@ class PointSearch {
     fixed_[c] = false;
   }
 
-  // The intercept touches every row, so fixing it first tells most; then the points furthest from a whole number.
-  int next_coordinate(const BoxFit& fit) const {
+  // The intercept touches every row, so fixing it first tells most; then the points furthest from a whole number. Where the scale is
+  // free the largest points come first, which leave the fewest choices for the scale, and the intercept last.
+  int next_coordinate(const BoxFit& fit, int n_fixed) const {
     int best = -1;
     double worst = -1;
     for (int j = 0; j < n_; ++j) {
       if (fixed_[j]) continue;
-      if (j == 0) return 0;
-      const double off = std::fabs(fit.point[j] - std::round(fit.point[j]));
+      if (j == 0 && loss_.intercept_first()) return 0;
+      double off = std::fabs(fit.point[j] - std::round(fit.point[j]));
+      if (!loss_.intercept_first()) off = j == 0 ? 0 : n_fixed == 0 ? std::fabs(fit.point[j]) : 1 + off;
       if (off > worst) {
         worst = off;
         best = j;

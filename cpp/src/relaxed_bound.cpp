@@ -42,11 +42,11 @@ SUREFOOT_DISPATCH void move_rows(const double* x, const double* bend, double by,
 Relaxation::Relaxation(const ScoreProblem& problem, const CodedTable& table, const RoundingSlack& rounding)
     : problem_(problem), table_(table), rounding_(rounding), point_(table.value.size(), 0) {
   for (int j = 0; j < table.n_columns(); ++j) {
-    low_.push_back(std::min(problem.lowest(j), 0));
-    high_.push_back(std::max(problem.highest(j), 0));
+    low_.push_back(std::min(problem.least_coefficient(j), 0.0));
+    high_.push_back(std::max(problem.most_coefficient(j), 0.0));
   }
   for (auto* rows : {&score_, &residual_, &bend_, &step_}) rows->assign(table.n_rows(), 0);
-  intercept_ = std::clamp(0.0, static_cast<double>(problem.intercept_lower), static_cast<double>(problem.intercept_upper));
+  intercept_ = std::clamp(0.0, problem.scale.least(problem.intercept_lower), problem.scale.most(problem.intercept_upper));
 }
 
 double Relaxation::reach(std::size_t column, double point) const { return point > 0 ? high_[column] : -low_[column]; }
@@ -78,7 +78,9 @@ double Relaxation::tangent_bound(const std::vector<int>& columns) const {
   const int n = static_cast<int>(table_.n_rows());
   double slope = 0;
   for (const double r : residual_) slope += r;
-  double bound = loss_ - slope * intercept_ + std::min(slope * problem_.intercept_lower, slope * problem_.intercept_upper);
+  double bound =
+      loss_ - slope * intercept_ +
+      std::min(slope * problem_.scale.least(problem_.intercept_lower), slope * problem_.scale.most(problem_.intercept_upper));
   std::vector<double> gains;
   for (const int c : columns) {
     const std::size_t j = static_cast<std::size_t>(c);
@@ -137,8 +139,8 @@ double Relaxation::fit(const std::vector<int>& columns, const std::function<bool
       }
       double g = 0;
       for (const double r : residual_) g += r;
-      const double next = std::clamp(intercept_ - g / (square_0 + 1e-9), static_cast<double>(problem_.intercept_lower),
-                                     static_cast<double>(problem_.intercept_upper));
+      const double next = std::clamp(intercept_ - g / (square_0 + 1e-9), problem_.scale.least(problem_.intercept_lower),
+                                     problem_.scale.most(problem_.intercept_upper));
       for (std::size_t i = 0; i < residual_.size(); ++i) residual_[i] += bend_[i] * (next - intercept_);
       moved = std::max(moved, square_0 * (next - intercept_) * (next - intercept_));
       intercept_ = next;

@@ -32,7 +32,8 @@ RoundingSlack::RoundingSlack(const ScoreProblem& problem, const CodedTable& tabl
     : size_(problem.max_size),
       intercept_lower_(problem.intercept_lower),
       intercept_upper_(problem.intercept_upper),
-      robust_(problem.robust.active()),
+      scale_(problem.scale.high),
+      formed_(problem.robust.active() || problem.scale.free()),
       n_rows_(static_cast<double>(table.n_rows())) {
   for (int j = 0; j < table.n_columns(); ++j) {
     const auto& value = table.value[static_cast<std::size_t>(j)];
@@ -43,7 +44,8 @@ RoundingSlack::RoundingSlack(const ScoreProblem& problem, const CodedTable& tabl
       square += table.total[i] * size * size;
       most = std::max(most, size);
     }
-    const double points = std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))) + iterate_margin;
+    const double points =
+        problem.scale.high * std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))) + iterate_margin;
     column_mean_.push_back(mean);
     column_root_.push_back(std::sqrt(square));
     mean_.push_back(points * mean);
@@ -57,7 +59,7 @@ RoundingSlack::RoundingSlack(const ScoreProblem& problem, const CodedTable& tabl
 }
 
 RoundingSlack::Reach RoundingSlack::reach(int intercept_low, int intercept_high) const {
-  const double intercept = std::max(std::abs(intercept_low), std::abs(intercept_high)) + iterate_margin;
+  const double intercept = scale_ * std::max(std::abs(intercept_low), std::abs(intercept_high)) + iterate_margin;
   const double root = intercept + sum(root_);
   return {intercept + sum(mean_), root * root, intercept + sum(most_)};
 }
@@ -69,7 +71,7 @@ double RoundingSlack::common(const Reach& reach, double n_columns, double n_term
 }
 
 double RoundingSlack::with_shifts(double plain, const Reach& reach) const {
-  return robust_ ? 4 * plain + 1e-13 * (1 + reach.most) : plain;
+  return formed_ ? 4 * plain + 1e-13 * (1 + reach.most) : plain;
 }
 
 double RoundingSlack::of_rows(int intercept_low, int intercept_high) const {

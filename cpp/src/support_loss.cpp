@@ -18,6 +18,22 @@ class PlainLoss final : public SupportLoss {
   const ScoreCells* cells_ = nullptr;
 };
 
+class ScaledLoss final : public SupportLoss {
+ public:
+  explicit ScaledLoss(const ScaleRange& range) : fit_(range) {}
+  void open(const int*, const ScoreCells& cells) override { cells_ = &cells; }
+  void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
+    fit_.fit(*cells_, box, slack, threshold, tolerance, fit);
+  }
+  double tolerance() const override { return 1e-7; }
+  // Whatever whole number the intercept is, some scale makes it right; points, which are fewer, settle the scale.
+  bool intercept_first() const override { return false; }
+
+ private:
+  const ScoreCells* cells_ = nullptr;
+  ScaledFit fit_;
+};
+
 class RobustLoss final : public SupportLoss {
  public:
   explicit RobustLoss(const ScoreProblem& problem) : problem_(problem), most_lambda_(lambda_limit(problem)) {}
@@ -40,6 +56,7 @@ class RobustLoss final : public SupportLoss {
 
 std::unique_ptr<SupportLoss> make_loss(const ScoreProblem& problem) {
   if (problem.robust.active()) return std::make_unique<RobustLoss>(problem);
+  if (problem.scale.free()) return std::make_unique<ScaledLoss>(problem.scale);
   return std::make_unique<PlainLoss>();
 }
 

@@ -186,10 +186,10 @@ class SupportSearch {
     snapshot.order = order.columns;
     snapshot.card = incumbent.best();
     signals_.snapshot.begin(snapshot);
-    ColumnLimits limits{{}, {}, static_cast<double>(low), static_cast<double>(high), slack_within(low, high)};
+    ColumnLimits limits{{}, {}, problem_.scale.least(low), problem_.scale.most(high), slack_within(low, high)};
     for (const int column : order.columns) {
-      limits.lower.push_back(problem_.lowest(column));
-      limits.upper.push_back(problem_.highest(column));
+      limits.lower.push_back(problem_.least_coefficient(column));
+      limits.upper.push_back(problem_.most_coefficient(column));
     }
     SharedSearch shared{problem_, options_.near_optimal >= 0 ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
     const auto walk_over = [&](const auto& tree) {
@@ -288,7 +288,7 @@ class SupportSearch {
       if (problem_.table.labels[i] > 0) positive += problem_.table.weights[i];
     }
     const double log_odds = positive <= 0 ? -infinity : positive >= total ? infinity : std::log(positive / (total - positive));
-    return std::clamp(log_odds, static_cast<double>(shared.intercept_low), static_cast<double>(shared.intercept_high));
+    return std::clamp(log_odds, shared.limits.intercept_lower, shared.limits.intercept_upper);
   }
 
   void search_empty_card(IncumbentCard& incumbent) {

@@ -119,6 +119,8 @@ class SupportSearchResult:
     @property
     def points(self) -> _Int32: ...
     @property
+    def multiplier(self) -> float: ...
+    @property
     def lower_bound(self) -> float: ...
     @property
     def n_fitted(self) -> int: ...
@@ -172,6 +174,8 @@ def search_supports(
     label_price: float,
     column_price: _Float,
     column_flips: _Bytes,
+    least_multiplier: float,
+    most_multiplier: float,
     gap: float,
     time_limit: float,
     heuristic: bool,

@@ -8,7 +8,12 @@
 
 namespace surefoot {
 
+struct CardLoss {
+  double loss;
+  double multiplier;  // 1 at unit scale
+};
+
 // Over the merged rows of the problem's table; `points` by column of the table.
-double card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points);
+CardLoss card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points);
 
 }  // namespace surefoot

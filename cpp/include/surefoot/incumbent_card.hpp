@@ -15,6 +15,7 @@ struct ScoreCard {
   double value;  // loss + penalty * number of columns
   int intercept;
   std::vector<int> points;  // by column of the table
+  double multiplier = 1;    // the risk is that of score / multiplier
 };
 
 // By value, then by points and intercept: no two cards of a table are equal.
@@ -38,6 +39,9 @@ class IncumbentCard {
   void offer(const int* columns, int n, const int* points);
 
  private:
+  // At a free scale a card and its multiples are the same: takes the one with the smallest points that the multiplier allows.
+  void reduce(ScoreCard& card) const;
+
   const ScoreProblem& problem_;
   const CodedTable& table_;
   std::atomic<double> value_;

@@ -33,7 +33,8 @@
 // quite sum to 1, is what the functions return. n is n_rows / 4 + 4 for packs of row groups and 2^k for bit counts.
 //
 // Worst cases take a handful of comparisons and subtractions more per row, of numbers no larger than the losses above: robust problems get
-// four times the slack, and 1e-13 (1 + R) for the search along lambda.
+// four times the slack, and 1e-13 (1 + R) for the search along lambda. So do problems of free scale, for the search along the scale and
+// for losses that are not sums of whole scores; there P_j is the largest coefficient instead of the largest points.
 #pragma once
 
 #include <vector>
@@ -64,7 +65,8 @@ class RoundingSlack {
   double with_shifts(double plain, const Reach& reach) const;
 
   int size_, intercept_lower_, intercept_upper_;
-  bool robust_;
+  double scale_;  // largest 1 / multiplier
+  bool formed_;   // robust, or of free scale
   double n_rows_;
   std::vector<double> mean_, root_, most_;         // the largest terms of A1, A2 and R, by rank
   std::vector<double> column_mean_, column_root_;  // mean and root mean square of |x|, by column

@@ -10,6 +10,7 @@
 #include "surefoot/robust_lattice.hpp"
 #include "surefoot/robust_term.hpp"
 #include "surefoot/row_partition.hpp"
+#include "surefoot/scaled_fit.hpp"
 
 namespace surefoot {
 
@@ -21,6 +22,7 @@ struct ScoreProblem {
   double penalty;
   CardRules rules;
   RobustTerm robust = {};
+  ScaleRange scale = {};  // of 1 / multiplier, where the risk is that of score / multiplier; not for robust problems
 
   // The points a column may take once it is in the support reach from here to there (0 is left out).
   int lowest(int column) const {
@@ -31,6 +33,10 @@ struct ScoreProblem {
     const int high = upper[static_cast<std::size_t>(column)];
     return high != 0 ? high : -1;
   }
+  // Hull of the coefficients a column may have in the loss once it is in the support, and of the intercept's.
+  double least_coefficient(int column) const { return scale.least(lowest(column)); }
+  double most_coefficient(int column) const { return scale.most(highest(column)); }
+
   bool usable(int column) const { return lowest(column) <= highest(column); }
 
   // What an adversary pays for changes in the columns of a support.

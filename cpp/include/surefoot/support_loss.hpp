@@ -20,6 +20,8 @@ class SupportLoss {
   // For any good fit in a box, the values that a coordinate takes in good fits form an interval; this says how far a box may be from
   // the threshold before it is cut rather than fitted further.
   virtual double tolerance() const = 0;
+  // Whether to fix the intercept before the points.
+  virtual bool intercept_first() const { return true; }
 };
 
 std::unique_ptr<SupportLoss> make_loss(const ScoreProblem& problem);

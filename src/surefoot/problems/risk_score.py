@@ -8,12 +8,16 @@ and the card obeys the rules of :mod:`surefoot.problems.card_rules`. This is RIS
 (JMLR 2019), with row weights. The intercept is not penalised. With a :class:`~surefoot.problems.score_shift.ScoreShift` the
 loss is the worst mean loss under any shift of the rows within its radius: the robust score card. Conventions for labels and
 weights are those of :mod:`surefoot.problems.robust_logistic`.
+
+At a free scale the risk is that of s / m, with a multiplier m chosen together with the points (Liu, Zhong, Li, Seltzer and
+Rudin, FasterRisk, NeurIPS 2022): the loss is sum_i w_i log(1 + exp(-y_i s_i / m)), m in a given range.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -23,13 +27,17 @@ from surefoot.problems.robust_logistic import WEIGHT_SLACK
 from surefoot.problems.row_checks import require_dimensions, whole_numbers
 from surefoot.problems.score_shift import ScoreShift
 
+# A multiplier at an end of its range may be off by the rounding of its reciprocal.
+_EDGE = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class RiskScore:
-    """A score card: whole points per column and a whole intercept."""
+    """A score card: whole points per column and a whole intercept; the risk is 1 / (1 + exp(-score / multiplier))."""
 
     intercept: int
     points: IntArray
+    multiplier: float = 1.0
 
     @property
     def size(self) -> int:
@@ -61,6 +69,11 @@ class RiskScoreProblem:
     rules : tuple of rules of :mod:`surefoot.problems.card_rules`, default=()
     shift : ScoreShift, default=None
         Makes the loss robust; None, or a radius of 0, leaves the rows as they are.
+    scale : {"unit", "free"}, default="unit"
+        Whether the multiplier of a card is 1, or chosen with the points. Rules are about points, whatever the multiplier.
+    multipliers : tuple of float, default=(0.2, 20.0)
+        Smallest and largest multiplier at a free scale, above 0. The largest should leave room for fine coefficients (points up
+        to 5 and a multiplier of 20 make steps of 0.05), the smallest for large ones.
 
     Raises
     ------
@@ -79,6 +92,8 @@ class RiskScoreProblem:
     penalty: float = 0.0
     rules: tuple[CardRule, ...] = ()
     shift: ScoreShift | None = None
+    scale: Literal["unit", "free"] = "unit"
+    multipliers: tuple[float, float] = (0.2, 20.0)
 
     def __post_init__(self) -> None:
         for name in ("columns", "labels", "weights"):
@@ -104,6 +119,7 @@ class RiskScoreProblem:
             check_rule(rule, self.labels, self.n_columns)
         if self.shift is not None:
             self.shift.check(self.columns)
+        _check_scale(self)
 
     def __repr__(self) -> str:
         return f"RiskScoreProblem(rows={self.n_rows}, columns={self.n_columns}, max_features={self.max_features})"
@@ -116,16 +132,21 @@ class RiskScoreProblem:
     def n_columns(self) -> int:
         return int(self.columns.shape[1])
 
+    @property
+    def multiplier_range(self) -> tuple[float, float]:
+        """Smallest and largest multiplier a card may have."""
+        return self.multipliers if self.scale == "free" else (1.0, 1.0)
+
     def scores(self, card: RiskScore) -> FloatArray:
         """Total points of every row, intercept included."""
         used = np.flatnonzero(card.points)
         return np.asarray(self.columns[:, used] @ card.points[used].astype(np.float64) + card.intercept, dtype=np.float64)
 
     def loss(self, card: RiskScore) -> float:
-        """Weighted mean of log(1 + exp(-y s)); with a shift, under the worst one."""
+        """Weighted mean of log(1 + exp(-y s / multiplier)); with a shift, under the worst one."""
         if self.shift is not None and self.shift.radius > 0:
             return self.shift.worst_loss(self.columns, self.labels, self.weights, card.intercept, card.points)[0]
-        return float(self.weights @ np.logaddexp(0.0, -self.labels * self.scores(card)))
+        return float(self.weights @ np.logaddexp(0.0, -self.labels * (self.scores(card) / card.multiplier)))
 
     def objective(self, card: RiskScore) -> float:
         """Loss plus penalty."""
@@ -138,6 +159,7 @@ class RiskScoreProblem:
             and np.all((card.points >= self.lower) & (card.points <= self.upper))
             and self.intercept_lower <= card.intercept <= self.intercept_upper
             and card.size <= self.max_features
+            and self.multiplier_range[0] * (1 - _EDGE) <= card.multiplier <= self.multiplier_range[1] * (1 + _EDGE)
             and all(self.obeys(card, rule) for rule in self.rules)
         )
 
@@ -152,12 +174,22 @@ class RiskScoreProblem:
     def digest(self) -> str:
         """Fingerprint of everything that defines the optimum."""
         limits = (self.intercept_lower, self.intercept_upper, self.max_features, self.penalty)
-        form = () if self.shift is None else self.shift.spelled()
+        form = (*(() if self.shift is None else self.shift.spelled()), *self.multiplier_range)
         mark = hashlib.sha256(repr((limits, form, *map(spelled, self.rules))).encode())
         for part in (self.columns, self.labels, self.weights, self.lower, self.upper):
             mark.update(str(part.shape).encode())
             mark.update(part.data if part.size else b"")
         return mark.hexdigest()
+
+
+def _check_scale(problem: RiskScoreProblem) -> None:
+    if problem.scale not in ("unit", "free"):
+        raise ValueError(f"scale = {problem.scale!r} must be 'unit' or 'free'.")
+    low, high = problem.multipliers
+    if not (0 < low <= high < np.inf):
+        raise ValueError(f"multipliers = {problem.multipliers} must be two finite numbers above 0, the smaller first.")
+    if problem.scale == "free" and problem.shift is not None and problem.shift.radius > 0:
+        raise ValueError("a robust score card has unit scale; leave scale='unit', or shift=None.")
 
 
 def _check_rows(problem: RiskScoreProblem) -> None:

@@ -138,6 +138,8 @@ class ExactScore:
                 f"cards may have up to {problem.max_features} columns that can be flipped, and the robust search handles "
                 f"{MOST_FLIPS}."
             )
+        if self.near_optimal is not None and problem.scale == "free":
+            return "near-optimal cards are collected at unit scale only: at a free scale every card is there in many sizes."
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:
@@ -181,6 +183,7 @@ class ExactScore:
             problem.penalty,
             *native_rules(problem),
             *native_shift(problem),
+            *problem.multiplier_range,
             gap=options.tolerance,
             time_limit=limit,
             heuristic=True,
@@ -213,7 +216,7 @@ class ExactScore:
             status = Status.OPTIMAL
         outcome = SolveOutcome(
             status=status,
-            primal=RiskScore(result.intercept, result.points),
+            primal=RiskScore(result.intercept, result.points, result.multiplier),
             dual=SearchTally(
                 result.n_fitted,
                 result.n_searched,

@@ -59,6 +59,7 @@ class HeuristicScore:
             problem.penalty,
             *native_rules(problem),
             *native_shift(problem),
+            *problem.multiplier_range,
             gap=options.tolerance,
             time_limit=limit,
             heuristic=True,
@@ -85,7 +86,7 @@ class HeuristicScore:
         return handed_over(
             SolveOutcome(
                 status=Status.OPTIMAL if optimal else status,
-                primal=RiskScore(result.intercept, result.points),
+                primal=RiskScore(result.intercept, result.points, result.multiplier),
                 dual=SearchTally(0, 0, 0, result.heuristic_value, result.heuristic_seconds),
                 upper_bound=result.value,
                 lower_bound=min(result.lower_bound, result.value),
