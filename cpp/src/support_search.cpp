@@ -149,7 +149,7 @@ class SupportSearch {
   void search() {
     table_ = merge_rows(problem_.table);
     // A proof covers every card, also those that are as good as others by construction.
-    const bool proves = options_.proof_limit > 0 && !problem_.robust.active();
+    const bool proves = options_.proof_limit > 0 && !problem_.robust.active() && !problem_.scale.free();
     const bool all_cards = options_.near_optimal >= 0 || proves;
     const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
     const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference.enumerated_scaled_score import best_scaled_card
 
+from surefoot.certificates.risk_score import certify_risk_score
 from surefoot.exceptions import InfeasibleProblemError
 from surefoot.problems.card_rules import CardRule, GroupRule, ImplicationRule, LinearRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
@@ -152,6 +153,18 @@ def test_scaling_all_limits_and_multipliers_alike_changes_nothing():
         multipliers=(0.4, 40.0),
     )
     assert solve(finer).upper_bound <= solve(problem).upper_bound + ROUNDING
+
+
+def test_no_proof_of_unit_scale_is_taken_for_one_of_free_scale():
+    problem = scaled_table(seed=5, n=100, d=4, size=2)
+    outcome = ExactScore(proof_limit=10**6).solve(problem, SolveOptions(tolerance=0.0))
+    assert outcome.dual is not None
+    assert outcome.dual.proof is None
+    point = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
+    certificate = certify_risk_score(problem, outcome.primal, None, 0.0, tangent=point)
+    assert not certificate.verified
+    assert certificate.lower_bound == 0.0
+    assert "scale is free" in certificate.claim
 
 
 def test_what_free_scale_does_not_go_with_is_refused():

@@ -75,6 +75,10 @@ def certify_risk_score(
     digest = problem.digest()
     upper, reason = (problem.objective(card), "") if problem.admits(card) else (np.inf, "the card breaks limits or rules")
     lower, checked, witness = 0.0, "", None
+    if problem.scale == "free":
+        # Bounds of boxes of points say nothing about coefficients p / m outside them.
+        proof, tangent = None, None
+        reason = reason or "proofs are about cards of unit scale, and this problem's scale is free"
     if tangent is not None:
         lower = max(lower, _tangent_bound(bounds, tangent))
     if proof is not None:
