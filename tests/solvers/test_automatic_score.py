@@ -88,6 +88,17 @@ def test_no_exchange_of_one_column_improves_the_heuristics_card():
             assert ExactScore().solve(near, SolveOptions(tolerance=0.0)).upper_bound >= outcome.upper_bound - ROUNDING
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_free_scale_is_used(seed: int):
+    problem = binary_table(seed=seed, n=200, d=5, size=3)
+    unit = HeuristicScore().solve(problem, SolveOptions(tolerance=0.0))
+    free = replace(problem, scale="free")
+    outcome = HeuristicScore().solve(free, SolveOptions(tolerance=0.0))
+    assert free.admits(outcome.primal)
+    assert outcome.upper_bound == pytest.approx(free.objective(outcome.primal), abs=ROUNDING)
+    assert outcome.upper_bound < unit.upper_bound
+
+
 def test_without_time_the_heuristic_returns_the_empty_card():
     outcome = HeuristicScore().solve(binary_table(), SolveOptions(tolerance=0.0, time_limit=0.0))
     assert outcome.status is Status.TIME_LIMIT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,6 +157,7 @@ def test_robust_problems_and_rates_of_real_scores_are_refused():
     for solver in SOLVERS:
         assert "not whole" in solver().refuses(rates)
         assert "robust" in solver().refuses(robust)
+        assert "free scale" in solver().refuses(replace(problem, scale="free"))
         assert solver().refuses(problem) is None
 
 

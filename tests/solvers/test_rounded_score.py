@@ -243,6 +243,7 @@ def test_robust_problems_are_refused():
     problem = binary_table(n=50, d=3)
     shift = ScoreShift(0.1, np.ones(3), np.ones(3, dtype=bool))
     assert "robust" in RoundedScore("rd").refuses(replace(problem, shift=shift))
+    assert "free scale" in RoundedScore("rd").refuses(replace(problem, scale="free"))
     assert RoundedScore("rd").refuses(problem) is None
 
 

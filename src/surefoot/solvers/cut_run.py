@@ -48,6 +48,8 @@ def refuses_to_cut(problem: RiskScoreProblem) -> str | None:
     """Why a programme of cuts cannot pose the problem, or None."""
     if problem.shift is not None and problem.shift.radius > 0:
         return "its cuts are those of the plain loss, and the problem is robust (radius > 0)."
+    if problem.scale == "free":
+        return "its cuts are those of the loss at unit scale, and the problem has a free scale."
     for rule in problem.rules:
         if isinstance(rule, RateRule):
             chosen = problem.columns[problem.labels == rule.label]

@@ -39,6 +39,8 @@ class RoundedScore:
         """Why the problem cannot be taken, or None; rules are no reason, as every card is asked for them."""
         if problem.shift is not None and problem.shift.radius > 0:
             return "its fits are those of the plain loss, and the problem is robust (radius > 0)."
+        if problem.scale == "free":
+            return "its fits are those of unit scale, and the problem has a free scale."
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> RoundedOutcome:
