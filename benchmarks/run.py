@@ -29,10 +29,11 @@ BENCHMARKS = {
     "wide": "bench_wide",
     "streamed": "bench_streamed",
     "dask": "bench_dask",
+    "risk_scores": "bench_risk_scores",
 }
 ALL = "all"
 HELP = ("-h", "--help")
-PATHS = ("--output", "--dro-python")
+PATHS = ("--output", "--dro-python", "--rivals-python")
 
 
 class Benchmark(Protocol):

@@ -51,5 +51,7 @@ struct BoundTable {
 void bind_mixed_table(nb::module_& module);
 void bind_row_model(nb::module_& module);
 void bind_quadratic_step(nb::module_& module);
+void bind_support_search(nb::module_& module);
+void bind_axis_loss(nb::module_& module);
 
 }  // namespace surefoot::bindings

@@ -5,4 +5,6 @@ NB_MODULE(_native, module) {
   surefoot::bindings::bind_mixed_table(module);
   surefoot::bindings::bind_row_model(module);
   surefoot::bindings::bind_quadratic_step(module);
+  surefoot::bindings::bind_support_search(module);
+  surefoot::bindings::bind_axis_loss(module);
 }

@@ -2,8 +2,11 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+from surefoot import constraints
+from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
 from surefoot.exceptions import (
     CertificateError,
     ConvergenceLimitWarning,
@@ -15,6 +18,7 @@ from surefoot.exceptions import (
 )
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.reports.score_card import ScoreCard
 from surefoot.solvers.worst_case import worst_case_rows
 
 try:
@@ -28,13 +32,17 @@ __all__ = [
     "GroundCost",
     "InfeasibleProblemError",
     "InvalidTableError",
+    "RiskScoreClassifier",
     "RobustCoefficients",
     "RobustLogisticProblem",
     "RobustLogisticRegression",
     "RobustLogisticRegressionCV",
+    "ScoreCard",
     "SeparableDataError",
     "SurefootError",
+    "ThresholdBinarizer",
     "UnsupportedProblemError",
     "__version__",
+    "constraints",
     "worst_case_rows",
 ]

@@ -1,5 +1,7 @@
 """Types of the compiled core; documented in cpp/include/surefoot."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -107,3 +109,103 @@ def solve_quadratic_step(
     near: float,
     n_threads: int,
 ) -> tuple[_Float, _Float, _Float, _Float, float, int, bool]: ...
+
+class SupportSearchResult:
+    @property
+    def end(self) -> int: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def intercept(self) -> int: ...
+    @property
+    def points(self) -> _Int32: ...
+    @property
+    def multiplier(self) -> float: ...
+    @property
+    def lower_bound(self) -> float: ...
+    @property
+    def n_fitted(self) -> int: ...
+    @property
+    def n_searched(self) -> int: ...
+    @property
+    def n_boxes(self) -> int: ...
+    @property
+    def heuristic_value(self) -> float: ...
+    @property
+    def heuristic_seconds(self) -> float: ...
+    @property
+    def near_cards(self) -> tuple[_Float, _Int32, _Int32]: ...
+    @property
+    def n_near(self) -> int: ...
+    @property
+    def near_ceiling(self) -> float: ...
+    @property
+    def near_complete(self) -> bool: ...
+    @property
+    def snapshot(self) -> tuple[_Int32, _Int32, int, _Int32]: ...
+    @property
+    def proof(self) -> tuple[float, _Int32, _Int32, _Float] | None: ...
+
+def search_supports(
+    columns: _Float,
+    labels: _Float,
+    weights: _Float,
+    lower: _Int32,
+    upper: _Int32,
+    intercept_lower: int,
+    intercept_upper: int,
+    max_size: int,
+    penalty: float,
+    members: _Bytes,
+    least: _Int32,
+    most: _Int32,
+    cause: _Bytes,
+    effect: _Bytes,
+    row_lower: _Float,
+    row_upper: _Float,
+    row_coefficient: _Float,
+    one_sign: _Bytes,
+    rate_positive: _Bytes,
+    rate_least: _Float,
+    rate_most: _Float,
+    rate_threshold: _Float,
+    set_columns: _Int32,
+    set_values: _Int32,
+    radius: float,
+    label_price: float,
+    column_price: _Float,
+    column_flips: _Bytes,
+    least_multiplier: float,
+    most_multiplier: float,
+    gap: float,
+    time_limit: float,
+    heuristic: bool,
+    n_threads: int,
+    on_progress: Callable[[float, float, float, int], bool] | None,
+    near_optimal: float,
+    near_limit: int,
+    proof_limit: int,
+    on_cards: Callable[[_Float, _Int32, _Int32], bool] | None,
+    resume_order: _Int32,
+    resume_finished: _Int32,
+    resume_intercept: int,
+    resume_points: _Int32,
+    snapshot_interval: float,
+    on_snapshot: Callable[[_Int32, _Int32, int, _Int32], bool] | None,
+    search: bool = True,
+) -> SupportSearchResult: ...
+def axis_losses(total: _Float, positive: _Float, score: _Float, column: _Float, steps: _Float) -> _Float: ...
+def axis_table_losses(
+    total: _Float, positive: _Float, score: _Int32, column: _Int32, steps: _Int32, table: _Float, first: int
+) -> _Float: ...
+def elastic_step(
+    curvature: _Float,
+    gradient: _Float,
+    start: _Float,
+    lower: _Float,
+    upper: _Float,
+    l1: _Float,
+    l2: _Float,
+    tolerance: float,
+    max_sweeps: int,
+) -> _Float: ...

@@ -27,5 +27,23 @@ class CertificateError(SurefootError, ValueError):
     """A certificate was asked to judge arrays that do not belong together."""
 
 
+class SolveInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a long search. It is a ``KeyboardInterrupt``, so programs end as they always do; what was found is not lost.
+
+    Attributes
+    ----------
+    outcome : SolveOutcome or None
+        The best answer until then, with a bound that holds.
+    """
+
+    def __init__(self, message: str, outcome: object = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the search went on without it."""
+
+
 class ConvergenceLimitWarning(UserWarning):
     """A solve stopped before its tolerance; the message says which bound still holds."""

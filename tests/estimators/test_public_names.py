@@ -15,14 +15,18 @@ PUBLIC = {
     "GroundCost",
     "InfeasibleProblemError",
     "InvalidTableError",
+    "RiskScoreClassifier",
     "RobustCoefficients",
     "RobustLogisticProblem",
     "RobustLogisticRegression",
     "RobustLogisticRegressionCV",
+    "ScoreCard",
     "SeparableDataError",
     "SurefootError",
+    "ThresholdBinarizer",
     "UnsupportedProblemError",
     "__version__",
+    "constraints",
     "worst_case_rows",
 }
 
@@ -46,7 +50,9 @@ def test_errors_can_be_caught_as_one_family_and_as_value_errors() -> None:
     assert issubclass(sf.ConvergenceLimitWarning, UserWarning)
 
 
-@pytest.mark.parametrize("name", ["RobustLogisticRegression", "RobustLogisticRegressionCV", "worst_case_rows"])
+@pytest.mark.parametrize(
+    "name", ["RobustLogisticRegression", "RobustLogisticRegressionCV", "ThresholdBinarizer", "worst_case_rows"]
+)
 def test_the_example_in_the_docstring_runs_and_prints_what_it_shows(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = (found for found in doctest.DocTestFinder(recurse=False).find(getattr(sf, name), name) if found.examples)
     doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example)

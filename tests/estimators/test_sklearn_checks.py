@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of both estimators, none of them excused."""
+"""scikit-learn's own checks of every estimator, none of them excused."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ import surefoot as sf
 # Several checks bring classes smaller than the number of folds, of which scikit-learn's splitter warns.
 @pytest.mark.filterwarnings("ignore:The least populated class in y has only:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([sf.RobustLogisticRegression(), sf.RobustLogisticRegressionCV()])
+@parametrize_with_checks(
+    [
+        sf.RobustLogisticRegression(),
+        sf.RobustLogisticRegressionCV(),
+        sf.ThresholdBinarizer(),
+        sf.ThresholdBinarizer(strategy="supervised"),
+        sf.ThresholdBinarizer(missing="column", unseen="zero"),
+        sf.RiskScoreClassifier(),
+    ]
+)
 def test_check_estimator(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from surefoot.design.column import Categories, Column, plain_level, sorted_levels
+from surefoot.design.column import Categories, Column, sorted_levels
+from surefoot.design.level_codes import level_codes, listing, missing_category
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.schema import (
     ColumnSchema,
@@ -30,15 +31,17 @@ from surefoot.design.schema import (
     UnseenCategories,
     require_policy,
 )
-from surefoot.design.sparse_columns import column_values, fill_gaps, require_finite_entries
+from surefoot.design.sparse_columns import MISSING_NUMBER, column_values, fill_gaps, require_finite_entries
 from surefoot.design.table import Table, read_table
 from surefoot.exceptions import InvalidTableError
 
 Block: TypeAlias = NDArray[np.float64] | scipy.sparse.csr_array
 CategoricalFeatures: TypeAlias = Literal["from_dtype"] | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None
 
-# Names and levels listed in a message before it says "and so many more".
-_LISTED = 10
+
+# What messages advise to choose.
+MISSING_LEVEL = "missing_categorical='level' to make missing values a level of their own"
+UNSEEN_LEVEL = "unseen_categories='reference' to have unknown levels count as the reference level"
 
 
 class TableEncoder:
@@ -118,7 +121,7 @@ class TableEncoder:
         numeric_at = [at for at, kind in enumerate(kinds) if kind == "numeric"]
         block = table.numbers(numeric_at)
         numeric = [table.columns[at].label for at in numeric_at]
-        _require_finite(block, numeric, allow_missing=self.missing_numeric == "median", first_row=table.first_row)
+        require_finite(block, numeric, allow_missing=self.missing_numeric == "median", first_row=table.first_row)
         medians: dict[int, float] = {}
         if self.missing_numeric == "median":
             medians = dict(zip(numeric_at, _medians(block, weights, numeric), strict=True))
@@ -149,10 +152,10 @@ class TableEncoder:
         if not hasattr(self, "schema_"):
             raise ValueError("this TableEncoder has no schema yet: call fit or fit_encode with the training table first.")
         schema, table = self.schema_, read_table(X)
-        _require_same_columns(schema, table)
+        require_same_columns(schema, table)
         block = table.numbers(schema.numeric_positions)
         labels = [schema.label(at) for at in schema.numeric_positions]
-        _require_finite(block, labels, allow_missing=schema.missing_numeric == "median", first_row=table.first_row)
+        require_finite(block, labels, allow_missing=schema.missing_numeric == "median", first_row=table.first_row)
         readings = [table.columns[at].categories() for at in schema.categorical_positions]
         return _design(schema, block, readings, table.first_row)
 
@@ -175,7 +178,7 @@ class TableEncoder:
         if missing.size == 0:
             return levels
         if self.missing_categorical == "error":
-            raise InvalidTableError(_missing_category(column.label, column.first_row + missing))
+            raise InvalidTableError(missing_category(column.label, column.first_row + missing, MISSING_LEVEL))
         return (*levels, None)
 
 
@@ -190,22 +193,17 @@ def _positions(chosen: list[Any], table: Table) -> set[int]:
         places = {name: at for at, name in enumerate(table.names)}
         unknown = [name for name in chosen if name not in places]
         if unknown:
-            raise ValueError(f"categorical_features names {_listing(unknown)}, but the columns are {_listing(table.names)}.")
+            raise ValueError(f"categorical_features names {listing(unknown)}, but the columns are {listing(table.names)}.")
         return {places[name] for name in chosen}
     if all(isinstance(entry, (int, np.integer)) and not isinstance(entry, bool) for entry in chosen):
         outside = [int(entry) for entry in chosen if not 0 <= entry < count]
         if outside:
             raise ValueError(
                 f"categorical_features lists position {outside[0]}, but positions run from 0 to {count - 1} "
-                f"(columns {_listing(table.names)})."
+                f"(columns {listing(table.names)})."
             )
         return {int(entry) for entry in chosen}
-    raise ValueError(f"categorical_features must list names, or positions, or booleans, not a mixture: {_listing(chosen)}.")
-
-
-def _listing(entries: Sequence[Any]) -> str:
-    shown = ", ".join(map(repr, entries[:_LISTED]))
-    return shown if len(entries) <= _LISTED else f"{shown} and {len(entries) - _LISTED} more"
+    raise ValueError(f"categorical_features must list names, or positions, or booleans, not a mixture: {listing(chosen)}.")
 
 
 def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
@@ -222,9 +220,12 @@ def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np
     return weights
 
 
-def _require_finite(block: Block, labels: Sequence[str], *, allow_missing: bool, first_row: int) -> None:
+def require_finite(
+    block: Block, labels: Sequence[str], *, allow_missing: bool, first_row: int, advice: str = MISSING_NUMBER
+) -> None:
+    """Raise for infinite values and, unless allowed, for gaps, naming column and row; ``advice`` says what to choose."""
     if scipy.sparse.issparse(block):
-        require_finite_entries(block, labels, allow_missing=allow_missing, first_row=first_row)
+        require_finite_entries(block, labels, allow_missing=allow_missing, first_row=first_row, advice=advice)
         return
     with np.errstate(over="ignore", invalid="ignore"):
         # One number tells: gaps and infinities survive every sum. Huge finite values may overflow it, so look closer then.
@@ -242,8 +243,7 @@ def _require_finite(block: Block, labels: Sequence[str], *, allow_missing: bool,
             missing = np.flatnonzero(np.isnan(block[:, at]))
             raise InvalidTableError(
                 f"Input X contains NaN: {labels[at]} has {missing.size} missing value(s), the first in row "
-                f"{first_row + missing[0]}. "
-                "Fill them, drop their rows, or choose missing_numeric='median' to fill them with the training median."
+                f"{first_row + missing[0]}. Fill them, drop their rows, or choose {advice}."
             )
 
 
@@ -286,65 +286,33 @@ def _design(schema: Schema, block: Block, readings: Sequence[Categories], first_
             block = np.where(missing, medians, block) if missing.any() else block
     codes = np.empty((block.shape[0], len(readings)), dtype=np.int32)
     for at, (position, reading) in enumerate(zip(schema.categorical_positions, readings, strict=True)):
-        codes[:, at] = _codes(schema, position, reading, first_row)
+        codes[:, at] = level_codes(
+            schema.columns[position].levels,
+            reading,
+            label=schema.label(position),
+            first_row=first_row,
+            allow_missing=schema.missing_categorical == "level",
+            unknown=0 if schema.unseen_categories == "reference" else None,
+            missing_advice=MISSING_LEVEL,
+            unseen_advice=UNSEEN_LEVEL,
+        )
     return MixedDesign(numeric=block, codes=codes, n_levels=schema.n_levels, schema=schema)
 
 
-def _codes(schema: Schema, position: int, reading: Categories, first_row: int) -> NDArray[np.int32]:
-    """Codes of a column by the levels of the schema, under its policies."""
-    levels, label = schema.columns[position].levels, schema.label(position)
-    places = {level: code for code, level in enumerate(levels)}
-    arrived = [plain_level(value, label) for value in reading.values]
-    translation = np.array([places.get(level, -1) for level in (*arrived, None)], dtype=np.int32)
-    # Missing values carry code -1 in the reading and so pick the last entry.
-    codes = translation[reading.codes]
-    unknown = np.flatnonzero(codes < 0)
-    if unknown.size == 0:
-        return codes
-    gaps = np.flatnonzero(reading.codes < 0)
-    if gaps.size and schema.missing_categorical == "error":
-        raise InvalidTableError(_missing_category(label, first_row + gaps))
-    known_text = {isinstance(level, str) for level in levels if level is not None}
-    strangers = [at for at, level in enumerate(arrived) if known_text and isinstance(level, str) not in known_text]
-    if strangers:
-        row = np.flatnonzero(np.isin(reading.codes, strangers))[0]
-        before, now = ("text", "a number") if True in known_text else ("numbers", "text")
-        raise InvalidTableError(
-            f"{label}, row {first_row + row}: {arrived[reading.codes[row]]!r} is {now}, but the column held {before} in "
-            f"training (levels {_listing(levels)}). Convert the column to the type it had then."
-        )
-    if schema.unseen_categories == "error":
-        row = unknown[0]
-        what = "is missing" if reading.codes[row] < 0 else f"holds {arrived[reading.codes[row]]!r}"
-        raise InvalidTableError(
-            f"{label}, row {first_row + row} {what}, which no training row did; known levels: {_listing(levels)}. "
-            "Correct the value, or choose unseen_categories='reference' to have unknown levels count as the reference level."
-        )
-    codes[unknown] = 0
-    return codes
-
-
-def _missing_category(label: str, rows: NDArray[np.intp]) -> str:
-    return (
-        f"Input X contains NaN: {label} has {rows.size} missing value(s), the first in row {rows[0]}. "
-        "Fill them, drop their rows, or choose missing_categorical='level' to make missing values a level of their own."
-    )
-
-
-def _require_same_columns(schema: Schema, table: Table) -> None:
+def require_same_columns(schema: Schema, table: Table, reader: str = "TableEncoder") -> None:
+    """Raise unless the table has the columns of the schema, in its order; ``reader`` is who asks."""
     expected, found = schema.names, table.names
     if len(found) != len(expected):
         raise InvalidTableError(
-            f"X has {len(found)} features, but TableEncoder is expecting {len(expected)} features as input: "
-            f"{_listing(expected)}."
+            f"X has {len(found)} features, but {reader} is expecting {len(expected)} features as input: {listing(expected)}."
         )
     if not (schema.named and table.named) or found == expected:
         return
     missing = [name for name in expected if name not in found]
     extra = [name for name in found if name not in expected]
     detail = (
-        f"missing: {_listing(missing)}; unexpected: {_listing(extra)}."
+        f"missing: {listing(missing)}; unexpected: {listing(extra)}."
         if missing
-        else f"they are in another order than in training, which was {_listing(expected)}."
+        else f"they are in another order than in training, which was {listing(expected)}."
     )
     raise InvalidTableError(f"The feature names should match those that were passed during fit; {detail}")

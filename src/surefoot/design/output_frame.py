@@ -46,6 +46,15 @@ def build_frame(columns: Mapping[str, NDArray[Any] | Sequence[Level]], library: 
     return nw.from_dict({name: _series(name, values, namespace) for name, values in columns.items()}).to_native()
 
 
+def frame_of_block(block: NDArray[Any], names: Sequence[str], like: Any) -> Any:
+    """A block of numbers as a frame of the library of ``like``, with its row index if that library has one."""
+    namespace = nw.get_native_namespace(nw.from_native(like, eager_only=True))
+    frame = nw.from_numpy(block, list(names), native_namespace=namespace).to_native()
+    if nw.dependencies.is_pandas_like_dataframe(like):
+        frame.index = like.index
+    return frame
+
+
 def _series(name: str, values: NDArray[Any] | Sequence[Level], namespace: ModuleType) -> nw.Series[Any]:
     if isinstance(values, np.ndarray):
         kind = nw.Int64() if values.dtype.kind == "i" else nw.Boolean() if values.dtype.kind == "b" else nw.Float64()

@@ -21,6 +21,9 @@ from surefoot.design.column import Categories, NumberColumn
 from surefoot.design.schema import Kind
 from surefoot.exceptions import InvalidTableError
 
+# What messages about gaps advise to choose.
+MISSING_NUMBER = "missing_numeric='median' to fill them with the training median"
+
 # The formats that are made of index arrays, which nobody has checked against the shape.
 _COMPRESSED = {"csr": scipy.sparse.csr_array, "csc": scipy.sparse.csc_array, "bsr": scipy.sparse.bsr_array}
 
@@ -79,11 +82,16 @@ def read_sparse(X: Any) -> scipy.sparse.csr_array:
 
 
 def require_finite_entries(
-    matrix: scipy.sparse.csr_array, labels: Sequence[str], *, allow_missing: bool, first_row: int = 0
+    matrix: scipy.sparse.csr_array,
+    labels: Sequence[str],
+    *,
+    allow_missing: bool,
+    first_row: int = 0,
+    advice: str = MISSING_NUMBER,
 ) -> None:
     """Raise for the first infinite entry and, unless they are allowed, the first gap; columns count before rows.
 
-    Messages call the first row of the matrix ``first_row``.
+    Messages call the first row of the matrix ``first_row`` and advise to choose ``advice``.
     """
     wrong = np.flatnonzero(~np.isfinite(matrix.data))
     if allow_missing:
@@ -102,7 +110,7 @@ def require_finite_entries(
     row = first_row + _row(matrix, own[0])
     raise InvalidTableError(
         f"Input X contains NaN: {labels[column]} has {own.size} missing value(s), the first in row {row}. "
-        "Fill them, drop their rows, or choose missing_numeric='median' to fill them with the training median."
+        f"Fill them, drop their rows, or choose {advice}."
     )
 
 

@@ -24,8 +24,8 @@ from surefoot.problems.numeric_norm import NumericNorm
 _OTHER_KIND: dict[Kind, Kind] = {"numeric": "categorical", "categorical": "numeric"}
 
 
-def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Weights of the rows, summing to 1.
+def row_counts(sample_weight: Any, n_rows: int) -> FloatArray:
+    """How often each row counts, as given: finite, not negative, not all 0.
 
     Parameters
     ----------
@@ -53,9 +53,15 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
             f"Negative values in data passed to `sample_weight`: row {wrong[0]} has weight {weights[wrong[0]]}. "
             "Use 0 to leave a row out."
         )
-    largest = weights.max(initial=0.0)
-    if not largest > 0:
+    if not weights.max(initial=0.0) > 0:
         raise InvalidTableError("Sample weights must contain at least one non-zero number, but all rows have weight 0.")
+    return weights
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Weights of the rows, summing to 1; the parameters are those of :func:`row_counts`."""
+    weights = row_counts(sample_weight, n_rows)
+    largest = weights.max()
     # Divided twice, because the sum of huge weights would overflow.
     scaled = weights / largest
     normalized: FloatArray = scaled / scaled.sum()

@@ -6,6 +6,8 @@ import enum
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar
 
+from surefoot.exceptions import SolveInterrupted
+
 Primal = TypeVar("Primal")
 Dual = TypeVar("Dual")
 
@@ -62,3 +64,14 @@ class SolveOutcome(Generic[Primal, Dual]):
     def to_dict(self) -> dict[str, Any]:
         """The outcome as plain Python containers and arrays."""
         return {**asdict(self), "status": self.status.value}
+
+
+def handed_over(outcome: SolveOutcome[Primal, Dual]) -> SolveOutcome[Primal, Dual]:
+    """The outcome, or ``SolveInterrupted`` with the outcome in it if Ctrl-C ended the solve."""
+    if outcome.status is Status.INTERRUPTED:
+        raise SolveInterrupted(
+            f"interrupted; the best so far has an objective of {outcome.upper_bound:.9g}, and none is below "
+            f"{outcome.lower_bound:.9g}.",
+            outcome,
+        )
+    return outcome

@@ -1,0 +1,85 @@
+// What a score card must look like besides fitting well.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace surefoot {
+
+// At least `least` and at most `most` of the member columns are in the support.
+struct GroupRule {
+  std::vector<std::uint8_t> member;
+  int least, most;
+};
+
+// If any of `cause` is in the support, at least one of `effect` is.
+struct ImplicationRule {
+  std::vector<std::uint8_t> cause, effect;
+};
+
+// lower <= intercept_coefficient * intercept + sum_j coefficient_j points_j <= upper.
+struct LinearRule {
+  double lower, upper, intercept_coefficient;
+  std::vector<double> coefficient;
+};
+
+// The points of the member columns have one sign, whichever it is.
+struct SignRule {
+  std::vector<std::uint8_t> member;
+};
+
+// Rows with a score of at least `threshold` are flagged. The flagged rows of one label weigh between `least` and `most`.
+struct RateRule {
+  bool positive;  // the label
+  double least, most, threshold;
+};
+
+struct CardRules {
+  std::vector<GroupRule> groups;
+  std::vector<ImplicationRule> implications;
+  std::vector<LinearRule> rows;
+  std::vector<SignRule> signs;
+  std::vector<RateRule> rates;
+  // By column the points it may have, in ascending order; an empty list stands for all whole numbers within its limits. No lists at all:
+  // no column has such a rule.
+  std::vector<std::vector<int>> values;
+
+  bool empty() const {
+    return groups.empty() && implications.empty() && rows.empty() && signs.empty() && rates.empty() && values.empty();
+  }
+
+  // Whether a card may have exactly these columns.
+  bool admits(const int* support, int size) const {
+    for (const GroupRule& rule : groups) {
+      const int count = members(rule.member, support, size);
+      if (count < rule.least || count > rule.most) return false;
+    }
+    for (const ImplicationRule& rule : implications)
+      if (members(rule.cause, support, size) > 0 && members(rule.effect, support, size) == 0) return false;
+    return true;
+  }
+
+  // Whether no admissible support holds these columns and up to `room` more of the n_later ones in `later`.
+  bool excludes(const int* support, int size, const int* later, int n_later, int room) const {
+    for (const GroupRule& rule : groups) {
+      const int count = members(rule.member, support, size);
+      if (count > rule.most) return true;
+      if (count < rule.least && (rule.least - count > room || count + members(rule.member, later, n_later) < rule.least))
+        return true;
+    }
+    for (const ImplicationRule& rule : implications)
+      if (members(rule.cause, support, size) > 0 && members(rule.effect, support, size) == 0 &&
+          (room == 0 || members(rule.effect, later, n_later) == 0))
+        return true;
+    return false;
+  }
+
+ private:
+  static int members(const std::vector<std::uint8_t>& member, const int* columns, int n) {
+    int count = 0;
+    for (int k = 0; k < n; ++k) count += member[static_cast<std::size_t>(columns[k])];
+    return count;
+  }
+};
+
+}  // namespace surefoot

@@ -1,0 +1,52 @@
+// The best score card so far, shared by all threads.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "surefoot/row_partition.hpp"
+#include "surefoot/score_problem.hpp"
+
+namespace surefoot {
+
+struct ScoreCard {
+  double value;  // loss + penalty * number of columns
+  int intercept;
+  std::vector<int> points;  // by column of the table
+  double multiplier = 1;    // the risk is that of score / multiplier
+};
+
+// By value, then by points and intercept: no two cards of a table are equal.
+inline bool better_card(const ScoreCard& a, const ScoreCard& b) {
+  return std::tie(a.value, a.points, a.intercept) < std::tie(b.value, b.points, b.intercept);
+}
+
+// The card with `points` in some of n_columns columns; points[0] is the intercept.
+ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points);
+
+// Cards are compared by their value, summed over the merged rows in one fixed order whoever found them, then by their points and
+// intercept. A card as good as the best is never pruned, so the winner does not depend on which thread was faster.
+class IncumbentCard {
+ public:
+  IncumbentCard(const ScoreProblem& problem, const CodedTable& table);
+
+  double value() const { return value_.load(std::memory_order_relaxed); }
+  ScoreCard best() const;
+
+  // `columns` and `points` of the card's support; points[0] is the intercept.
+  void offer(const int* columns, int n, const int* points);
+
+ private:
+  // At a free scale a card and its multiples are the same: takes the one with the smallest points that the multiplier allows.
+  void reduce(ScoreCard& card) const;
+
+  const ScoreProblem& problem_;
+  const CodedTable& table_;
+  std::atomic<double> value_;
+  mutable std::mutex mutex_;
+  ScoreCard best_;
+};
+
+}  // namespace surefoot

@@ -1,0 +1,1 @@
+"""Simulators whose truth is known, and loaders of data the user has."""

@@ -1,0 +1,422 @@
+"""Score cards: the best small whole points, proven."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from surefoot.certificates.certificate import Certificate
+from surefoot.certificates.risk_score import certify_risk_score
+from surefoot.design.binary_column import BinaryColumn
+from surefoot.design.encode import TableEncoder
+from surefoot.design.output_frame import frame_library
+from surefoot.design.schema import Schema
+from surefoot.estimators.card_shift import score_shift
+from surefoot.estimators.near_optimal import NearOptimalSet
+from surefoot.estimators.posed_card import CardLimits, PosedCard, binary_columns, pose_card
+from surefoot.estimators.printed_card import print_card, value_ranges
+from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.score_table import dense, read_score_table, score_columns
+from surefoot.estimators.training_rows import TrainingRows, read_training_rows
+from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
+from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
+from surefoot.problems.risk_score import RiskScore
+from surefoot.reports.card_proof import CardProof
+from surefoot.reports.score_card import ScoreCard
+from surefoot.solvers.automatic_score import AutomaticScore
+from surefoot.solvers.exact_score import ExactScore
+from surefoot.solvers.outcome import SolveOutcome, Status
+from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.score_registry import RiskScoreSolver, make_score_solver, require_score_acceptance
+from surefoot.solvers.tangent_bound import TangentProof
+
+# Numbers that a proof may hold: some hundred megabytes.
+_PROOF_LIMIT = 20_000_000
+# Entries of the table that a certificate may read, column by column, claim by claim: about a second.
+_CHECKED_NUMBERS = 3e8
+
+
+class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
+    """The score card with the least log loss among all cards with few, small, whole points.
+
+    The card is the solution of ::
+
+        min over a whole intercept b and whole points p of
+            sum_i w_i log(1 + exp(-y_i s_i)) + sparsity_penalty * (number of columns with points),   s_i = b + p . x_i,
+
+    with at most ``max_features`` columns, points up to ``max_points`` and an intercept up to ``intercept_bound`` in size, and
+    all ``constraints`` obeyed. The predicted risk is 1 / (1 + exp(-s)): what the printed table says.
+
+    Parameters
+    ----------
+    max_features : int, default=5
+        Most columns with points; None for no limit.
+    max_points : int, default=5
+        Largest points, up or down. Rules may speak of larger ones for single columns.
+    intercept_bound : int, default=100
+        Largest intercept, up or down.
+    sparsity_penalty : float, default=1e-8
+        Price of a column, in units of the loss. The default decides between cards of equal loss.
+    constraints : list of rules from :mod:`surefoot.constraints`, default=()
+    radius : float, default=0.0
+        Above 0 the loss is the worst one over all shifts of the rows at a mean cost of up to ``radius`` per row, as in
+        :class:`~surefoot.RobustLogisticRegression`: flipping a 0/1 column costs 1, moving another by one standard deviation 1.
+    shift : object, optional
+        A shift model: ``shift.calibrate(X)`` returns an object with ``numeric_weights`` and ``categorical_weights`` (mappings
+        by column name) and ``radius``, which then replace these prices and ``radius``.
+    solver : {"auto", "exact", "heuristic", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
+        "auto" is "exact" wherever that will finish in the time given. "exact" is branch and bound over columns and points, and
+        "heuristic" only what it begins with. "lcpa" and "cpa" are the published cutting-plane methods, which
+        find the same optimum. The others are baselines without proof: penalised logistic regression, rounded, rescaled and
+        rounded, or rounded one by one, and with a star polished. ``solver_`` names the one that "auto" has chosen.
+    gap : float, default=0.0
+        Relative gap between the objective of the card and a proven lower bound at which the search may stop.
+    time_limit : float, optional
+        Most seconds to spend; the best card found by then is kept, with a bound that holds.
+    near_optimal : float, optional
+        Collect every card whose objective is at most (1 + near_optimal) times the best, in ``near_optimal_``; 0.01 for one
+        percent. Needs the exact search, which then closes its gap entirely.
+    verbose : int, default=0
+        Above 0: lines with the best card's objective, the bound and their gap on standard error.
+    n_jobs : int, optional
+        Threads. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores. The card does not depend on it.
+    class_weight : None, "balanced", or mapping from classes to weights, default=None
+        Multiplies the weights of the rows.
+    checkpoint : path, optional
+        A file that keeps the state of a long search. If it is there, the search goes on from it; a file of other data or limits
+        is refused.
+    random_state : object, optional
+        The card does not depend on chance; accepted because other estimators take it.
+
+    Attributes
+    ----------
+    points_ : dict
+        Points by column, for the columns that have any, in the order of the table.
+    intercept_ : int
+    coef_ : ndarray of shape (1, n_features)
+        The points of all columns.
+    classes_ : ndarray of shape (2,)
+        The second one is the positive class.
+    certificate_ : Certificate
+        Objective of the card, a lower bound for all cards that obey the rules, and whether they agree to ``gap``; recomputed
+        from the raw data by code that knows no solver. Long proofs are checked by a sample of their claims, as ``claim`` says.
+        Robust cards and the cards of other solvers come with weaker bounds, or none.
+    outcome_ : SolveOutcome
+        How the search went: status, bounds, history. After Ctrl-C the model keeps the best card found until then.
+    near_optimal_ : NearOptimalSet or None
+        With ``near_optimal``, all cards near the best: iterate over it, or call its ``table()``.
+    solver_ : str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the table had names.
+    schema_ : Schema
+
+    Raises
+    ------
+    InvalidTableError
+        If the table, labels or sample weights cannot be used; the message names column, row and value.
+    InfeasibleProblemError
+        If no card obeys the rules; the message names a smallest set of rules that contradict each other.
+
+    Warns
+    -----
+    ConvergenceLimitWarning
+        If a limit ended the search, or the solver proves nothing; the card is kept, with a bound that holds.
+
+    Notes
+    -----
+    The problem is that of Ustun and Rudin, "Learning Optimized Risk Scores" (JMLR 2019).
+
+    Examples
+    --------
+    >>> import surefoot as sf
+    >>> answers = [[1, 0], [1, 1], [0, 1], [0, 0], [1, 1], [0, 0], [1, 0], [0, 1]]
+    >>> ill = ["yes", "yes", "no", "no", "yes", "no", "no", "no"]
+    >>> model = sf.RiskScoreClassifier(max_features=1).fit(answers, ill)
+    >>> model.points_, model.intercept_
+    ({'x0': 5}, -4)
+    >>> model.certificate_.verified
+    True
+    """
+
+    points_: dict[str, int]
+    intercept_: int
+    coef_: IntArray
+    classes_: AnyArray
+    certificate_: Certificate
+    outcome_: SolveOutcome[RiskScore, Any]
+    near_optimal_: NearOptimalSet | None
+    solver_: str
+    n_features_in_: int
+    feature_names_in_: AnyArray
+    schema_: Schema
+
+    def __init__(
+        self,
+        *,
+        max_features: int | None = 5,
+        max_points: int = 5,
+        intercept_bound: int = 100,
+        sparsity_penalty: float = 1e-8,
+        constraints: Any = (),
+        radius: float = 0.0,
+        shift: Any = None,
+        solver: str = "auto",
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        near_optimal: float | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        class_weight: Any = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.max_features = max_features
+        self.max_points = max_points
+        self.intercept_bound = intercept_bound
+        self.sparsity_penalty = sparsity_penalty
+        self.constraints = constraints
+        self.radius = radius
+        self.shift = shift
+        self.solver = solver
+        self.gap = gap
+        self.time_limit = time_limit
+        self.near_optimal = near_optimal
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.checkpoint = checkpoint
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the best card and certify it.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix
+            Numbers; columns of 0 and 1 are searched fastest and read best. Yes/no columns count as 1 and 0.
+        y : array-like of shape (n_rows,)
+            Labels: any two values.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts. Rows of weight 0 do not count at all.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        limits = self._limits()
+        solver = self._named_solver()
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_score_table(X), y, sample_weight)
+        block, weights = dense(rows.design.numeric), self._class_weighted(rows)
+        shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
+        posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
+        require_score_acceptance(solver, posed.problem)
+        try:
+            outcome = self._solve(solver, posed, started)
+        except SolveInterrupted as stop:
+            # The program goes on as after any Ctrl-C, but the best card until then is not lost.
+            if isinstance(stop.outcome, SolveOutcome):
+                certificate = self._certify(posed, stop.outcome)
+                self._unpack(rows, block, stop.outcome, certificate, solver.name, frame_library(X))
+            raise
+        certificate = self._certify(posed, outcome)
+        self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
+        if outcome.status is not Status.OPTIMAL:
+            _warn_of_limit(outcome, f"{type(self).__name__}.fit")
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """The score of each row, intercept included: the log odds of the second class.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        # scikit-learn's words for wrong names and counts of columns.
+        if getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        block = score_columns(read_score_table(X), self.schema_)
+        used = np.flatnonzero(self.coef_[0])
+        scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
+        return scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """The more likely class of each row; the first one where both are equally likely."""
+        positive = self.decision_function(X) > 0
+        classes: AnyArray = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, in the order of ``classes_``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
+        scores = self.decision_function(X)
+        return np.column_stack([expit(-scores), expit(scores)])
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
+        scores = self.decision_function(X)
+        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+
+    def score_card(self, *, title: str = "", meanings: Iterable[BinaryColumn] = ()) -> ScoreCard:
+        """The card for people: ``text``, ``html``, ``svg``, ``latex``, ``json`` and ``calculator()``; it prints readably.
+
+        Parameters
+        ----------
+        title : str, default=""
+            Heading; by default "Risk of ..." with the name of the positive class.
+        meanings : iterable of BinaryColumn, optional
+            What 0/1 columns say about the original table: ``columns_`` of the ``ThresholdBinarizer`` that made them.
+        """
+        check_is_fitted(self)
+        # What the certificate cannot confirm is printed as what it is: the solver's own account.
+        source = self.certificate_ if self.certificate_.verified else self.outcome_
+        bounds = source.upper_bound, source.lower_bound
+        gap = (bounds[0] - bounds[1]) / (bounds[0] or 1.0)
+        proof = CardProof(*bounds, gap, verified=self.certificate_.verified, rows=self._n_rows)
+        return print_card(self.points_, self.intercept_, self.classes_, self._ranges, proof, title=title, meanings=meanings)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _limits(self) -> CardLimits:
+        for name, least in (("max_points", 1), ("intercept_bound", 0)):
+            value = getattr(self, name)
+            if not (_is_whole(value) and least <= value < 2**20):
+                raise ValueError(f"{name} = {value!r} must be a whole number of at least {least}.")
+        if self.max_features is not None and not (_is_whole(self.max_features) and self.max_features >= 0):
+            raise ValueError(f"max_features = {self.max_features!r} must be None or a whole number at or above 0.")
+        for name in ("sparsity_penalty", "gap"):
+            value = getattr(self, name)
+            if not (_is_number(value) and 0 <= value < math.inf):
+                raise ValueError(f"{name} = {value!r} must be a finite number at or above 0.")
+        if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
+            raise ValueError(f"time_limit = {self.time_limit!r} must be None or a positive number of seconds.")
+        return CardLimits(
+            None if self.max_features is None else int(self.max_features),
+            int(self.max_points),
+            int(self.intercept_bound),
+            float(self.sparsity_penalty),
+        )
+
+    def _named_solver(self) -> RiskScoreSolver:
+        if not isinstance(self.solver, str):
+            raise ValueError(f"solver = {self.solver!r} must be the name of a solver, such as 'auto'.")
+        solver = make_score_solver(self.solver)
+        near = self.near_optimal
+        if near is not None and not (_is_number(near) and 0 <= near < math.inf):
+            raise ValueError(f"near_optimal = {near!r} must be None or a finite number at or above 0.")
+        for name in ("near_optimal", "checkpoint"):
+            if getattr(self, name) is not None and self.solver not in ("auto", "exact"):
+                raise ValueError(f"{name} needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
+        if near is None and self.checkpoint is None and not isinstance(solver, ExactScore):
+            return AutomaticScore(proof_limit=_PROOF_LIMIT) if isinstance(solver, AutomaticScore) else solver
+        return ExactScore(
+            near_optimal=None if near is None else float(near), proof_limit=_PROOF_LIMIT, checkpoint=self.checkpoint
+        )
+
+    def _class_weighted(self, rows: TrainingRows) -> FloatArray:
+        if self.class_weight is None:
+            return rows.weights
+        labels = rows.classes[(rows.labels > 0).astype(np.intp)]
+        weights: FloatArray = rows.weights * compute_sample_weight(self.class_weight, labels)
+        if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
+            raise ValueError(f"class_weight = {self.class_weight!r} must hold finite weights at or above 0, and not only 0.")
+        scaled: FloatArray = weights / weights.sum()
+        return scaled
+
+    def _solve(self, solver: RiskScoreSolver, posed: PosedCard, started: float) -> SolveOutcome[RiskScore, Any]:
+        limit = math.inf if self.time_limit is None else float(self.time_limit)
+        posed.require_consistent(limit)
+        title = f"{type(self).__name__}, up to {posed.problem.max_features} of {posed.problem.n_columns} columns"
+        options = SolveOptions(
+            tolerance=float(self.gap),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
+            n_threads=joblib.effective_n_jobs(self.n_jobs),
+            on_progress=ProgressPrinter(title) if self.verbose else None,
+            started=started,
+        )
+        try:
+            return solver.solve(posed.problem, options)
+        except InfeasibleProblemError as error:
+            posed.explain(math.inf if self.time_limit is None else max(limit - options.elapsed, 1.0))
+            rules = "".join(f"\n- {rule!r}" for rule in posed.constraints)
+            raise InfeasibleProblemError(f"{error} The rules are:{rules}") from error
+
+    def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> Certificate:
+        proof = getattr(outcome.dual, "proof", None)
+        tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else None
+        claims = int(np.clip(_CHECKED_NUMBERS / posed.problem.columns.size, 100, 2000))
+        # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
+        with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
+            return certify_risk_score(posed.problem, outcome.primal, proof, float(self.gap), tangent=tangent, max_claims=claims)
+
+    def _unpack(
+        self,
+        rows: TrainingRows,
+        block: FloatArray,
+        outcome: SolveOutcome[RiskScore, Any],
+        certificate: Certificate,
+        solver: str,
+        library: str | None,
+    ) -> None:
+        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        schema, card = rows.design.schema, outcome.primal
+        self.schema_ = schema
+        self.classes_ = rows.classes
+        self.points_ = {schema.names[at]: int(card.points[at]) for at in np.flatnonzero(card.points)}
+        self.intercept_ = int(card.intercept)
+        self.coef_ = card.points[None, :].copy()
+        self.outcome_ = outcome
+        self.certificate_ = certificate
+        near = getattr(outcome.dual, "near_optimal", None)
+        self._n_rows = len(block)
+        self._ranges = value_ranges(block, schema.names, card.points)
+        self.near_optimal_ = None if near is None else NearOptimalSet(near, schema.names, library)
+        self.solver_ = solver
+        self.n_features_in_ = len(schema.columns)
+        if schema.named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+
+def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], where: str) -> None:
+    """Warn once that a card is not proven best, and say what is proven."""
+    gap = (outcome.upper_bound - outcome.lower_bound) / outcome.upper_bound if outcome.upper_bound else 0.0
+    warnings.warn(
+        f"{where} stopped before its gap was closed ({outcome.status.value}). The card's objective is "
+        f"{outcome.upper_bound:.9g}; the lower bound {outcome.lower_bound:.9g} still holds for every card, a relative gap of "
+        f"{gap:.1e}. Allow more with time_limit, or ask for less with gap or max_features.",
+        ConvergenceLimitWarning,
+        stacklevel=3,
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(float(value))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

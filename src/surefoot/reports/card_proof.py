@@ -1,0 +1,64 @@
+"""What is proven about a score card, in numbers and in one sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from surefoot.reports.plain_json import PlainReader
+
+
+@dataclass(frozen=True)
+class CardProof:
+    """Summary of a certificate.
+
+    Attributes
+    ----------
+    objective : float
+        Objective of the card: mean loss plus penalty.
+    lower_bound : float
+        No card under the same rules has a smaller objective.
+    relative_gap : float
+        (objective - lower_bound) / objective.
+    verified : bool
+        Whether both numbers were recomputed from the data by code that knows no solver.
+    rows : int
+        Rows of the training table.
+    """
+
+    objective: float
+    lower_bound: float
+    relative_gap: float
+    verified: bool
+    rows: int
+
+    @property
+    def sentence(self) -> str:
+        """The proof in words."""
+        data = f"{self.rows:,} rows"
+        if not math.isfinite(self.lower_bound):
+            return f"Objective {self.objective:.6g} on {data}; nothing is proven about better cards."
+        checked = "checked independently of the solver" if self.verified else "by the account of the solver, not checked"
+        # Objective and bound differ by the rounding of sums at least; a gap that prints as 0 in six digits is none.
+        if self.relative_gap < 5e-7:
+            return (
+                f"Best possible card: no other under the same rules has an objective below {self.objective:.6g} "
+                f"({data}; {checked})."
+            )
+        return (
+            f"Objective {self.objective:.6g} on {data}; no card under the same rules is below {self.lower_bound:.6g} "
+            f"(gap {100 * self.relative_gap:.2g}%; {checked})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready containers; a bound that nobody found is null."""
+        lost = {key: None for key, entry in asdict(self).items() if isinstance(entry, float) and not math.isfinite(entry)}
+        return {**asdict(self), **lost}
+
+    @classmethod
+    def read(cls, entry: PlainReader) -> CardProof:
+        """The proof that :meth:`to_dict` wrote."""
+        found = {key: entry.optional(key) for key in ("objective", "lower_bound", "relative_gap")}
+        numbers = {key: math.nan if own is None else own.number() for key, own in found.items()}
+        return cls(**numbers, verified=entry.truth("verified"), rows=entry.whole("rows"))

@@ -1,0 +1,266 @@
+"""Exact search for risk scores: every support is visited or proven worse than a card at hand.
+
+The search (cpp/include/surefoot/support_search.hpp) walks the supports column by column. Three bounds, all consequences of the
+convexity of the loss L, rule out what cannot win; with points q in a box [l, u] around any point p with gradient g,
+
+    L(q) >= L(p) - sum_j (g_j p_j - min(g_j l_j, g_j u_j)).
+
+1. At the fit of a prefix, with A the columns still to be added (at most the remaining room), the sum over A of the largest
+   terms bounds all supports that extend the prefix: columns and whole subtrees fall away.
+2. At every Newton iterate of a support's own real-valued fit it bounds all cards on that support.
+3. Within a support the intercept and the points are fixed one after another, with the same bound over the rest.
+
+0/1 columns are counted by bits: all counts of sets of up to four columns stand in a table, one AND and population count gives
+each larger one, and inclusion and exclusion turns them into cells. Other columns are cut into groups of equal rows. An
+allowance in every bound pays for rounding (cpp/include/surefoot/rounding_slack.hpp derives it).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot import _native
+from surefoot.exceptions import CheckpointWarning, InfeasibleProblemError, SolveInterrupted
+from surefoot.problems.arrays import FloatArray, IntArray
+from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.problems.score_proof import ScoreProof
+from surefoot.solvers.checkpoint import CheckpointFile
+from surefoot.solvers.native_rules import native_rules, point_limits
+from surefoot.solvers.near_cards import NearOptimalCards
+from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.registry import SolveOptions
+
+_ENDS = (Status.OPTIMAL, Status.TIME_LIMIT, Status.INTERRUPTED)
+# The core sizes its arrays by it; a longer card could not be added up by hand.
+MOST_FEATURES = 15
+# The robust search looks at every set of flips of a card.
+MOST_FLIPS = 8
+
+
+@dataclass(frozen=True)
+class SearchTally:
+    """What a search did.
+
+    Attributes
+    ----------
+    supports_fitted : int
+        Supports whose real-valued fit was bounded; all others were ruled out in groups.
+    supports_searched : int
+        Supports whose points were searched.
+    boxes_fitted : int
+        Boxes of points bounded in doing so.
+    heuristic_value, heuristic_seconds : float
+        The card the search began with.
+    near_optimal : NearOptimalCards or None
+        All cards near the best, if they were asked for.
+    proof : ScoreProof or None
+        A proof for :func:`~surefoot.certificates.risk_score.certify_risk_score`, if it was asked for, fits into the limit and
+        the search was complete.
+    """
+
+    supports_fitted: int
+    supports_searched: int
+    boxes_fitted: int
+    heuristic_value: float
+    heuristic_seconds: float
+    near_optimal: NearOptimalCards | None = None
+    proof: ScoreProof | None = None
+
+
+ScoreOutcome = SolveOutcome[RiskScore, SearchTally]
+
+
+CardBlock = Callable[[FloatArray, IntArray, IntArray], None]
+
+
+class ExactScore:
+    """Branch and bound over supports and whole points; ``options.tolerance`` is the relative gap at which it may stop.
+
+    Parameters
+    ----------
+    near_optimal : float or None, default=None
+        Collect every admissible card with an objective up to ``1 + near_optimal`` times the best, once the best is known: the
+        outcome's ``dual.near_optimal``. The gap is then closed entirely, whatever ``options.tolerance`` says.
+    near_limit : int, default=10000
+        How many of them are kept in memory, the best ones. All are counted.
+    on_cards : callable, default=None
+        Called with blocks of near-optimal cards as they are found: objectives, intercepts, and a row of points for every card.
+        Each card comes exactly once, kept or not, in no fixed order. What it raises ends the search and reaches the caller.
+    proof_limit : int, default=0
+        Write down a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one
+        more walk, on one thread. Robust problems have none.
+    checkpoint : path, optional
+        A file that keeps the state of the search for the best card, every ``checkpoint_interval`` seconds and at its end. If it
+        exists, the search goes on from there; one of other data is an error. Where it cannot be written the search goes on
+        and a ``CheckpointWarning`` says so in the end.
+    checkpoint_interval : float, default=60.0
+    """
+
+    name = "exact"
+
+    def __init__(
+        self,
+        *,
+        near_optimal: float | None = None,
+        near_limit: int = 10_000,
+        on_cards: CardBlock | None = None,
+        proof_limit: int = 0,
+        checkpoint: str | Path | None = None,
+        checkpoint_interval: float = 60.0,
+    ) -> None:
+        if near_optimal is not None and not 0 <= near_optimal < np.inf:
+            raise ValueError(f"near_optimal = {near_optimal} must be a finite number at or above 0, or None.")
+        if near_limit < 0:
+            raise ValueError(f"near_limit = {near_limit} must be at or above 0.")
+        if proof_limit < 0:
+            raise ValueError(f"proof_limit = {proof_limit} must be at or above 0.")
+        self.near_optimal = near_optimal
+        self.near_limit = near_limit
+        self.on_cards = on_cards
+        if not checkpoint_interval > 0:
+            raise ValueError(f"checkpoint_interval = {checkpoint_interval} must be a positive number of seconds.")
+        self.proof_limit = proof_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_interval = checkpoint_interval
+
+    def refuses(self, problem: RiskScoreProblem) -> str | None:
+        """Why the search cannot take the problem, or None."""
+        if min(problem.max_features, problem.n_columns) > MOST_FEATURES:
+            return f"cards may have up to {problem.max_features} columns, and the search handles {MOST_FEATURES}."
+        if problem.shift is not None and min(problem.max_features, problem.shift.n_flippable) > MOST_FLIPS:
+            return (
+                f"cards may have up to {problem.max_features} columns that can be flipped, and the robust search handles "
+                f"{MOST_FLIPS}."
+            )
+        if self.near_optimal is not None and problem.scale == "free":
+            return "near-optimal cards are collected at unit scale only: at a free scale every card is there in many sizes."
+        return None
+
+    def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:
+        """The best card, or the best found with a valid bound if the time limit came first.
+
+        Raises
+        ------
+        InfeasibleProblemError
+            If no card obeys the rules.
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
+        """
+        history: list[Progress] = []
+
+        def report(upper: float, lower: float, seconds: float, fitted: int) -> bool:
+            history.append(Progress(fitted, upper, lower, seconds))
+            if options.on_progress is not None:
+                options.on_progress(history[-1])
+            return True
+
+        def pass_on(objectives: FloatArray, intercepts: IntArray, points: IntArray) -> bool:
+            assert self.on_cards is not None
+            self.on_cards(objectives, intercepts, points)
+            return True
+
+        gap = options.tolerance if self.near_optimal is None else 0.0
+        file = None if self.checkpoint is None else CheckpointFile(self.checkpoint, problem, gap)
+        state = None if file is None else file.state
+        nothing = np.zeros(0, dtype=np.int32)
+        lower, upper = point_limits(problem)
+        limit = np.inf if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0)
+        result = _native.search_supports(
+            np.ascontiguousarray(problem.columns.T),
+            problem.labels,
+            problem.weights,
+            lower,
+            upper,
+            problem.intercept_lower,
+            problem.intercept_upper,
+            min(problem.max_features, problem.n_columns),
+            problem.penalty,
+            *native_rules(problem),
+            *native_shift(problem),
+            *problem.multiplier_range,
+            gap=options.tolerance,
+            time_limit=limit,
+            heuristic=True,
+            n_threads=options.n_threads,
+            on_progress=report,
+            near_optimal=-1.0 if self.near_optimal is None else self.near_optimal,
+            near_limit=self.near_limit,
+            proof_limit=self.proof_limit,
+            on_cards=None if self.on_cards is None else pass_on,
+            resume_order=nothing if state is None else state.order,
+            resume_finished=nothing.reshape(0, 2) if state is None else state.finished,
+            resume_intercept=0 if state is None or state.card is None else state.card.intercept,
+            resume_points=nothing if state is None or state.card is None else state.card.points,
+            snapshot_interval=self.checkpoint_interval,
+            on_snapshot=None if file is None else file.keep,
+        )
+        if file is not None:
+            file.keep(*result.snapshot)
+        status = _ENDS[result.end]
+        if not np.isfinite(result.value):
+            if status is Status.OPTIMAL:
+                raise InfeasibleProblemError(
+                    "no score card obeys the rules; drop one of them, or allow more columns or points."
+                )
+            if status is Status.INTERRUPTED:
+                raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
+            raise InfeasibleProblemError("no score card that obeys the rules was found in the time given; allow more of it.")
+        if status is Status.TIME_LIMIT and result.lower_bound >= result.value:
+            # The time ran out while cards near the best were collected: the best is known.
+            status = Status.OPTIMAL
+        outcome = SolveOutcome(
+            status=status,
+            primal=RiskScore(result.intercept, result.points, result.multiplier),
+            dual=SearchTally(
+                result.n_fitted,
+                result.n_searched,
+                result.n_boxes,
+                result.heuristic_value,
+                result.heuristic_seconds,
+                self._near_cards(problem, result),
+                None if result.proof is None else ScoreProof(problem.digest(), *result.proof),
+            ),
+            upper_bound=result.value,
+            lower_bound=min(result.lower_bound, result.value),
+            iterations=result.n_fitted,
+            seconds=options.elapsed,
+            history=tuple(history),
+        )
+        if file is not None and file.error is not None:
+            warnings.warn(f"{file.error}. The search is not lost: its outcome is here.", CheckpointWarning, stacklevel=2)
+        if status is Status.INTERRUPTED:
+            raise SolveInterrupted(
+                f"interrupted; the best card so far has an objective of {outcome.upper_bound:.9g}, and none is below "
+                f"{outcome.lower_bound:.9g}.",
+                outcome,
+            )
+        return outcome
+
+    def _near_cards(self, problem: RiskScoreProblem, result: _native.SupportSearchResult) -> NearOptimalCards | None:
+        if self.near_optimal is None:
+            return None
+        objectives, intercepts, points = result.near_cards
+        ceiling = result.near_ceiling if result.near_ceiling > 0 else np.nan
+        return NearOptimalCards(
+            tolerance=self.near_optimal,
+            ceiling=ceiling,
+            objectives=objectives,
+            intercepts=intercepts,
+            points=points.reshape(len(objectives), problem.n_columns),
+            n_found=result.n_near,
+            complete=result.near_complete,
+        )
+
+
+def native_shift(problem: RiskScoreProblem) -> tuple[float, float, FloatArray, NDArray[np.uint8]]:
+    """Radius, label price, and prices and kinds of the columns, as the core takes them; a radius of 0 leaves the rows alone."""
+    shift = problem.shift
+    if shift is None:
+        return 0.0, np.inf, np.empty(0), np.empty(0, dtype=np.uint8)
+    return shift.radius, shift.label_price, shift.prices, shift.flips.astype(np.uint8)

@@ -1,0 +1,61 @@
+"""The best robust score card by trying every card and every set of flips: slow and obviously right."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+
+# Each round keeps two thirds of an interval, so the price is known to 1e-14 of its range at the end.
+ROUNDS = 82
+
+
+def robust_losses(problem: RiskScoreProblem, cards: np.ndarray) -> np.ndarray:
+    """Robust loss of every card (rows of intercept and points).
+
+    All sets of flips of all columns and of the label are listed for every row, whether or not a card uses them; the price
+    lambda is found by thirds of an interval on which the loss is convex.
+    """
+    shift = problem.shift
+    assert shift is not None
+    flippable = np.flatnonzero(shift.flips & np.isfinite(shift.prices))
+    losses, costs = [], []
+    for chosen in itertools.product([False, True], repeat=flippable.size):
+        flipped = flippable[np.array(chosen, dtype=bool)]
+        shifted = problem.columns.copy()
+        shifted[:, flipped] = 1.0 - shifted[:, flipped]
+        scores = cards[:, :1] + cards[:, 1:] @ shifted.T
+        for sign in (1.0, -1.0) if np.isfinite(shift.label_price) else (1.0,):
+            losses.append(np.logaddexp(0.0, -sign * problem.labels * scores))
+            costs.append(shift.prices[flipped].sum() + (shift.label_price if sign < 0 else 0.0))
+    stacked, paid = np.stack(losses, axis=-1), np.array(costs)
+
+    def at(price: np.ndarray) -> np.ndarray:
+        worst = (stacked - price[:, None, None] * paid).max(axis=-1)
+        return price * shift.radius + worst @ problem.weights
+
+    moving = ~shift.flips
+    low = np.max(np.abs(cards[:, 1:][:, moving]) / shift.prices[moving], axis=1, initial=0.0)
+    # No shift gains more than the largest loss, and none costs less than the cheapest.
+    high = low + stacked.max() / paid[paid > 0].min(initial=1.0) + 1.0
+    for _ in range(ROUNDS):
+        third, two_thirds = low + (high - low) / 3, high - (high - low) / 3
+        left = at(third) <= at(two_thirds)
+        high, low = np.where(left, two_thirds, high), np.where(left, low, third)
+    return np.minimum(at(low), at(high))
+
+
+def best_robust_card(problem: RiskScoreProblem) -> tuple[float, RiskScore | None]:
+    """Value of the best admissible card and one that has it; infinity and None if there is none."""
+    choices = [range(problem.intercept_lower, problem.intercept_upper + 1)]
+    choices += [range(low, high + 1) for low, high in zip(problem.lower, problem.upper, strict=True)]
+    cards = np.array([card for card in itertools.product(*choices) if np.count_nonzero(card[1:]) <= problem.max_features])
+    values = np.concatenate([robust_losses(problem, part) for part in np.array_split(cards, max(1, len(cards) // 200))])
+    values = values + problem.penalty * np.count_nonzero(cards[:, 1:], axis=1)
+    for at in np.argsort(values):
+        card = RiskScore(int(cards[at, 0]), cards[at, 1:].astype(np.int32))
+        if problem.admits(card):
+            return float(values[at]), card
+    return np.inf, None
