@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> Report:
 def _fit(name: str, options: argparse.Namespace) -> AdultFit:
     problem = adult_problem(name)
     fit, single = (
-        repeated_fit(SQP(), problem, tolerance=options.tolerance, n_threads=threads, repeats=options.repeats)
+        repeated_fit(SQP, problem, tolerance=options.tolerance, n_threads=threads, repeats=options.repeats)
         for threads in (options.threads, 1)
     )
     rival = timed_fit(LpAdmm(), problem, tolerance=options.tolerance, n_threads=options.threads, time_limit=options.time_limit)

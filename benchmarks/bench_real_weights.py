@@ -121,7 +121,7 @@ def _cold_fit(name: str, mean: float, theta: float, problem: RobustLogisticProbl
     runs = [timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=options.threads) for _ in range(options.repeats)]
     outcome = runs[0].outcome
     to_gap = repeated_fit(
-        SQP(), problem, tolerance=options.tolerance, n_threads=options.threads, repeats=options.repeats, settle=False
+        SQP, problem, tolerance=options.tolerance, n_threads=options.threads, repeats=options.repeats, settle=False
     )
     start = time.perf_counter()
     proof = certified(problem, outcome, options.tolerance)

@@ -74,7 +74,7 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
 
 
 def repeated_fit(
-    solver: RobustLogisticSolver,
+    make_solver: Callable[[], RobustLogisticSolver],
     problem: RobustLogisticProblem,
     *,
     tolerance: float,
@@ -83,7 +83,8 @@ def repeated_fit(
     settle: bool = True,
 ) -> Fit:
     """Solve several times, cold each time; the first answer with the median of the seconds."""
-    fits = [timed_fit(solver, problem, tolerance=tolerance, n_threads=n_threads, settle=settle) for _ in range(repeats)]
+    # A solver remembers the rows it has seen: a new one each time.
+    fits = [timed_fit(make_solver(), problem, tolerance=tolerance, n_threads=n_threads, settle=settle) for _ in range(repeats)]
     return Fit(fits[0].outcome, statistics.median(fit.seconds for fit in fits))
 
 
