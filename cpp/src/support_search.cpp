@@ -280,19 +280,36 @@ class SupportSearch {
     incumbent.offer(columns.data(), static_cast<int>(columns.size()), points.data());
   }
 
-  // The best intercept of a card without columns, within its limits.
-  double best_constant(const SharedSearch& shared) const {
+  double log_odds() const {
     double positive = 0, total = 0;
     for (std::size_t i = 0; i < problem_.table.n_rows; ++i) {
       total += problem_.table.weights[i];
       if (problem_.table.labels[i] > 0) positive += problem_.table.weights[i];
     }
-    const double log_odds = positive <= 0 ? -infinity : positive >= total ? infinity : std::log(positive / (total - positive));
-    return std::clamp(log_odds, shared.limits.intercept_lower, shared.limits.intercept_upper);
+    return positive <= 0 ? -infinity : positive >= total ? infinity : std::log(positive / (total - positive));
+  }
+
+  // The best intercept of a card without columns, within its limits.
+  double best_constant(const SharedSearch& shared) const {
+    return std::clamp(log_odds(), shared.limits.intercept_lower, shared.limits.intercept_upper);
+  }
+
+  // At a free scale every intercept b makes scores from b low to b high, and all that reach the log odds are equally good. The smallest
+  // whose largest score is no smaller than the odds ask for, and its neighbour towards 0, are as good as any.
+  void offer_intercepts(IncumbentCard& incumbent) const {
+    const double odds = log_odds();
+    const double first = std::clamp(std::ceil(std::fabs(odds) / problem_.scale.high), 0.0, 1e9);
+    for (const double size : {first, std::max(first - 1, 0.0)}) {
+      const int intercept =
+          static_cast<int>(std::clamp(std::copysign(size, odds), static_cast<double>(problem_.intercept_lower),
+                                      static_cast<double>(problem_.intercept_upper)));
+      incumbent.offer(nullptr, 0, &intercept);
+    }
   }
 
   void search_empty_card(IncumbentCard& incumbent) {
     if (!problem_.rules.admits(nullptr, 0)) return;
+    if (problem_.scale.free() && !near_cards_ && problem_.rules.empty()) return offer_intercepts(incumbent);
     ScoreCells cells;
     RowPartition(table_.n_rows()).write_cells(table_, nullptr, 0, cells);
     EmptyCards listener(incumbent, near_cards_ ? &*near_cards_ : nullptr, table_.n_columns(), signals_.stop);
