@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.certificates.score_claims import Integers
 from surefoot.certificates.score_premises import scale_range, used_limits
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.risk_score import RiskScoreProblem
@@ -127,38 +128,53 @@ class Planes:
         signs = np.array([1.0, -1.0] if np.isfinite(shift.label_price) else [1.0])
         prices = sets @ shift.prices[[support[k] for k in flips]] if flips else np.zeros(1)
         costs = np.concatenate([prices + (shift.label_price if sign < 0 else 0.0) for sign in signs])
-        loss, cost, residuals = np.zeros(problem.n_rows), np.zeros(problem.n_rows), np.zeros(problem.n_rows)
-        # For every column that can be flipped, the residuals of a row times the column's value after the shift.
-        turned = np.zeros((len(flips), problem.n_rows))
+        # Rows that are alike in label and support have the same shifts: one of each is looked at.
+        rows, cell = self._cells(support)
+        loss, cost, slope = np.zeros(rows.size), np.zeros(rows.size), np.zeros(rows.size)
+        # For every column that can be flipped, the slope of a row times the column's value after the shift.
+        turned = np.zeros((len(flips), rows.size))
+        flipped = [support[k] for k in flips]
         step = max(BLOCK // costs.size, 1)
-        for begin in range(0, problem.n_rows, step):
+        for begin in range(0, rows.size, step):
             own = slice(begin, begin + step)
-            scores = np.full(residuals[own].size, float(point[0]))
+            labels = problem.labels[rows[own]]
+            scores = np.full(labels.size, float(point[0]))
             for column, value in zip(support, point[1:], strict=True):
-                scores += value * self.columns[column, own]
-            turns = 1.0 - 2.0 * self.columns[[support[k] for k in flips], own]  # flipping adds so much to the column
+                scores += value * self.columns[column, rows[own]]
+            kept = self.columns[flipped][:, rows[own]]
+            turns = 1.0 - 2.0 * kept  # flipping adds so much to the column
             moves = sets @ (turns * point[1:][flips][:, None])
-            arguments = np.concatenate([-sign * problem.labels[own] * (scores + moves) for sign in signs])
+            arguments = np.concatenate([-sign * labels * (scores + moves) for sign in signs])
             values = np.logaddexp(0.0, arguments)
             shares = (values - price * costs[:, None]) / smoothing
             shares = np.exp(shares - shares.max(axis=0))
             shares /= shares.sum(axis=0)
             loss[own] = np.sum(shares * values, axis=0)
             cost[own] = costs @ shares
-            slopes = (
-                shares * np.exp(-np.logaddexp(0.0, -arguments)) * -np.repeat(signs, len(sets))[:, None] * problem.labels[own]
-            )
-            residuals[own] = problem.weights[own] * slopes.sum(axis=0)
+            slopes = shares * np.exp(-np.logaddexp(0.0, -arguments)) * -np.repeat(signs, len(sets))[:, None] * labels
             of_sets = slopes.reshape(signs.size, len(sets), -1).sum(axis=0)
-            kept = self.columns[[support[k] for k in flips], own]
-            turned[:, own] = problem.weights[own] * (kept * of_sets.sum(axis=0) + turns * (sets.T @ of_sets))
+            slope[own] = of_sets.sum(axis=0)
+            turned[:, own] = kept * slope[own] + turns * (sets.T @ of_sets)
+        residuals = problem.weights * slope[cell]
         gradient = np.append(np.sum(residuals), self.slopes(residuals, support))
-        gradient[[k + 1 for k in flips]] = np.sum(turned, axis=1)
-        paid = float(np.sum(problem.weights * cost))
+        gradient[[k + 1 for k in flips]] = np.sum(problem.weights * turned[:, cell], axis=1)
+        paid = float(np.sum(problem.weights * cost[cell]))
         terms = 32.0 + np.log2(problem.n_rows) + costs.size + 8
         slack = self.slack(support, point, costs.size) + 2 * UNIT * terms * self.most_price * (shift.radius + paid)
-        constant = float(np.sum(problem.weights * loss)) - float(np.sum(gradient * point))
+        constant = float(np.sum(problem.weights * loss[cell])) - float(np.sum(gradient * point))
         return Plane(constant, gradient, residuals, shift.radius - paid, slack)
+
+    def _cells(self, support: tuple[int, ...]) -> tuple[Integers, Integers]:
+        """One row of every kind, as far as label and support tell them apart, and the kind of every row."""
+        kind: Integers = (self.problem.labels > 0).astype(np.int64)
+        first: Integers = np.zeros(0, dtype=np.int64)
+        for column in (None, *support):
+            if column is not None:
+                code = np.unique(self.columns[column], return_inverse=True)[1].reshape(-1)
+                kind = kind * (int(code.max()) + 1) + code
+            _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+            kind = kind.reshape(-1)
+        return first, kind
 
     def slopes(self, residuals: FloatArray, columns: tuple[int, ...]) -> FloatArray:
         """Slope of the plane along each column."""

@@ -372,6 +372,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> Certificate:
         proof = getattr(outcome.dual, "proof", None)
         tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else None
+        if proof is None and tangent is None:
+            # The card's own coefficients prove little, but something.
+            tangent = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
         claims = int(np.clip(_CHECKED_NUMBERS / posed.problem.columns.size, 100, 2000))
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
