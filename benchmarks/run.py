@@ -30,6 +30,7 @@ BENCHMARKS = {
     "streamed": "bench_streamed",
     "dask": "bench_dask",
     "risk_scores": "bench_risk_scores",
+    "risk_table": "bench_risk_table",
 }
 ALL = "all"
 HELP = ("-h", "--help")

@@ -150,9 +150,10 @@ void bind_support_search(nb::module_& module) {
       .def_prop_ro("snapshot", [](const SearchResult& r) { return to_python(r.snapshot); })
       .def_prop_ro("proof", [](const SearchResult& r) -> nb::object {
         if (!r.proof.complete) return nb::none();
-        return nb::make_tuple(r.proof.threshold, to_numpy(std::vector<std::int32_t>(r.proof.columns)),
-                              to_numpy(std::vector<std::int32_t>(r.proof.steps)),
-                              to_numpy(std::vector<double>(r.proof.points)));
+        return nb::make_tuple(
+            r.proof.threshold, r.proof.intercept_lower, r.proof.intercept_upper,
+            to_numpy(std::vector<std::int32_t>(r.proof.columns)), to_numpy(std::vector<std::int32_t>(r.proof.twins)),
+            to_numpy(std::vector<std::int32_t>(r.proof.steps)), to_numpy(std::vector<double>(r.proof.points)));
       });
   module.def(
       "search_supports",

@@ -185,7 +185,10 @@ void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& colum
                  settle ? settle_steps : leaf_steps);
     for (std::size_t k = begin; k < std::min(begin + lanes, columns.size()); ++k) {
       const int lane = static_cast<int>(k - begin);
-      for (int j = 0; j <= depth + 1; ++j) fits[k].point[j] = batch.point[j][lane];
+      for (int j = 0; j <= depth + 1; ++j) {
+        fits[k].point[j] = batch.point[j][lane];
+        fits[k].best[j] = batch.best[j][lane];
+      }
       fits[k].loss = batch.loss[lane];
       fits[k].bound = batch.bound[lane] - limits_.slack;
     }

@@ -8,6 +8,7 @@
 
 #include "surefoot/box_fit.hpp"
 #include "surefoot/point_search.hpp"
+#include "surefoot/ray_rounding.hpp"
 
 namespace surefoot {
 namespace {
@@ -16,6 +17,9 @@ constexpr std::size_t beam_width = 4;
 // Supports kept after the first of two columns has come back, while pairs are exchanged.
 constexpr std::size_t pair_beam = 6;
 constexpr int max_passes = 20;
+// At a free scale points are rounded along a ray, and searched only where that is a matter of moments.
+constexpr std::size_t max_searched_cells = 64;
+constexpr int max_searched_intercepts = 1000;
 
 struct Support {
   std::vector<int> columns;
@@ -25,16 +29,18 @@ struct Support {
 class Heuristic final : public CardListener {
  public:
   Heuristic(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
-            IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough)
+            IncumbentCard& incumbent, const std::function<bool()>& stopped)
       : problem_(problem),
         table_(table),
         usable_(columns),
         slack_(slack),
         incumbent_(incumbent),
         stop_(stopped),
-        thorough_(thorough),
-        loss_(make_loss(problem)) {}
+        loss_(make_loss(problem)),
+        rounding_(problem, slack),
+        rounds_(problem.scale.free() && problem.rules.empty()) {}
 
+  // Supports grow, the last ones get points, and columns are exchanged one at a time.
   void run() {
     std::vector<Support> beam(1);
     beam[0].fit = {};
@@ -49,10 +55,12 @@ class Heuristic final : public CardListener {
       if (static_cast<int>(beam[0].columns.size()) < problem_.max_size) try_points(beam[0]);
     }
     for (const Support& support : beam) try_points(support);
-    do {
-      for (int pass = 0; pass < max_passes && !stop_() && exchange(); ++pass) {
-      }
-    } while (thorough_ && !stop_() && exchange_pairs());
+    exchange_singles();
+  }
+
+  // Columns are exchanged two at a time, and one at a time again, while that helps.
+  void exchange_all() {
+    while (!stop_() && exchange_pairs()) exchange_singles();
   }
 
   double threshold() const override { return incumbent_.value() - problem_.penalty * static_cast<double>(current_->size()); }
@@ -136,6 +144,11 @@ class Heuristic final : public CardListener {
     const int n = static_cast<int>(support.columns.size());
     if (!problem_.rules.admits(support.columns.data(), n)) return;
     current_ = &support.columns;
+    if (rounds_) {
+      rounding_.round(cells_, support.columns, support.fit, threshold(), [this](const int* points) { offer(points, 0); });
+      if (cells_.n_cells > max_searched_cells || problem_.intercept_upper - problem_.intercept_lower > max_searched_intercepts)
+        return;
+    }
     const PointRange range = problem_.range(support.columns.data(), n, problem_.intercept_lower, problem_.intercept_upper);
     loss_->open(support.columns.data(), cells_);
     search_points(*loss_, cells_, range, slack_, support.fit.point, *this);
@@ -213,6 +226,11 @@ class Heuristic final : public CardListener {
     return false;
   }
 
+  void exchange_singles() {
+    for (int pass = 0; pass < max_passes && !stop_() && exchange(); ++pass) {
+    }
+  }
+
   // One round of giving each column of the best card, or none, for another; whether the card got better.
   bool exchange() {
     const double before = incumbent_.value();
@@ -233,8 +251,9 @@ class Heuristic final : public CardListener {
   double slack_;
   IncumbentCard& incumbent_;
   const std::function<bool()>& stop_;
-  bool thorough_;
   std::unique_ptr<SupportLoss> loss_;
+  RayRounding rounding_;
+  bool rounds_;
   ScoreCells cells_;
   RowPartition finer_;
   const std::vector<int>* current_ = nullptr;
@@ -244,7 +263,9 @@ class Heuristic final : public CardListener {
 
 void seek_card(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
                IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough) {
-  Heuristic(problem, table, columns, slack, incumbent, stopped, thorough).run();
+  Heuristic heuristic(problem, table, columns, slack, incumbent, stopped);
+  heuristic.run();
+  if (thorough) heuristic.exchange_all();
 }
 
 }  // namespace surefoot

@@ -80,6 +80,7 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
   const int n = batch.n_columns, twin = 1 << (n - 1), n_cells = 1 << n;
   const Pack zero = {};
   fill(batch.bound, -std::numeric_limits<double>::infinity());
+  for (int j = 0; j <= n; ++j) batch.best[j] = batch.point[j];
   Pack score[max_binary_cells], residual[max_binary_cells], bend[max_binary_cells];
   for (int step = 0;; ++step) {
     score[0] = batch.point[0];
@@ -106,7 +107,9 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
       bound -= g * batch.point[j] - (low < high ? low : high);
     }
     batch.loss = loss;
-    batch.bound = bound > batch.bound ? bound : batch.bound;
+    const auto better = bound > batch.bound;
+    batch.bound = better ? bound : batch.bound;
+    for (int j = 0; j <= n; ++j) batch.best[j] = better ? batch.point[j] : batch.best[j];
     const auto open = (batch.bound <= zero + threshold) & (loss - batch.bound > zero + tolerance);
     if (step == max_steps || !any(open)) return;
     Pack matrix[max_size][max_size], move[max_size];

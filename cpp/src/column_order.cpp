@@ -30,8 +30,11 @@ bool says_the_same(const std::vector<double>& a, const std::vector<double>& b, d
   if (a == b) return true;
   sum = a[0] + b[0];
   if (sum != std::round(sum)) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i] + b[i] != sum) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    // The sum must be exact, not only its rounding: a proof is checked to the last bit.
+    const double whole = a[i] + b[i], second = whole - a[i];
+    if (whole != sum || (a[i] - (whole - second)) + (b[i] - second) != 0) return false;
+  }
   return true;
 }
 

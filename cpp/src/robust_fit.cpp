@@ -168,7 +168,9 @@ double robust_bound(const RobustLattice& lattice, const RobustSums& sums, const 
     }
     least = std::min(least, value);
   }
-  return bound + least;
+  // Rounding of the slope along lambda counts as far out as lambda can be: see rounding_slack.hpp.
+  const double paid = std::fabs(prices.radius - sums.gradient[n - 1]);
+  return bound + least - 0x1p-52 * (lattice.n_terms() + 8 * n + 32) * breaks[1] * (prices.radius + paid);
 }
 
 void fit_robust(RobustLattice& lattice, const PointBox& box, double most_lambda, double slack, double threshold,

@@ -38,8 +38,10 @@ RoundingSlack::RoundingSlack(const ScoreProblem& problem, const CodedTable& tabl
   for (int j = 0; j < table.n_columns(); ++j) {
     const auto& value = table.value[static_cast<std::size_t>(j)];
     double mean = 0, square = 0, most = 0;
+    // What can be flipped may be 1 in any row.
+    const bool flips = problem.robust.active() && problem.robust.flips[static_cast<std::size_t>(j)] != 0;
     for (std::size_t i = 0; i < value.size(); ++i) {
-      const double size = std::fabs(value[i]);
+      const double size = flips ? 1.0 : std::fabs(value[i]);
       mean += table.total[i] * size;
       square += table.total[i] * size * size;
       most = std::max(most, size);

@@ -11,7 +11,6 @@
 #include <set>
 #include <system_error>
 #include <thread>
-#include <type_traits>
 
 #include "surefoot/card_heuristic.hpp"
 #include "surefoot/column_order.hpp"
@@ -148,9 +147,7 @@ class SupportSearch {
  private:
   void search() {
     table_ = merge_rows(problem_.table);
-    // A proof covers every card, also those that are as good as others by construction.
-    const bool proves = options_.proof_limit > 0 && !problem_.robust.active() && !problem_.scale.free();
-    const bool all_cards = options_.near_optimal >= 0 || proves;
+    const bool all_cards = options_.near_optimal >= 0;
     const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
     const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);
     const bool binary = problem_.max_size <= max_binary_columns && !usable.empty() && BitColumns::fits(problem_.table, usable);
@@ -192,18 +189,21 @@ class SupportSearch {
       limits.upper.push_back(problem_.most_coefficient(column));
     }
     SharedSearch shared{problem_, options_.near_optimal >= 0 ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
+    const double proof_slack = std::max(limits.slack, rounding.of_rows(low, high));
     const auto walk_over = [&](const auto& tree) {
+      walk(tree, shared, relaxed);
+      if (options_.proof_limit > 0 && !signals_.stop) prove(tree, shared, proof_slack);
+    };
+    const auto walk_over_rows = [&](const auto& tree) {
       if (problem_.robust.active())
-        walk(RobustTree(tree, problem_, order.columns, limits), shared, relaxed);
-      else {
-        walk(tree, shared, relaxed);
-        if (proves && !signals_.stop) prove(tree, shared, rounding, n_segments);
-      }
+        walk_over(RobustTree(tree, problem_, order.columns, limits));
+      else
+        walk_over(tree);
     };
     if (binary)
-      walk_over(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
+      walk_over_rows(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
     else
-      walk_over(RowTree(table_, order.columns, limits));
+      walk_over_rows(RowTree(table_, order.columns, limits));
     result_.card = incumbent.best();
     result_.n_searched = shared.n_searched;
     result_.n_boxes = shared.n_boxes;
@@ -231,29 +231,13 @@ class SupportSearch {
     result_.near_complete = !signals_.stop;
   }
 
-  // The proof does not know of intercepts that the best card rules out.
   template <class Tree>
-  void prove(const Tree&, const SharedSearch& shared, const RoundingSlack& rounding, std::size_t n_segments) {
-    const double value = shared.incumbent.value();
-    if (!std::isfinite(value)) return;
-    constexpr bool by_bits = std::is_same_v<Tree, BinaryTree>;
-    ColumnLimits limits = shared.limits;
-    limits.intercept_lower = problem_.intercept_lower;
-    limits.intercept_upper = problem_.intercept_upper;
-    limits.slack = std::max(by_bits ? rounding.of_bits(problem_.intercept_lower, problem_.intercept_upper, n_segments) : 0,
-                            rounding.of_rows(problem_.intercept_lower, problem_.intercept_upper));
-    const double threshold = value - shared.gap * std::fabs(value), root_point = best_constant(shared);
-    const auto write = [&](const auto& tree) {
-      using Chosen = std::decay_t<decltype(tree)>;
-      return ProofWriter<Chosen>(tree, problem_, table_, shared.order.columns, limits, threshold, options_.proof_limit,
-                                 signals_.stop)
-          .write(&root_point);
-    };
-    if constexpr (by_bits)
-      result_.proof =
-          write(BinaryTree(problem_.table, shared.order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
-    else
-      result_.proof = write(RowTree(table_, shared.order.columns, limits));
+  void prove(const Tree& tree, SharedSearch& shared, double slack) {
+    // Cards near the best may have been collected meanwhile: the proof is about the best.
+    shared.near_cards = nullptr;
+    if (!std::isfinite(shared.incumbent.value())) return;
+    const double root_point = best_constant(shared);
+    result_.proof = std::make_unique<ProofWriter<Tree>>(tree, shared, table_, slack, options_.proof_limit)->write(&root_point);
   }
 
   // Visits every support; returns a bound that no card beats.
@@ -280,19 +264,36 @@ class SupportSearch {
     incumbent.offer(columns.data(), static_cast<int>(columns.size()), points.data());
   }
 
-  // The best intercept of a card without columns, within its limits.
-  double best_constant(const SharedSearch& shared) const {
+  double log_odds() const {
     double positive = 0, total = 0;
     for (std::size_t i = 0; i < problem_.table.n_rows; ++i) {
       total += problem_.table.weights[i];
       if (problem_.table.labels[i] > 0) positive += problem_.table.weights[i];
     }
-    const double log_odds = positive <= 0 ? -infinity : positive >= total ? infinity : std::log(positive / (total - positive));
-    return std::clamp(log_odds, shared.limits.intercept_lower, shared.limits.intercept_upper);
+    return positive <= 0 ? -infinity : positive >= total ? infinity : std::log(positive / (total - positive));
+  }
+
+  // The best intercept of a card without columns, within its limits.
+  double best_constant(const SharedSearch& shared) const {
+    return std::clamp(log_odds(), shared.limits.intercept_lower, shared.limits.intercept_upper);
+  }
+
+  // At a free scale every intercept b makes scores from b low to b high, and all that reach the log odds are equally good. The smallest
+  // whose largest score is no smaller than the odds ask for, and its neighbour towards 0, are as good as any.
+  void offer_intercepts(IncumbentCard& incumbent) const {
+    const double odds = log_odds();
+    const double first = std::clamp(std::ceil(std::fabs(odds) / problem_.scale.high), 0.0, 1e9);
+    for (const double size : {first, std::max(first - 1, 0.0)}) {
+      const int intercept =
+          static_cast<int>(std::clamp(std::copysign(size, odds), static_cast<double>(problem_.intercept_lower),
+                                      static_cast<double>(problem_.intercept_upper)));
+      incumbent.offer(nullptr, 0, &intercept);
+    }
   }
 
   void search_empty_card(IncumbentCard& incumbent) {
     if (!problem_.rules.admits(nullptr, 0)) return;
+    if (problem_.scale.free() && !near_cards_ && problem_.rules.empty()) return offer_intercepts(incumbent);
     ScoreCells cells;
     RowPartition(table_.n_rows()).write_cells(table_, nullptr, 0, cells);
     EmptyCards listener(incumbent, near_cards_ ? &*near_cards_ : nullptr, table_.n_columns(), signals_.stop);

@@ -1,4 +1,4 @@
-"""Each numeric benchmark runs in quick mode, from the command line, and saves what it promises."""
+"""Each benchmark of fits runs in quick mode, from the command line, and saves what it promises."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import surefoot
@@ -17,6 +18,9 @@ import surefoot
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data" / "libsvm"
 NO_PYTHON = "no-such-python"
+needs_tables = pytest.mark.skipif(
+    not (DATA.parent / "riskslim").is_dir(), reason="the tables of RISKSLIM are not beside the repository"
+)
 
 
 def _run(output: Path, *arguments: str) -> str:
@@ -137,3 +141,39 @@ def test_dask_counts_what_a_question_costs_and_what_travels(tmp_path: Path) -> N
     assert float(fit["overhead_ms_per_question"]) > 0
     assert float(fit["kilobytes_per_step"]) > 0
     assert float(fit["largest_difference"]) < 1e-3
+
+
+@needs_tables
+def test_risk_scores_proves_a_card_and_compares_whoever_is_there(tmp_path: Path) -> None:
+    page = _run(tmp_path, "risk_scores", "--sets", "mammo", "--methods", "exact", "--rows", "500", "--columns", "10")
+    (card,) = _rows(tmp_path / "risk_scores.csv")
+    assert (card["method"], card["loss"], card["bound"], card["ended"]) == ("exact", "0.468554", "0.468554", "optimal")
+    (free,) = _rows(tmp_path / "risk_scores_free.csv")
+    # The best loss at a free scale with a real intercept.
+    assert (free["loss"], free["imodels_loss"], free["no_worse"]) == ("0.462605", "", "")
+    (drawn,) = _rows(tmp_path / "risk_scores_rows.csv")
+    assert (drawn["columns"], drawn["rows"]) == ("10", "500")
+    assert float(drawn["bound"]) <= float(drawn["loss"])
+    assert "- FasterRisk and imodels: no Python given." in page
+
+
+@needs_tables
+def test_risk_table_sets_our_figures_beside_the_published(tmp_path: Path) -> None:
+    page = _run(tmp_path, "risk_table")
+    found = {row["metric"]: row for row in _rows(tmp_path / "risk_table.csv")}
+    assert (found["loss value"]["published"], found["loss value"]["found"]) == ("0.469", "0.468554")
+    assert (found["optimality gap"]["found"], found["model size"]["found"]) == ("0.0%", "5")
+    assert abs(float(found["test auc"]["found"]) - float(found["test auc"]["published"])) < 0.02
+    assert len(_rows(tmp_path / "risk_table_folds.csv")) == 6
+    assert "Fits proven optimal: 6 of 6." in page
+
+
+def test_calibration_error_compares_risks_with_shares_score_by_score() -> None:
+    error = importlib.import_module("bench_risk_table").calibration_error
+    # Score 0: risk 0.5, observed 0.75; score log 3: risk 0.75, observed 0.75.
+    scores = np.array([0.0] * 4 + [np.log(3)] * 4)
+    labels = np.array([1.0, 1.0, 1.0, -1.0] * 2)
+    assert error(scores, labels) == pytest.approx(np.sqrt(0.5 * 0.25**2))
+    # Over 30 scores are put into bins: all of these fall into the one from 0.5 to 0.6, whose observed share is 1/2.
+    many = np.linspace(0.01, 0.3, 40)
+    assert error(many, np.array([1.0, -1.0] * 20)) == pytest.approx(np.sqrt(np.mean((1 / (1 + np.exp(-many)) - 0.5) ** 2)))

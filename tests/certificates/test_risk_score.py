@@ -11,8 +11,11 @@ from reference.enumerated_score import all_cards, best_card
 
 from surefoot.certificates.risk_score import certify_risk_score
 from surefoot.certificates.score_bounds import ScoreBounds
-from surefoot.certificates.score_walk import BoxClaim, NodeClaim, RefusedProofError, read_walk
+from surefoot.certificates.score_claims import BoxClaim, NodeClaim, RefusedProofError
+from surefoot.certificates.score_premises import intercept_range
+from surefoot.certificates.score_walk import read_walk
 from surefoot.exceptions import CertificateError
+from surefoot.problems.card_rules import GroupRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.problems.score_proof import ScoreProof
 from surefoot.solvers.exact_score import ExactScore
@@ -49,14 +52,67 @@ def test_a_search_is_certified_leaf_by_leaf(kind: str, seed: int, ruled: bool):
     assert certificate.problem_digest == problem.digest()
 
 
+@pytest.mark.parametrize("kind", ["binary", "integer", "real"])
+@pytest.mark.parametrize("seed", range(8))
+def test_twins_are_left_out_of_a_proof_and_cost_it_nothing(kind: str, seed: int):
+    problem = dataclasses.replace(draw_problem(seed, kind, twins=True), intercept_lower=-40, intercept_upper=40, max_features=2)
+    card, proof = proven(problem)
+    certificate = certify_risk_score(problem, card, proof, 0.0)
+    assert certificate.verified, certificate.claim
+    if kind != "real":
+        assert np.any(proof.twins >= 0)
+    # Points of the whole box, intercepts as far as they can matter: the best of all cards.
+    near = dataclasses.replace(problem, intercept_lower=-12, intercept_upper=12)
+    assert certificate.upper_bound == pytest.approx(best_card(near)[0], abs=1e-12)
+
+
+def test_twins_that_are_none_are_refused(answer):
+    card, proof = answer
+    for at, twin in ((3, 1), (1, 3), (4, 4), (2, -2)):
+        twins = proof.twins.copy()
+        twins[at] = twin
+        assert "twin" in refused(TABLE, card, dataclasses.replace(proof, twins=twins))
+    ruled = dataclasses.replace(TABLE, columns=np.column_stack([TABLE.columns[:, :-1], TABLE.columns[:, 0]]))
+    card, proof = proven(ruled)
+    assert np.any(proof.twins >= 0)
+    assert certify_risk_score(ruled, card, proof, 0.0).verified
+    with_rules = dataclasses.replace(ruled, rules=(GroupRule((0,), least=0, most=1),))
+    assert "twin" in refused(with_rules, card, dataclasses.replace(proof, problem_digest=with_rules.digest()))
+    tight = dataclasses.replace(ruled, columns=np.column_stack([TABLE.columns[:, :-1], 1 - TABLE.columns[:, 0]]))
+    card, proof = proven(tight)
+    assert np.any(proof.twins >= 0)
+    low, high = intercept_range(tight, proof.threshold)
+    tight = dataclasses.replace(tight, intercept_lower=low, intercept_upper=high)
+    assert "twin" in refused(tight, card, dataclasses.replace(proof, problem_digest=tight.digest()))
+
+
+def test_intercepts_are_left_out_for_a_reason_only(answer):
+    card, proof = answer
+    assert proof.intercepts[0] > TABLE.intercept_lower
+    low, high = intercept_range(TABLE, proof.threshold)
+    for intercepts in ((low + 1, high), (low, high - 1)):
+        assert "intercepts" in refused(TABLE, card, dataclasses.replace(proof, intercepts=intercepts))
+
+
+@pytest.mark.parametrize("kind", ["binary", "integer", "real", "mixed"])
+@pytest.mark.parametrize("seed", range(5))
+def test_cards_beyond_the_range_of_intercepts_are_worse(kind: str, seed: int):
+    problem = draw_problem(seed, kind, weighted=True)
+    cards = all_cards(problem)
+    for threshold in (min(cards.values()), 0.4, 0.7, 2.0):
+        low, high = intercept_range(problem, threshold)
+        assert all(low <= key[0] <= high for key, value in cards.items() if value <= threshold)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_every_claim_bounds_the_cards_it_covers(seed: int):
     """Each claim against all cards, not against the threshold alone."""
     problem = draw_problem(seed, "mixed")
     cards = all_cards(problem)
     _, proof = proven(problem)
-    bounds = ScoreBounds(problem)
-    claims = read_walk(problem, proof)
+    bounds = ScoreBounds(problem, proof.intercepts)
+    claims = list(read_walk(problem, proof))
+    assert len(claims) == len(read_walk(problem, proof))
     assert any(isinstance(claim, NodeClaim) for claim in claims)
     for claim in claims:
         if isinstance(claim, BoxClaim):
@@ -79,6 +135,7 @@ def test_every_claim_bounds_the_cards_it_covers(seed: int):
                 if (support := set(np.flatnonzero(key[1:]).tolist())) >= set(claim.prefix)
                 and support - set(claim.prefix) <= set(claim.candidates)
                 and support & out
+                and proof.intercepts[0] <= key[0] <= proof.intercepts[1]
             ]
         assert bounds.of(claim) <= min(covered, default=np.inf) + 1e-12
 

@@ -21,6 +21,7 @@ import surefoot as sf
         sf.ThresholdBinarizer(strategy="supervised"),
         sf.ThresholdBinarizer(missing="column", unseen="zero"),
         sf.RiskScoreClassifier(),
+        sf.RiskScoreClassifier(scale="free"),
     ]
 )
 def test_check_estimator(estimator: Any, check: Any) -> None:

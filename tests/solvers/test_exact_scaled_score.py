@@ -157,14 +157,14 @@ def test_scaling_all_limits_and_multipliers_alike_changes_nothing():
 
 def test_no_proof_of_unit_scale_is_taken_for_one_of_free_scale():
     problem = scaled_table(seed=5, n=100, d=4, size=2)
-    outcome = ExactScore(proof_limit=10**6).solve(problem, SolveOptions(tolerance=0.0))
-    assert outcome.dual is not None
-    assert outcome.dual.proof is None
-    point = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
-    certificate = certify_risk_score(problem, outcome.primal, None, 0.0, tangent=point)
+    at_unit_scale = dataclasses.replace(problem, scale="unit")
+    proof = ExactScore(proof_limit=10**6).solve(at_unit_scale, SolveOptions(tolerance=0.0)).dual.proof
+    assert proof is not None
+    card = solve(problem).primal
+    assert "other data" in certify_risk_score(problem, card, proof, 0.0).claim
+    certificate = certify_risk_score(problem, card, dataclasses.replace(proof, problem_digest=problem.digest()), 0.0)
     assert not certificate.verified
-    assert certificate.lower_bound == 0.0
-    assert "scale is free" in certificate.claim
+    assert "refused" in certificate.claim
 
 
 def test_what_free_scale_does_not_go_with_is_refused():

@@ -22,6 +22,7 @@ struct alignas(pack_alignment) ChildBatch {
   Pack point[max_binary_columns + 1];  // start, then the last iterate
   Pack loss;                           // at that iterate
   Pack bound;                          // largest tangent bound seen, as in box_fit.hpp, before any slack
+  Pack best[max_binary_columns + 1];   // where it was
 };
 
 // Turns counts into cells. Before: entry 2^(n_columns - 1) + m of `total` and `positive` counts the rows with the last column and at least

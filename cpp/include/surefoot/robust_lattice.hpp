@@ -42,6 +42,8 @@ class RobustLattice {
 
   int n_columns() const { return n_columns_; }
   const RobustPrices& prices() const { return prices_; }
+  // No sum over the rows has more terms that are not 0: cells, each with two labels.
+  double n_terms() const { return 2.0 * static_cast<double>(corner_.size()); }
 
   // At point[0 .. n_columns] and lambda = point[n_columns + 1].
   void sum(const double* point, double smoothing, RobustSums& sums);

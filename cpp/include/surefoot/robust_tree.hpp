@@ -18,13 +18,16 @@ namespace surefoot {
 template <class Base>
 class RobustTree {
  public:
+  static constexpr bool keeps_best = false;
   struct Node : Base::Node {
     ScoreCells prefix_cells;
     RobustLattice lattice;
     std::vector<double> if_positive, if_negative;
-    double lambda = 1;
+    double lambda = 1, smoothing = 0;
     mutable ScoreCells child_cells;
     mutable RobustLattice child_lattice;
+
+    ProofShares shares() const { return {lambda, smoothing}; }
   };
 
   // `base` has the same columns and limits.
@@ -88,7 +91,8 @@ class RobustTree {
     point[node.depth + 1] = node.lambda = fit.lambda;
     RobustSums sums;
     // Where nothing is left to fit but lambda, any smoothing will do: the bound holds for all.
-    node.lattice.sum(point, std::max(fit.smoothing, 1e-6), sums);
+    node.smoothing = std::max(fit.smoothing, 1e-6);
+    node.lattice.sum(point, node.smoothing, sums);
     node.base = robust_bound(node.lattice, sums, point, box, most_lambda_) - limits_.slack;
     node.if_positive.resize(node.prefix_cells.n_cells);
     node.if_negative.resize(node.prefix_cells.n_cells);

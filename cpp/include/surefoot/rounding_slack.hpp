@@ -32,9 +32,22 @@
 // The sum of all these, with every constant rounded up and the whole doubled for terms of higher order in u and for weights that do not
 // quite sum to 1, is what the functions return. n is n_rows / 4 + 4 for packs of row groups and 2^k for bit counts.
 //
-// Worst cases take a handful of comparisons and subtractions more per row, of numbers no larger than the losses above: robust problems get
-// four times the slack, and 1e-13 (1 + R) for the search along lambda. So do problems of free scale, for the search along the scale and
-// for losses that are not sums of whole scores; there P_j is the largest coefficient instead of the largest points.
+// Robust problems get four times that, with 1 in place of |x_ij| for columns that can be flipped, and 1e-13 (1 + R) on top:
+// - A shifted score takes up to k sums more, so it is off by (2 k + 2) u a_i instead of (k + 2) u a_i: twice the terms of 1.
+// - Loss and slope of a row are mixed over its shifts in at most k + 1 steps of a + share (b - a). Whatever rounding does to a share, it is
+//   a share, and the bound holds for any; the mixing itself is off by 4 u of the largest entry per step. So E grows by 4 (k + 1), which is
+//   less than 3 (n + 2 E + 5 k + 30): with twice the terms of 1, less than four times the whole.
+// - Corners of the cubes that hold no rows add nothing, so sums have at most two terms per cell, one per label: n at most doubles.
+// - The plane also slopes along lambda, by h = radius - mean price. Its rounding, (n + 8 k + 32) u (radius + mean price), counts as far out as
+//   lambda can be. That is no multiple of the losses, so robust_bound works it out and takes it off itself.
+// - The worst case of a card is found where two tangents along lambda meet to 1e-15 (1 + value), and values are below 1 + R.
+//
+// Problems of free scale get as much; P_j is then the largest coefficient, the largest 1 / multiplier times the largest points.
+// - With points p fixed the score is t (sum of p_j x_ij) + sum of q_j x_ij: one product more, so again less than twice the terms of 1. The
+//   slope along t is that of a column whose size, times t, is at most a_i, and there is one column fewer for each point fixed: 3. and 4. hold
+//   as they are. Iterates stay in the hull of the coefficients.
+// - A card's value is its loss at the multiplier that was found. It is never below the least over all multipliers, which is what the bounds
+//   are about, so a search along the scale that stops early loses no better card.
 #pragma once
 
 #include <vector>

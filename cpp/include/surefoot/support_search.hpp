@@ -36,7 +36,7 @@ struct SearchOptions {
   // to rounding. The search for the best then closes its gap entirely.
   double near_optimal = -1;
   std::size_t near_limit = 10000;  // so many of them are kept, the best ones; all are counted
-  // Above 0: write down a proof that no card is better, of up to so many numbers. Not for robust problems.
+  // Above 0: write down a proof that no card is better, of up to so many numbers.
   std::size_t proof_limit = 0;
   // Go on from here. What is finished counts only if the order of the columns is the same.
   SearchSnapshot resume;

@@ -10,6 +10,7 @@
 
 #include "surefoot/box_fit.hpp"
 #include "surefoot/child_fit.hpp"
+#include "surefoot/proof_levels.hpp"
 #include "surefoot/row_partition.hpp"
 #include "surefoot/subset_counts.hpp"
 
@@ -29,6 +30,7 @@ struct ColumnLimits {
 struct ChildFit {
   double point[max_coordinates];
   double loss, bound;
+  double best[max_coordinates];  // where the bound was found; only from trees that keep it
 };
 
 // The fit of a prefix: loss, and its tangent plane minimised over the box of the prefix. Gradients of other columns add to `base`.
@@ -37,10 +39,14 @@ struct PrefixFit {
   int columns[max_card_size];
   double point[max_coordinates];
   double base = 0;
+
+  // Rows as they are have none.
+  ProofShares shares() const { return {0, 0}; }
 };
 
 class BinaryTree {
  public:
+  static constexpr bool keeps_best = true;
   struct Node : PrefixFit {
     std::vector<CountRow> rows;  // by subset of the prefix, as bits
     std::vector<double> own;     // counts that no table holds
@@ -80,6 +86,7 @@ class BinaryTree {
 
 class RowTree {
  public:
+  static constexpr bool keeps_best = false;
   struct Node : PrefixFit {
     RowPartition rows;
     std::vector<double> residual;  // by row

@@ -20,7 +20,8 @@ import numpy as np
 from surefoot.certificates.certificate import Certificate
 from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.certificates.score_bounds import ScoreBounds
-from surefoot.certificates.score_walk import ABSURD, Claim, NodeClaim, RefusedProofError, read_walk
+from surefoot.certificates.score_claims import Claim, NodeClaim, RefusedProofError
+from surefoot.certificates.score_walk import ABSURD, read_walk
 from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
@@ -48,7 +49,7 @@ def certify_risk_score(
     tolerance : float
         The relative gap to prove; what rounding may cost is allowed on top.
     tangent : ndarray of shape (n_columns + 1,), optional
-        A point, intercept first, whose tangent plane bounds the loss of all cards.
+        Coefficients, intercept first, at which a tangent plane bounds the loss of all cards.
     max_claims : int, default=2000
         Proofs with more claims are checked by a sample of so many of them.
     random_state : int, default=0
@@ -71,14 +72,10 @@ def certify_risk_score(
         raise CertificateError(f"the problem breaks its own conventions: {flaw}") from flaw
     if card.points.shape != (problem.n_columns,):
         raise CertificateError(f"the card has points of shape {card.points.shape}; the table has {problem.n_columns} columns.")
-    bounds = ScoreBounds(problem)
+    bounds = ScoreBounds(problem, None if proof is None else proof.intercepts)
     digest = problem.digest()
     upper, reason = (problem.objective(card), "") if problem.admits(card) else (np.inf, "the card breaks limits or rules")
     lower, checked, witness = 0.0, "", None
-    if problem.scale == "free":
-        # Bounds of boxes of points say nothing about coefficients p / m outside them.
-        proof, tangent = None, None
-        reason = reason or "proofs are about cards of unit scale, and this problem's scale is free"
     if tangent is not None:
         lower = max(lower, _tangent_bound(bounds, tangent))
     if proof is not None:
@@ -88,7 +85,7 @@ def certify_risk_score(
         except RefusedProofError as refusal:
             reason = reason or f"the proof is refused because {refusal}"
     used = tuple(np.flatnonzero(card.points).tolist())
-    rounding = 2 * bounds.slack(used, np.append(card.intercept, card.points[list(used)]).astype(np.float64))
+    rounding = 2 * bounds.slack(used, np.append(card.intercept, card.points[list(used)]) / card.multiplier)
     return _verdict(upper, lower, rounding, tolerance, witness, reason, checked, digest)
 
 

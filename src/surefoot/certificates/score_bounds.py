@@ -1,103 +1,86 @@
-"""Lower bounds on the objective of score cards, recomputed from the raw columns.
+"""Lower bounds on the objective of score cards: the smallest value of a plane below the loss over a set of cards.
 
-The loss L is convex. At a point p with gradient g, for every card q whose coordinates lie in a box [l, u],
+With a plane c + g . q (``score_planes``) and coordinates of q in a box [l, u], at unit scale
 
-    L(q) >= L(p) + g . (q - p) >= L(p) - sum_j (g_j p_j - min(g_j l_j, g_j u_j)).
+    L(q) >= c + sum_j min(g_j l_j, g_j u_j).
 
-Under a shift of the rows the loss is never below the plain one, so the bounds hold for robust cards, too.
-
-Rounding. Sums run over the rows in pairs (NumPy's, along contiguous memory), so a sum of n terms is off by at most
-(32 + log2 n) u times the sum of their sizes, u = 2^-53. With a_i = sum_j P_j |x_ij|, P_j the largest size of coordinate j at
-the point and in the box, A1 and A2 the means of a_i and a_i^2 (the latter bounded by Minkowski's inequality) and k columns, the
-derivation of cpp/include/surefoot/rounding_slack.hpp holds word by word and gives
-
-    2 u [(1 + 4 A1) (32 + log2 n + 5 k + 46) + (k + 2) A2],
-
-which is subtracted from every bound.
+At a free scale q = t * points with t = 1 / multiplier in a range, so the sum is multiplied by t, and the smaller of both ends
+counts. Under a shift the plane also slopes along lambda, and a column that may move needs |q_j| <= price_j lambda: for a given
+lambda every q_j has an interval, the sum is piecewise linear in lambda, and it is smallest where a limit is met, or at an end
+of what lambda can be. A further column adds -gain_j = min(g_j l_j, g_j u_j); where it could move, forgetting so leaves the
+bound valid.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from surefoot.certificates.score_walk import BoxClaim, Claim, NodeClaim, used_limits
-from surefoot.problems.arrays import FloatArray
+from surefoot.certificates.score_claims import BoxClaim, Claim, NodeClaim
+from surefoot.certificates.score_planes import Plane, Planes
+from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 
-UNIT = 2.0**-53
-# Columns whose slopes are worked out together: their products with the rows should not fill the memory.
-BLOCK = 16
+_HALVINGS = 80
+# A worst case is found by tangents that meet this close to it, relative to 1 plus its value.
+_MEETING = 4e-15
 
 
 class ScoreBounds:
-    """Bounds for one problem."""
+    """Bounds for one problem; nodes bound cards with intercepts in a range, which is all there are unless it is given."""
 
-    def __init__(self, problem: RiskScoreProblem) -> None:
+    def __init__(self, problem: RiskScoreProblem, intercepts: tuple[int, int] | None = None) -> None:
         self.problem = problem
-        self.columns = np.ascontiguousarray(problem.columns.T)
-        self.lower, self.upper = used_limits(problem)
-        self.size = min(problem.max_features, problem.n_columns)
-        sizes = np.abs(self.columns)
-        self.mean = np.array([float(np.sum(row * problem.weights)) for row in sizes])
-        self.root = np.sqrt(np.array([float(np.sum(row * row * problem.weights)) for row in sizes]))
-        most = np.where(np.isfinite(self.lower), np.maximum(np.abs(self.lower), np.abs(self.upper)), 0.0)
-        self.most = most
-        self.intercept = float(max(abs(problem.intercept_lower), abs(problem.intercept_upper)))
+        self.intercepts = (problem.intercept_lower, problem.intercept_upper) if intercepts is None else intercepts
+        self.planes = Planes(problem)
+        self.lower, self.upper = self.planes.lower, self.planes.upper
+        self.size = self.planes.size
 
     def slack(self, support: tuple[int, ...], point: FloatArray) -> float:
         """What rounding may add to a bound at a point, over cards with ``support`` and any further columns."""
+        return self.planes.slack(support, point, 0 if self.planes.shift is None else 2 ** (len(support) + 1))
+
+    def least(
+        self, plane: Plane, support: tuple[int, ...], lower: FloatArray, upper: FloatArray, further: float = 0.0
+    ) -> float:
+        """Smallest value of a plane over cards with points in a box, where columns beyond it add ``further``."""
+        gradient = plane.gradient
+        ends = np.minimum(gradient * lower, gradient * upper)
+        shift = self.planes.shift
+        if shift is None:
+            total = float(np.sum(ends)) + further
+            return plane.constant + min(t * total for t in self.planes.scales) - plane.slack
         chosen = list(support)
-        size = np.maximum(self.most[chosen], np.abs(point[1:]))
-        intercept = max(self.intercept, float(abs(point[0])))
-        others = (
-            np.sort(self.most * self.mean)[::-1][: self.size].sum(),
-            np.sort(self.most * self.root)[::-1][: self.size].sum(),
-        )
-        mean = intercept + float(size @ self.mean[chosen]) + float(others[0])
-        root = intercept + float(size @ self.root[chosen]) + float(others[1])
-        k = len(support) + self.size
-        terms = 32.0 + np.log2(self.problem.n_rows) + 5 * k + 46
-        return float(2 * UNIT * ((1 + 4 * mean) * terms + (k + 2) * root**2))
-
-    def tangent(self, support: tuple[int, ...], point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Loss at a point, its gradient, and the weighted residuals of the rows."""
-        problem = self.problem
-        scores = np.full(problem.n_rows, float(point[0]))
-        for column, value in zip(support, point[1:], strict=True):
-            scores += value * self.columns[column]
-        margins = problem.labels * scores
-        loss = float(np.sum(problem.weights * np.logaddexp(0.0, -margins)))
-        residuals: FloatArray = -problem.labels * problem.weights * np.exp(-np.logaddexp(0.0, margins))
-        return loss, np.append(np.sum(residuals), self.slopes(residuals, support)), residuals
-
-    def slopes(self, residuals: FloatArray, columns: tuple[int, ...]) -> FloatArray:
-        """Slope of the loss along each column."""
-        parts = [
-            np.sum(self.columns[list(columns[begin : begin + BLOCK])] * residuals, axis=1)
-            for begin in range(0, len(columns), BLOCK)
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
-    def over_box(self, support: tuple[int, ...], point: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
-        """Bound on the objective of all cards of a support with coordinates in a box."""
-        loss, gradient, _ = self.tangent(support, point)
-        paid = float(np.sum(gradient * point - np.minimum(gradient * lower, gradient * upper)))
-        return loss - paid - self.slack(support, point) + self.problem.penalty * len(support)
+        prices = np.append(np.inf, np.where(shift.flips[chosen], np.inf, shift.prices[chosen]))
+        moves = np.isfinite(prices)
+        least = np.max(np.maximum(np.maximum(lower, -upper), 0.0)[moves] / prices[moves], initial=0.0)
+        most = max(self.planes.most_price, float(least))
+        meets = np.concatenate([np.abs(lower[moves]), np.abs(upper[moves])]) / np.tile(prices[moves], 2)
+        tried = np.clip(np.concatenate([[least, most], meets]), least, most)[:, None]
+        room = prices[moves] * tried
+        low = np.minimum(np.maximum(lower[moves], -room), upper[moves])
+        high = np.maximum(np.minimum(upper[moves], room), lower[moves])
+        inner = np.minimum(gradient[moves] * low, gradient[moves] * high).sum(axis=1)
+        value = float(np.min(plane.price_slope * tried[:, 0] + inner))
+        return plane.constant + float(np.sum(ends[~moves])) + value + further - plane.slack
 
     def everywhere(self, point: FloatArray) -> float:
         """Bound on the objective of every card from a point with an entry for the intercept and for every column."""
         used = tuple(np.flatnonzero(point[1:]).tolist())
         chosen = np.append(point[0], point[1:][list(used)])
-        loss, gradient, residuals = self.tangent(used, chosen)
-        ends = gradient[0] * np.array([self.problem.intercept_lower, self.problem.intercept_upper])
+        plane = self.planes.plain(used, chosen)
+        ends = plane.gradient[0] * np.array([self.problem.intercept_lower, self.problem.intercept_upper])
         may = tuple(np.flatnonzero(np.isfinite(self.lower)).tolist())
-        gains = np.maximum(self.gains(residuals, may) - self.problem.penalty, 0.0)
-        best = np.sort(gains)[::-1][: self.size].sum()
-        return float(loss - np.sum(gradient * chosen) + ends.min() - best - self.slack(used, chosen))
+        gains = self.gains(plane.residuals, may)
+        totals = []
+        for t in self.planes.scales:
+            best = np.sort(np.maximum(t * gains - self.problem.penalty, 0.0))[::-1][: self.size].sum()
+            totals.append(t * float(ends.min()) - float(best))
+        return plane.constant + min(totals) - plane.slack
 
     def gains(self, residuals: FloatArray, columns: tuple[int, ...]) -> FloatArray:
+        """What points of each column can take off the plane, at a scale of 1."""
         chosen = list(columns)
-        slopes = self.slopes(residuals, columns)
+        slopes = self.planes.slopes(residuals, columns)
         return -np.minimum(slopes * self.lower[chosen], slopes * self.upper[chosen])
 
     def of(self, claim: Claim) -> float:
@@ -105,33 +88,61 @@ class ScoreBounds:
         with np.errstate(over="ignore", invalid="ignore"):
             return self._of_node(claim) if isinstance(claim, NodeClaim) else self._of_box(claim)
 
+    def _plane(self, support: tuple[int, ...], point: FloatArray) -> Plane:
+        n = len(support) + 1
+        price, smoothing = point[n:] if point.size > n else (0.0, 1.0)
+        return self.planes.at(support, point[:n], float(price), float(smoothing))
+
     def _of_box(self, claim: BoxClaim) -> float:
+        lower, upper = np.array(claim.lower, dtype=np.float64), np.array(claim.upper, dtype=np.float64)
         if claim.point is not None:
-            return self.over_box(claim.support, claim.point, np.array(claim.lower, float), np.array(claim.upper, float))
+            plane = self._plane(claim.support, claim.point)
+            return self.least(plane, claim.support, lower, upper) + self.problem.penalty * len(claim.support)
         points = np.zeros(self.problem.n_columns, dtype=np.int32)
         points[list(claim.support)] = claim.lower[1:]
-        card = RiskScore(claim.lower[0], points)
+        multiplier = self._best_multiplier(claim.lower[0], points)
+        card = RiskScore(claim.lower[0], points, multiplier)
         if not self.problem.admits(card):
             return np.inf
-        return self.problem.objective(card) - self.slack(claim.support, np.array(claim.lower, float))
+        if self.problem.scale == "free":
+            plane = self.planes.plain(claim.support, lower / multiplier)
+            return self.least(plane, claim.support, lower, upper) + self.problem.penalty * card.size
+        value = self.problem.objective(card)
+        return value - self.slack(claim.support, lower) - (0.0 if self.planes.shift is None else _MEETING * (1.0 + value))
+
+    def _best_multiplier(self, intercept: int, points: IntArray) -> float:
+        """Where the loss of a card, convex in 1 / multiplier, is least."""
+        low, high = self.planes.scales
+        if low == high:
+            return 1.0
+        margins = self.problem.labels * self.problem.scores(RiskScore(intercept, points))
+        weighted = self.problem.weights * margins
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            slope = -float(np.sum(weighted * np.exp(-np.logaddexp(0.0, middle * margins))))
+            low, high = (low, middle) if slope > 0 else (middle, high)
+        return 1.0 / (0.5 * (low + high))
 
     def _of_node(self, claim: NodeClaim) -> float:
         chosen = list(claim.prefix)
-        lower = np.append(self.problem.intercept_lower, self.lower[chosen])
-        upper = np.append(self.problem.intercept_upper, self.upper[chosen])
-        loss, gradient, residuals = self.tangent(claim.prefix, claim.point)
-        base = loss - float(np.sum(gradient * claim.point - np.minimum(gradient * lower, gradient * upper)))
-        base -= self.slack(claim.prefix, claim.point)
-        gain = dict(zip(claim.candidates, self.gains(residuals, claim.candidates).tolist(), strict=True))
-        further = self.size - len(claim.prefix) - 1
-        bounds = [np.inf]
-        for out in set(claim.candidates) - set(claim.kept):
-            bounds.append(base - gain[out] - _largest([gain[c] for c in claim.candidates if c != out], further))
-        for at, out in enumerate(claim.kept):
-            if out not in claim.children:
-                bounds.append(base - gain[out] - _largest([gain[c] for c in claim.kept[at + 1 :]], further))
+        lower, upper = np.append(self.intercepts[0], self.lower[chosen]), np.append(self.intercepts[1], self.upper[chosen])
+        plane = self._plane(claim.prefix, claim.point)
+        gain = dict(zip(claim.candidates, self.gains(plane.residuals, claim.candidates).tolist(), strict=True))
+        room = self.size - len(claim.prefix) - 1
+        gained = [
+            gain[out] + _largest([gain[c] for c in claim.candidates if c != out], room)
+            for out in set(claim.candidates) - set(claim.kept)
+        ]
+        gained += [
+            gain[out] + _largest([gain[c] for c in claim.kept[at + 1 :]], room)
+            for at, out in enumerate(claim.kept)
+            if out not in claim.open
+        ]
+        if not gained:
+            return np.inf
         # One that is not a number proves nothing, and must not hide behind others.
-        return float(np.min(bounds)) + self.problem.penalty * (len(claim.prefix) + 1)
+        bound = self.least(plane, claim.prefix, lower, upper, -float(np.max(gained)))
+        return bound + self.problem.penalty * (len(claim.prefix) + 1)
 
 
 def _largest(gains: list[float], count: int) -> float:

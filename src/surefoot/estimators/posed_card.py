@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.design.schema import Schema
 from surefoot.estimators.card_columns import CardColumns
+from surefoot.estimators.card_limits import CardLimits
 from surefoot.estimators.constraint import Constraint
 from surefoot.exceptions import InfeasibleProblemError
 from surefoot.problems.arrays import FloatArray
@@ -21,19 +22,6 @@ from surefoot.solvers.rule_conflict import find_conflict
 
 # Seconds for naming the rules that contradict each other; reading the message should not have to wait longer.
 CONFLICT_SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class CardLimits:
-    """What the parameters of the estimator say about cards."""
-
-    max_features: int | None
-    max_points: int
-    intercept_bound: int
-    penalty: float
-
-    def __str__(self) -> str:
-        return f"max_features={self.max_features}, max_points={self.max_points} and intercept_bound={self.intercept_bound}"
 
 
 @dataclass(frozen=True)
@@ -98,6 +86,8 @@ def pose_card(
         If a rule cannot be understood; the message names it, and the column.
     """
     rules = constraint_list(constraints)
+    if limits.scale == "free":
+        _require_any_scale(rules)
     d = block.shape[1]
     most = np.full(d, limits.max_points, dtype=np.int32)
     columns = CardColumns(schema.names, binary_columns(block), -most, most)
@@ -120,6 +110,8 @@ def pose_card(
         penalty=limits.penalty,
         rules=tuple(rule for part in parts for rule in part),
         shift=shift,
+        scale=limits.scale,
+        multipliers=limits.multipliers,
     )
     return PosedCard(problem, rules, parts, limits)
 
@@ -143,6 +135,15 @@ def constraint_list(constraints: Any) -> tuple[Constraint, ...]:
         if not isinstance(rule, Constraint):
             raise ValueError(f"constraints[{at}] = {rule!r} is not a rule from surefoot.constraints.")
     return rules
+
+
+def _require_any_scale(rules: tuple[Constraint, ...]) -> None:
+    for rule in rules:
+        if rule.needs_unit_scale:
+            raise ValueError(
+                f"{rule!r} needs scale='unit': at a free scale the score that stands for its risk depends on the multiplier. "
+                "Use scale='unit', or a risk of 0.5, which is a score of 0 at any scale."
+            )
 
 
 def _widened(columns: CardColumns, rules: tuple[Constraint, ...]) -> CardColumns:

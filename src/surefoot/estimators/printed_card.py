@@ -31,6 +31,7 @@ def value_ranges(block: FloatArray, names: tuple[str, ...], points: AnyArray) ->
 def print_card(
     points: Mapping[str, int],
     intercept: int,
+    multiplier: float,
     classes: AnyArray,
     ranges: Mapping[str, tuple[ValueKind, float, float]],
     proof: CardProof,
@@ -46,6 +47,7 @@ def print_card(
         kinds={name: kind for name, (kind, _, _) in ranges.items()},
         ranges={name: (low, high) for name, (kind, low, high) in ranges.items() if kind != "binary"},
         meanings=meanings,
+        multiplier=multiplier,
         classes=(str(names[0]), str(names[1])),
         title=title,
         proof=proof,

@@ -16,8 +16,18 @@ from surefoot.problems.arrays import FloatArray
 from surefoot.problems.card_rules import CardRule, LinearRule, RateRule
 
 
+class RiskConstraint(Constraint):
+    """A rule about a risk: a score of log(risk / (1 - risk)) times the multiplier, so 0 for 0.5 whatever the multiplier."""
+
+    risk: float
+
+    @property
+    def needs_unit_scale(self) -> bool:
+        return _log_odds(self.risk, self._name) != 0.0
+
+
 @dataclass(frozen=True, repr=False)
-class MinProbability(Constraint):
+class MinProbability(RiskConstraint):
     """The card gives the described person a risk of at least ``risk``.
 
     ``person`` maps columns to values; columns that it leaves out are 0.
@@ -32,7 +42,7 @@ class MinProbability(Constraint):
 
 
 @dataclass(frozen=True, repr=False)
-class MaxProbability(Constraint):
+class MaxProbability(RiskConstraint):
     """The card gives the described person a risk of at most ``risk``.
 
     ``person`` maps columns to values; columns that it leaves out are 0.
@@ -47,7 +57,7 @@ class MaxProbability(Constraint):
 
 
 @dataclass(frozen=True, repr=False)
-class FalsePositiveRate(Constraint):
+class FalsePositiveRate(RiskConstraint):
     """Of the training rows of the first class, at most the share ``most`` is flagged.
 
     A row is flagged if the card gives it at least the risk ``risk``; at 0.5, if its score is 0 or more. Rows count with their
@@ -62,7 +72,7 @@ class FalsePositiveRate(Constraint):
 
 
 @dataclass(frozen=True, repr=False)
-class TruePositiveRate(Constraint):
+class TruePositiveRate(RiskConstraint):
     """Of the training rows of the second class, at least the share ``least`` is flagged; see :class:`FalsePositiveRate`."""
 
     least: float

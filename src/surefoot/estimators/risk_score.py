@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import time
 import warnings
 from collections.abc import Iterable
@@ -24,9 +23,10 @@ from surefoot.design.binary_column import BinaryColumn
 from surefoot.design.encode import TableEncoder
 from surefoot.design.output_frame import frame_library
 from surefoot.design.schema import Schema
+from surefoot.estimators.card_limits import is_number, read_limits
 from surefoot.estimators.card_shift import score_shift
 from surefoot.estimators.near_optimal import NearOptimalSet
-from surefoot.estimators.posed_card import CardLimits, PosedCard, binary_columns, pose_card
+from surefoot.estimators.posed_card import PosedCard, binary_columns, pose_card
 from surefoot.estimators.printed_card import print_card, value_ranges
 from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.score_table import dense, read_score_table, score_columns
@@ -58,7 +58,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             sum_i w_i log(1 + exp(-y_i s_i)) + sparsity_penalty * (number of columns with points),   s_i = b + p . x_i,
 
     with at most ``max_features`` columns, points up to ``max_points`` and an intercept up to ``intercept_bound`` in size, and
-    all ``constraints`` obeyed. The predicted risk is 1 / (1 + exp(-s)): what the printed table says.
+    all ``constraints`` obeyed. The predicted risk is 1 / (1 + exp(-s)): what the printed table says. With ``scale="free"`` the
+    risk is 1 / (1 + exp(-s / m)), and the multiplier m > 0 is chosen together with the points.
 
     Parameters
     ----------
@@ -100,12 +101,18 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         is refused.
     random_state : object, optional
         The card does not depend on chance; accepted because other estimators take it.
+    scale : {"unit", "free"}, default="unit"
+        Whether a point is worth one unit of log odds, or as many as fit best, the same for all points. Points of unit scale are
+        fixed by the log odds they stand for, so few of them fit a weak effect; at a free scale small points have fine steps.
+        A free scale goes with the exact search and the heuristic, and not with ``radius`` or ``shift``.
 
     Attributes
     ----------
     points_ : dict
         Points by column, for the columns that have any, in the order of the table.
     intercept_ : int
+    multiplier_ : float
+        Points per unit of log odds: 1.0 unless ``scale="free"``, then from ``max_points / 5``, or 1 if that is less, to 20.
     coef_ : ndarray of shape (1, n_features)
         The points of all columns.
     classes_ : ndarray of shape (2,)
@@ -138,7 +145,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The problem is that of Ustun and Rudin, "Learning Optimized Risk Scores" (JMLR 2019).
+    The problem is that of Ustun and Rudin, "Learning Optimized Risk Scores" (JMLR 2019). The free scale is that of Liu, Zhong,
+    Li, Seltzer and Rudin, "FasterRisk" (NeurIPS 2022), who look for good cards of this form; here the best one is found.
 
     Examples
     --------
@@ -154,6 +162,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
 
     points_: dict[str, int]
     intercept_: int
+    multiplier_: float
     coef_: IntArray
     classes_: AnyArray
     certificate_: Certificate
@@ -183,6 +192,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         class_weight: Any = None,
         checkpoint: str | Path | None = None,
+        scale: str = "unit",
     ) -> None:
         self.max_features = max_features
         self.max_points = max_points
@@ -200,6 +210,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.class_weight = class_weight
         self.checkpoint = checkpoint
+        self.scale = scale
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the best card and certify it.
@@ -218,11 +229,16 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         started = time.perf_counter()
-        limits = self._limits()
+        limits = read_limits(self)
         solver = self._named_solver()
         rows = read_training_rows(TableEncoder(categorical_features=None), read_score_table(X), y, sample_weight)
         block, weights = dense(rows.design.numeric), self._class_weighted(rows)
         shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
+        if limits.scale == "free" and shift is not None and shift.radius > 0:
+            raise ValueError(
+                f"a robust card (here radius = {shift.radius:g}) has unit scale. Use scale='unit' with it, or radius=0 and "
+                "shift=None with scale='free'."
+            )
         posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
         require_score_acceptance(solver, posed.problem)
         try:
@@ -240,7 +256,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """The score of each row, intercept included: the log odds of the second class.
+        """The log odds of the second class for each row: its score, intercept included, over ``multiplier_``.
 
         Returns
         -------
@@ -253,7 +269,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         block = score_columns(read_score_table(X), self.schema_)
         used = np.flatnonzero(self.coef_[0])
         scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
-        return scores
+        return scores / self.multiplier_
 
     def predict(self, X: Any) -> AnyArray:
         """The more likely class of each row; the first one where both are equally likely."""
@@ -292,7 +308,16 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         bounds = source.upper_bound, source.lower_bound
         gap = (bounds[0] - bounds[1]) / (bounds[0] or 1.0)
         proof = CardProof(*bounds, gap, verified=self.certificate_.verified, rows=self._n_rows)
-        return print_card(self.points_, self.intercept_, self.classes_, self._ranges, proof, title=title, meanings=meanings)
+        return print_card(
+            self.points_,
+            self.intercept_,
+            self.multiplier_,
+            self.classes_,
+            self._ranges,
+            proof,
+            title=title,
+            meanings=meanings,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -300,32 +325,12 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _limits(self) -> CardLimits:
-        for name, least in (("max_points", 1), ("intercept_bound", 0)):
-            value = getattr(self, name)
-            if not (_is_whole(value) and least <= value < 2**20):
-                raise ValueError(f"{name} = {value!r} must be a whole number of at least {least}.")
-        if self.max_features is not None and not (_is_whole(self.max_features) and self.max_features >= 0):
-            raise ValueError(f"max_features = {self.max_features!r} must be None or a whole number at or above 0.")
-        for name in ("sparsity_penalty", "gap"):
-            value = getattr(self, name)
-            if not (_is_number(value) and 0 <= value < math.inf):
-                raise ValueError(f"{name} = {value!r} must be a finite number at or above 0.")
-        if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
-            raise ValueError(f"time_limit = {self.time_limit!r} must be None or a positive number of seconds.")
-        return CardLimits(
-            None if self.max_features is None else int(self.max_features),
-            int(self.max_points),
-            int(self.intercept_bound),
-            float(self.sparsity_penalty),
-        )
-
     def _named_solver(self) -> RiskScoreSolver:
         if not isinstance(self.solver, str):
             raise ValueError(f"solver = {self.solver!r} must be the name of a solver, such as 'auto'.")
         solver = make_score_solver(self.solver)
         near = self.near_optimal
-        if near is not None and not (_is_number(near) and 0 <= near < math.inf):
+        if near is not None and not (is_number(near) and 0 <= near < math.inf):
             raise ValueError(f"near_optimal = {near!r} must be None or a finite number at or above 0.")
         for name in ("near_optimal", "checkpoint"):
             if getattr(self, name) is not None and self.solver not in ("auto", "exact"):
@@ -367,6 +372,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> Certificate:
         proof = getattr(outcome.dual, "proof", None)
         tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else None
+        if proof is None and tangent is None:
+            # The card's own coefficients prove little, but something.
+            tangent = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
         claims = int(np.clip(_CHECKED_NUMBERS / posed.problem.columns.size, 100, 2000))
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
@@ -387,6 +395,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = rows.classes
         self.points_ = {schema.names[at]: int(card.points[at]) for at in np.flatnonzero(card.points)}
         self.intercept_ = int(card.intercept)
+        self.multiplier_ = float(card.multiplier)
         self.coef_ = card.points[None, :].copy()
         self.outcome_ = outcome
         self.certificate_ = certificate
@@ -412,11 +421,3 @@ def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], where: str) -> None:
         ConvergenceLimitWarning,
         stacklevel=3,
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(float(value))
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

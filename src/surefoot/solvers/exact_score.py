@@ -94,7 +94,7 @@ class ExactScore:
         Each card comes exactly once, kept or not, in no fixed order. What it raises ends the search and reaches the caller.
     proof_limit : int, default=0
         Write down a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one
-        more walk, on one thread. Robust problems have none.
+        more walk, on one thread.
     checkpoint : path, optional
         A file that keeps the state of the search for the best card, every ``checkpoint_interval`` seconds and at its end. If it
         exists, the search goes on from there; one of other data is an error. Where it cannot be written the search goes on
@@ -224,7 +224,7 @@ class ExactScore:
                 result.heuristic_value,
                 result.heuristic_seconds,
                 self._near_cards(problem, result),
-                None if result.proof is None else ScoreProof(problem.digest(), *result.proof),
+                _proof(problem, result),
             ),
             upper_bound=result.value,
             lower_bound=min(result.lower_bound, result.value),
@@ -256,6 +256,13 @@ class ExactScore:
             n_found=result.n_near,
             complete=result.near_complete,
         )
+
+
+def _proof(problem: RiskScoreProblem, result: _native.SupportSearchResult) -> ScoreProof | None:
+    if result.proof is None:
+        return None
+    threshold, low, high, columns, twins, steps, points = result.proof
+    return ScoreProof(problem.digest(), threshold, (low, high), columns, twins, steps, points)
 
 
 def native_shift(problem: RiskScoreProblem) -> tuple[float, float, FloatArray, NDArray[np.uint8]]:
