@@ -3,7 +3,8 @@
 // the processor can do; "haswell", all that older compilers know, asks for its maker as well, and leaves other makers' at the default.
 #pragma once
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #if __GNUC__ >= 12
 #define SUREFOOT_DISPATCH __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
