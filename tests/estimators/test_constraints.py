@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+from surefoot import RiskScoreClassifier
 from surefoot import constraints as sc
 from surefoot.estimators.card_columns import CardColumns
 from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule, PointSetRule, RateRule, SignRule
@@ -62,6 +63,20 @@ def test_the_risk_of_a_person_is_a_rule_about_the_score():
         assert rule.intercept_coefficient == 1.0
         assert getattr(rule, side) == pytest.approx(math.log(0.25 / 0.75), abs=1e-15)
         assert math.isinf(getattr(rule, other))
+
+
+def test_flagged_rows_are_those_that_predict_puts_into_the_second_class():
+    # Two points and an intercept of -2 give a score of 0, at which scikit-learn's rule is the first class.
+    table, labels = np.array([[1], [1], [1], [0], [0], [1]]), np.array([1, 1, 0, 0, 0, 0])
+    model = RiskScoreClassifier(constraints=[sc.Fixed(0, 2), sc.MaxProbability({0: 1}, 0.5), sc.MinProbability({0: 1}, 0.5)])
+    model.fit(table, labels)
+    assert model.decision_function(table).max() == 0.0
+    assert model.predict(table).tolist() == [0] * 6
+    for rule, kept in ((sc.FalsePositiveRate(0.0), True), (sc.TruePositiveRate(0.5), False)):
+        rate = rule.rules(columns())[0]
+        assert isinstance(rate, RateRule)
+        scores = model.decision_function(table)
+        assert rate.allows(scores, np.where(labels == 1, 1.0, -1.0), np.full(6, 1 / 6)) is kept
 
 
 def test_points_a_rule_speaks_of_are_known_before_limits_are_set():

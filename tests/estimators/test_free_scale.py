@@ -144,6 +144,8 @@ def test_a_grid_search_behind_a_binarizer_chooses_the_scale():
 def test_what_a_free_scale_does_not_go_with_is_said():
     with pytest.raises(ValueError, match=r"radius = 0\.1\) has unit scale\. Use scale='unit'"):
         fitted(radius=0.1)
+    with pytest.raises(sf.UnsupportedProblemError, match=r"near-optimal cards .* Use scale='unit'"):
+        fitted(near_optimal=0.01)
     for wrong in ("loose", None, 1):
         with pytest.raises(ValueError, match="must be 'unit' or 'free'"):
             fitted(scale=wrong)
@@ -184,5 +186,5 @@ def test_rules_about_even_risks_hold_at_a_free_scale():
     careful = fitted(constraints=[sc.MinProbability(smoker, 0.5)])
     assert careful.predict_proba(person)[0, 1] >= 0.5
     sick = Y == "ill"
-    flagged = fitted(constraints=[sc.TruePositiveRate(0.9)]).decision_function(X) >= 0
-    assert flagged[sick].mean() >= 0.9 > (fitted().decision_function(X) >= 0)[sick].mean()
+    wary = fitted(constraints=[sc.TruePositiveRate(0.9)])
+    assert np.mean(wary.predict(X[sick]) == "ill") >= 0.9 > np.mean(fitted().predict(X[sick]) == "ill")

@@ -157,9 +157,9 @@ RULES = [
     (sc.Monotone("age", "decreasing"), lambda m: all(m.points_.get(c, 0) <= 0 for c in ("age >= 40", "age >= 65"))),
     (sc.MinProbability({"smoker": 1}, 0.4), lambda m: person_risk(m, "smoker") >= 0.4),
     (sc.MaxProbability({"diabetes": 1}, 0.2), lambda m: person_risk(m, "diabetes") <= 0.2),
-    (sc.FalsePositiveRate(0.02), lambda m: np.mean(m.decision_function(X[Y == "healthy"]) >= 0) <= 0.02),
-    (sc.TruePositiveRate(0.95), lambda m: np.mean(m.decision_function(X[Y == "ill"]) >= 0) >= 0.95),
-    (sc.TruePositiveRate(0.99, risk=0.2), lambda m: np.mean(m.predict_proba(X[Y == "ill"])[:, 1] >= 0.2) >= 0.99),
+    (sc.FalsePositiveRate(0.008), lambda m: np.mean(m.predict(X[Y == "healthy"]) == "ill") <= 0.008),
+    (sc.TruePositiveRate(0.95), lambda m: np.mean(m.predict(X[Y == "ill"]) == "ill") >= 0.95),
+    (sc.TruePositiveRate(0.99, risk=0.2), lambda m: np.mean(m.predict_proba(X[Y == "ill"])[:, 1] > 0.2) >= 0.99),
 ]
 
 

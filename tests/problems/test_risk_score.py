@@ -65,6 +65,7 @@ def test_cards_keep_to_limits_and_size(given: RiskScore, admitted: bool):
     ("rule", "good", "bad"),
     [
         (GroupRule((0, 1), most=1), card(1, 0, 0), card(1, 1, 0)),
+        (GroupRule((0, 0, 1), least=1, most=1), card(1, 0, 0), card(0, 0, 1)),
         (GroupRule((0, 2), least=1), card(0, 0, -1), card(0, 1, 0)),
         (ImplicationRule((0,), (1, 2)), card(1, 0, -1), card(1, 0, 0)),
         (LinearRule(np.array([1.0, 0.0, 2.0]), lower=1.0), card(3, 0, -1), card(2, 0, -1)),
@@ -72,9 +73,9 @@ def test_cards_keep_to_limits_and_size(given: RiskScore, admitted: bool):
         (PointSetRule(0, (0, 2)), card(2, 0, 0), card(1, 0, 0)),
         (PointSetRule(2, (-5, -1)), card(0, 0, -1), card(0, 0, 0)),
         (SignRule((0, 2)), card(-1, 1, 0), card(1, 0, -1)),
-        (RateRule(1.0, upper=0.5), card(0, 0, 0, intercept=-1), card(0, 0, 0)),
-        (RateRule(1.0, lower=0.6), card(0, 1, 0, intercept=-1), card(1, 0, 0, intercept=-1)),
-        (RateRule(-1.0, upper=0.0, threshold=2.0), card(0, 0, 0, intercept=1), card(1, 0, 0, intercept=1)),
+        (RateRule(1.0, upper=0.5), card(0, 0, 0), card(0, 0, 0, intercept=1)),
+        (RateRule(1.0, lower=0.6), card(0, 1, 0), card(1, 0, 0)),
+        (RateRule(-1.0, upper=0.0, threshold=2.0), card(0, 0, 0, intercept=2), card(1, 0, 0, intercept=2)),
     ],
 )
 def test_rules_tell_cards_apart(rule: CardRule, good: RiskScore, bad: RiskScore):

@@ -177,7 +177,7 @@ def test_all_cards_near_the_best_keep_the_rules(kind: str, rules: tuple[object, 
 
 
 def test_a_rate_that_binds_changes_the_card_and_is_kept():
-    problem = draw_problem(3, "binary")
+    problem = draw_problem(5, "binary")
     free = ExactScore().solve(problem, SolveOptions(tolerance=0.0)).primal
     rule = RateRule(-1.0, upper=0.0)
     assert not problem.obeys(free, rule), "the unlimited card flags negatives in this table"
@@ -185,7 +185,7 @@ def test_a_rate_that_binds_changes_the_card_and_is_kept():
         problem.columns, problem.labels, problem.weights, problem.lower, problem.upper, -5, 5, 4, 0.0, (rule,)
     )
     kept = ExactScore().solve(limited, SolveOptions(tolerance=0.0)).primal
-    flagged = problem.scores(kept) >= 0
+    flagged = problem.scores(kept) > 0
     assert not np.any(flagged & (problem.labels < 0))
 
 

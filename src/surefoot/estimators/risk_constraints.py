@@ -60,8 +60,8 @@ class MaxProbability(RiskConstraint):
 class FalsePositiveRate(RiskConstraint):
     """Of the training rows of the first class, at most the share ``most`` is flagged.
 
-    A row is flagged if the card gives it at least the risk ``risk``; at 0.5, if its score is 0 or more. Rows count with their
-    weights.
+    A row is flagged if the card gives it a risk above ``risk``; at 0.5, if ``predict`` says the second class. Rows count with
+    their weights.
     """
 
     most: float

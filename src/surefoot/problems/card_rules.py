@@ -7,7 +7,7 @@ Six kinds of rules express the operational constraints of Table 1 of Ustun and R
 - :class:`PointSetRule`: the points of a column come from a list (fixed points, signs, limits, multiples of five);
 - :class:`SignRule`: the points of a group have one sign (thresholds of one variable, whose risk then rises or falls all along);
 - :class:`LinearRule`: a <= c_0 intercept + sum_j c_j points_j <= b (the risk predicted for a described person);
-- :class:`RateRule`: limits on the share of the positive, or of the negative, rows whose score reaches a threshold (true and
+- :class:`RateRule`: limits on the share of the positive, or of the negative, rows whose score is above a threshold (true and
   false positive rate).
 """
 
@@ -26,11 +26,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class GroupRule:
-    """Between ``least`` and ``most`` of the columns have points."""
+    """Between ``least`` and ``most`` of the columns have points; a column that is named twice counts once."""
 
     columns: tuple[int, ...]
     least: int = 0
     most: int = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(dict.fromkeys(self.columns)))
 
     def allows(self, points: IntArray) -> bool:
         return self.least <= int(np.count_nonzero(points[list(self.columns)])) <= self.most
@@ -86,17 +89,25 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class RateRule:
-    """lower <= share of the weight of the rows with label ``label`` whose score is at least ``threshold`` <= upper."""
+    """lower <= share of the weight of the rows with label ``label`` whose score is above ``threshold`` <= upper.
+
+    Above, not at: a score of 0, where both classes are equally likely, is not predicted to be positive (scikit-learn's rule).
+    """
 
     label: float
     lower: float = 0.0
     upper: float = 1.0
     threshold: float = 0.0
 
+    @property
+    def flagged_from(self) -> float:
+        """The least score that counts as above the threshold, whatever rounding does to scores of real-valued columns."""
+        return self.threshold + ROUNDING
+
     def rate(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
         """The share that the rule limits."""
         chosen = labels == self.label
-        flagged = chosen & (scores >= self.threshold - ROUNDING)
+        flagged = chosen & (scores >= self.flagged_from)
         return float(weights[flagged].sum() / weights[chosen].sum())
 
     def allows(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> bool:

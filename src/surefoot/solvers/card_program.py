@@ -153,9 +153,9 @@ class CardProgram:
             return
         weight = np.bincount(place.ravel(), problem.weights[chosen], minlength=rows.shape[0])
         whole = bool(np.all(rows == np.rint(rows)))
-        flagged = rule.threshold - ROUNDING
-        # The largest score without a flag: the next whole number below, or the threshold itself.
-        unflagged = math.ceil(flagged) - 1.0 if whole else flagged
+        # The least score with a flag and the largest without: neighbouring whole numbers, or both where the flags begin.
+        flagged = float(math.ceil(rule.flagged_from)) if whole else rule.flagged_from
+        unflagged = flagged - 1.0 if whole else flagged
         least, most = self._reach(rows)
         marks = [self._variable(0.0, 1.0) for _ in range(rows.shape[0])]
         for row, mark, low, high in zip(rows, marks, least, most, strict=True):

@@ -139,7 +139,10 @@ class ExactScore:
                 f"{MOST_FLIPS}."
             )
         if self.near_optimal is not None and problem.scale == "free":
-            return "near-optimal cards are collected at unit scale only: at a free scale every card is there in many sizes."
+            return (
+                "near-optimal cards are collected at unit scale only: at a free scale every card is there in many sizes. Use "
+                "scale='unit', or leave near_optimal out."
+            )
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:

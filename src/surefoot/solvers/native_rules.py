@@ -70,7 +70,7 @@ def native_rules(problem: RiskScoreProblem) -> NativeRules:
         np.array([rule.label > 0 for rule in rates], dtype=np.uint8),
         totals * (np.array([rule.lower for rule in rates]) - ROUNDING),
         totals * (np.array([rule.upper for rule in rates]) + ROUNDING),
-        np.array([rule.threshold - ROUNDING for rule in rates], dtype=np.float64),
+        np.array([rule.flagged_from for rule in rates], dtype=np.float64),
         np.array([column for column, _ in pairs], dtype=np.int32),
         np.array([value for _, value in pairs], dtype=np.int32),
     )
