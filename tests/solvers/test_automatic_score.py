@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.drawn_score import binary_table, draw_problem
 from reference.enumerated_score import best_card
+from reference.random_scores import binary_table, draw_problem
 
 from surefoot.exceptions import InfeasibleProblemError
 from surefoot.solvers.automatic_score import AutomaticScore, expected_seconds
