@@ -8,6 +8,7 @@ A rule is a small frozen object in the words of those who use the card: columns 
 from __future__ import annotations
 
 import numbers
+from abc import ABC, abstractmethod
 from dataclasses import fields
 from typing import Any
 
@@ -17,12 +18,12 @@ from surefoot.estimators.card_columns import CardColumns
 from surefoot.problems.card_rules import CardRule
 
 
-class Constraint:
+class Constraint(ABC):
     """Base of all rules."""
 
+    @abstractmethod
     def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
         """The rule in terms of column numbers; the points that :meth:`values` names lie within the limits of ``columns``."""
-        raise NotImplementedError
 
     def values(self, columns: CardColumns) -> dict[int, tuple[int, ...]]:
         """Points that the rule speaks of, by column; limits of points are widened to hold them."""
