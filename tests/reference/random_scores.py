@@ -1,23 +1,13 @@
-"""Random risk score problems, small enough to be enumerated."""
+"""Small random risk score problems; rules are drawn last, so seeds name other problems than in drawn_score."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule
-from surefoot.problems.risk_score import CardRule, RiskScoreProblem
+from reference.drawn_score import binary_table, draw_columns, draw_rules
+from surefoot.problems.risk_score import RiskScoreProblem
 
-
-def draw_columns(rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> np.ndarray:
-    if kind == "binary":
-        return (rng.random(shape) < rng.uniform(0.1, 0.9, shape[1])).astype(float)
-    if kind == "integer":
-        return rng.integers(-1, 4, shape).astype(float)
-    if kind == "real":
-        return rng.normal(size=shape).round(2)
-    mixed = draw_columns(rng, "binary", shape)
-    mixed[:, 0] = rng.integers(0, 5, shape[0])
-    return mixed
+__all__ = ["binary_table", "draw_problem"]
 
 
 def draw_problem(seed: int, kind: str, *, weighted: bool = False, ruled: bool = False) -> RiskScoreProblem:
@@ -42,23 +32,3 @@ def draw_problem(seed: int, kind: str, *, weighted: bool = False, ruled: bool = 
         float(rng.choice([0, 1e-8, 0.02])),
         draw_rules(rng, d) if ruled else (),
     )
-
-
-def draw_rules(rng: np.random.Generator, d: int) -> tuple[CardRule, ...]:
-    person = np.zeros(d)
-    person[rng.integers(d)] = 1.0
-    rules = (
-        GroupRule((0, 1), least=0, most=1),
-        GroupRule(tuple(range(d)), least=1),
-        ImplicationRule((d - 1,), (0, 1)),
-        LinearRule(person, lower=float(rng.choice([-3, 0, 1]))),
-        LinearRule(person, upper=float(rng.choice([-1, 0, 2]))),
-    )
-    return tuple(rule for rule in rules if rng.random() < 0.5)
-
-
-def binary_table(seed: int = 0, n: int = 600, d: int = 14, size: int = 4) -> RiskScoreProblem:
-    rng = np.random.default_rng(seed)
-    X = draw_columns(rng, "binary", (n, d))
-    y = np.where(rng.random(n) < 1 / (1 + np.exp(-(X @ rng.normal(size=d)))), 1.0, -1.0)
-    return RiskScoreProblem(X, y, np.full(n, 1 / n), np.full(d, -3), np.full(d, 3), -20, 20, size, 1e-8)
