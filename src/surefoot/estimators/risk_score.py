@@ -26,10 +26,10 @@ from surefoot.design.schema import Schema
 from surefoot.estimators.card_limits import is_number, read_limits
 from surefoot.estimators.card_shift import score_shift
 from surefoot.estimators.near_optimal import NearOptimalSet
+from surefoot.estimators.number_table import Remedies, dense, number_columns, read_number_table
 from surefoot.estimators.posed_card import PosedCard, binary_columns, pose_card
 from surefoot.estimators.printed_card import print_card, value_ranges
 from surefoot.estimators.progress import ProgressPrinter
-from surefoot.estimators.score_table import dense, read_score_table, score_columns
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
@@ -47,6 +47,11 @@ from surefoot.solvers.tangent_bound import TangentProof
 _PROOF_LIMIT = 20_000_000
 # Entries of the table that a certificate may read, column by column, claim by claim: about a second.
 _CHECKED_NUMBERS = 3e8
+_REMEDIES = Remedies(
+    text="A score card multiplies columns by points: put ThresholdBinarizer before this model, which makes 0/1 columns of text "
+    "and categories, or convert the column.",
+    gap="ThresholdBinarizer(missing='column') before this model, which makes 'missing' a column of its own",
+)
 
 
 class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
@@ -231,7 +236,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         started = time.perf_counter()
         limits = read_limits(self)
         solver = self._named_solver()
-        rows = read_training_rows(TableEncoder(categorical_features=None), read_score_table(X), y, sample_weight)
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, _REMEDIES), y, sample_weight)
         block, weights = dense(rows.design.numeric), self._class_weighted(rows)
         shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
         if limits.scale == "free" and shift is not None and shift.radius > 0:
@@ -266,7 +271,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         # scikit-learn's words for wrong names and counts of columns.
         if getattr(X, "ndim", 2) == 2:
             validate_data(self, X, reset=False, skip_check_array=True)
-        block = score_columns(read_score_table(X), self.schema_)
+        block = number_columns(read_number_table(X, _REMEDIES), self.schema_)
         used = np.flatnonzero(self.coef_[0])
         scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
         return scores / self.multiplier_
