@@ -13,8 +13,10 @@ from measure import certified, repeated_fit, say, timed_fit
 from problems import MEANS, NAMES, THETAS, calibrate, load, pose
 from tables import Cell, Report, Table
 
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.sqp import SQP
+from surefoot.solvers.warm_path import walk_path
 
 DESCRIPTION = "cold fits and radius paths of solver 'sqp' with real-valued weights, 13 data sets x 9 levels of robustness"
 QUICK_DATA = ("hayes-roth", "tic-tac-toe", "hepatitis")
@@ -105,10 +107,11 @@ def run(options: argparse.Namespace) -> Report:
             f"Certainties outside their range: {options.outside}. Seed {options.random_state}.",
             f"solve: cold fit, median of {options.repeats}; the clock runs around solve(problem, options). certify: "
             "recomputing both bounds from the raw arrays, timed once and not part of solve. gap: certified relative gap.",
-            f"path: each theta starts from the coefficients of the one before, the first is cold; median of {options.repeats} "
-            "passes, without certificates and, as in cross-validation, without settling coefficients; the cold fits it is "
-            "compared with (to_gap) do not settle theirs either, but for path_per_settled_fit. Every fit of a path is "
-            "certified as well; path_gap is the largest gap among them.",
+            f"path: walk_path as in cross-validation: each theta starts from the coefficients of the one before, in two halves "
+            f"side by side where the table is large enough; median of {options.repeats} passes, without certificates and "
+            "without settling coefficients. path_per_settled_fit compares it with the slowest default fit (solve), which "
+            "does settle; the other ratios with fits that do not (to_gap). Every fit of a path is certified as well; "
+            "path_gap is the largest gap among them.",
         ],
         not_measured=[
             "Reading and encoding the tables; memory; the estimator around the solver.",
@@ -156,17 +159,17 @@ class _Walk:
 
 
 def _walk(problems: Sequence[RobustLogisticProblem], options: argparse.Namespace) -> _Walk:
-    seconds, iterations, gap, verified = 0.0, 0, 0.0, True
-    start: RobustCoefficients | None = None
-    # One solver for the whole path: it knows the rows after the first of them.
-    solver = SQP()
-    for problem in problems:
-        fit = timed_fit(solver, problem, tolerance=options.tolerance, n_threads=options.threads, warm_start=start, settle=False)
-        proof = certified(problem, fit.outcome, options.tolerance)
-        seconds, iterations = seconds + fit.seconds, iterations + fit.outcome.iterations
-        gap, verified = max(gap, proof.relative_gap), verified and proof.verified
-        start = fit.outcome.primal
-    return _Walk(seconds, iterations, gap, verified)
+    asked = SolveOptions(tolerance=options.tolerance, n_threads=options.threads, settle=False)
+    start = time.perf_counter()
+    found = list(walk_path([problems], SQP(), SQP, lambda _: asked))
+    seconds = time.perf_counter() - start
+    proofs = [certified(problems[place], outcome, options.tolerance) for _, place, outcome in found]
+    return _Walk(
+        seconds,
+        sum(outcome.iterations for _, _, outcome in found),
+        max(proof.relative_gap for proof in proofs),
+        all(proof.verified for proof in proofs),
+    )
 
 
 def _path(problems: Sequence[RobustLogisticProblem], singles: Sequence[ColdFit], options: argparse.Namespace) -> Path:

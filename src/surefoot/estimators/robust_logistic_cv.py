@@ -32,10 +32,11 @@ from surefoot.estimators.training_rows import TrainingRows, flat_labels
 from surefoot.exceptions import ConvergenceLimitWarning, InvalidTableError
 from surefoot.problems.arrays import AnyArray, FloatArray
 from surefoot.problems.numeric_norm import NumericNorm
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.problems.robust_logistic import RobustLogisticProblem
 from surefoot.problems.terms import Terms
 from surefoot.solvers.outcome import Status
-from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome
+from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions
+from surefoot.solvers.warm_path import walk_path
 
 # Levels of robustness in the experiments of Sun et al. (2025); the radius is -log(theta).
 PAPER_THETAS = (0.99, 0.96, 0.93, 0.9, 0.85, 0.8, 0.75, 0.65, 0.5)
@@ -275,25 +276,25 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         *,
         settle: bool = True,
     ) -> Iterator[tuple[int, RobustLogisticProblem, RobustOutcome]]:
-        """Solve at every point of the grid, each from the solution of a neighbour.
-
-        The largest radius and the largest label weight come first, where the model is simplest. From there the label weight
-        falls, and at each label weight the radius.
-        """
+        """Solve at every point of the grid, each from the solution of a neighbour."""
         cost = self._cost(rows, prices)
-        # Stable, so that points of one label weight keep the order of their radii, which is reversed to fall.
-        order = sorted(range(len(grid) - 1, -1, -1), key=lambda k: -grid[k].label_weight)
-        nearest: RobustCoefficients | None = None
-        at_largest: RobustCoefficients | None = None
-        for k in order:
-            radius, weight = grid[k]
-            opens_path = radius == grid[-1].radius
-            problem = self._problem(rows.design, rows.labels, rows.weights, replace(cost, label_weight=weight), radius)
-            title = f"{type(self).__name__}, {what}, {self._named(grid[k])}"
-            outcome = self._solve(solver, problem, title, at_largest if opens_path else nearest, settle=settle)
-            nearest = outcome.primal
-            at_largest = nearest if opens_path else at_largest
-            yield k, problem, outcome
+        radii = sorted({point.radius for point in grid}, reverse=True)
+        weights = sorted({point.label_weight for point in grid}, reverse=True)
+        lines = [
+            [
+                self._problem(rows.design, rows.labels, rows.weights, replace(cost, label_weight=weight), radius)
+                for radius in radii
+            ]
+            for weight in weights
+        ]
+
+        def options(problem: RobustLogisticProblem) -> SolveOptions:
+            title = f"{type(self).__name__}, {what}, {self._named(_GridPoint.of(problem.terms))}"
+            return replace(self._options(title), settle=settle)
+
+        for line, place, outcome in walk_path(lines, solver, lambda: named_solver(self.solver), options):
+            problem = lines[line][place]
+            yield grid.index(_GridPoint.of(problem.terms)), problem, outcome
 
 
 class _GridPoint(NamedTuple):

@@ -6,8 +6,11 @@ threads that work on the rows, and costs more than it gains.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -15,10 +18,42 @@ from threadpoolctl import ThreadpoolController
 SHARED_ROWS = 500
 
 
-def blas_threads(n_threads: int, n_rows: int = SHARED_ROWS) -> AbstractContextManager[object]:
+@contextmanager
+def blas_threads(n_threads: int, n_rows: int = SHARED_ROWS) -> Iterator[None]:
     """Within it, matrices of this many rows are factorised by at most so many threads."""
-    limit: AbstractContextManager[object] = _controller().limit(limits=n_threads if n_rows >= SHARED_ROWS else 1)
-    return limit
+    _limit.enter(n_threads if n_rows >= SHARED_ROWS else 1)
+    try:
+        yield
+    finally:
+        _limit.leave()
+
+
+class _Limit:
+    """One limit for the process, since that is what the libraries have: the first solver sets it, the last one lifts it.
+
+    If each of two solvers in two threads restored what it had found, the later one would restore the limit of the earlier.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._held: Any = None
+
+    def enter(self, limit: int) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._held = _controller().limit(limits=limit)
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._held.restore_original_limits()
+                self._held = None
+
+
+_limit = _Limit()
 
 
 @cache

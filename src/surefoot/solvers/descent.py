@@ -18,8 +18,8 @@ Rows far on the wrong side are nearly straight there, and every subset of their 
 listed: a piece stands for them with one hinge per undecided feature (cpp/include/surefoot/row_model.hpp).
 
 Tables with levels that only one or two rows hold have directions in which the loss hardly bends, steps along them are long, and
-what was far below becomes the worst. If steps keep falling short, every row is given tangents that bound its loss from below
-wherever the step ends (``far`` in the row model).
+what was far below becomes the worst. If steps keep falling short, or the bound of such a table stays behind its steps, every
+row is given tangents that bound its loss from below wherever the step ends (``far`` in the row model).
 
 A gap of 1e-6 leaves a bottom so flat that coefficients differ in the fourth digit, and which of these points a solve ends at
 is chance: the first point, the order of the rows, whether equal rows were merged. So once the gap is closed a few more steps
@@ -52,6 +52,10 @@ DEFAULT_STEPS = 200
 SHORT_STEPS = 3
 FAR = 1.0
 MOST_TANGENT_CELLS = 20_000
+# A table with fewer rows for each coefficient has levels that hardly any row holds; there a gap so many times the fall of a
+# step, at the optimum or not, lacks those tangents.
+THIN = 4
+UNSEEN = 3.0
 # Most ties that a model lists stay broken as they are: a step is first sought among those this near, relative to its width.
 AWAKE = 0.05
 # At the optimum objectives differ by their rounding, while the end of a last, quadratically convergent step is still closer.
@@ -124,6 +128,8 @@ class Descent:
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)
                 return True
+            if self.gap > UNSEEN * step.decrease and self.rows.n_rows < THIN * self.rows.n_coefficients:
+                self.short_steps = SHORT_STEPS
             # A bound that misses by far more than the step falls misses pieces; the next waits for what shorter steps find.
             if self.gap > HOPELESS * step.decrease:
                 self.worth_proving = max(0.1 * step.decrease / self.objective, self.tolerance)

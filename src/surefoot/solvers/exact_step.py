@@ -18,7 +18,6 @@ rounds without an answer the interior point's is kept.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -222,13 +221,11 @@ class _SoftSystem:
         self.length = np.where(length > 0, length, 1.0)
         unit = equations / self.length[:, None]
         matrix = np.block([[curvature, unit.T], [unit, -SOFTENING * np.eye(self.length.size)]])
-        # A singular matrix gives infinities, which the caller looks for.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
-            self.factors = scipy.linalg.lu_factor(matrix, overwrite_a=True, check_finite=False)
+        # LAPACK itself does not warn of a singular matrix: it gives infinities, which the caller looks for.
+        self.factors, self.pivots, _ = scipy.linalg.lapack.dgetrf(matrix)
 
     def solve(self, slope: FloatArray, miss: FloatArray) -> tuple[FloatArray, FloatArray]:
-        found = scipy.linalg.lu_solve(self.factors, np.concatenate((slope, miss / self.length)), check_finite=False)
+        found, _ = scipy.linalg.lapack.dgetrs(self.factors, self.pivots, np.concatenate((slope, miss / self.length)))
         return found[: self.n], found[self.n :] / self.length
 
 
