@@ -104,12 +104,15 @@ class SQP:
         # A path comes from above the critical radius with a model that says nothing about the columns.
         warm = warm_start is not None and bool(warm_start.numeric.any() or warm_start.levels.any())
         given = rows.lift(standard.standardize(warm_start)) if warm_start is not None and warm else None
-        x = _start(rows, standard.problem, options, given)
+        held = last.remembered if last is not None and again is not None and warm_start is last.answer else None
+        # Steps on all rows are dear where many are tied; the worst cases that held the last answer tell.
+        free = held is not None and SAMPLE_SHARE * held.row.size < rows.n_rows
+        x = given if given is not None and free else _start(rows, standard.problem, options, given)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
         descent = Descent(rows, x, tolerance, near=warm)
-        if last is not None and again is not None and warm_start is last.answer:
-            descent.remembered = last.remembered
+        if held is not None:
+            descent.remembered = held
         if not warm and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
             descent.damping = SAMPLED_DAMPING
         status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
