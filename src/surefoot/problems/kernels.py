@@ -1,0 +1,181 @@
+"""Kernels: inner products of samples in a feature space that need not be written down.
+
+    linear        k(x, z) = x . z
+    poly          k(x, z) = (gamma x . z + coef0)^degree
+    rbf           k(x, z) = exp(-gamma ||x - z||^2)
+    callable      k(X, Z) is a user's function of two blocks of rows
+    precomputed   the "samples" are the rows of the Gram matrix itself
+
+Parameters mean what they mean in scikit-learn.
+
+The polynomial kernel has a finite feature space. By the multinomial theorem
+
+    (gamma x . z + coef0)^d = sum over k_0 + k_1 + ... + k_n = d of  d! / (k_0! ... k_n!) coef0^{k_0} gamma^{d - k_0} x^k z^k,
+
+so that one coordinate sqrt(d! / prod k! coef0^{k_0} gamma^{d - k_0}) x^k for each exponent k reproduces it: 153 of them for the
+quadratic kernel of 16 columns, however many samples there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from surefoot.problems.arrays import FloatArray
+
+KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
+KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel with its parameters; see the module docstring.
+
+    Parameters
+    ----------
+    name : {"linear", "poly", "rbf", "callable", "precomputed"}
+    gamma : float, default=1.0
+        Above 0; used by "poly" and "rbf".
+    degree : int, default=2
+        At or above 1; used by "poly".
+    coef0 : float, default=1.0
+        At or above 0, since below it a polynomial kernel is no inner product; used by "poly".
+    function : callable, optional
+        For "callable": takes blocks of rows of shapes (p, n) and (q, n), returns their products, of shape (p, q).
+    """
+
+    name: KernelName = "rbf"
+    gamma: float = 1.0
+    degree: int = 2
+    coef0: float = 1.0
+    function: KernelFunction | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in ("linear", "poly", "rbf", "callable", "precomputed"):
+            raise ValueError(f"kernel {self.name!r} is not known. Choose 'linear', 'poly', 'rbf', 'callable' or 'precomputed'.")
+        if self.name in ("poly", "rbf") and not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"gamma = {self.gamma} must be a finite number above 0.")
+        if self.name == "poly" and not (self.degree == int(self.degree) and self.degree >= 1):
+            raise ValueError(f"degree = {self.degree} must be a whole number at or above 1.")
+        if self.name == "poly" and not (np.isfinite(self.coef0) and self.coef0 >= 0):
+            raise ValueError(f"coef0 = {self.coef0} must be a finite number at or above 0: below, this is no inner product.")
+        if (self.name == "callable") != (self.function is not None):
+            raise ValueError("kernel='callable' needs a function, and only it takes one.")
+
+    @property
+    def radius(self) -> float | None:
+        """The largest length ||phi(x)|| of any x whatsoever, or None where there is none or it is not known."""
+        return 1.0 if self.name == "rbf" else None
+
+    def products(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Inner products of two blocks of rows, of shape (left, right); finite, or ``ValueError``.
+
+        For "precomputed", ``left`` holds rows of the Gram matrix and ``right`` is ignored.
+        """
+        if self.name == "precomputed":
+            return left
+        if self.name == "callable":
+            assert self.function is not None
+            block = np.asarray(self.function(left, right), dtype=np.float64)
+            if block.shape != (left.shape[0], right.shape[0]):
+                raise ValueError(
+                    f"the kernel function returned shape {block.shape} for {left.shape[0]} and {right.shape[0]} rows; it must "
+                    f"return {(left.shape[0], right.shape[0])}."
+                )
+        elif self.name == "rbf":
+            block = _squared_distances(left, right)
+            block *= -self.gamma
+            np.exp(block, out=block)
+        else:
+            block = left @ right.T
+            if self.name == "poly":
+                block *= self.gamma
+                block += self.coef0
+                block **= int(self.degree)
+        # The sum is finite unless an entry is not (or the sum alone overflows, which the second look tells apart).
+        if not np.isfinite(block.sum()) and not np.isfinite(block).all():
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            raise ValueError(
+                f"the {self.name} kernel of samples {row} and {column} of a block is {block[row, column]}; kernels must be "
+                "finite. Scale the columns, or choose smaller parameters."
+            )
+        return block
+
+    def diagonal(self, samples: FloatArray) -> FloatArray:
+        """k(x, x) of every row."""
+        if self.name == "precomputed":
+            return np.ascontiguousarray(np.diagonal(samples))
+        if self.name == "rbf":
+            return np.ones(samples.shape[0])
+        if self.name == "callable":
+            return np.array([self.products(row[None], row[None])[0, 0] for row in samples])
+        squares = np.einsum("ij,ij->i", samples, samples)
+        return np.asarray(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** int(self.degree))
+
+    def n_features(self, n_columns: int) -> int | None:
+        """How many coordinates the explicit feature space has, or None where there is none."""
+        if self.name == "linear":
+            return n_columns
+        if self.name == "poly":
+            return math.comb(n_columns + int(self.degree) - (self.coef0 == 0), int(self.degree))
+        return None
+
+    def features(self, samples: FloatArray) -> FloatArray:
+        """Explicit coordinates of every row: ``features(x) @ features(z).T`` is ``products(x, z)``."""
+        if self.name == "linear":
+            return samples
+        if self.name != "poly":
+            raise ValueError(f"the {self.name} kernel has no explicit feature space.")
+        degree = int(self.degree)
+        mapped = np.empty((samples.shape[0], self.n_features(samples.shape[1]) or 0), order="F")
+        at = 0
+        lowest = degree if self.coef0 == 0 else 0
+        for total in range(lowest, degree + 1):
+            scale = math.comb(degree, total) * self.coef0 ** (degree - total) * self.gamma**total
+            for chosen in itertools.combinations_with_replacement(range(samples.shape[1]), total):
+                repeats = math.factorial(total)
+                for column in set(chosen):
+                    repeats //= math.factorial(chosen.count(column))
+                mapped[:, at] = math.sqrt(scale * repeats)
+                for column in chosen:
+                    mapped[:, at] *= samples[:, column]
+                at += 1
+        return np.ascontiguousarray(mapped)
+
+    def blocks(self, samples: FloatArray, memory: int) -> Iterator[tuple[slice, FloatArray]]:
+        """The Gram matrix in blocks of rows, each within so many bytes."""
+        count = samples.shape[0]
+        height = max(1, min(count, memory // (8 * max(count, 1))))
+        for start in range(0, count, height):
+            rows = slice(start, min(start + height, count))
+            yield rows, self.products(samples[rows], samples)
+
+    def spelled(self) -> str:
+        """The kernel in words, for fingerprints."""
+        if self.function is not None:
+            return (
+                f"callable {getattr(self.function, '__module__', '')}.{getattr(self.function, '__qualname__', self.function)}"
+            )
+        numbers = {"rbf": (self.gamma,), "poly": (self.gamma, self.degree, self.coef0)}.get(self.name, ())
+        return " ".join((self.name, *map(repr, numbers)))
+
+    def digest(self) -> str:
+        """Fingerprint of the kernel."""
+        return hashlib.sha256(self.spelled().encode()).hexdigest()
+
+
+def _squared_distances(left: FloatArray, right: FloatArray) -> FloatArray:
+    # Distances do not depend on where the origin is, but what cancels in their expansion does.
+    origin = right.mean(axis=0)
+    left, right = left - origin, right - origin
+    block = left @ right.T
+    block *= -2.0
+    block += np.einsum("ij,ij->i", left, left)[:, None]
+    block += np.einsum("ij,ij->i", right, right)
+    return np.maximum(block, 0.0, out=block)
