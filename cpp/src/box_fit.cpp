@@ -9,7 +9,7 @@
 namespace surefoot {
 namespace {
 
-constexpr int max_steps = 60, most_halvings = 30;
+constexpr int most_halvings = 30;
 
 double tangent_bound(const CellSums& sums, const double* point, const PointBox& box, int n) {
   double bound = sums.loss;
@@ -81,7 +81,7 @@ void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double 
   sum_cells(cells, fit.point, sums);
   fit.loss = sums.loss;
   fit.bound = -std::numeric_limits<double>::infinity();
-  for (int step = 0; step < max_steps; ++step) {
+  for (int step = 0; step < fit.max_steps; ++step) {
     fit.bound = std::max(fit.bound, tangent_bound(sums, fit.point, box, n) - slack);
     if (fit.bound > threshold || fit.loss - fit.bound <= tolerance + slack) return;
     double direction[max_coordinates], next[max_coordinates];

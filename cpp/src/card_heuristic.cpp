@@ -7,16 +7,28 @@
 #include <set>
 
 #include "surefoot/box_fit.hpp"
+#include "surefoot/cell_counts.hpp"
 #include "surefoot/point_search.hpp"
 #include "surefoot/ray_rounding.hpp"
 
 namespace surefoot {
 namespace {
 
-constexpr std::size_t beam_width = 4;
+// Supports kept while they grow. Real-valued fits say less about whole points where those have a scale to choose.
+constexpr std::size_t beam_width = 4, beam_width_free = 10;
 // Supports kept after the first of two columns has come back, while pairs are exchanged.
 constexpr std::size_t pair_beam = 6;
 constexpr int max_passes = 20;
+// Supports are told apart by fits of so many steps; the best of them, so many for each that is wanted, are fitted to the end.
+constexpr int sketch_steps = 2;
+constexpr std::size_t fits_for_one = 3;
+// Columns tried in the place of one that was given up, unless all are.
+constexpr std::size_t exchanges_tried = 8;
+// Where a single column changes the log odds by more than this the classes are all but told apart, and fits within wide limits see too
+// little difference between supports: narrower limits, each so many times narrower, lead to other cards.
+constexpr double steep_column = 5, narrower = 4;
+constexpr int max_narrowings = 3;
+constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 // At a free scale points are rounded along a ray, and searched only where that is a matter of moments.
 constexpr std::size_t max_searched_cells = 64;
 constexpr int max_searched_intercepts = 1000;
@@ -28,8 +40,8 @@ struct Support {
 
 class Heuristic final : public CardListener {
  public:
-  Heuristic(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
-            IncumbentCard& incumbent, const std::function<bool()>& stopped)
+  Heuristic(const ScoreProblem& problem, const CodedTable& table, CellCounts& counts, const std::vector<int>& columns,
+            double slack, IncumbentCard& incumbent, const std::function<bool()>& stopped)
       : problem_(problem),
         table_(table),
         usable_(columns),
@@ -37,8 +49,10 @@ class Heuristic final : public CardListener {
         incumbent_(incumbent),
         stop_(stopped),
         loss_(make_loss(problem)),
+        counts_(counts),
         rounding_(problem, slack),
-        rounds_(problem.scale.free() && problem.rules.empty()) {}
+        rounds_(problem.scale.free() && problem.rules.empty()),
+        beam_width_(problem.scale.free() ? beam_width_free : beam_width) {}
 
   // Supports grow, the last ones get points, and columns are exchanged one at a time.
   void run() {
@@ -55,12 +69,20 @@ class Heuristic final : public CardListener {
       if (static_cast<int>(beam[0].columns.size()) < problem_.max_size) try_points(beam[0]);
     }
     for (const Support& support : beam) try_points(support);
-    exchange_singles();
+    exchange_singles(exchanges_tried);
+  }
+
+  // Columns are exchanged one at a time while that helps.
+  void exchange_singles(std::size_t most) {
+    for (int pass = 0; pass < max_passes && !stop_() && exchange(most); ++pass) {
+    }
   }
 
   // Columns are exchanged two at a time, and one at a time again, while that helps.
   void exchange_all() {
-    while (!stop_() && exchange_pairs()) exchange_singles();
+    do {
+      while (!stop_() && exchange_pairs()) exchange_singles(exchanges_tried);
+    } while (!stop_() && exchange(everything));
   }
 
   double threshold() const override { return incumbent_.value() - problem_.penalty * static_cast<double>(current_->size()); }
@@ -99,25 +121,50 @@ class Heuristic final : public CardListener {
     return rows;
   }
 
-  // The support's fit on the rows of `rows` cut by one column more.
-  Support extended(const Support& support, const RowPartition& rows, int column) {
+  // The rows as the first n columns of a support part them.
+  void open(const Support& support, std::size_t n = everything) {
+    std::vector<int> columns = support.columns;
+    if (columns.size() > n) columns.resize(n);
+    if (columns == opened_ && !rows_.group.empty()) return;
+    rows_ = partition(columns);
+    counts_.open(rows_, columns);
+    opened_ = std::move(columns);
+  }
+
+  // A few steps towards the fit of the support with one column more; its rows have been opened.
+  Support sketched(const Support& support, int column) {
     Support longer = support;
     longer.columns.push_back(column);
     longer.fit.point[longer.columns.size()] = 0;
-    finer_.split(table_.code[static_cast<std::size_t>(column)], table_.n_codes[static_cast<std::size_t>(column)], rows);
-    write(finer_, longer.columns);
+    longer.fit.max_steps = sketch_steps;
+    counts_.write(column, cells_);
     fit(longer);
+    longer.fit.max_steps = BoxFit{}.max_steps;
     return longer;
+  }
+
+  // The same fit to the end; the rows are those of the support without its last column. Leaves the cells of the whole.
+  void finish(Support& support) {
+    counts_.write(support.columns.back(), cells_);
+    // Robust fits know no half measures.
+    if (!problem_.robust.active()) fit(support);
+  }
+
+  // The `wanted` best supports by their fits so far, the best first.
+  static void keep_best(std::vector<Support>& supports, std::size_t wanted) {
+    std::stable_sort(supports.begin(), supports.end(),
+                     [](const Support& a, const Support& b) { return a.fit.loss < b.fit.loss; });
+    if (supports.size() > wanted) supports.resize(wanted);
   }
 
   std::vector<Support> extend(const std::vector<Support>& beam) {
     std::vector<Support> all;
     std::set<std::vector<int>> seen;
     for (const Support& support : beam) {
-      const RowPartition rows = partition(support.columns);
+      open(support);
       for (const int column : usable_) {
-        if (stop_()) return all;
-        if (std::find(support.columns.begin(), support.columns.end(), column) != support.columns.end()) continue;
+        if (stop_()) return {};
+        if (holds(support, column)) continue;
         std::vector<int> key = support.columns;
         key.push_back(column);
         std::sort(key.begin(), key.end());
@@ -126,11 +173,16 @@ class Heuristic final : public CardListener {
         if (problem_.rules.excludes(key.data(), static_cast<int>(key.size()), usable_.data(), static_cast<int>(usable_.size()),
                                     room))
           continue;
-        all.push_back(extended(support, rows, column));
+        all.push_back(sketched(support, column));
       }
     }
-    std::stable_sort(all.begin(), all.end(), [](const Support& a, const Support& b) { return a.fit.loss < b.fit.loss; });
-    if (all.size() > beam_width) all.resize(beam_width);
+    keep_best(all, fits_for_one * beam_width_);
+    for (Support& support : all) {
+      if (stop_()) return {};
+      open(support, support.columns.size() - 1);
+      finish(support);
+    }
+    keep_best(all, beam_width_);
     return all;
   }
 
@@ -198,50 +250,51 @@ class Heuristic final : public CardListener {
     return rests;
   }
 
+  // Sketches of a support with one column more, which is none of `whole`; false if stopped.
+  bool sketch_all(const Support& support, const Support& whole, std::vector<Support>& sketches) {
+    open(support);
+    sketches.clear();
+    for (const int column : usable_) {
+      if (stop_()) return false;
+      if (!holds(whole, column) && !holds(support, column)) sketches.push_back(sketched(support, column));
+    }
+    return true;
+  }
+
+  // Tries the best of some sketches of the opened support; false if stopped.
+  bool try_best(std::vector<Support>& sketches, std::size_t most) {
+    keep_best(sketches, most);
+    for (Support& support : sketches) {
+      if (stop_()) return false;
+      finish(support);
+      try_fitted(support);
+    }
+    return true;
+  }
+
   // One round of giving up to two columns of the best card for two others; whether the card got better.
   bool exchange_pairs() {
     const double before = incumbent_.value();
     const Support whole = best_support();
+    std::vector<Support> singles, pairs;
     for (const Support& rest : shortened(whole, 2)) {
-      const RowPartition rows = partition(rest.columns);
-      std::vector<Support> singles;
-      for (const int column : usable_) {
-        if (stop_()) return false;
-        if (!holds(whole, column)) singles.push_back(extended(rest, rows, column));
-      }
-      std::stable_sort(singles.begin(), singles.end(),
-                       [](const Support& a, const Support& b) { return a.fit.loss < b.fit.loss; });
-      if (singles.size() > pair_beam) singles.resize(pair_beam);
-      for (std::size_t k = 0; k < singles.size(); ++k) {
-        const RowPartition finer = partition(singles[k].columns);
-        for (const int column : usable_) {
-          if (stop_()) return false;
-          const bool paired = std::any_of(singles.begin(), singles.begin() + static_cast<std::ptrdiff_t>(k),
-                                          [&](const Support& earlier) { return earlier.columns.back() == column; });
-          if (!paired && !holds(whole, column) && !holds(singles[k], column)) try_fitted(extended(singles[k], finer, column));
-        }
-      }
+      if (!sketch_all(rest, whole, singles)) return false;
+      keep_best(singles, pair_beam);
+      for (Support& single : singles) finish(single);
+      for (const Support& single : singles)
+        if (!sketch_all(single, whole, pairs) || !try_best(pairs, exchanges_tried)) return false;
       if (incumbent_.value() < before) return true;
     }
     return false;
   }
 
-  void exchange_singles() {
-    for (int pass = 0; pass < max_passes && !stop_() && exchange(); ++pass) {
-    }
-  }
-
   // One round of giving each column of the best card, or none, for another; whether the card got better.
-  bool exchange() {
+  bool exchange(std::size_t most) {
     const double before = incumbent_.value();
     const Support whole = best_support();
-    for (const Support& rest : shortened(whole, 1)) {
-      const RowPartition rows = partition(rest.columns);
-      for (const int column : usable_) {
-        if (stop_()) return false;
-        if (!holds(whole, column)) try_fitted(extended(rest, rows, column));
-      }
-    }
+    std::vector<Support> sketches;
+    for (const Support& rest : shortened(whole, 1))
+      if (!sketch_all(rest, whole, sketches) || !try_best(sketches, most)) return false;
     return incumbent_.value() < before;
   }
 
@@ -252,19 +305,46 @@ class Heuristic final : public CardListener {
   IncumbentCard& incumbent_;
   const std::function<bool()>& stop_;
   std::unique_ptr<SupportLoss> loss_;
+  CellCounts& counts_;
   RayRounding rounding_;
   bool rounds_;
+  std::size_t beam_width_;
   ScoreCells cells_;
-  RowPartition finer_;
+  RowPartition rows_;  // as `opened_` parts them
+  std::vector<int> opened_;
   const std::vector<int>* current_ = nullptr;
 };
+
+bool steep(const CodedTable& table, const ScoreCard& card) {
+  for (std::size_t j = 0; j < card.points.size(); ++j) {
+    if (card.points[j] == 0) continue;
+    const auto [least, most] = std::minmax_element(table.value[j].begin(), table.value[j].end());
+    if (std::fabs(card.points[j]) * (*most - *least) > steep_column * card.multiplier) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
 void seek_card(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
                IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough) {
-  Heuristic heuristic(problem, table, columns, slack, incumbent, stopped);
+  CellCounts counts(table);
+  Heuristic heuristic(problem, table, counts, columns, slack, incumbent, stopped);
   heuristic.run();
+  if (problem.scale.free()) {
+    ScoreProblem narrow = problem;
+    bool better = false;
+    for (int k = 0; k < max_narrowings && !stopped() && steep(table, incumbent.best()); ++k) {
+      narrow.scale.high /= narrower;
+      if (!narrow.scale.free()) break;
+      IncumbentCard other(narrow, table);
+      Heuristic(narrow, table, counts, columns, slack, other, stopped).run();
+      const double before = incumbent.value();
+      incumbent.offer(other.best());
+      better = better || incumbent.value() < before;
+    }
+    if (better) heuristic.exchange_singles(exchanges_tried);
+  }
   if (thorough) heuristic.exchange_all();
 }
 

@@ -45,6 +45,17 @@ void IncumbentCard::reduce(ScoreCard& card) const {
   }
 }
 
+void IncumbentCard::offer(const ScoreCard& card) {
+  if (card.points.empty()) return;
+  std::vector<int> columns, points{card.intercept};
+  for (std::size_t j = 0; j < card.points.size(); ++j)
+    if (card.points[j] != 0) {
+      columns.push_back(static_cast<int>(j));
+      points.push_back(card.points[j]);
+    }
+  offer(columns.data(), static_cast<int>(columns.size()), points.data());
+}
+
 void IncumbentCard::offer(const int* columns, int n, const int* points) {
   ScoreCard card = make_card(0, table_.n_columns(), columns, n, points);
   const auto unused = std::count(card.points.begin(), card.points.end(), 0);

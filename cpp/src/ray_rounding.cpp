@@ -33,7 +33,9 @@ void RayRounding::round(const ScoreCells& cells, const std::vector<int>& columns
   if (best == cards.end() || best->loss > worth * very_near) return;
   descend(cells, columns, *best, true);
   offer_whole(cells, *best, worth, offer);
-  // With a whole intercept a neighbour may be the better card.
+  // With a whole intercept another rounding, or a neighbour, may be the better card.
+  for (const Rounded& card : cards)
+    if (&card != &*best && card.loss <= worth * very_near) offer_whole(cells, card, worth, offer);
   for (std::size_t j = 0; j < columns.size(); ++j)
     for (const int by : {1, -1}) {
       Rounded moved = *best;

@@ -162,7 +162,7 @@ class SupportSearch {
     RelaxedBounds relaxed(problem_, table_, rounding, usable, std::min(relaxation_delay, options_.time_limit / 4), signals_);
     IncumbentCard incumbent(problem_, table_);
     search_empty_card(incumbent);
-    offer(options_.resume.card, incumbent);
+    incumbent.offer(options_.resume.card);
     // A search that is stopped before it knows its order keeps what it was given.
     SearchSnapshot snapshot = options_.resume;
     snapshot.card = incumbent.best();
@@ -251,17 +251,6 @@ class SupportSearch {
     Crew crew(shared, tasks, relaxed);
     crew.run(tree, root_point, options_.n_threads);
     return crew.lower_bound();
-  }
-
-  static void offer(const ScoreCard& card, IncumbentCard& incumbent) {
-    if (card.points.empty()) return;
-    std::vector<int> columns, points{card.intercept};
-    for (std::size_t j = 0; j < card.points.size(); ++j)
-      if (card.points[j] != 0) {
-        columns.push_back(static_cast<int>(j));
-        points.push_back(card.points[j]);
-      }
-    incumbent.offer(columns.data(), static_cast<int>(columns.size()), points.data());
   }
 
   double log_odds() const {

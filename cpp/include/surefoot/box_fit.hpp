@@ -19,6 +19,8 @@ struct BoxFit {
   double bound;
   // Of robust losses only: price of a unit of shift, and the smoothing at which the fit ended.
   double lambda = 1, smoothing = 0;
+  // Newton's steps allowed: a few of them tell which fits are worth the others.
+  int max_steps = 60;
 };
 
 // Projected Newton steps from fit.point. Stops when bound > threshold, when loss - bound <= tolerance + slack, or when steps no longer help.

@@ -37,6 +37,8 @@ class IncumbentCard {
 
   // `columns` and `points` of the card's support; points[0] is the intercept.
   void offer(const int* columns, int n, const int* points);
+  // A card with points for every column of the table, or for none: then it is no card. Its value is computed anew.
+  void offer(const ScoreCard& card);
 
  private:
   // At a free scale a card and its multiples are the same: takes the one with the smallest points that the multiplier allows.

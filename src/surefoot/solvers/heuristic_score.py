@@ -1,10 +1,10 @@
 """A good score card in a moment, without a proof that it is the best.
 
-Supports grow column by column, the few with the best real-valued fits are kept at each size, and the best whole points of the
-last ones are found. Then one column at a time is exchanged for another, as long as that helps
-(cpp/include/surefoot/card_heuristic.hpp). The rest of the time goes to exchanges of two columns, or, where all columns are 0/1,
-to the exact search, which visits supports so fast that no selection of them does better. The lower bound holds; it is 0 where
-there was no time for one.
+Supports grow column by column, the few with the best real-valued fits are kept at each size (a few Newton steps tell which
+fits are worth finishing), and the best whole points of the last ones are found. Then one column at a time is exchanged for
+another, as long as that helps (cpp/include/surefoot/card_heuristic.hpp). The rest of the time goes to exchanges of two columns,
+or, where all columns are 0/1, to the exact search, which visits supports so fast that no selection of them does better. The
+lower bound holds; it is 0 where there was no time for one.
 """
 
 from __future__ import annotations
