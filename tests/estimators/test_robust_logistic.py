@@ -293,14 +293,16 @@ def test_a_failed_fit_leaves_the_fitted_model_as_it_was(survey: Any, monkeypatch
     assert pickle.dumps(vars(model)) == before
 
 
-def test_verbose_shows_one_line_per_iteration_with_the_gap(survey: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_shows_the_start_and_one_line_per_iteration_with_the_gap(
+    survey: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = sf.RobustLogisticRegression(verbose=1).fit(survey.X, survey.y)
     shown = capsys.readouterr()
     lines = shown.err.splitlines()
     assert shown.out == ""
     assert lines[0] == "RobustLogisticRegression, radius 0.05"
     assert lines[1].split() == ["iteration", "objective", "lower", "bound", "gap", "seconds"]
-    assert len(lines) == 2 + model.n_iter_
+    assert len(lines) == 3 + model.n_iter_
     assert float(lines[-1].split()[1]) == pytest.approx(model.certificate_.upper_bound, rel=1e-6)
     assert float(lines[-1].split()[3]) <= 1e-6
 

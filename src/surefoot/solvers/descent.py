@@ -52,8 +52,8 @@ DEFAULT_STEPS = 200
 SHORT_STEPS = 3
 FAR = 1.0
 MOST_TANGENT_CELLS = 20_000
-# A table with fewer rows for each coefficient has levels that hardly any row holds; there a gap so many times the fall of a
-# step, at the optimum or not, lacks those tangents.
+# A table with fewer rows for each level has levels that hardly any row holds; there a gap so many times the fall of a step, at
+# the optimum or not, lacks those tangents.
 THIN = 4
 UNSEEN = 3.0
 # Most ties that a model lists stay broken as they are: a step is first sought among those this near, relative to its width.
@@ -128,7 +128,7 @@ class Descent:
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)
                 return True
-            if self.gap > UNSEEN * step.decrease and self.rows.n_rows < THIN * self.rows.n_coefficients:
+            if self.gap > UNSEEN * step.decrease and self.rows.n_rows < THIN * int(self.rows.terms.n_levels.sum()):
                 self.short_steps = SHORT_STEPS
             # A bound that misses by far more than the step falls misses pieces; the next waits for what shorter steps find.
             if self.gap > HOPELESS * step.decrease:
@@ -311,15 +311,21 @@ def minimise(
 ) -> tuple[Status, tuple[Progress, ...]]:
     """Step until the gap is closed or a limit ends it; ``check`` is called now and then and at the end, and may raise."""
     history: list[Progress] = []
+
+    def tell(iteration: int) -> None:
+        history.append(Progress(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started))
+        if options.on_progress is not None:
+            options.on_progress(history[-1])
+
+    # Where the steps begin is a model too, and often a good one.
+    tell(0)
     status, failures = Status.ITERATION_LIMIT, 0
     settles = options.settle and options.tolerance <= SETTLING_TOLERANCE
     for iteration in range(1, (options.max_iter or DEFAULT_STEPS) + 1):
         failures = 0 if descent.advance() else failures + 1
         if settles and (descent.optimal or failures >= PATIENCE):
             descent.settle(options)
-        history.append(Progress(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started))
-        if options.on_progress is not None:
-            options.on_progress(history[-1])
+        tell(iteration)
         if descent.optimal:
             status = Status.OPTIMAL
             break

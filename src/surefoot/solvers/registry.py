@@ -20,8 +20,8 @@ class SolveOptions:
 
     ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. With ``settle``, and a tolerance that is not coarse, a
     solver that can do so goes on until the coefficients themselves stand still, so that they do not depend on where it came
-    from; otherwise it stops as soon as the gap is closed. ``on_progress`` is called once per iteration; an exception it raises
-    ends the solve and reaches the caller.
+    from; otherwise it stops as soon as the gap is closed. ``on_progress`` is called once per iteration, and before the first if
+    a good model is known by then (iteration 0); an exception it raises ends the solve and reaches the caller.
     """
 
     tolerance: float = 1e-6

@@ -127,7 +127,7 @@ class SQP:
             dual=standard.restore_plan(descent.bound.plan(rows)) if descent.bound is not None else None,
             upper_bound=descent.objective,
             lower_bound=descent.lower_bound,
-            iterations=len(history),
+            iterations=history[-1].iteration,
             seconds=time.perf_counter() - started,
             history=history,
         )

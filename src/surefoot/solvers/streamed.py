@@ -161,7 +161,7 @@ def solve_parts(
         dual=PartedPlan(descent.bound, standard, first_rows) if descent.bound is not None else None,
         upper_bound=descent.objective,
         lower_bound=descent.lower_bound,
-        iterations=len(history),
+        iterations=history[-1].iteration,
         seconds=time.perf_counter() - started,
         history=history,
     )

@@ -80,7 +80,7 @@ def _middle(line: Line) -> int:
     """Where both halves take about as long."""
     # Large radii tie more rows, and the first half opens with one; but where rows are few, small radii take more steps.
     first = line[0]
-    few = first.n_rows < THIN * (first.n_numeric + int(first.n_levels.sum()))
+    few = first.n_rows < THIN * int(first.n_levels.sum())
     return (len(line) + few) // 2
 
 
