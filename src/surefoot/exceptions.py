@@ -47,3 +47,7 @@ class CheckpointWarning(UserWarning):
 
 class ConvergenceLimitWarning(UserWarning):
     """A solve stopped before its tolerance; the message says which bound still holds."""
+
+
+class SingleSampleWarning(UserWarning):
+    """Groups of one row were given as uncertain inputs: nothing is known about their spread, so they count as exact."""

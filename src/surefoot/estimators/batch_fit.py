@@ -21,7 +21,8 @@ from surefoot.design.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.parquet import ParquetBatches, is_parquet_path, open_parquet
 from surefoot.design.partitioned_table import PartitionedTable
-from surefoot.estimators.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, warn_of_limit
+from surefoot.estimators.limit_warning import warn_of_limit
+from surefoot.estimators.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution
 from surefoot.estimators.training_rows import TrainingRows
 from surefoot.exceptions import InvalidTableError, UnsupportedProblemError
 from surefoot.problems.column_moments import BatchSums

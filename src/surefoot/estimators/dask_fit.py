@@ -21,7 +21,8 @@ from surefoot.design.dask_partitions import Partitions, open_partitions
 from surefoot.design.dask_table import open_dask_table
 from surefoot.design.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
 from surefoot.estimators.batch_fit import require_support, summary_rows
-from surefoot.estimators.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, warn_of_limit
+from surefoot.estimators.limit_warning import warn_of_limit
+from surefoot.estimators.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution
 from surefoot.problems.row_batch import RowBatch
 from surefoot.problems.terms import Terms
 from surefoot.solvers.registry import RobustLogisticSolver

@@ -8,11 +8,11 @@ from typing import Any, Self
 from surefoot.design.dask_table import is_dask
 from surefoot.estimators.batch_fit import fit_batches, open_batches
 from surefoot.estimators.dask_fit import fit_dask
+from surefoot.estimators.limit_warning import warn_of_limit
 from surefoot.estimators.robust_logistic_model import (
     RobustLogisticModel,
     named_solver,
     require_radius,
-    warn_of_limit,
 )
 from surefoot.problems.numeric_norm import NumericNorm
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from surefoot.design.labels import encode_labels
 from surefoot.design.output_frame import frame_library
+from surefoot.estimators.limit_warning import warn_of_limit
 from surefoot.estimators.radius_path import PathPoint, RadiusPath
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_model import (
@@ -26,7 +27,6 @@ from surefoot.estimators.robust_logistic_model import (
     named_solver,
     require_label_weight,
     require_radius,
-    warn_of_limit,
 )
 from surefoot.estimators.training_rows import TrainingRows, flat_labels
 from surefoot.exceptions import ConvergenceLimitWarning, InvalidTableError

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,13 +32,12 @@ from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.training_rows import TrainingRows, flat_labels, read_training_rows, require_same_length
 from surefoot.estimators.weights import ground_cost, row_weights
 from surefoot.estimators.worst_case import WorstCase, describe_worst_case
-from surefoot.exceptions import ConvergenceLimitWarning
 from surefoot.problems.arrays import AnyArray, FloatArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_norm import NumericNorm, require_norm
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.problems.terms import Terms
-from surefoot.solvers.outcome import Progress, Status
+from surefoot.solvers.outcome import Progress
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions, make_solver
 from surefoot.solvers.streamed import PartedOutcome
 from surefoot.solvers.worst_case import worst_case_distribution
@@ -325,23 +323,6 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         self.certificate_ = solution.certificate
         self.n_iter_ = int(solution.outcome.iterations)
         self.solver_ = solution.solver
-
-
-def warn_of_limit(solution: Solution, where: str) -> None:
-    """Warn once that a model is not proven optimal, and say what is proven."""
-    outcome, certificate = solution.outcome, solution.certificate
-    if outcome.status is Status.OPTIMAL:
-        ending = f"reached its tolerance by its own account, but the certificate could not confirm it ({certificate.claim})"
-    else:
-        ending = f"stopped before its tolerance ({outcome.status.value} after {outcome.iterations} iterations)"
-    warnings.warn(
-        f"{where} {ending}. The model's objective is {certificate.upper_bound:.9g}; the lower bound "
-        f"{certificate.lower_bound:.9g} still holds for every model, a relative gap of {certificate.relative_gap:.1e} "
-        f"(tol = {certificate.tolerance:.1e}). "
-        "Allow more with time_limit or max_iter, or ask for less with tol.",
-        ConvergenceLimitWarning,
-        stacklevel=3,
-    )
 
 
 def require_radius(radius: Any, name: str = "radius") -> float:

@@ -30,6 +30,11 @@ class Sigmoid:
         values: FloatArray = expit(self.slope * scores + self.offset)
         return values
 
+    def complement(self, scores: FloatArray) -> FloatArray:
+        """The probability of the first class, exact also where it is too small to be told from 1 - (1 - p)."""
+        values: FloatArray = expit(-self.slope * scores - self.offset)
+        return values
+
 
 def fit_sigmoid(scores: FloatArray, labels: FloatArray, weights: FloatArray) -> Sigmoid:
     """Fit the sigmoid.

@@ -14,9 +14,9 @@ holds with probability at least 1 - delta / 2, the second for m >= (2 + sqrt(2 l
 a classifier that separates the ellipsoids widened by r and v keeps its promise for the true moments. For N batches all of this
 holds at once with probability at least 1 - N delta.
 
-Theorem 1 of the paper puts both radii into one matrix, covariance + (r / tau + v) I. That is less than the two terms above, which
-its proof arrives at, ask for: sqrt(q + v) + r / tau <= sqrt(q + v + r / tau) fails unless 2 sqrt(q + v) + r / tau <= 1. It also
-drops the factor 2 of its Lemma 3. The two terms are used here.
+Theorem 1 of the paper puts both radii into one matrix, covariance + (r / tau + v) I. That asks for less than the two terms
+above, at which its proof arrives: sqrt(q + v) + r / tau <= sqrt(q + v + r / tau) fails unless 2 sqrt(q + v) + r / tau <= 1. It
+also drops the factor 2 of its Lemma 3. The two terms are used here.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def moment_radii(sizes: NDArray[Any], confidence: float, bound: float) -> Moment
     short = np.flatnonzero(np.asarray(sizes) < least)
     if short.size:
         raise ValueError(
-            f"batch {short[0]} has {int(sizes[short[0]])} samples, but a confidence of {confidence:g} needs at least {least} in "
-            "every batch."
+            f"batch {short[0]} has {int(sizes[short[0]])} samples, but a confidence of {confidence:g} needs at least {least} "
+            "in every batch."
         )
     return MomentRadii(
         mean=bound / roots * _deviation(2.0, delta),
