@@ -30,6 +30,8 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray
 
 KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
+# A user's function is asked for squares of so many rows where only their diagonal is wanted.
+_SQUARE = 64
 KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed"]
 
 
@@ -89,8 +91,7 @@ class Kernel:
                     f"return {(left.shape[0], right.shape[0])}."
                 )
         elif self.name == "rbf":
-            block = _squared_distances(left, right)
-            block *= -self.gamma
+            block = _exponents(left, right, self.gamma)
             np.exp(block, out=block)
         else:
             block = left @ right.T
@@ -114,7 +115,8 @@ class Kernel:
         if self.name == "rbf":
             return np.ones(samples.shape[0])
         if self.name == "callable":
-            return np.array([self.products(row[None], row[None])[0, 0] for row in samples])
+            parts = [samples[start : start + _SQUARE] for start in range(0, samples.shape[0], _SQUARE)]
+            return np.concatenate([np.diagonal(self.products(part, part)) for part in parts])
         squares = np.einsum("ij,ij->i", samples, samples)
         return np.asarray(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** int(self.degree))
 
@@ -170,12 +172,14 @@ class Kernel:
         return hashlib.sha256(self.spelled().encode()).hexdigest()
 
 
-def _squared_distances(left: FloatArray, right: FloatArray) -> FloatArray:
+def _exponents(left: FloatArray, right: FloatArray, gamma: float) -> FloatArray:
+    """-gamma ||x - z||^2 = 2 gamma x . z - gamma ||x||^2 - gamma ||z||^2, as a single product of rows with two more entries."""
     # Distances do not depend on where the origin is, but what cancels in their expansion does.
     origin = right.mean(axis=0)
     left, right = left - origin, right - origin
-    block = left @ right.T
-    block *= -2.0
-    block += np.einsum("ij,ij->i", left, left)[:, None]
-    block += np.einsum("ij,ij->i", right, right)
-    return np.maximum(block, 0.0, out=block)
+    one, other = np.ones(left.shape[0]), np.ones(right.shape[0])
+    lengths, others = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
+    wide = np.column_stack((2 * gamma * left, -gamma * lengths, one))
+    block = wide @ np.column_stack((right, other, -gamma * others)).T
+    np.minimum(block, 0.0, out=block)
+    return np.asarray(block)

@@ -19,15 +19,15 @@ from surefoot.problems.chance_svm import ChanceSVMProblem
 
 # Bytes that a Gram matrix may take; a larger one is computed again in every pass.
 DEFAULT_MEMORY = 1 << 31
-# Blocks of a Gram matrix that is not kept.
-BLOCK_MEMORY = 1 << 26
+# Blocks in which a Gram matrix is computed: small enough to stay in a processor's cache between the steps that make them.
+BLOCK_MEMORY = 1 << 22
 
 
 class PointImages(Protocol):
     """Rows of ``combinations`` are points: sparse, one column for each sample."""
 
     def of(self, combinations: scipy.sparse.csr_array) -> FloatArray:
-        """The images of points, row by row."""
+        """The images of points, column by column."""
 
     def inner(self, combinations: scipy.sparse.csr_array, others: FloatArray, own: FloatArray) -> FloatArray:
         """Inner products of points (their combinations and their images) with others of which only the images are known."""
@@ -43,10 +43,10 @@ class FeatureImages:
         self.features = problem.kernel.features(problem.samples)
 
     def of(self, combinations: scipy.sparse.csr_array) -> FloatArray:
-        return np.asarray(combinations @ self.features)
+        return np.ascontiguousarray((combinations @ self.features).T)
 
     def inner(self, combinations: scipy.sparse.csr_array, others: FloatArray, own: FloatArray) -> FloatArray:
-        return np.asarray(own @ others.T)
+        return np.asarray(own.T @ others)
 
     def values(self, image: FloatArray) -> FloatArray:
         return np.asarray(self.features @ image)
@@ -68,11 +68,11 @@ class GramImages:
 
     def of(self, combinations: scipy.sparse.csr_array) -> FloatArray:
         if self.gram is not None:
-            return np.asarray(combinations @ self.gram)
-        return np.ascontiguousarray(self.problem.values(combinations.toarray().T, BLOCK_MEMORY).T)
+            return np.ascontiguousarray((combinations @ self.gram).T)
+        return self.problem.values(combinations.toarray().T, BLOCK_MEMORY)
 
     def inner(self, combinations: scipy.sparse.csr_array, others: FloatArray, own: FloatArray) -> FloatArray:
-        return np.asarray(combinations @ others.T)
+        return np.asarray(combinations @ others)
 
     def values(self, image: FloatArray) -> FloatArray:
         return image

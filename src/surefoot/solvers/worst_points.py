@@ -1,19 +1,17 @@
-"""The default solver: worst points of the ellipsoids, generated pass by pass.
+"""The default solver: the worst points of the ellipsoids show in which few directions they matter.
 
-Every batch stands for an ellipsoid (widened by its radii), and the problem asks to separate all their points. A pass
+Every batch stands for an ellipsoid mu_i + tau_i A_i' u, ||u|| <= 1, in feature space, and the problem asks to separate them
+all. The ellipsoids are flattened to a few directions u_i1, u_i2, ... that are found one by one. A pass
 
-1. solves the SVM dual over a finite pool of points of the ellipsoids, with sum_{k in batch i} a_k <= C_i
-   (:mod:`surefoot.solvers.pool_dual`). Its value is a lower bound: fewer points, fewer demands;
-2. takes w = sum_k a_k y_k p_k and the best intercept for all ellipsoids: an upper bound;
-3. adds, for each batch whose ellipsoid asks for more than its points do, the point where it is worst,
+1. solves the dual over the flattened ellipsoids (:mod:`surefoot.solvers.ellipsoid_dual`). Its value is a lower bound: smaller
+   ellipsoids, fewer demands;
+2. takes w, the mix of points that the dual has found, and the best intercept for the full ellipsoids: an upper bound;
+3. gives every batch whose full ellipsoid is not clear of the margin the direction of its worst point, u = A_i w / ||A_i w||,
+   made orthogonal to those it has.
 
-       p = mu_i - y_i tau_i (Sigma_i w + v_i w) / n_i - y_i r_i w / ||w||,      n_i = sqrt(w' Sigma_i w + v_i ||w||^2),
-
-   that is, with d_s = w . (phi(x_s) - mu_i), the combination p_s (1 - y_i tau_i d_s / n_i) of the batch's own samples, and a
-   multiple of w where there are radii;
-4. drops points without weight.
-
-A pass costs one product of the Gram matrix with the new points. The mix of the pool's points is a dual point of the problem.
+In the directions it has, an ellipsoid keeps its curvature, so that the gap closes in a handful of passes, where a pool of
+single worst points takes dozens as soon as eps is small; and after as many passes as a batch has samples nothing is left to
+find. Only batches at the margin take part in the dual. A pass costs one product of the Gram matrix with the new directions.
 """
 
 from __future__ import annotations
@@ -28,18 +26,22 @@ from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelPlane
 from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.chance_registry import ChanceOutcome
+from surefoot.solvers.ellipsoid_dual import Objective, ellipsoid_mix
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.point_images import DEFAULT_MEMORY, PointImages, make_images
-from surefoot.solvers.pool_dual import pool_weights
 from surefoot.solvers.registry import SolveOptions
 
 DEFAULT_PASSES = 500
-# The pool is solved to this share of the gap that the last pass left.
-INNER_SHARE = 0.05
-# Points with less than this share of the pool's mean weight are dropped.
+# The dual is solved to this share of the gap that the last pass left.
+INNER_SHARE, LEAST_SHARE = 0.01, 1e-6
+# Rounding does not allow for more.
+LEAST_TOLERANCE = 1e-12
+# Batches with less than this share of the mean weight have none.
 IDLE_SHARE = 1e-6
-# A w whose square is below this share of that of its parts has cancelled: its direction is mostly rounding.
-SHORT_SHARE = 1e-10
+# What is left of a unit vector after those of its batch were taken away; less is rounding.
+NEW_SHARE = 1e-6
+# So many batches take part from the beginning, and so many may join in a pass.
+FIRST_BATCHES, JOINING_BATCHES = 1000, 500
 
 
 class WorstPoints:
@@ -62,19 +64,18 @@ class WorstPoints:
 
     def solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome:
         """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
-        with blas_threads(options.n_threads, problem.n_samples):
-            return self._solve(problem, options)
-
-    def _solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome:
         started = time.perf_counter()
         best = _Best(problem)
         status, history = Status.ITERATION_LIMIT, list[Progress]()
         limit = DEFAULT_PASSES if options.max_iter is None else options.max_iter
+        inner = INNER_SHARE
         try:
-            pool = _Pool(problem, make_images(problem, self.memory))
+            with blas_threads(options.n_threads, problem.n_samples):
+                images = make_images(problem, self.memory)
+            flat = _Flattened(problem, images, options.n_threads)
             for iteration in range(1, limit + 1):
-                pool.solve(max(INNER_SHARE * min(best.relative_gap, 1.0), 0.1 * options.tolerance))
-                best.offer(pool)
+                flat.solve(max(inner * min(best.relative_gap, 1.0), LEAST_TOLERANCE))
+                best.offer(flat)
                 history.append(Progress(iteration, best.upper, best.lower, time.perf_counter() - started))
                 if options.on_progress is not None:
                     options.on_progress(history[-1])
@@ -84,7 +85,13 @@ class WorstPoints:
                 if options.out_of_time:
                     status = Status.TIME_LIMIT
                     break
-                pool.renew()
+                if flat.extend():
+                    continue
+                # Nothing is left to find: what remains of the gap is the dual's own.
+                inner *= 0.1
+                if inner < LEAST_SHARE:
+                    status = Status.STALLED
+                    break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return SolveOutcome(
@@ -99,95 +106,127 @@ class WorstPoints:
         )
 
 
-class _Pool:
-    """The points, their inner products, their weights and the w they make."""
+class _Flattened:
+    """The flattened ellipsoids: columns y_i mu_i, and y_i tau_i A_i' u_ij for each direction, and the dual's mix of them."""
 
-    def __init__(self, problem: ChanceSVMProblem, images: PointImages) -> None:
-        self.problem, self.images = problem, images
+    def __init__(self, problem: ChanceSVMProblem, images: PointImages, n_threads: int) -> None:
+        self.problem, self.images, self.n_threads = problem, images, n_threads
         self.batch: RowArray = np.empty(0, dtype=np.int64)
+        self.is_mean: BoolArray = np.empty(0, dtype=np.bool_)
         self.combinations = scipy.sparse.csr_array((0, problem.n_samples))
-        # Multiple of an earlier w in each point, and the pass that w is of.
-        self.multiple, self.origin = np.empty(0), np.empty(0, dtype=np.int64)
-        self.earlier = [np.zeros(problem.n_samples)]
         self.image: FloatArray | None = None
         self.inner = np.empty((0, 0))
-        every = np.arange(problem.n_batches)
-        self._add(every, problem.weights, np.zeros(every.size))
-
-    @property
-    def labels(self) -> FloatArray:
-        return self.problem.labels[self.batch]
+        # Unit vectors of all batches side by side, one array for each pass; zeros where a batch had none.
+        # The first is no direction at all: along the roots of the weights lies the mean.
+        self.directions = [np.sqrt(problem.weights)]
+        self.joined = np.zeros(problem.n_batches, dtype=np.bool_)
+        self._add(_first_batches(problem), None)
+        self.working = self.joined.copy()
 
     def solve(self, tolerance: float) -> None:
-        """Weigh the points."""
-        labels = self.labels
-        quadratic = self.inner * (labels[:, None] * labels)
-        found = pool_weights(quadratic, labels, self.batch, self.problem.costs, tolerance)
-        self.weights = found.weights
-        signed = labels * self.weights
-        self.squared_length = max(float(signed @ self.inner @ signed), 0.0)
-        self.lower = float(self.weights.sum()) - 0.5 * self.squared_length
-        assert self.image is not None
-        self.coefficients = self.own = self.combinations.T @ signed
-        self.w_image = self.image.T @ signed
-        if self.problem.has_radii:
-            # Points hold multiples of earlier w, whose rounding errors would grow from pass to pass: begin from coefficients.
-            passed = np.bincount(self.origin, signed * self.multiple, len(self.earlier))
-            self.coefficients = self.own + passed @ np.array(self.earlier)
-            self.w_image = self.images.of(scipy.sparse.csr_array(self.coefficients[None]))[0]
-        self.values = self.images.values(self.w_image)
-
-    def renew(self) -> None:
-        """Drop points without weight and add the worst points at w."""
+        """Mix points of the flattened ellipsoids."""
         problem = self.problem
-        self._keep(self.weights > IDLE_SHARE * self.weights.mean())
-        means, spreads = problem.moments(self.values)
-        length = np.sqrt(self.squared_length)
-        norm = np.sqrt(spreads * spreads + problem.covariance_radius * self.squared_length)
-        safe = np.where(norm > 0, norm, 1.0)
-        push = -problem.labels * problem.tau / safe
-        deviations = self.values - np.repeat(means, problem.sizes)
-        combination = problem.weights * (1.0 + np.repeat(push, problem.sizes) * deviations)
-        multiple = np.zeros(problem.n_batches)
-        if self.squared_length > SHORT_SHARE * float(self.weights.sum()) ** 2 * float(np.diagonal(self.inner).mean()):
-            multiple = push * problem.covariance_radius - problem.labels * problem.mean_radius / length
+        members = np.flatnonzero(self.working)
+        place = np.cumsum(self.working) - 1
+        means = np.flatnonzero(self.is_mean & self.working[self.batch])
+        means = means[np.argsort(self.batch[means])]
+        coordinates = np.flatnonzero(~self.is_mean & self.working[self.batch])
+        used = np.concatenate((means, coordinates))
+        batch = place[self.batch[coordinates]]
+        quadratic = self.inner[np.ix_(used, used)]
+        if not problem.has_radii:
+            objective = Objective(quadratic)
+        else:
+            # One more coordinate for each batch, along w: it shortens w and does nothing else.
+            size = used.size + members.size
+            padded = np.zeros((size, size))
+            padded[: used.size, : used.size] = quadratic
+            outward = problem.tau[members] * np.sqrt(problem.covariance_radius[members])
+            shortening = np.concatenate((problem.mean_radius[members], np.zeros(coordinates.size), outward))
+            objective = Objective(padded, shortening)
+            batch = np.concatenate((batch, np.arange(members.size)))
+        with blas_threads(self.n_threads, used.size):
+            found = ellipsoid_mix(objective, problem.labels[members], problem.costs[members], batch, tolerance)
+        self.weights = np.zeros(problem.n_batches)
+        self.weights[members] = found.v[: members.size]
+        v = np.zeros(self.batch.size)
+        v[used] = found.v[: used.size]
+        assert self.image is not None
+        self.mix = self.combinations.T @ v
+        self.share, self.bound = found.share, found.bound
+        image = self.image @ v
+        self.values = found.share * self.images.values(image)
+        self.squared_length = found.share**2 * max(float(v @ self.inner @ v), 0.0)
+
+    def extend(self) -> bool:
+        """Let batches join and give those at the margin the direction of their worst point; whether anything was new."""
+        problem = self.problem
         demands = problem.demands(self.values, self.squared_length)
-        chosen = np.flatnonzero(demands > problem.labels * problem.best_intercept(demands))
-        self._add(chosen, combination, multiple)
+        excess = demands - problem.labels * problem.best_intercept(demands)
+        # Rounding must not keep a batch that the margin touches from its direction.
+        touched = excess > -1e-9
+        joining = np.flatnonzero(touched & ~self.joined)
+        if joining.size > JOINING_BATCHES:
+            joining = joining[np.argsort(-excess[joining])[:JOINING_BATCHES]]
+        means, spreads = problem.moments(self.values)
+        deviations = np.sqrt(problem.weights) * (self.values - np.repeat(means, problem.sizes))
+        unit = deviations / np.repeat(np.where(spreads > 0, spreads, 1.0), problem.sizes)
+        for _ in range(2):
+            for direction in self.directions:
+                unit = unit - np.repeat(problem.sums(direction * unit), problem.sizes) * direction
+        lengths = np.sqrt(problem.sums(unit * unit))
+        fresh = touched & self.joined
+        fresh[joining] = True
+        fresh &= (lengths > NEW_SHARE) & (spreads > 0) & (problem.tau > 0)
+        unit *= np.repeat(np.where(fresh, 1.0 / np.where(fresh, lengths, 1.0), 0.0), problem.sizes)
+        self._add(joining, unit if fresh.any() else None, fresh)
+        working = (self.weights > IDLE_SHARE * self.weights.mean()) | (touched & self.joined)
+        changed = bool(np.any(working & ~self.working) or fresh.any())
+        self.working = working
+        return changed
 
-    def _keep(self, kept: BoolArray) -> None:
-        assert self.image is not None
-        self.batch, self.multiple, self.origin = self.batch[kept], self.multiple[kept], self.origin[kept]
-        self.combinations, self.image = self.combinations[np.flatnonzero(kept)], self.image[kept]
-        self.inner = self.inner[np.ix_(kept, kept)]
-        self.weights = self.weights[kept]
-
-    def _add(self, batches: RowArray, combination: FloatArray, multiple: FloatArray) -> None:
+    def _add(self, joining: RowArray, unit: FloatArray | None, fresh: BoolArray | None = None) -> None:
+        """Add the means of batches, and directions of those that have one in ``unit``."""
         problem = self.problem
-        sizes = problem.sizes[batches]
-        mask = np.zeros(problem.n_batches, dtype=np.bool_)
-        mask[batches] = True
-        columns = np.flatnonzero(np.repeat(mask, problem.sizes))
-        pointers = np.concatenate(([0], np.cumsum(sizes)))
-        new = scipy.sparse.csr_array((combination[columns], columns, pointers), shape=(batches.size, problem.n_samples))
+        signs = np.repeat(problem.labels, problem.sizes)
+        rows = [_rows(problem, joining, signs * problem.weights)]
+        batches = [joining]
+        if unit is not None and fresh is not None:
+            turned = np.flatnonzero(fresh)
+            rows.append(_rows(problem, turned, signs * np.repeat(problem.tau, problem.sizes) * np.sqrt(problem.weights) * unit))
+            batches.append(turned)
+            self.directions.append(unit)
+        new = scipy.sparse.csr_array(scipy.sparse.vstack(rows))
+        if new.shape[0] == 0:
+            return
         image = self.images.of(new)
-        multiple = multiple[batches]
-        cross = self.images.inner(new, self.image, image) if self.image is not None else np.empty((batches.size, 0))
         corner = self.images.inner(new, image, image)
-        if multiple.any():
-            own_with_w = new @ self.values
-            earlier = np.array(self.earlier) @ self.values
-            cross = cross + np.outer(multiple, self.combinations @ self.values + self.multiple * earlier[self.origin])
-            corner = corner + np.outer(multiple, own_with_w + multiple * self.squared_length) + np.outer(own_with_w, multiple)
-            image = image + np.outer(multiple, self.w_image)
-            self.earlier.append(self.coefficients)
-        origin = np.full(batches.size, len(self.earlier) - 1)
-        self.inner = np.block([[self.inner, cross.T], [cross, corner]])
-        self.image = image if self.image is None else np.concatenate((self.image, image))
-        self.batch = np.concatenate((self.batch, batches))
+        cross = self.images.inner(new, self.image, image) if self.image is not None else np.empty((new.shape[0], 0))
+        self.inner = np.block([[self.inner, cross.T], [cross, 0.5 * (corner + corner.T)]])
+        self.image = image if self.image is None else np.concatenate((self.image, image), axis=1)
         self.combinations = scipy.sparse.csr_array(scipy.sparse.vstack((self.combinations, new)))
-        self.multiple = np.concatenate((self.multiple, multiple))
-        self.origin = np.concatenate((self.origin, origin))
+        self.batch = np.concatenate((self.batch, *batches))
+        self.is_mean = np.concatenate((self.is_mean, np.arange(new.shape[0]) < joining.size))
+        self.joined[joining] = True
+
+
+def _rows(problem: ChanceSVMProblem, batches: RowArray, coefficients: FloatArray) -> scipy.sparse.csr_array:
+    """One row for each batch: the coefficients of its own samples."""
+    order = np.sort(batches)
+    mask = np.zeros(problem.n_batches, dtype=np.bool_)
+    mask[order] = True
+    columns = np.flatnonzero(np.repeat(mask, problem.sizes))
+    pointers = np.concatenate(([0], np.cumsum(problem.sizes[order])))
+    rows = scipy.sparse.csr_array((coefficients[columns], columns, pointers), shape=(order.size, problem.n_samples))
+    return rows[np.searchsorted(order, batches)] if batches.size else rows
+
+
+def _first_batches(problem: ChanceSVMProblem) -> RowArray:
+    if problem.n_batches <= 2 * FIRST_BATCHES:
+        return np.arange(problem.n_batches)
+    chosen = [np.flatnonzero(problem.labels == label) for label in (-1.0, 1.0)]
+    # Evenly spread, and always of both classes.
+    return np.sort(np.concatenate([part[:: max(1, part.size * 2 // FIRST_BATCHES)] for part in chosen]))
 
 
 @dataclass
@@ -209,11 +248,11 @@ class _Best:
     def relative_gap(self) -> float:
         return (self.upper - self.lower) / self.upper if self.upper > 0 else self.upper - self.lower
 
-    def offer(self, pool: _Pool) -> None:
-        demands = self.problem.demands(pool.values, pool.squared_length)
+    def offer(self, flat: _Flattened) -> None:
+        demands = self.problem.demands(flat.values, flat.squared_length)
         intercept = self.problem.best_intercept(demands)
-        upper = 0.5 * pool.squared_length + self.problem.hinge(demands, intercept)
+        upper = 0.5 * flat.squared_length + self.problem.hinge(demands, intercept)
         if upper < self.upper:
-            self.upper, self.plane = upper, KernelPlane(pool.coefficients, intercept)
-        if pool.lower > self.lower:
-            self.lower, self.mix = pool.lower, EllipsoidMix(pool.own)
+            self.upper, self.plane = upper, KernelPlane(flat.share * flat.mix, intercept)
+        if flat.bound > self.lower:
+            self.lower, self.mix = flat.bound, EllipsoidMix(flat.mix)
