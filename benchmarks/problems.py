@@ -188,7 +188,7 @@ def load(name: str) -> MixedTable:
         raise FileNotFoundError(
             f"{source.file} is not in {path.parent}: set SUREFOOT_DATA to the directory whose folder uci holds this file."
         )
-    columns = _read_columns(path)
+    columns = read_columns(path)
     if source.keep_rows is not None:
         kept = source.keep_rows(columns)
         columns = {column: values[kept] for column, values in columns.items()}
@@ -216,7 +216,8 @@ def load(name: str) -> MixedTable:
     )
 
 
-def _read_columns(path: Path) -> Columns:
+def read_columns(path: Path) -> Columns:
+    """The columns of a CSV file with a header row, as text."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8", newline="") as file:
         reader = csv.reader(file)

@@ -174,9 +174,7 @@ def ellipsoid_mix(objective: Objective, labels: FloatArray, ceilings: FloatArray
         return _walk(objective, labels, ceilings, batch, tolerance)
 
 
-def _walk(
-    objective: Objective, labels: FloatArray, ceilings: FloatArray, batch: RowArray, tolerance: float
-) -> DualMix:
+def _walk(objective: Objective, labels: FloatArray, ceilings: FloatArray, batch: RowArray, tolerance: float) -> DualMix:
     n_batches = labels.size
     cones = Cones(n_batches, batch)
     size = n_batches + batch.size

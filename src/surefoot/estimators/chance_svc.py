@@ -1,0 +1,418 @@
+"""Kernel classifiers for uncertain inputs: ellipsoids instead of points, separated at the proven optimum."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from surefoot.certificates.certificate import Certificate
+from surefoot.design.encode import TableEncoder
+from surefoot.design.level_codes import listing
+from surefoot.design.output_frame import build_frame, frame_library
+from surefoot.design.schema import Level, Schema
+from surefoot.estimators.given_moments import moment_samples
+from surefoot.estimators.held_out import held_out_sigmoid
+from surefoot.estimators.input_table import input_table
+from surefoot.estimators.kernel_scores import KernelScores
+from surefoot.estimators.limit_warning import warn_of_limit
+from surefoot.estimators.number_table import Remedies, dense, number_columns, read_number_table
+from surefoot.estimators.posed_svm import PosedSVM, SolvedSVM, SVMSettings, pose_moments, pose_rows, read_groups, read_settings
+from surefoot.estimators.sigmoid import Sigmoid
+from surefoot.estimators.training_rows import TrainingRows, read_training_rows
+from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
+from surefoot.problems.arrays import AnyArray, FloatArray, RowArray
+from surefoot.solvers.chance_registry import ChanceOutcome
+from surefoot.solvers.outcome import SolveOutcome
+
+_REMEDIES = Remedies(
+    text="Kernels compare numbers: encode text and categories first, for example with scikit-learn's OneHotEncoder.",
+    gap="an imputer before this model",
+)
+
+
+def _wants_probability(model: ChanceConstrainedSVC) -> bool:
+    if not model.probability:
+        raise AttributeError("predict_proba needs probability=True, set before fit.")
+    return True
+
+
+class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
+    """Support vector machine for inputs that are known by repeated measurements, or by mean and covariance.
+
+    Input i is a batch of rows with one label y_i. In the feature space of the kernel the batch has a mean mu_i and a covariance
+    Sigma_i. The model is the solution of ::
+
+        min over w, b of  1/2 ||w||^2 + C sum_i max(0, 1 - y_i (w . mu_i + b) + tau_i sqrt(w' Sigma_i w)),
+        tau_i = sqrt((1 - eps_i) / eps_i).
+
+    An input without slack is classified wrongly with a probability of at most ``violation`` (eps_i), whatever distribution with
+    these two moments it has. Geometrically, ellipsoids are separated instead of points.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of slack.
+    violation : float, array-like of shape (n_groups,), or mapping from group to float, default=0.1
+        The probability of misclassification to be tolerated, above 0 and below 1; an array is in the sorted order of the
+        groups. Close to 1 the spread of the inputs counts for nothing, and the model separates their means.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="rbf"
+        As in scikit-learn. A callable takes two blocks of rows and returns their products.
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in scikit-learn: exp(-gamma ||x - z||^2) and (gamma x . z + coef0)^degree.
+    degree : int, default=2
+    coef0 : float, default=1.0
+    batches : "auto" or int, default="auto"
+        How many batches to make, by k-means inside each class, when ``fit`` gets no groups. "auto" is min(8, 10 % of the rows),
+        at least 2. They are shared between the classes in proportion to their distinct rows.
+    solver : {"auto", "worst-points", "socp", "admm"}, default="auto"
+        "auto" is "worst-points". All but "admm" find the optimum; "admm" is the published method, which stops near it.
+    tol : float, default=1e-6
+        Relative gap between the objective of the model and a proven lower bound at which to stop.
+    max_iter : int, optional
+    verbose : int, default=0
+        Above 0: one line per iteration on standard error.
+    random_state : int, RandomState or None, default=None
+        Of k-means, and of the folds of ``probability``.
+    time_limit : float, optional
+        Most seconds to spend on the solve; the best model found by then is kept, with a bound that holds.
+    probability : bool, default=False
+        Whether ``predict_proba`` is to work. The solve is then repeated on five folds, which hold out whole groups (rows, where
+        no groups were given), and a sigmoid is fitted to the scores of what was held out.
+    confidence : float, optional
+        With which probability the true moments of a single input are to be covered, not only those of its samples. The
+        ellipsoids are widened by the radii of :mod:`surefoot.problems.moment_radii`; ``moment_radii_`` says what this buys.
+        Needs groups of independent, equally weighted rows, and many of them: for the RBF kernel thousands a group.
+    kernel_bound : float, optional
+        The length in feature space that no sample can ever exceed, for ``confidence``. Known for the RBF kernel: 1.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The second one is the positive class.
+    groups_ : list
+        The inputs by name, in sorted order; numbers from 0 where they were made by k-means or given by their moments.
+    row_groups_ : ndarray of shape (n_rows,)
+        For each row of training the place of its input in ``groups_``; -1 for rows of weight 0. Not after ``fit_moments``.
+    support_groups_ : list
+        The inputs whose ellipsoids touch the margin or lie beyond: all others could be left out.
+    support_, support_vectors_, dual_coef_ : ndarray
+        Rows of training with a coefficient, by number and by value, and their coefficients of shape (1, n_support).
+    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray of shape (1, n_features)
+        Linear kernel only.
+    gamma_ : float
+        As used, for kernels that have one.
+    moment_radii_ : MomentRadii or None
+    sigmoid_ : Sigmoid or None
+        What turns scores into probabilities.
+    certificate_ : Certificate
+        Objective of the model, a lower bound for all models, and whether they agree to ``tol``; recomputed from the raw samples
+        by code that knows no solver.
+    outcome_ : SolveOutcome
+    solver_ : str
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the table had names.
+    schema_ : Schema
+
+    Raises
+    ------
+    InvalidTableError
+        If the table, labels, groups or moments cannot be used; the message names group, row and value.
+
+    Warns
+    -----
+    ConvergenceLimitWarning
+        If a limit ended the solve; the model is kept, with a bound that holds.
+    SingleSampleWarning
+        If groups have one row: their ellipsoids are points, so nothing is known about their spread.
+
+    Notes
+    -----
+    The model is that of Lin, Fang, Fang and Gao, "Distributionally robust chance-constrained kernel-based support vector
+    machine" (Computers and Operations Research, 2024). ``sample_weight`` weighs the rows within a group: a weight of 2 is a
+    measurement made twice. An input counts once, however many rows it has.
+
+    Examples
+    --------
+    >>> import surefoot as sf
+    >>> measured = [[0.1, 1.0], [0.3, 1.4], [0.0, 1.1], [2.0, 0.1], [2.6, 0.0], [2.2, 0.4]]
+    >>> sample = ["A", "A", "A", "B", "B", "B"]
+    >>> verdict = ["good", "good", "good", "bad", "bad", "bad"]
+    >>> model = sf.ChanceConstrainedSVC(kernel="linear").fit(measured, verdict, groups=sample)
+    >>> model.certificate_.verified
+    True
+    >>> print(model.predict([[0.2, 1.2]])[0])
+    good
+    """
+
+    classes_: AnyArray
+    groups_: list[Level]
+    row_groups_: RowArray
+    support_groups_: list[Level]
+    certificate_: Certificate
+    outcome_: ChanceOutcome
+    sigmoid_: Sigmoid | None
+    n_features_in_: int
+    feature_names_in_: AnyArray
+    schema_: Schema
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        violation: Any = 0.1,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 2,
+        coef0: float = 1.0,
+        batches: Any = "auto",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        probability: bool = False,
+        confidence: float | None = None,
+        kernel_bound: float | None = None,
+    ) -> None:
+        self.C = C
+        self.violation = violation
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.batches = batches
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.probability = probability
+        self.confidence = confidence
+        self.kernel_bound = kernel_bound
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix
+            Numbers, one row per sample. For ``kernel="precomputed"`` the square table of kernels of all pairs of rows.
+        y : array-like of shape (n_rows,)
+            Labels: any two values, one for all rows of a group.
+        groups : array-like of shape (n_rows,), optional
+            The uncertain input that each row is a sample of. None: k-means inside each class, see ``batches``.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row was seen. Rows of weight 0 do not count at all.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        settings = read_settings(self)
+        table = read_number_table(X, _REMEDIES)
+        if settings.precomputed and table.n_rows != len(table.names):
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix. Input is a {table.n_rows}x{len(table.names)} matrix: row i holds "
+                "the kernels of row i with all rows."
+            )
+        rows = read_training_rows(TableEncoder(categorical_features=None), table, y, sample_weight)
+        given = read_groups(groups, table.n_rows, rows, settings)
+        posed = pose_rows(rows, given, settings)
+        if given is not None:
+            _warn_of_single_samples(posed, f"{type(self).__name__}.fit")
+        solved = self._solve(posed, settings, started, rows, frame_library(X))
+        of_row = np.full(table.n_rows, -1, dtype=np.int64)
+        of_row[rows.positions[posed.inputs.order]] = np.repeat(np.arange(len(posed.inputs.names)), posed.inputs.sizes)
+        self.row_groups_ = of_row
+        self.sigmoid_ = held_out_sigmoid(rows, given, settings) if self.probability else None
+        if not solved.certificate.verified:
+            warn_of_limit(solved, f"{type(self).__name__}.fit")
+        return self
+
+    def fit_moments(self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None) -> Self:
+        """Fit the model to inputs that are known by their first two moments, and certify it.
+
+        Parameters
+        ----------
+        means : data frame or 2-d array of shape (n_inputs, n_features)
+            Moments are those of the rows as ``predict`` will see them, or of their images under ``feature_map``; the kernel
+            must be "linear", since no other one lets moments be written down.
+        covariances : array-like of shape (n_inputs, n_features, n_features), or (n_inputs, n_features) if all are diagonal
+        y : array-like of shape (n_inputs,)
+        feature_map : callable, optional
+            Takes a 2-d array of rows and returns their images, with as many columns as ``means`` has. ``predict`` applies it.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        settings = read_settings(self)
+        if settings.kernel != "linear":
+            raise ValueError(
+                f"fit_moments needs kernel='linear', not {self.kernel!r}: the moments of an input do not say what its moments "
+                "in another feature space are. Pass samples to fit, or moments of a feature map."
+            )
+        if self.probability or self.confidence is not None:
+            raise ValueError("probability and confidence need samples: pass them to fit, or leave these two out.")
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, _REMEDIES), y)
+        posed = pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
+        solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map)
+        self.sigmoid_ = None
+        if hasattr(self, "row_groups_"):
+            del self.row_groups_
+        if not solved.certificate.verified:
+            warn_of_limit(solved, f"{type(self).__name__}.fit_moments")
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """w . phi(x) + b for each row: above 0 for the second class.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        if self._feature_map is not None:
+            return self._scores(self._mapped(X))
+        # scikit-learn's words for wrong names and counts of columns.
+        if getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        block = number_columns(read_number_table(X, _REMEDIES), self.schema_)
+        return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of each row, by the sign of its score."""
+        positive = self.decision_function(X) > 0
+        classes: AnyArray = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, in the order of ``classes_``; needs ``probability=True``.
+
+        They come from a sigmoid that was fitted to held-out scores, and may disagree with ``predict`` near a score of 0, as in
+        scikit-learn's SVC.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
+        check_is_fitted(self, "sigmoid_")
+        scores = self.decision_function(X)
+        if self.sigmoid_ is None:
+            raise ValueError("this model was fitted with probability=False: fit it again.")
+        return np.column_stack([self.sigmoid_.complement(scores), self.sigmoid_.probability(scores)])
+
+    @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(self.predict_proba(X))
+        return logs
+
+    def inputs(self) -> Any:
+        """What the model promises about each input.
+
+        Returns
+        -------
+        data frame
+            ``group``, ``label``, ``samples``, ``violation`` (tolerated), ``misclassified`` (the largest probability of
+            misclassification of any distribution with the input's moments), ``slack``, ``multiplier`` and ``support``, one row
+            per input, in the library of the training table.
+        """
+        check_is_fitted(self)
+        return build_frame(self._inputs, self._library)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _mapped(self, X: Any) -> FloatArray:
+        table = read_number_table(X, _REMEDIES)
+        block = np.asarray(self._feature_map(dense(table.numbers(range(len(table.names))))), dtype=np.float64)
+        if block.shape != (table.n_rows, self.n_features_in_):
+            raise ValueError(
+                f"feature_map returned shape {block.shape} for {table.n_rows} rows, but the means have {self.n_features_in_} "
+                "columns."
+            )
+        return block
+
+    def _solve(
+        self,
+        posed: PosedSVM,
+        settings: SVMSettings,
+        started: float,
+        rows: TrainingRows,
+        library: str | None,
+        feature_map: Any = None,
+    ) -> SolvedSVM:
+        title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples"
+        try:
+            solved = posed.solve(settings, started, title if self.verbose else None)
+        except SolveInterrupted as stop:
+            # The program goes on as after any Ctrl-C, but the best model until then is not lost.
+            if isinstance(stop.outcome, SolveOutcome):
+                self._unpack(posed, posed.judge(stop.outcome, settings), rows, library, feature_map)
+            raise
+        self._unpack(posed, solved, rows, library, feature_map)
+        return solved
+
+    def _unpack(self, posed: PosedSVM, solved: SolvedSVM, rows: TrainingRows, library: str | None, feature_map: Any) -> None:
+        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        schema, kernel = rows.design.schema, posed.problem.kernel
+        plane = solved.outcome.primal
+        self._scores = KernelScores.of_plane(posed.problem, plane, posed.inputs.order)
+        self._kernel_columns = rows.positions if kernel.name == "precomputed" else None
+        self._feature_map = feature_map
+        self._library = library
+        self._inputs = input_table(posed, solved.outcome, rows.classes)
+        self.schema_ = schema
+        self.classes_ = rows.classes
+        self.groups_ = list(posed.inputs.names)
+        self.support_groups_ = [name for name, used in zip(self.groups_, self._inputs["support"], strict=True) if used]
+        self.support_ = rows.positions[self._scores.support] if posed.from_rows else self._scores.support
+        self.support_vectors_ = self._scores.samples
+        self.dual_coef_ = self._scores.coefficients[None, :]
+        self.intercept_ = np.array([self._scores.intercept])
+        self.moment_radii_ = posed.radii
+        for name, value in (
+            ("coef_", self.dual_coef_ @ self.support_vectors_ if kernel.name == "linear" else None),
+            ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
+            ("feature_names_in_", np.array(schema.names, dtype=object) if schema.named and feature_map is None else None),
+        ):
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
+        self.outcome_ = solved.outcome
+        self.certificate_ = solved.certificate
+        self.solver_ = solved.solver
+        self.n_iter_ = int(solved.outcome.iterations)
+        self.n_features_in_ = len(schema.columns)
+
+
+def _warn_of_single_samples(posed: PosedSVM, where: str) -> None:
+    single = [name for name, size in zip(posed.inputs.names, posed.inputs.sizes, strict=True) if size == 1]
+    if single:
+        warnings.warn(
+            f"{where}: {len(single)} of {len(posed.inputs.names)} groups have one row (group {listing(single)}). The "
+            "ellipsoid of one sample is a point: these inputs are taken to be known exactly.",
+            SingleSampleWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,234 @@
+"""From rows and groups to a posed, solved and judged chance-constrained SVM."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from surefoot.certificates.certificate import Certificate
+from surefoot.certificates.chance_svm import certify_chance_svm
+from surefoot.design.mixed_design import MixedDesign
+from surefoot.design.row_groups import RowGroups, read_row_groups
+from surefoot.design.schema import Level
+from surefoot.estimators.class_clusters import class_clusters, kernel_coordinates, require_batches
+from surefoot.estimators.given_moments import MomentSamples
+from surefoot.estimators.number_table import dense
+from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.svm_kernel import make_kernel
+from surefoot.estimators.training_rows import TrainingRows
+from surefoot.estimators.uncertain_inputs import (
+    UncertainInputs,
+    gather_inputs,
+    read_violation,
+    require_enough_samples,
+    violation_of,
+)
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.chance_svm import ChanceSVMProblem
+from surefoot.problems.kernels import Kernel
+from surefoot.problems.moment_radii import MomentRadii, least_samples, moment_radii
+from surefoot.solvers.chance_registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
+from surefoot.solvers.outcome import handed_over
+from surefoot.solvers.registry import SolveOptions
+
+
+@dataclass(frozen=True)
+class SVMSettings:
+    """The parameters of ``ChanceConstrainedSVC``, checked as far as that goes without a table."""
+
+    cost: float
+    violation: Any
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    n_batches: int | None
+    solver: ChanceSVMSolver
+    tolerance: float
+    max_iter: int | None
+    time_limit: float | None
+    seed: int
+    confidence: float | None
+    kernel_bound: float | None
+
+    @property
+    def precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def block(self, design: MixedDesign, against: TrainingRows) -> FloatArray:
+        """The numbers of some rows; those of a precomputed kernel are its products with other rows."""
+        block = dense(design.numeric)
+        return block[:, against.positions] if self.precomputed else block
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedSVM:
+    """An answer, the verdict on it, and the name of the solver that gave it."""
+
+    outcome: ChanceOutcome
+    certificate: Certificate
+    solver: str
+
+
+@dataclass(frozen=True, eq=False)
+class PosedSVM:
+    """A problem, and the inputs behind its batches; ``from_rows`` is False if they were given by their moments."""
+
+    problem: ChanceSVMProblem
+    inputs: UncertainInputs
+    radii: MomentRadii | None
+    from_rows: bool = True
+
+    def solve(self, settings: SVMSettings, started: float, title: str | None = None) -> SolvedSVM:
+        """Solve and certify; with a title, progress goes to standard error."""
+        require_chance_acceptance(settings.solver, self.problem)
+        options = SolveOptions(
+            tolerance=settings.tolerance,
+            max_iter=settings.max_iter,
+            time_limit=settings.time_limit,
+            on_progress=None if title is None else ProgressPrinter(title),
+            started=started,
+        )
+        return self.judge(handed_over(settings.solver.solve(self.problem, options)), settings)
+
+    def judge(self, outcome: ChanceOutcome, settings: SVMSettings) -> SolvedSVM:
+        """The certificate of an answer."""
+        certificate = certify_chance_svm(self.problem, outcome.primal, outcome.dual, settings.tolerance)
+        return SolvedSVM(outcome, certificate, settings.solver.name)
+
+
+def read_settings(model: Any) -> SVMSettings:
+    """Read the parameters of an estimator, and raise on those that no table could make sense of."""
+    for name in ("C", "tol"):
+        _require_positive(name, getattr(model, name))
+    for name in ("time_limit", "kernel_bound"):
+        if getattr(model, name) is not None:
+            _require_positive(name, getattr(model, name), "None or ")
+    if model.max_iter is not None and not (isinstance(model.max_iter, numbers.Integral) and int(model.max_iter) >= 1):
+        raise ValueError(f"max_iter = {model.max_iter!r} must be None or a whole number of at least 1.")
+    if model.confidence is not None and not (_is_number(model.confidence) and 0 < model.confidence < 1):
+        raise ValueError(f"confidence = {model.confidence!r} must be None or a number above 0 and below 1, such as 0.95.")
+    if model.confidence is not None and model.kernel_bound is None and not _is_rbf(model.kernel):
+        raise ValueError(
+            "confidence needs a bound on the length of samples in feature space, which is known for kernel='rbf' only, not "
+            f"for {model.kernel!r}. Say with kernel_bound which length no sample can exceed."
+        )
+    if not isinstance(model.solver, str):
+        raise ValueError(f"solver = {model.solver!r} must be the name of a solver, such as 'auto'.")
+    if isinstance(model.violation, numbers.Real):
+        read_violation(model.violation, None)
+    return SVMSettings(
+        cost=float(model.C),
+        violation=model.violation,
+        kernel=model.kernel,
+        gamma=model.gamma,
+        degree=model.degree,
+        coef0=model.coef0,
+        n_batches=require_batches(model.batches),
+        solver=make_chance_solver(model.solver),
+        tolerance=float(model.tol),
+        max_iter=None if model.max_iter is None else int(model.max_iter),
+        time_limit=None if model.time_limit is None else float(model.time_limit),
+        # Drawn once, so that clusters and folds of one fit are those of the next with the same random_state.
+        seed=int(check_random_state(model.random_state).randint(np.iinfo(np.int32).max)),
+        confidence=None if model.confidence is None else float(model.confidence),
+        kernel_bound=1.0 if model.kernel_bound is None else float(model.kernel_bound),
+    )
+
+
+def read_groups(groups: Any, n_rows: int, rows: TrainingRows, settings: SVMSettings) -> RowGroups | None:
+    """The groups of the rows that count, or None if nobody named any."""
+    if groups is None:
+        if settings.confidence is not None:
+            raise ValueError(
+                "confidence needs groups: rows that k-means has put together are no independent samples of one input. Pass "
+                "groups to fit, or confidence=None."
+            )
+        return None
+    return read_row_groups(groups, n_rows).take(rows.positions)
+
+
+def pose_rows(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings) -> PosedSVM:
+    """The problem of rows, in given groups or in clusters."""
+    block = settings.block(rows.design, rows)
+    kernel = make_kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0, block, rows.weights)
+    groups = _clustered(block, rows, settings) if given is None else given
+    inputs = gather_inputs(groups, rows.labels, rows.classes, rows.weights)
+    violation = read_violation(settings.violation, None if given is None else groups.names)
+    order = inputs.order
+    samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
+    return _pose(samples, inputs, violation_of(violation, inputs.names), kernel, settings)
+
+
+def pose_moments(rows: TrainingRows, moments: MomentSamples, settings: SVMSettings) -> PosedSVM:
+    """The problem of inputs that are known by their moments."""
+    names: tuple[Level, ...] = tuple(range(len(rows.labels)))
+    sizes = np.diff(moments.starts)
+    inputs = UncertainInputs(
+        names=names,
+        labels=rows.labels,
+        order=np.arange(len(moments.samples)),
+        starts=moments.starts,
+        weights=np.repeat(1.0 / sizes, sizes),
+        equal_weights=True,
+    )
+    violation = violation_of(read_violation(settings.violation, names), names)
+    return _pose(moments.samples, inputs, violation, Kernel("linear"), settings, from_rows=False)
+
+
+def _pose(
+    samples: FloatArray,
+    inputs: UncertainInputs,
+    violation: FloatArray,
+    kernel: Kernel,
+    settings: SVMSettings,
+    *,
+    from_rows: bool = True,
+) -> PosedSVM:
+    radii = _radii(inputs, settings)
+    problem = ChanceSVMProblem(
+        samples=samples,
+        starts=inputs.starts,
+        labels=inputs.labels,
+        costs=np.full(len(inputs.names), settings.cost),
+        violation=violation,
+        kernel=kernel,
+        weights=inputs.weights,
+        **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
+    )
+    return PosedSVM(problem, inputs, radii, from_rows)
+
+
+def _radii(inputs: UncertainInputs, settings: SVMSettings) -> MomentRadii | None:
+    if settings.confidence is None or settings.kernel_bound is None:
+        return None
+    if not inputs.equal_weights:
+        raise ValueError("confidence needs rows of equal weight: it counts independent samples. Leave sample_weight out.")
+    require_enough_samples(inputs, least_samples(settings.confidence), settings.confidence)
+    return moment_radii(inputs.sizes, settings.confidence, settings.kernel_bound)
+
+
+def _clustered(block: FloatArray, rows: TrainingRows, settings: SVMSettings) -> RowGroups:
+    points = kernel_coordinates(block, rows.labels) if settings.precomputed else block
+    codes = class_clusters(points, rows.labels, rows.weights, settings.n_batches, settings.seed)
+    names: Sequence[Level] = range(int(codes.max()) + 1)
+    return RowGroups(tuple(names), codes, rows.positions)
+
+
+def _is_rbf(kernel: Any) -> bool:
+    return isinstance(kernel, str) and kernel == "rbf"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _require_positive(name: str, value: Any, otherwise: str = "") -> None:
+    if not (_is_number(value) and 0 < value < math.inf):
+        raise ValueError(f"{name} = {value!r} must be {otherwise}a positive, finite number.")
