@@ -263,7 +263,7 @@ def _findings(rows: Sequence[dict[str, Cell]]) -> list[str]:
         theirs = np.array([float(str(row[f"svc_{kernel}"])) for row in rows])
         gains = ours - theirs
         lines.append(
-            f"{kernel}: at or above SVC on {int((gains >= 0).sum())} of {len(rows)} tables, differences from {gains.min():+.2f} "
+            f"{kernel}: at or above SVC on {int((gains >= 0).sum())} of {len(rows)} tables, differences {gains.min():+.2f} "
             f"to {gains.max():+.2f} points, mean {gains.mean():+.2f}."
         )
     return lines
