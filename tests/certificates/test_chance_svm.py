@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.chance_svm import KERNELS, random_problem
 
-from surefoot.certificates.chance_svm import certify_chance_svm, feasible_mix
+from surefoot.certificates.chance_svm import certify_chance_svm
 from surefoot.exceptions import CertificateError
 from surefoot.problems.chance_svm import EllipsoidMix, KernelPlane
+from surefoot.problems.feasible_mix import feasible_mix
 from surefoot.problems.kernels import Kernel
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.worst_points import WorstPoints
@@ -56,7 +57,8 @@ def test_no_coefficients_prove_more_than_the_optimum(seed, kind, radii):
 def test_repaired_mixes_are_feasible():
     problem = random_problem(2, RBF)
     for seed in range(20):
-        c, weights, _ = feasible_mix(problem, np.random.default_rng(seed).normal(size=problem.n_samples) * 20)
+        mix = feasible_mix(problem, np.random.default_rng(seed).normal(size=problem.n_samples) * 20)
+        c, weights = mix.coefficients, mix.weights
         assert abs(c.sum()) < 1e-10
         alpha = problem.labels * problem.sums(c)
         np.testing.assert_allclose(alpha, weights, atol=1e-10)

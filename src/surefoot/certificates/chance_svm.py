@@ -4,13 +4,8 @@
 
 both recomputed from the samples with NumPy, the Gram matrix in blocks. The lower bound is the dual of
 :mod:`surefoot.problems.chance_svm` (Lemma 1 of the paper) at a coefficient c_s for every sample. Whatever coefficients are
-given, the bound is that of a feasible point near them:
-
-- a batch whose y_i sum_s c_s is not positive is left out; one above C_i is scaled down to it;
-- deviations from the mean that are longer than the ellipsoid allows are shortened to it;
-- the class with the larger sum is scaled down, so that all coefficients add up to 0.
-
-So an infeasible mix is not refused but pays: its bound is lower. Nothing here knows how plane and mix were found.
+given, the bound is that of a feasible point near them (:mod:`surefoot.problems.feasible_mix`): an infeasible mix is not refused
+but pays, its bound is lower. Nothing here knows how plane and mix were found.
 """
 
 from __future__ import annotations
@@ -22,6 +17,7 @@ from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelPlane
+from surefoot.problems.feasible_mix import feasible_mix
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -58,40 +54,14 @@ def certify_chance_svm(
     _require_coefficients(problem, "plane", plane.coefficients)
     if not np.isfinite(plane.intercept):
         raise CertificateError(f"the plane's intercept is {plane.intercept}.")
-    feasible, weights, reserve = np.zeros(problem.n_samples), np.zeros(problem.n_batches), 0.0
     if mix is not None:
         _require_coefficients(problem, "mix", mix.coefficients)
-        feasible, weights, reserve = feasible_mix(problem, mix.coefficients)
-    values = problem.values(np.stack((plane.coefficients, feasible), axis=1))
+    feasible = feasible_mix(problem, np.zeros(problem.n_samples) if mix is None else mix.coefficients)
+    values = problem.values(np.stack((plane.coefficients, feasible.coefficients), axis=1))
     squared_length = max(float(plane.coefficients @ values[:, 0]), 0.0)
     upper = 0.5 * squared_length + problem.hinge(problem.demands(values[:, 0], squared_length), plane.intercept)
-    length = np.sqrt(max(float(feasible @ values[:, 1]), 0.0))
-    lower = max(0.0, float(weights.sum()) - 0.5 * max(0.0, length - reserve) ** 2)
-    return _verdict(problem, upper, lower, _rounding(problem, plane, feasible), tolerance, mix)
-
-
-def feasible_mix(problem: ChanceSVMProblem, coefficients: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """A feasible dual point near the coefficients: its own coefficients, the weights alpha_i, and R of the dual's objective."""
-    signs = np.repeat(problem.labels, problem.sizes)
-    given = problem.sums(signs * coefficients)
-    weights = np.clip(given, 0.0, problem.costs)
-    scale = np.where(given > 0, weights / np.where(given > 0, given, 1.0), 0.0)
-    # tau_i sqrt(p_s) g_s of the module docstring of the problem: what is left beside the mean.
-    beside = np.repeat(scale, problem.sizes) * signs * coefficients - np.repeat(weights, problem.sizes) * problem.weights
-    lengths = np.sqrt(problem.sums(beside * beside / problem.weights))
-    allowed = problem.tau * weights
-    beside *= np.repeat(np.where(lengths > allowed, allowed / np.where(lengths > 0, lengths, 1.0), 1.0), problem.sizes)
-    # Coordinates beside the mean add up to 0; rounding may have left something.
-    beside -= np.repeat(problem.sums(beside), problem.sizes) * problem.weights
-    totals = {label: float(weights[problem.labels == label].sum()) for label in (-1.0, 1.0)}
-    least = min(totals.values())
-    share = np.array([least / totals[label] if totals[label] > 0 else 0.0 for label in problem.labels.tolist()])
-    mixed = signs * np.repeat(share, problem.sizes) * (np.repeat(weights, problem.sizes) * problem.weights + beside)
-    weights = share * weights
-    coordinates = share * np.minimum(lengths, allowed) / problem.tau
-    spare = np.sqrt(np.maximum(weights * weights - coordinates * coordinates, 0.0))
-    reserve = float(problem.tau * np.sqrt(problem.covariance_radius) @ spare + problem.mean_radius @ weights)
-    return mixed, weights, reserve
+    lower = max(0.0, feasible.bound(values[:, 1]))
+    return _verdict(problem, upper, lower, _rounding(problem, plane, feasible.coefficients), tolerance, mix)
 
 
 def _require_coefficients(problem: ChanceSVMProblem, name: str, coefficients: FloatArray) -> None:

@@ -27,11 +27,15 @@ class ChanceSVMSolver(Protocol):
 def make_chance_solver(name: str) -> ChanceSVMSolver:
     """The solver of that name; ``"auto"`` is ``"worst-points"``."""
     # Imported here: the solvers import this module for their types.
+    from surefoot.solvers.chance_admm import ChanceADMM
+    from surefoot.solvers.chance_socp import ChanceSOCP
     from surefoot.solvers.worst_points import WorstPoints
 
     makers: dict[str, Callable[[], ChanceSVMSolver]] = {
         "auto": WorstPoints,
         "worst-points": WorstPoints,
+        "socp": ChanceSOCP,
+        "admm": ChanceADMM,
     }
     if name not in makers:
         raise ValueError(f"solver={name!r} is not known. Choose one of {', '.join(map(repr, makers))}.")

@@ -167,6 +167,32 @@ class SoftplusProgramme:
         return matrix, right, used
 
 
+@dataclass(frozen=True)
+class NormProgramme:
+    """min 1/2 x' quadratic x + cost . x  subject to  right - matrix x in the cones.
+
+    The first ``n_linear`` rows must not be negative; the others come in groups of the sizes ``norms``, in each of which the
+    first entry is at least the Euclidean length of the others. Only the upper triangle of ``quadratic`` is read.
+    """
+
+    quadratic: scipy.sparse.csc_matrix
+    cost: FloatArray
+    matrix: scipy.sparse.csc_matrix
+    right: FloatArray
+    n_linear: int
+    norms: tuple[int, ...]
+
+    def solve(self, options: SolveOptions, max_iter: int = DEFAULT_ITERATIONS) -> tuple[FloatArray, FloatArray, Status, int]:
+        """Unknowns and multipliers, how Clarabel ended, and its iterations; zeros if there was no time."""
+        if options.out_of_time:
+            return np.zeros(self.cost.size), np.zeros(self.right.size), Status.TIME_LIMIT, 0
+        cones = [clarabel.NonnegativeConeT(self.n_linear), *map(clarabel.SecondOrderConeT, self.norms)]
+        settings = _settings(options, 1.0, Pace(0.99, 0.1, True), max_iter)
+        result = _Watch().solve(clarabel.DefaultSolver(self.quadratic, self.cost, self.matrix, self.right, cones, settings))
+        x, dual = (np.nan_to_num(np.asarray(part), posinf=0.0, neginf=0.0) for part in (result.x, result.z))
+        return x, dual, _ENDED.get(str(result.status), Status.STALLED), int(result.iterations)
+
+
 _ENDED = {"Solved": Status.OPTIMAL, "MaxTime": Status.TIME_LIMIT, "MaxIterations": Status.ITERATION_LIMIT}
 
 

@@ -17,17 +17,17 @@ find. Only batches at the margin take part in the dual. A pass costs one product
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
-from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelPlane
+from surefoot.problems.chance_svm import ChanceSVMProblem
 from surefoot.solvers.blas_threads import blas_threads
+from surefoot.solvers.best_plane import BestPlane
 from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.ellipsoid_dual import Objective, ellipsoid_mix
-from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.point_images import DEFAULT_MEMORY, PointImages, make_images
 from surefoot.solvers.registry import SolveOptions
 
@@ -65,7 +65,7 @@ class WorstPoints:
     def solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome:
         """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
         started = time.perf_counter()
-        best = _Best(problem)
+        best = BestPlane(problem)
         status, history = Status.ITERATION_LIMIT, list[Progress]()
         limit = DEFAULT_PASSES if options.max_iter is None else options.max_iter
         inner = INNER_SHARE
@@ -75,7 +75,8 @@ class WorstPoints:
             flat = _Flattened(problem, images, options.n_threads)
             for iteration in range(1, limit + 1):
                 flat.solve(max(inner * min(best.relative_gap, 1.0), LEAST_TOLERANCE))
-                best.offer(flat)
+                best.offer(flat.share * flat.mix, flat.values, flat.squared_length)
+                best.offer_bound(flat.mix, flat.bound)
                 history.append(Progress(iteration, best.upper, best.lower, time.perf_counter() - started))
                 if options.on_progress is not None:
                     options.on_progress(history[-1])
@@ -94,16 +95,7 @@ class WorstPoints:
                     break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return SolveOutcome(
-            status=status,
-            primal=best.plane,
-            dual=best.mix,
-            upper_bound=best.upper,
-            lower_bound=best.lower,
-            iterations=len(history),
-            seconds=time.perf_counter() - started,
-            history=tuple(history),
-        )
+        return best.outcome(status, history, started)
 
 
 class _Flattened:
@@ -227,32 +219,3 @@ def _first_batches(problem: ChanceSVMProblem) -> RowArray:
     chosen = [np.flatnonzero(problem.labels == label) for label in (-1.0, 1.0)]
     # Evenly spread, and always of both classes.
     return np.sort(np.concatenate([part[:: max(1, part.size * 2 // FIRST_BATCHES)] for part in chosen]))
-
-
-@dataclass
-class _Best:
-    """The best plane and the best bound so far."""
-
-    problem: ChanceSVMProblem
-
-    def __post_init__(self) -> None:
-        # Without any pass: w = 0, and no loss is negative.
-        problem = self.problem
-        demands = np.ones(problem.n_batches)
-        intercept = problem.best_intercept(demands)
-        self.plane = KernelPlane(np.zeros(problem.n_samples), intercept)
-        self.upper, self.lower = problem.hinge(demands, intercept), 0.0
-        self.mix = EllipsoidMix(np.zeros(problem.n_samples))
-
-    @property
-    def relative_gap(self) -> float:
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else self.upper - self.lower
-
-    def offer(self, flat: _Flattened) -> None:
-        demands = self.problem.demands(flat.values, flat.squared_length)
-        intercept = self.problem.best_intercept(demands)
-        upper = 0.5 * flat.squared_length + self.problem.hinge(demands, intercept)
-        if upper < self.upper:
-            self.upper, self.plane = upper, KernelPlane(flat.share * flat.mix, intercept)
-        if flat.bound > self.lower:
-            self.lower, self.mix = flat.bound, EllipsoidMix(flat.mix)
