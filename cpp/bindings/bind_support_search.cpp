@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 #include "arrays.hpp"
@@ -43,11 +42,12 @@ void add_sign_rules(CardRules& rules, std::size_t n_columns, const Flags& member
 }
 
 void add_rate_rules(CardRules& rules, const Vector<std::uint8_t>& positive, const Vector<double>& least,
-                    const Vector<double>& most, const Vector<double>& threshold) {
+                    const Vector<double>& most, const Vector<double>& threshold, const Vector<double>& unflagged) {
   const std::size_t n = positive.shape(0);
-  require(least.shape(0) == n && most.shape(0) == n && threshold.shape(0) == n, "rates need two limits and a threshold each");
+  require(least.shape(0) == n && most.shape(0) == n && threshold.shape(0) == n && unflagged.shape(0) == n,
+          "rates need two limits and two thresholds each");
   for (std::size_t k = 0; k < n; ++k)
-    rules.rates.push_back({positive.data()[k] != 0, least.data()[k], most.data()[k], threshold.data()[k]});
+    rules.rates.push_back({positive.data()[k] != 0, least.data()[k], most.data()[k], threshold.data()[k], unflagged.data()[k]});
 }
 
 // Pairs of a column and a value it may have.
@@ -68,25 +68,22 @@ void add_robust_term(ScoreProblem& problem, double radius, double label_price, c
   const auto n_columns = static_cast<std::size_t>(problem.table.n_columns);
   require(price.shape(0) == n_columns && flips.shape(0) == n_columns, "prices of shifts need one entry per column");
   problem.robust = {radius, label_price, {price.data(), price.data() + n_columns}, {flips.data(), flips.data() + n_columns}};
-  int n_flips = 0;
-  for (std::size_t j = 0; j < n_columns; ++j) {
-    require(price.data()[j] > 0, "prices of shifts must be above 0");
-    n_flips += flips.data()[j] && std::isfinite(price.data()[j]) ? 1 : 0;
-  }
+  for (std::size_t j = 0; j < n_columns; ++j) require(price.data()[j] > 0, "prices of shifts must be above 0");
   require(label_price > 0, "prices of shifts must be above 0");
-  require(std::min(n_flips, problem.max_size) <= max_flips, "too many columns of a card can be flipped");
 }
 
-// A block of cards as Python takes it: values, intercepts, and points with a row for every card.
+// A block of cards as Python takes it: values, intercepts, points with a row for every card, and multipliers.
 nb::tuple to_python(const std::vector<ScoreCard>& cards, std::size_t n_columns) {
-  std::vector<double> values;
+  std::vector<double> values, multipliers;
   std::vector<std::int32_t> intercepts, points;
   for (const ScoreCard& card : cards) {
     values.push_back(card.value);
+    multipliers.push_back(card.multiplier);
     intercepts.push_back(card.intercept);
     points.insert(points.end(), card.points.begin(), card.points.end());
   }
-  return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(intercepts)), to_numpy(std::move(points), n_columns));
+  return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(intercepts)), to_numpy(std::move(points), n_columns),
+                        to_numpy(std::move(multipliers)));
 }
 
 // Order of the columns, finished pairs of them, intercept and points of the best card.
@@ -161,11 +158,12 @@ void bind_support_search(nb::module_& module) {
          int intercept_upper, int max_size, double penalty, Flags members, Ints least, Ints most, Flags cause, Flags effect,
          Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, Flags one_sign,
          Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
-         Ints set_columns, Ints set_values, double radius, double label_price, Vector<double> column_price,
-         Vector<std::uint8_t> column_flips, double least_multiplier, double most_multiplier, double gap, double time_limit,
-         bool heuristic, int n_threads, nb::object on_progress, double near_optimal, std::size_t near_limit,
-         std::size_t proof_limit, nb::object on_cards, Ints resume_order, Matrix<std::int32_t> resume_finished,
-         int resume_intercept, Ints resume_points, double snapshot_interval, nb::object on_snapshot, bool search) {
+         Vector<double> rate_unflagged, Ints set_columns, Ints set_values, double radius, double label_price,
+         Vector<double> column_price, Vector<std::uint8_t> column_flips, double least_multiplier, double most_multiplier,
+         double gap, double time_limit, bool heuristic, int n_threads, nb::object on_progress, double near_optimal,
+         std::size_t near_limit, std::size_t proof_limit, nb::object on_cards, Ints resume_order,
+         Matrix<std::int32_t> resume_finished, int resume_intercept, Ints resume_points, double snapshot_interval,
+         nb::object on_snapshot, bool search) {
         const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
         require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
         require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
@@ -181,7 +179,7 @@ void bind_support_search(nb::module_& module) {
                              penalty,
                              make_rules(n_columns, members, least, most, cause, effect, row_lower, row_upper, row_coefficient)};
         add_sign_rules(problem.rules, n_columns, one_sign);
-        add_rate_rules(problem.rules, rate_positive, rate_least, rate_most, rate_threshold);
+        add_rate_rules(problem.rules, rate_positive, rate_least, rate_most, rate_threshold, rate_unflagged);
         add_point_sets(problem.rules, n_columns, set_columns, set_values);
         add_robust_term(problem, radius, label_price, column_price, column_flips);
         require(least_multiplier > 0 && least_multiplier <= most_multiplier, "the multiplier has no value to take");
@@ -231,12 +229,12 @@ void bind_support_search(nb::module_& module) {
       nb::arg("intercept_upper"), nb::arg("max_size"), nb::arg("penalty"), nb::arg("members"), nb::arg("least"),
       nb::arg("most"), nb::arg("cause"), nb::arg("effect"), nb::arg("row_lower"), nb::arg("row_upper"),
       nb::arg("row_coefficient"), nb::arg("one_sign"), nb::arg("rate_positive"), nb::arg("rate_least"), nb::arg("rate_most"),
-      nb::arg("rate_threshold"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("radius"), nb::arg("label_price"),
-      nb::arg("column_price"), nb::arg("column_flips"), nb::arg("least_multiplier"), nb::arg("most_multiplier"), nb::arg("gap"),
-      nb::arg("time_limit"), nb::arg("heuristic"), nb::arg("n_threads"), nb::arg("on_progress").none(), nb::arg("near_optimal"),
-      nb::arg("near_limit"), nb::arg("proof_limit"), nb::arg("on_cards").none(), nb::arg("resume_order"),
-      nb::arg("resume_finished"), nb::arg("resume_intercept"), nb::arg("resume_points"), nb::arg("snapshot_interval"),
-      nb::arg("on_snapshot").none(), nb::arg("search") = true);
+      nb::arg("rate_threshold"), nb::arg("rate_unflagged"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("radius"),
+      nb::arg("label_price"), nb::arg("column_price"), nb::arg("column_flips"), nb::arg("least_multiplier"),
+      nb::arg("most_multiplier"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"), nb::arg("n_threads"),
+      nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"), nb::arg("proof_limit"),
+      nb::arg("on_cards").none(), nb::arg("resume_order"), nb::arg("resume_finished"), nb::arg("resume_intercept"),
+      nb::arg("resume_points"), nb::arg("snapshot_interval"), nb::arg("on_snapshot").none(), nb::arg("search") = true);
 }
 
 }  // namespace surefoot::bindings

@@ -86,7 +86,7 @@ class Heuristic final : public CardListener {
   }
 
   double threshold() const override { return incumbent_.value() - problem_.penalty * static_cast<double>(current_->size()); }
-  void offer(const int* points, double) override {
+  void offer(const int* points, double, double) override {
     incumbent_.offer(current_->data(), static_cast<int>(current_->size()), points);
   }
   bool stopped() const override { return stop_(); }
@@ -197,7 +197,7 @@ class Heuristic final : public CardListener {
     if (!problem_.rules.admits(support.columns.data(), n)) return;
     current_ = &support.columns;
     if (rounds_) {
-      rounding_.round(cells_, support.columns, support.fit, threshold(), [this](const int* points) { offer(points, 0); });
+      rounding_.round(cells_, support.columns, support.fit, threshold(), [this](const int* points) { offer(points, 0, 1); });
       if (cells_.n_cells > max_searched_cells || problem_.intercept_upper - problem_.intercept_lower > max_searched_intercepts)
         return;
     }

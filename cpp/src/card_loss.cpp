@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "surefoot/card_scales.hpp"
 #include "surefoot/compensated_sum.hpp"
 #include "surefoot/softplus.hpp"
 
@@ -48,7 +49,15 @@ CardLoss formed_loss(const ScoreProblem& problem, const CodedTable& table, int i
   fit.point[0] = box.lower[0] = box.upper[0] = intercept;
   for (std::size_t k = 0; k < support.size(); ++k)
     fit.point[k + 1] = box.lower[k + 1] = box.upper[k + 1] = points[static_cast<std::size_t>(support[k])];
-  loss->fit(box, 0, std::numeric_limits<double>::infinity(), 0, fit);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (problem.scale.free() && !problem.rules.empty()) {
+    const int n = static_cast<int>(support.size());
+    const PointRange range = problem.range(support.data(), n, problem.intercept_lower, problem.intercept_upper);
+    const ScaleRange admitted = CardScales().admitted(range, cells, box.lower, problem.scale);
+    if (admitted.empty()) return {infinity, 1};
+    loss->narrow(admitted);
+  }
+  loss->fit(box, 0, infinity, 0, fit);
   return {fit.loss, problem.scale.free() ? 1 / fit.lambda : 1.0};
 }
 

@@ -10,10 +10,38 @@
 
 namespace surefoot {
 
-ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points) {
-  ScoreCard card{value, points[0], std::vector<int>(static_cast<std::size_t>(n_columns), 0)};
+ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points, double multiplier) {
+  ScoreCard card{value, points[0], std::vector<int>(static_cast<std::size_t>(n_columns), 0), multiplier};
   for (int j = 0; j < n; ++j) card.points[static_cast<std::size_t>(columns[j])] = points[j + 1];
   return card;
+}
+
+namespace {
+
+int greatest_divisor(const ScoreCard& card) {
+  int divisor = std::abs(card.intercept);
+  for (const int points : card.points) divisor = std::gcd(divisor, points);
+  return divisor;
+}
+
+}  // namespace
+
+int common_divisor(const ScoreProblem& problem, const ScoreCard& card) {
+  const auto& lists = problem.rules.values;
+  int divisor = greatest_divisor(card);
+  const auto divides = [&](int by) {
+    if (card.intercept % by != 0 || card.multiplier * problem.scale.high < by) return false;
+    if (card.intercept / by < problem.intercept_lower || card.intercept / by > problem.intercept_upper) return false;
+    for (std::size_t j = 0; j < card.points.size(); ++j) {
+      if (card.points[j] % by != 0) return false;
+      if (card.points[j] != 0 && !lists.empty() && !lists[j].empty() &&
+          !std::binary_search(lists[j].begin(), lists[j].end(), card.points[j] / by))
+        return false;
+    }
+    return true;
+  };
+  while (divisor > 1 && !divides(divisor)) --divisor;
+  return std::max(divisor, 1);
 }
 
 IncumbentCard::IncumbentCard(const ScoreProblem& problem, const CodedTable& table)
@@ -27,22 +55,11 @@ ScoreCard IncumbentCard::best() const {
 }
 
 void IncumbentCard::reduce(ScoreCard& card) const {
-  if (!problem_.scale.free() || !problem_.rules.empty()) return;
-  int divisor = std::abs(card.intercept);
-  for (const int points : card.points) divisor = std::gcd(divisor, points);
-  if (divisor < 2) return;
-  const double multiplier = card_loss(problem_, table_, card.intercept, card.points).multiplier;
-  for (; divisor > 1; --divisor) {
-    const auto divides = [&](int points) { return points % divisor == 0; };
-    if (!divides(card.intercept) || !std::all_of(card.points.begin(), card.points.end(), divides)) continue;
-    const int intercept = card.intercept / divisor;
-    if (multiplier * problem_.scale.high < divisor || intercept < problem_.intercept_lower ||
-        intercept > problem_.intercept_upper)
-      continue;
-    card.intercept = intercept;
-    for (int& points : card.points) points /= divisor;
-    return;
-  }
+  if (!problem_.scale.free() || greatest_divisor(card) < 2) return;
+  card.multiplier = card_loss(problem_, table_, card.intercept, card.points).multiplier;
+  const int divisor = common_divisor(problem_, card);
+  card.intercept /= divisor;
+  for (int& points : card.points) points /= divisor;
 }
 
 void IncumbentCard::offer(const ScoreCard& card) {

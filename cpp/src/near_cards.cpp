@@ -19,8 +19,9 @@ double rounded(double value) { return std::round(value * 1e13) / 1e13; }
 NearCards::NearCards(double ceiling, std::size_t limit, bool passed_on)
     : ceiling_(ceiling), limit_(limit), passed_on_(passed_on) {}
 
-void NearCards::offer(ScoreCard card, const std::atomic<bool>& stop) {
+void NearCards::offer(const ScoreProblem& problem, ScoreCard card, const std::atomic<bool>& stop) {
   if (!(card.value <= ceiling_)) return;
+  if (problem.scale.free() && common_divisor(problem, card) > 1) return;
   card.value = rounded(card.value);
   std::unique_lock lock(mutex_);
   if (passed_on_) {

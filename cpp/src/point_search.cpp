@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "surefoot/card_scales.hpp"
 
 namespace surefoot {
 namespace {
@@ -9,7 +12,13 @@ namespace {
 class PointSearch {
  public:
   PointSearch(SupportLoss& loss, const ScoreCells& cells, const PointRange& range, double slack, CardListener& listener)
-      : loss_(loss), cells_(cells), range_(range), slack_(slack), listener_(listener), n_(cells.n_columns + 1) {
+      : loss_(loss),
+        cells_(cells),
+        range_(range),
+        slack_(slack),
+        listener_(listener),
+        n_(cells.n_columns + 1),
+        scales_(loss.scales()) {
     for (int j = 0; j < n_; ++j) {
       box_.lower[j] = range.lower[j];
       box_.upper[j] = range.upper[j];
@@ -46,10 +55,10 @@ class PointSearch {
       high += std::max(a, b);
     }
     const double margin = 1e-9 * (1 + std::fabs(low) + std::fabs(high));
-    return low <= row.upper + margin && high >= row.lower - margin;
+    return scales_.least(low) <= row.upper + margin && scales_.most(high) >= row.lower - margin;
   }
 
-  // Some cards of the box flag a cell if its largest score over the box reaches the threshold, all do if the smallest does.
+  // Some cards of the box flag a cell if its largest log odds over the box reach the threshold, all do if the smallest do.
   bool can_hold(const RateRule& rule) const {
     double some = 0, all = 0;
     for (int k = 0; k < cells_.n_packs; ++k) {
@@ -66,8 +75,9 @@ class PointSearch {
       const Pack positive = cells_.positive[static_cast<std::size_t>(k)];
       const Pack weight = rule.positive ? positive : cells_.total[static_cast<std::size_t>(k)] - positive;
       for (int lane = 0; lane < lanes; ++lane) {
-        if (high[lane] >= rule.threshold) some += weight[lane];
-        if (low[lane] >= rule.threshold) all += weight[lane];
+        const bool scaled = !rule.at_even_odds();
+        if ((scaled ? scales_.most(high[lane]) : high[lane]) >= rule.threshold) some += weight[lane];
+        if ((scaled ? scales_.least(low[lane]) : low[lane]) >= rule.threshold) all += weight[lane];
       }
     }
     return all <= rule.most && some >= rule.least;
@@ -84,7 +94,10 @@ class PointSearch {
     if (n_fixed == n_) {
       int points[max_coordinates];
       for (int j = 0; j < n_; ++j) points[j] = static_cast<int>(box_.lower[j]);
-      listener_.offer(points, fit.loss);
+      if (!scales_.free())
+        listener_.offer(points, fit.loss, 1);
+      else
+        offer_scaled(points, fit);
       return;
     }
     const int c = next_coordinate(fit, n_fixed);
@@ -116,6 +129,18 @@ class PointSearch {
     fixed_[c] = false;
   }
 
+  // Rules about risks may leave a card only a part of the scales; the fit on the way here knew nothing of them.
+  void offer_scaled(const int* points, BoxFit fit) {
+    const ScaleRange admitted = card_scales_.admitted(range_, cells_, box_.lower, scales_);
+    if (admitted.empty()) return;
+    loss_.narrow(admitted);
+    // Where the scale changes nothing it stays where it begins: at the largest multiplier, which goes with the smallest points.
+    fit.lambda = admitted.low;
+    loss_.fit(box_, slack_, std::numeric_limits<double>::infinity(), 0, fit);
+    loss_.narrow(scales_);
+    if (fit.bound <= listener_.threshold()) listener_.offer(points, fit.loss, 1 / fit.lambda);
+  }
+
   // The intercept touches every row, so fixing it first tells most; then the points furthest from a whole number. Where the scale is
   // free the largest points come first, which leave the fewest choices for the scale, and the intercept last.
   int next_coordinate(const BoxFit& fit, int n_fixed) const {
@@ -140,6 +165,8 @@ class PointSearch {
   double slack_;
   CardListener& listener_;
   int n_;
+  ScaleRange scales_;
+  CardScales card_scales_;
   PointBox box_;
   bool fixed_[max_coordinates];
   long n_fits_ = 0;

@@ -20,17 +20,23 @@ class PlainLoss final : public SupportLoss {
 
 class ScaledLoss final : public SupportLoss {
  public:
-  explicit ScaledLoss(const ScaleRange& range) : fit_(range) {}
-  void open(const int*, const ScoreCells& cells) override { cells_ = &cells; }
+  explicit ScaledLoss(const ScaleRange& range) : range_(range), fit_(range) {}
+  void open(const int*, const ScoreCells& cells) override {
+    cells_ = &cells;
+    fit_.set_range(range_);
+  }
   void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
     fit_.fit(*cells_, box, slack, threshold, tolerance, fit);
   }
   double tolerance() const override { return 1e-7; }
+  ScaleRange scales() const override { return range_; }
+  void narrow(const ScaleRange& range) override { fit_.set_range(range); }
   // Whatever whole number the intercept is, some scale makes it right; points, which are fewer, settle the scale.
   bool intercept_first() const override { return false; }
 
  private:
   const ScoreCells* cells_ = nullptr;
+  ScaleRange range_;
   ScaledFit fit_;
 };
 

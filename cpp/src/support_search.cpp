@@ -108,12 +108,12 @@ class Crew {
 // Points of a card without columns, which no tree visits.
 class EmptyCards final : public CardListener {
  public:
-  EmptyCards(IncumbentCard& incumbent, NearCards* near_cards, int n_columns, const std::atomic<bool>& stop)
-      : incumbent_(incumbent), near_cards_(near_cards), n_columns_(n_columns), stop_(stop) {}
+  EmptyCards(const ScoreProblem& problem, IncumbentCard& incumbent, NearCards* near_cards, const std::atomic<bool>& stop)
+      : problem_(problem), incumbent_(incumbent), near_cards_(near_cards), stop_(stop) {}
   double threshold() const override { return near_cards_ ? near_cards_->ceiling() : incumbent_.value(); }
-  void offer(const int* points, double loss) override {
+  void offer(const int* points, double loss, double multiplier) override {
     if (near_cards_)
-      near_cards_->offer(make_card(loss, n_columns_, nullptr, 0, points), stop_);
+      near_cards_->offer(problem_, make_card(loss, problem_.table.n_columns, nullptr, 0, points, multiplier), stop_);
     else
       incumbent_.offer(nullptr, 0, points);
   }
@@ -121,9 +121,9 @@ class EmptyCards final : public CardListener {
   bool stopped() const override { return false; }
 
  private:
+  const ScoreProblem& problem_;
   IncumbentCard& incumbent_;
   NearCards* near_cards_;
-  int n_columns_;
   const std::atomic<bool>& stop_;
 };
 
@@ -285,7 +285,7 @@ class SupportSearch {
     if (problem_.scale.free() && !near_cards_ && problem_.rules.empty()) return offer_intercepts(incumbent);
     ScoreCells cells;
     RowPartition(table_.n_rows()).write_cells(table_, nullptr, 0, cells);
-    EmptyCards listener(incumbent, near_cards_ ? &*near_cards_ : nullptr, table_.n_columns(), signals_.stop);
+    EmptyCards listener(problem_, incumbent, near_cards_ ? &*near_cards_ : nullptr, signals_.stop);
     const double start = 0;
     const std::unique_ptr<SupportLoss> loss = make_loss(problem_);
     loss->open(nullptr, cells);

@@ -134,7 +134,7 @@ class SupportSearchResult:
     @property
     def heuristic_seconds(self) -> float: ...
     @property
-    def near_cards(self) -> tuple[_Float, _Int32, _Int32]: ...
+    def near_cards(self) -> tuple[_Float, _Int32, _Int32, _Float]: ...
     @property
     def n_near(self) -> int: ...
     @property
@@ -169,6 +169,7 @@ def search_supports(
     rate_least: _Float,
     rate_most: _Float,
     rate_threshold: _Float,
+    rate_unflagged: _Float,
     set_columns: _Int32,
     set_values: _Int32,
     radius: float,
@@ -185,7 +186,7 @@ def search_supports(
     near_optimal: float,
     near_limit: int,
     proof_limit: int,
-    on_cards: Callable[[_Float, _Int32, _Int32], bool] | None,
+    on_cards: Callable[[_Float, _Int32, _Int32, _Float], bool] | None,
     resume_order: _Int32,
     resume_finished: _Int32,
     resume_intercept: int,

@@ -144,8 +144,6 @@ def test_a_grid_search_behind_a_binarizer_chooses_the_scale():
 def test_what_a_free_scale_does_not_go_with_is_said():
     with pytest.raises(ValueError, match=r"radius = 0\.1\) has unit scale\. Use scale='unit'"):
         fitted(radius=0.1)
-    with pytest.raises(sf.UnsupportedProblemError, match=r"near-optimal cards .* Use scale='unit'"):
-        fitted(near_optimal=0.01)
     for wrong in ("loose", None, 1):
         with pytest.raises(ValueError, match="must be 'unit' or 'free'"):
             fitted(scale=wrong)
@@ -163,20 +161,64 @@ def test_a_radius_of_0_is_no_radius():
     assert fitted(radius=0.0).multiplier_ == fitted().multiplier_
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        sc.MinProbability({"smoker": 1}, 0.4),
-        sc.MaxProbability({"smoker": 1}, 0.2),
-        sc.FalsePositiveRate(0.5, risk=0.3),
-        sc.TruePositiveRate(0.5, risk=0.6),
-    ],
-    ids=repr,
-)
-def test_rules_about_other_risks_than_one_half_need_unit_scale(rule: sc.Constraint):
-    with pytest.raises(ValueError, match=r"risk=0\.\d\) needs scale='unit': at a free scale"):
-        fitted(constraints=[rule])
-    assert fitted(constraints=[rule], scale="unit").multiplier_ == 1.0
+def test_rules_about_any_risk_hold_at_a_free_scale():
+    smoker = {"smoker": 1}
+    person = pd.DataFrame([{**dict.fromkeys(X.columns, 0), **smoker}])
+    plain = fitted().predict_proba(person)[0, 1]
+    for rule, least, most in (
+        (sc.MinProbability(smoker, plain + 0.1), plain + 0.1, 1.0),
+        (sc.MaxProbability(smoker, plain - 0.1), 0.0, plain - 0.1),
+    ):
+        model = fitted(constraints=[rule])
+        assert least - 1e-9 <= model.predict_proba(person)[0, 1] <= most + 1e-9
+        assert model.outcome_.upper_bound > fitted().outcome_.upper_bound
+        assert model.certificate_.verified, model.certificate_.claim
+        assert model.multiplier_ != 1.0
+
+
+@pytest.mark.parametrize("risk", [0.3, 0.5, 0.6])
+def test_flagged_rows_are_those_above_the_risk_at_a_free_scale(risk: float):
+    ill = Y == "ill"
+
+    def rates(model: RiskScoreClassifier) -> tuple[float, float]:
+        flagged = model.predict_proba(X)[:, 1] > risk
+        return float(flagged[ill].mean()), float(flagged[~ill].mean())
+
+    found, alarmed = rates(fitted())
+    caught = fitted(constraints=[sc.TruePositiveRate(min(found + 0.15, 1.0), risk=risk)])
+    assert rates(caught)[0] >= min(found + 0.15, 1.0)
+    calm = fitted(constraints=[sc.FalsePositiveRate(0.5 * alarmed, risk=risk)])
+    assert rates(calm)[1] <= 0.5 * alarmed
+
+
+def test_contradicting_risks_are_named_at_a_free_scale():
+    smoker = {"smoker": 1}
+    rules = [sc.MaxFeatures(2), sc.MinProbability(smoker, 0.8), sc.MaxProbability(smoker, 0.7)]
+    with pytest.raises(sf.InfeasibleProblemError, match=r"these 2 rules together") as info:
+        fitted(constraints=rules)
+    assert "MaxFeatures" not in str(info.value)
+    # At a free scale some multiplier gives the person exactly this risk.
+    exact = fitted(constraints=[sc.MinProbability(smoker, 0.7), sc.MaxProbability(smoker, 0.7)])
+    person = pd.DataFrame([{**dict.fromkeys(X.columns, 0), **smoker}])
+    assert exact.predict_proba(person)[0, 1] == pytest.approx(0.7, abs=1e-9)
+
+
+def test_cards_near_the_best_come_with_their_multipliers():
+    model = fitted(near_optimal=0.02)
+    near = model.near_optimal_
+    assert near.complete
+    assert near[0].points == model.points_
+    assert near[0].multiplier == pytest.approx(model.multiplier_, rel=1e-6)
+    sign = np.where(Y == "ill", -1.0, 1.0)
+    for card in near:
+        score = card.intercept + sum(X[name].to_numpy() * value for name, value in card.points.items())
+        loss = float(np.logaddexp(0.0, sign * score / card.multiplier).mean()) + 1e-8 * len(card.points)
+        assert loss == pytest.approx(card.objective, abs=1e-10)
+        assert np.gcd.reduce([card.intercept, *card.points.values()]) == 1
+    table = near.table()
+    assert table["multiplier"].tolist() == [card.multiplier for card in near]
+    assert len(near) == near.n_found > 1
+    assert "multiplier" not in fitted(near_optimal=0.02, scale="unit").near_optimal_.table().columns
 
 
 def test_rules_about_even_risks_hold_at_a_free_scale():

@@ -51,11 +51,12 @@ def best_robust_card(problem: RiskScoreProblem) -> tuple[float, RiskScore | None
     """Value of the best admissible card and one that has it; infinity and None if there is none."""
     choices = [range(problem.intercept_lower, problem.intercept_upper + 1)]
     choices += [range(low, high + 1) for low, high in zip(problem.lower, problem.upper, strict=True)]
-    cards = np.array([card for card in itertools.product(*choices) if np.count_nonzero(card[1:]) <= problem.max_features])
+    listed = [RiskScore(card[0], np.array(card[1:], dtype=np.int32)) for card in itertools.product(*choices)]
+    admitted = [card for card in listed if problem.admits(card)]
+    if not admitted:
+        return np.inf, None
+    cards = np.array([np.append(card.intercept, card.points) for card in admitted])
     values = np.concatenate([robust_losses(problem, part) for part in np.array_split(cards, max(1, len(cards) // 200))])
     values = values + problem.penalty * np.count_nonzero(cards[:, 1:], axis=1)
-    for at in np.argsort(values):
-        card = RiskScore(int(cards[at, 0]), cards[at, 1:].astype(np.int32))
-        if problem.admits(card):
-            return float(values[at]), card
-    return np.inf, None
+    best = int(np.argmin(values))
+    return float(values[best]), admitted[best]

@@ -134,9 +134,35 @@ def test_a_radius_of_nothing_is_the_plain_card():
     assert plain.upper_bound < solve(problem).upper_bound
 
 
-def test_cards_with_too_many_flips_are_refused():
-    problem = robust_table(size=9)
-    refusal = ExactScore().refuses(problem)
-    assert refusal is not None
-    assert "9 columns that can be flipped" in refusal
-    assert ExactScore().refuses(dataclasses.replace(problem, max_features=8)) is None
+@pytest.mark.parametrize("seed", range(4))
+def test_cards_of_many_columns_that_can_be_flipped_equal_complete_enumeration(seed: int):
+    """A card of nine columns has 512 sets of flips; with points of 0 and 1 there are few enough cards to try them all."""
+    rng = np.random.default_rng(seed)
+    n, d = 12, 9
+    X = (rng.random((n, d)) < 0.5).astype(float)
+    y = np.where(X.sum(axis=1) + rng.normal(size=n) > d / 2, 1.0, -1.0)
+    prices = rng.choice([1.0, 2.0, 3.5], d)
+    label_price = float(rng.choice([4.0, np.inf]))
+    shift = ScoreShift(float(rng.choice([0.02, 0.1])), prices, np.ones(d, dtype=bool), label_price)
+    problem = RiskScoreProblem(
+        X, y, np.full(n, 1 / n), np.zeros(d), np.ones(d), -6, -3, d, 1e-8, (GroupRule(tuple(range(d)), least=7),), shift
+    )
+    outcome = solve(problem)
+    assert outcome.primal.size >= 7
+    assert_best(problem)
+
+
+def test_only_the_columns_of_a_card_count_however_many_can_be_flipped():
+    problem = robust_table(d=30, n=200, size=2)
+    assert ExactScore().refuses(problem) is None
+    outcome = solve(problem)
+    assert outcome.status is Status.OPTIMAL
+    kept = np.flatnonzero(outcome.primal.points)
+    assert problem.shift is not None
+    few = ScoreShift(problem.shift.radius, problem.shift.prices[kept], problem.shift.flips[kept])
+    alone = dataclasses.replace(
+        problem, columns=problem.columns[:, kept], lower=problem.lower[kept], upper=problem.upper[kept], shift=few
+    )
+    assert best_robust_card(dataclasses.replace(alone, intercept_lower=-4, intercept_upper=4))[0] == pytest.approx(
+        outcome.upper_bound, abs=ROUNDING
+    )

@@ -176,7 +176,6 @@ def test_what_free_scale_does_not_go_with_is_refused():
         dataclasses.replace(problem, scale="loose")
     with pytest.raises(ValueError, match="multipliers"):
         dataclasses.replace(problem, multipliers=(0.0, 1.0))
-    refusal = ExactScore(near_optimal=0.01).refuses(problem)
-    assert refusal is not None
-    assert "unit scale" in refusal
+    with pytest.raises(ValueError, match="two different finite numbers"):
+        dataclasses.replace(problem, multipliers=(2.0, 2.0))
     assert not dataclasses.replace(problem, scale="unit").admits(RiskScore(0, np.zeros(problem.n_columns, dtype=np.int32), 2.0))

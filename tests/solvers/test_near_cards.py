@@ -82,8 +82,9 @@ def test_the_best_few_are_kept_and_all_are_counted_and_passed_on_whatever_the_th
     assert whole.n_found == len(whole) > 200
     streamed: list[tuple[int, ...]] = []
 
-    def collect(objectives: np.ndarray, intercepts: np.ndarray, points: np.ndarray) -> None:
-        assert objectives.shape == intercepts.shape == points.shape[:1]
+    def collect(objectives: np.ndarray, intercepts: np.ndarray, points: np.ndarray, multipliers: np.ndarray) -> None:
+        assert objectives.shape == intercepts.shape == points.shape[:1] == multipliers.shape
+        assert np.all(multipliers == 1.0)
         streamed.extend(zip(intercepts.tolist(), *points.T.tolist(), strict=True))
 
     few = near(problem, 0.2, near_limit=50, n_threads=3, on_cards=collect)
@@ -100,7 +101,7 @@ def test_more_cards_than_fit_into_one_block_are_passed_on():
     problem = draw_problem(4, "integer")
     total = 0
 
-    def count(objectives: np.ndarray, intercepts: np.ndarray, points: np.ndarray) -> None:
+    def count(objectives: np.ndarray, *_: np.ndarray) -> None:
         nonlocal total
         total += objectives.size
 

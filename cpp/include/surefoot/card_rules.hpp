@@ -17,7 +17,7 @@ struct ImplicationRule {
   std::vector<std::uint8_t> cause, effect;
 };
 
-// lower <= intercept_coefficient * intercept + sum_j coefficient_j points_j <= upper.
+// lower <= (intercept_coefficient * intercept + sum_j coefficient_j points_j) / multiplier <= upper.
 struct LinearRule {
   double lower, upper, intercept_coefficient;
   std::vector<double> coefficient;
@@ -28,10 +28,15 @@ struct SignRule {
   std::vector<std::uint8_t> member;
 };
 
-// Rows with a score of at least `threshold` are flagged. The flagged rows of one label weigh between `least` and `most`.
+// Rows with log odds, score / multiplier, of at least `threshold` are flagged. The flagged rows of one label weigh between `least` and
+// `most`. Where the multiplier is free, rows that must not be flagged have log odds of at most `unflagged`, a little less, so that rounding
+// cannot put a row on the wrong side.
 struct RateRule {
   bool positive;  // the label
-  double least, most, threshold;
+  double least, most, threshold, unflagged = threshold;
+
+  // Scores around 0 are flagged, whatever the multiplier.
+  bool at_even_odds() const { return unflagged <= 0 && threshold >= 0; }
 };
 
 struct CardRules {

@@ -24,7 +24,11 @@ inline bool better_card(const ScoreCard& a, const ScoreCard& b) {
 }
 
 // The card with `points` in some of n_columns columns; points[0] is the intercept.
-ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points);
+ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points, double multiplier = 1);
+
+// At a free scale a card and its multiples are the same, if the multiplier allows. The largest number by which a card's points and
+// intercept can be divided, and its multiplier too, such that they are whole and within all limits and lists of points.
+int common_divisor(const ScoreProblem& problem, const ScoreCard& card);
 
 // Cards are compared by their value, summed over the merged rows in one fixed order whoever found them, then by their points and
 // intercept. A card as good as the best is never pruned, so the winner does not depend on which thread was faster.
@@ -41,7 +45,7 @@ class IncumbentCard {
   void offer(const ScoreCard& card);
 
  private:
-  // At a free scale a card and its multiples are the same: takes the one with the smallest points that the multiplier allows.
+  // At a free scale: takes the smallest points that say the same.
   void reduce(ScoreCard& card) const;
 
   const ScoreProblem& problem_;

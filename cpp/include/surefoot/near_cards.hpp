@@ -14,6 +14,8 @@ namespace surefoot {
 // Cards arrive from any thread, each once. Which of them are kept depends on their values and points alone, not on who came first; the
 // order in which they are passed on does depend on it. Values come from the cells of a support, which saves a pass over the rows for
 // every card, and are rounded to 13 decimals.
+//
+// At a free scale a card has multiples that predict the same; only the one with the smallest points is taken.
 class NearCards {
  public:
   // Takes cards with a value up to `ceiling`. With `passed_on` every card also waits for `take_waiting`.
@@ -21,7 +23,7 @@ class NearCards {
 
   double ceiling() const { return ceiling_; }
   // May wait until somebody takes the cards that are waiting, or until `stop`.
-  void offer(ScoreCard card, const std::atomic<bool>& stop);
+  void offer(const ScoreProblem& problem, ScoreCard card, const std::atomic<bool>& stop);
   std::vector<ScoreCard> take_waiting();
   // Wakes those who wait in `offer`, so that they look at `stop` again.
   void wake() { room_.notify_all(); }

@@ -8,7 +8,7 @@
 
 namespace surefoot {
 
-// lower <= intercept * coefficient[0] + sum_j points_j * coefficient[j + 1] <= upper.
+// lower <= (intercept * coefficient[0] + sum_j points_j * coefficient[j + 1]) / multiplier <= upper.
 struct PointRow {
   double lower, upper;
   double coefficient[max_coordinates];
@@ -30,7 +30,7 @@ class CardListener {
   // Cards with a larger loss are of no interest. May fall while a search is under way.
   virtual double threshold() const = 0;
   // A card within the range, with a loss no larger than the threshold up to rounding.
-  virtual void offer(const int* points, double loss) = 0;
+  virtual void offer(const int* points, double loss, double multiplier) = 0;
   // Asked now and then; true ends the search.
   virtual bool stopped() const = 0;
 };
@@ -41,7 +41,7 @@ class CardListener {
 //
 // Rules do not weaken that proof, because they never enter the relaxation: a box is left either since its relaxed minimum is above the
 // threshold, which holds for all of its cards, or since none of its cards keeps a linear rule or a rate, which is told by the smallest and
-// largest score over the box. Only the former ends a direction. Values outside a coordinate's list are passed over and end nothing. Signs
+// largest log odds over the box. Only the former ends a direction. Values outside a coordinate's list are passed over and end nothing. Signs
 // would enter the relaxation, where the good point may have the wrong ones, so each choice of signs is a search of its own.
 //
 // `loss` has `cells` open. Returns the number of boxes fitted.

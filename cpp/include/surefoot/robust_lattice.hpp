@@ -17,8 +17,8 @@
 
 namespace surefoot {
 
-// Cubes of more bits than this (label included) would be larger than the tables they stand for.
-constexpr int max_flips = 8;
+// A card may use so many columns that can be flipped, however many there are in the table; the label is one bit more.
+constexpr int max_flips = max_card_size;
 constexpr int max_robust_coordinates = max_coordinates + 1;
 
 // Coordinates: intercept, columns, and lambda last.

@@ -19,6 +19,7 @@ struct ScaleRange {
   double low = 1, high = 1;
 
   bool free() const { return low < high; }
+  bool empty() const { return low > high; }
   // Hull of t v for whole v from `from` to `to`.
   double least(double from) const { return from < 0 ? from * high : from * low; }
   double most(double to) const { return to > 0 ? to * high : to * low; }
@@ -27,6 +28,7 @@ struct ScaleRange {
 class ScaledFit {
  public:
   explicit ScaledFit(const ScaleRange& range) : range_(range) {}
+  void set_range(const ScaleRange& range) { range_ = range; }
 
   // As fit_box, with points and box in points; fit.lambda is the scale t, and fit.point[j] = q_j / t.
   void fit(const ScoreCells& cells, const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "surefoot/box_fit.hpp"
+#include "surefoot/scaled_fit.hpp"
 
 namespace surefoot {
 
@@ -20,6 +21,10 @@ class SupportLoss {
   // For any good fit in a box, the values that a coordinate takes in good fits form an interval; this says how far a box may be from
   // the threshold before it is cut rather than fitted further.
   virtual double tolerance() const = 0;
+  // The scales, 1 / multiplier, that cards may have, and how to narrow them for the fits until `open` is called again. At unit scale there
+  // is nothing to narrow.
+  virtual ScaleRange scales() const { return {}; }
+  virtual void narrow(const ScaleRange&) {}
   // Whether to fix the intercept before the points.
   virtual bool intercept_first() const { return true; }
 };

@@ -113,14 +113,15 @@ class SupportWalker final : public CardListener {
 
   double threshold() const override { return shared_.threshold(searched_size_); }
   bool stopped() const override { return shared_.signals.stop.load(std::memory_order_relaxed); }
-  void offer(const int* points, double loss) override {
+  void offer(const int* points, double loss, double multiplier) override {
     if (!shared_.near_cards) {
       shared_.incumbent.offer(searched_, searched_size_, points);
       shared_.signals.upper_bound = shared_.incumbent.value();
       return;
     }
     const double value = loss + shared_.problem.penalty * searched_size_;
-    shared_.near_cards->offer(make_card(value, shared_.problem.table.n_columns, searched_, searched_size_, points),
+    const ScoreProblem& problem = shared_.problem;
+    shared_.near_cards->offer(problem, make_card(value, problem.table.n_columns, searched_, searched_size_, points, multiplier),
                               shared_.signals.stop);
   }
 

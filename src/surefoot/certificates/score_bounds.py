@@ -100,28 +100,34 @@ class ScoreBounds:
             return self.least(plane, claim.support, lower, upper) + self.problem.penalty * len(claim.support)
         points = np.zeros(self.problem.n_columns, dtype=np.int32)
         points[list(claim.support)] = claim.lower[1:]
-        multiplier = self._best_multiplier(claim.lower[0], points)
-        card = RiskScore(claim.lower[0], points, multiplier)
+        if self.problem.scale == "free":
+            return self._of_scaled(claim.lower[0], points, claim.support, lower)
+        card = RiskScore(claim.lower[0], points)
         if not self.problem.admits(card):
             return np.inf
-        if self.problem.scale == "free":
-            plane = self.planes.plain(claim.support, lower / multiplier)
-            return self.least(plane, claim.support, lower, upper) + self.problem.penalty * card.size
         value = self.problem.objective(card)
         return value - self.slack(claim.support, lower) - (0.0 if self.planes.shift is None else _MEETING * (1.0 + value))
 
-    def _best_multiplier(self, intercept: int, points: IntArray) -> float:
-        """Where the loss of a card, convex in 1 / multiplier, is least."""
-        low, high = self.planes.scales
-        if low == high:
-            return 1.0
+    def _of_scaled(self, intercept: int, points: IntArray, support: tuple[int, ...], point: FloatArray) -> float:
+        """Bound on the objective of a card at every scale that its rules allow, from a plane at the best one of them."""
+        problem = self.problem
+        low, high = problem.scales(intercept, points)
+        if not low <= high or not problem.admits(RiskScore(intercept, points, 1.0 / low)):
+            return np.inf
+        scale = self._best_scale(intercept, points, low, high)
+        plane = self.planes.plain(support, scale * point)
+        total = float(np.sum(plane.gradient * point))
+        return plane.constant + min(low * total, high * total) - plane.slack + problem.penalty * len(support)
+
+    def _best_scale(self, intercept: int, points: IntArray, low: float, high: float) -> float:
+        """Where the loss of a card, convex in the scale, is least between two scales."""
         margins = self.problem.labels * self.problem.scores(RiskScore(intercept, points))
         weighted = self.problem.weights * margins
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             slope = -float(np.sum(weighted * np.exp(-np.logaddexp(0.0, middle * margins))))
             low, high = (low, middle) if slope > 0 else (middle, high)
-        return 1.0 / (0.5 * (low + high))
+        return 0.5 * (low + high)
 
     def _of_node(self, claim: NodeClaim) -> float:
         chosen = list(claim.prefix)

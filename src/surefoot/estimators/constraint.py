@@ -30,11 +30,6 @@ class Constraint(ABC):
         return {}
 
     @property
-    def needs_unit_scale(self) -> bool:
-        """Whether the rule is about a score that stands for one risk at unit scale and for another at a free one."""
-        return False
-
-    @property
     def _name(self) -> str:
         return type(self).__name__
 

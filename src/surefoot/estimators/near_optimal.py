@@ -13,11 +13,12 @@ from surefoot.solvers.near_cards import NearOptimalCards
 
 
 class NearOptimalCard(NamedTuple):
-    """One card: its points by column, for the columns that have any, its intercept and its objective."""
+    """One card: its points by column, for the columns that have any, its intercept, objective and multiplier."""
 
     points: dict[str, int]
     intercept: int
     objective: float
+    multiplier: float = 1.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,15 +59,21 @@ class NearOptimalSet:
             {self.names[j]: int(points[j]) for j in np.flatnonzero(points)},
             int(self.cards.intercepts[at]),
             float(self.cards.objectives[at]),
+            float(self.cards.multipliers[at]),
         )
 
     def __iter__(self) -> Iterator[NearOptimalCard]:
         return (self[at] for at in range(len(self)))
 
     def table(self) -> Any:
-        """A data frame with a row for every card: ``objective``, ``intercept``, and the points of every column that is used."""
+        """A data frame with a row for every card: ``objective``, ``intercept``, and the points of every column that is used.
+
+        At a free scale there is a column ``multiplier``, too.
+        """
         used = np.flatnonzero(np.any(self.cards.points != 0, axis=0))
         content: dict[str, Any] = {"objective": self.cards.objectives, "intercept": self.cards.intercepts}
+        if np.any(self.cards.multipliers != 1.0):
+            content["multiplier"] = self.cards.multipliers
         for j in used:
             name = self.names[j]
             content[f"{name} (points)" if name in content else name] = self.cards.points[:, j]

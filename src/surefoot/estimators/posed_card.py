@@ -86,8 +86,6 @@ def pose_card(
         If a rule cannot be understood; the message names it, and the column.
     """
     rules = constraint_list(constraints)
-    if limits.scale == "free":
-        _require_any_scale(rules)
     d = block.shape[1]
     most = np.full(d, limits.max_points, dtype=np.int32)
     columns = CardColumns(schema.names, binary_columns(block), -most, most)
@@ -135,15 +133,6 @@ def constraint_list(constraints: Any) -> tuple[Constraint, ...]:
         if not isinstance(rule, Constraint):
             raise ValueError(f"constraints[{at}] = {rule!r} is not a rule from surefoot.constraints.")
     return rules
-
-
-def _require_any_scale(rules: tuple[Constraint, ...]) -> None:
-    for rule in rules:
-        if rule.needs_unit_scale:
-            raise ValueError(
-                f"{rule!r} needs scale='unit': at a free scale the score that stands for its risk depends on the multiplier. "
-                "Use scale='unit', or a risk of 0.5, which is a score of 0 at any scale."
-            )
 
 
 def _widened(columns: CardColumns, rules: tuple[Constraint, ...]) -> CardColumns:

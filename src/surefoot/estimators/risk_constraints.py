@@ -16,18 +16,8 @@ from surefoot.problems.arrays import FloatArray
 from surefoot.problems.card_rules import CardRule, LinearRule, RateRule
 
 
-class RiskConstraint(Constraint):
-    """A rule about a risk: a score of log(risk / (1 - risk)) times the multiplier, so 0 for 0.5 whatever the multiplier."""
-
-    risk: float
-
-    @property
-    def needs_unit_scale(self) -> bool:
-        return _log_odds(self.risk, self._name) != 0.0
-
-
 @dataclass(frozen=True, repr=False)
-class MinProbability(RiskConstraint):
+class MinProbability(Constraint):
     """The card gives the described person a risk of at least ``risk``.
 
     ``person`` maps columns to values; columns that it leaves out are 0.
@@ -42,7 +32,7 @@ class MinProbability(RiskConstraint):
 
 
 @dataclass(frozen=True, repr=False)
-class MaxProbability(RiskConstraint):
+class MaxProbability(Constraint):
     """The card gives the described person a risk of at most ``risk``.
 
     ``person`` maps columns to values; columns that it leaves out are 0.
@@ -57,7 +47,7 @@ class MaxProbability(RiskConstraint):
 
 
 @dataclass(frozen=True, repr=False)
-class FalsePositiveRate(RiskConstraint):
+class FalsePositiveRate(Constraint):
     """Of the training rows of the first class, at most the share ``most`` is flagged.
 
     A row is flagged if the card gives it a risk above ``risk``; at 0.5, if ``predict`` says the second class. Rows count with
@@ -72,7 +62,7 @@ class FalsePositiveRate(RiskConstraint):
 
 
 @dataclass(frozen=True, repr=False)
-class TruePositiveRate(RiskConstraint):
+class TruePositiveRate(Constraint):
     """Of the training rows of the second class, at least the share ``least`` is flagged; see :class:`FalsePositiveRate`."""
 
     least: float

@@ -109,7 +109,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     scale : {"unit", "free"}, default="unit"
         Whether a point is worth one unit of log odds, or as many as fit best, the same for all points. Points of unit scale are
         fixed by the log odds they stand for, so few of them fit a weak effect; at a free scale small points have fine steps.
-        A free scale goes with the exact search and the heuristic, and not with ``radius`` or ``shift``.
+        Rules about risks hold at either scale. A free scale goes with the exact search and the heuristic, and not with
+        ``radius`` or ``shift``.
 
     Attributes
     ----------

@@ -6,9 +6,12 @@ Six kinds of rules express the operational constraints of Table 1 of Ustun and R
 - :class:`ImplicationRule`: if one of these columns has points, one of those has (logical structure);
 - :class:`PointSetRule`: the points of a column come from a list (fixed points, signs, limits, multiples of five);
 - :class:`SignRule`: the points of a group have one sign (thresholds of one variable, whose risk then rises or falls all along);
-- :class:`LinearRule`: a <= c_0 intercept + sum_j c_j points_j <= b (the risk predicted for a described person);
-- :class:`RateRule`: limits on the share of the positive, or of the negative, rows whose score is above a threshold (true and
-  false positive rate).
+- :class:`LinearRule`: a <= (c_0 intercept + sum_j c_j points_j) / multiplier <= b (the risk predicted for a described person);
+- :class:`RateRule`: limits on the share of the positive, or of the negative, rows whose log odds, score / multiplier, are
+  above a threshold (true and false positive rate).
+
+The last two are about log odds. At unit scale these are scores; where the multiplier is free, they leave a card an interval of
+multipliers (:mod:`surefoot.problems.card_scales`).
 """
 
 from __future__ import annotations
@@ -74,24 +77,29 @@ class SignRule:
 
 @dataclass(frozen=True, eq=False)
 class LinearRule:
-    """lower <= intercept_coefficient * intercept + coefficients . points <= upper."""
+    """lower <= (intercept_coefficient * intercept + coefficients . points) / multiplier <= upper."""
 
     coefficients: FloatArray
     intercept_coefficient: float = 1.0
     lower: float = -np.inf
     upper: float = np.inf
 
-    def allows(self, intercept: int, points: IntArray) -> bool:
+    def score(self, intercept: int, points: IntArray) -> tuple[float, float]:
+        """The sum that the rule is about, at a multiplier of 1, and how far rounding may have moved it."""
         terms = np.append(self.coefficients * points, self.intercept_coefficient * intercept)
-        margin = ROUNDING * (1.0 + float(np.abs(terms).sum()))
-        return self.lower - margin <= float(terms.sum()) <= self.upper + margin
+        return float(terms.sum()), ROUNDING * (1.0 + float(np.abs(terms).sum()))
+
+    def allows(self, intercept: int, points: IntArray) -> bool:
+        score, margin = self.score(intercept, points)
+        return self.lower - margin <= score <= self.upper + margin
 
 
 @dataclass(frozen=True)
 class RateRule:
-    """lower <= share of the weight of the rows with label ``label`` whose score is above ``threshold`` <= upper.
+    """lower <= share of the weight of the rows with label ``label`` whose log odds are above ``threshold`` <= upper.
 
     Above, not at: a score of 0, where both classes are equally likely, is not predicted to be positive (scikit-learn's rule).
+    ``rate`` and ``allows`` are about scores, the log odds at unit scale.
     """
 
     label: float
@@ -103,6 +111,16 @@ class RateRule:
     def flagged_from(self) -> float:
         """The least score that counts as above the threshold, whatever rounding does to scores of real-valued columns."""
         return self.threshold + ROUNDING
+
+    @property
+    def unflagged_to(self) -> float:
+        """At a free scale, the largest log odds that count as not above the threshold, likewise."""
+        return self.threshold - ROUNDING
+
+    @property
+    def at_even_odds(self) -> bool:
+        """Whether the threshold is a score of 0, and so one at any multiplier."""
+        return self.unflagged_to <= 0.0 <= self.flagged_from
 
     def rate(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
         """The share that the rule limits."""

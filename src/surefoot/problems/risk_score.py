@@ -10,7 +10,8 @@ loss is the worst mean loss under any shift of the rows within its radius: the r
 weights are those of :mod:`surefoot.problems.robust_logistic`.
 
 At a free scale the risk is that of s / m, with a multiplier m chosen together with the points (Liu, Zhong, Li, Seltzer and
-Rudin, FasterRisk, NeurIPS 2022): the loss is sum_i w_i log(1 + exp(-y_i s_i / m)), m in a given range.
+Rudin, FasterRisk, NeurIPS 2022): the loss is sum_i w_i log(1 + exp(-y_i s_i / m)), m in a given range and such that the rules
+about risks hold (:mod:`surefoot.problems.card_scales`).
 """
 
 from __future__ import annotations
@@ -23,12 +24,10 @@ import numpy as np
 
 from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.card_rules import CardRule, LinearRule, RateRule, check_rule, spelled
+from surefoot.problems.card_scales import EDGE, Scales, rule_scales
 from surefoot.problems.robust_logistic import WEIGHT_SLACK
 from surefoot.problems.row_checks import require_dimensions, whole_numbers
 from surefoot.problems.score_shift import ScoreShift
-
-# A multiplier at an end of its range may be off by the rounding of its reciprocal.
-_EDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +69,10 @@ class RiskScoreProblem:
     shift : ScoreShift, default=None
         Makes the loss robust; None, or a radius of 0, leaves the rows as they are.
     scale : {"unit", "free"}, default="unit"
-        Whether the multiplier of a card is 1, or chosen with the points. Rules are about points, whatever the multiplier.
+        Whether the multiplier of a card is 1, or chosen with the points.
     multipliers : tuple of float, default=(0.2, 20.0)
-        Smallest and largest multiplier at a free scale, above 0. The largest should leave room for fine coefficients (points up
-        to 5 and a multiplier of 20 make steps of 0.05), the smallest for large ones.
+        Smallest and largest multiplier at a free scale, above 0 and different. The largest should leave room for fine
+        coefficients (points up to 5 and a multiplier of 20 make steps of 0.05), the smallest for large ones.
 
     Raises
     ------
@@ -159,17 +158,32 @@ class RiskScoreProblem:
             and np.all((card.points >= self.lower) & (card.points <= self.upper))
             and self.intercept_lower <= card.intercept <= self.intercept_upper
             and card.size <= self.max_features
-            and self.multiplier_range[0] * (1 - _EDGE) <= card.multiplier <= self.multiplier_range[1] * (1 + _EDGE)
+            and self.multiplier_range[0] * (1 - EDGE) <= card.multiplier <= self.multiplier_range[1] * (1 + EDGE)
             and all(self.obeys(card, rule) for rule in self.rules)
         )
 
     def obeys(self, card: RiskScore, rule: CardRule) -> bool:
         """Whether the card keeps to one rule."""
+        if self.scale == "free":
+            low, high = self.scales(card.intercept, card.points, (rule,))
+            # A multiplier at an end of its range may be off by the rounding of its reciprocal.
+            return low * (1 - EDGE) <= 1.0 / card.multiplier <= high * (1 + EDGE)
         if isinstance(rule, LinearRule):
             return rule.allows(card.intercept, card.points)
         if isinstance(rule, RateRule):
             return rule.allows(self.scores(card), self.labels, self.weights)
         return rule.allows(card.points)
+
+    def scales(self, intercept: int, points: IntArray, rules: tuple[CardRule, ...] | None = None) -> Scales:
+        """At a free scale, the smallest and largest 1 / multiplier at which these points obey the rules.
+
+        All rules of the problem, or those given; the ends are in the wrong order if they leave none.
+        """
+        within = 1.0 / self.multipliers[1], 1.0 / self.multipliers[0]
+        scores = self.scores(RiskScore(intercept, points))
+        for rule in self.rules if rules is None else rules:
+            within = rule_scales(rule, intercept, points, scores, self.labels, self.weights, within)
+        return within
 
     def digest(self) -> str:
         """Fingerprint of everything that defines the optimum."""
@@ -186,8 +200,10 @@ def _check_scale(problem: RiskScoreProblem) -> None:
     if problem.scale not in ("unit", "free"):
         raise ValueError(f"scale = {problem.scale!r} must be 'unit' or 'free'.")
     low, high = problem.multipliers
-    if not (0 < low <= high < np.inf):
-        raise ValueError(f"multipliers = {problem.multipliers} must be two finite numbers above 0, the smaller first.")
+    if not (0 < low < high < np.inf):
+        raise ValueError(
+            f"multipliers = {problem.multipliers} must be two different finite numbers above 0, the smaller first."
+        )
     if problem.scale == "free" and problem.shift is not None and problem.shift.radius > 0:
         raise ValueError("a robust score card has unit scale; leave scale='unit', or shift=None.")
 

@@ -60,11 +60,6 @@ class ScoreShift:
         object.__setattr__(self, "prices", np.ascontiguousarray(self.prices, dtype=np.float64))
         object.__setattr__(self, "flips", np.ascontiguousarray(self.flips, dtype=np.bool_))
 
-    @property
-    def n_flippable(self) -> int:
-        """Columns that can be flipped at a finite price."""
-        return int(np.count_nonzero(self.flips & np.isfinite(self.prices)))
-
     def check(self, columns: FloatArray) -> None:
         """Raise ``ValueError`` if the shift does not fit the table."""
         n_columns = columns.shape[1]

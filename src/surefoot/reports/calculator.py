@@ -52,7 +52,7 @@ def calculator_page(card: ScoreCard) -> str:
             '<p><button type="reset">Start again</button></p>',
             "</div>",
             "</form>",
-            f"<p><code>{safe(formula_text(card.intercept, card.multiplier))}</code></p>",
+            f"<p><code>{safe(formula_text(card.intercept, card.multiplier, card.table))}</code></p>",
             proof,
             "<noscript><p>This page needs JavaScript to add up the points.</p></noscript>",
             "</main>",

@@ -33,7 +33,7 @@ def card_html(card: ScoreCard) -> str:
             f'<div class="sf-risks">{risks_html(card)}</div>',
             "</div>",
             *(f"<p>{safe(note)}</p>" for note in notes if note),
-            f"<p><code>{safe(formula_text(card.intercept, card.multiplier))}</code></p>",
+            f"<p><code>{safe(formula_text(card.intercept, card.multiplier, card.table))}</code></p>",
             "</section>",
         ]
     )

@@ -73,7 +73,7 @@ def card_svg(card: ScoreCard) -> str:
     right = _MARGIN + _LEFT + _GAP
     bottom = max(_points(card, body, top), _risks(card, body, right, top))
     notes = [grouping_text(card.table), "" if card.proof is None else card.proof.sentence]
-    notes.append(formula_text(card.intercept, card.multiplier))
+    notes.append(formula_text(card.intercept, card.multiplier, card.table))
     y = bottom + 8
     for note in filter(None, notes):
         for part in broken(note, 12, _WIDTH - 2 * _MARGIN):

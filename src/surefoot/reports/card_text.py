@@ -38,7 +38,7 @@ def card_text(card: ScoreCard) -> str:
     total = f"{'Total points':<{name_width}}  = ......"
     body = [*heading, rule, *(rows or ["(no feature has points)"]), rule, total, "", *_risks(card), ""]
     body += textwrap.wrap(grouping_text(card.table), _PAGE)
-    body.append(formula_text(card.intercept, card.multiplier))
+    body.append(formula_text(card.intercept, card.multiplier, card.table))
     if card.proof is not None:
         body += textwrap.wrap(card.proof.sentence, _PAGE)
     return "\n".join(body)

@@ -6,10 +6,12 @@ import math
 import unicodedata
 
 from surefoot.design.cuts import spelled
-from surefoot.reports.risk_table import RiskRow, RiskTable
+from surefoot.reports.risk_table import RiskRow, RiskTable, risk_of
 
 MINUS = "\u2212"
 TIMES = "\u00d7"
+# Significant digits of a multiplier; the table of a small card may be right with fewer.
+_FEWEST_DIGITS = 3
 
 
 def shown_name(name: str) -> str:
@@ -81,17 +83,30 @@ def risks_text(row: RiskRow) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def formula_text(intercept: int, multiplier: float) -> str:
+def formula_text(intercept: int, multiplier: float, table: RiskTable) -> str:
     """The risk as a formula in the total, in plain ASCII."""
     sign = "-" if intercept < 0 else "+"
     inner = f"total {sign} {abs(intercept)}" if intercept else "total"
     if multiplier != 1:
-        inner = f"({inner}) / {spelled(multiplier)}" if intercept else f"{inner} / {spelled(multiplier)}"
+        divisor = spelled(_readable(multiplier, intercept, table))
+        inner = f"({inner}) / {divisor}" if intercept else f"{inner} / {divisor}"
     return f"risk = 1 / (1 + exp(-({inner})))"
+
+
+def _readable(multiplier: float, intercept: int, table: RiskTable) -> float:
+    """The multiplier with as few digits as make all risks of the table, as they are printed."""
+    risks = [end for row in table.rows for end in ((row.low, row.low_risk), (row.high, row.high_risk))]
+    # Between the totals of a grouped table the formula is all there is, so it gets two digits more.
+    more = 0 if table.exact else 2
+    for digits in range(_FEWEST_DIGITS, 16):
+        rounded = float(f"{multiplier:.{digits}g}")
+        if all(risk_text(risk_of(total, intercept, rounded)) == risk_text(risk) for total, risk in risks):
+            return float(f"{multiplier:.{digits + more}g}")
+    return multiplier
 
 
 def grouping_text(table: RiskTable) -> str:
     """What must be said about a grouped table, or nothing."""
     if table.exact:
         return ""
-    return "Totals are grouped: the risk lies between the two numbers of its row; the formula gives it exactly."
+    return "Totals are grouped: the risk lies between the two numbers of its row, and the formula gives it."

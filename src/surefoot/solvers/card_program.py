@@ -11,6 +11,9 @@ For a rate, every distinct row r of the label has a mark f_r for "flagged":
 
     f_r = 0 only if s_r < threshold,    f_r = 1 only if s_r >= threshold,    least <= sum_r w_r f_r <= most.
 
+At a free scale limits of log odds are such of scores divided by the multiplier m. Times m they are linear in points and m,
+which is one more variable, the only one that need not be whole.
+
 Where scores are not whole numbers, "<" is relaxed to "<=": then a program without a solution still proves that there is no
 card, and a solution is a card only if the rules themselves say so. HiGHS solves the program, through SciPy.
 """
@@ -19,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +60,7 @@ def has_card(problem: RiskScoreProblem, seconds: float) -> bool | None:
 
 
 class ProgramParts(NamedTuple):
-    """Rows low <= matrix x <= high over whole variables lower <= x <= upper."""
+    """Rows low <= matrix x <= high over variables lower <= x <= upper, all whole but for a multiplier."""
 
     matrix: Any  # csr_array, which carries no types
     low: NDArray[np.float64]
@@ -83,6 +87,7 @@ class CardProgram:
             self._row([(p, 1.0), (a, -float(problem.upper[j])), (c, 1.0)], -math.inf, 0.0)
             self._row([(a, 1.0), (c, 1.0)], 0.0, 1.0)
         self._row(self._used(range(d)), 0.0, float(problem.max_features))
+        self._multiplier = self._variable(*problem.multipliers) if problem.scale == "free" else None
 
     def add(self, rule: CardRule) -> None:
         """Add a rule of the problem."""
@@ -99,7 +104,13 @@ class CardProgram:
                 self._row([(mark, 1.0), (int(self._positive[j]), -1.0)], 0.0, math.inf)
                 self._row([(mark, 1.0), (int(self._negative[j]), 1.0)], -math.inf, 1.0)
         elif isinstance(rule, LinearRule):
-            self._row(self._score(rule.coefficients, rule.intercept_coefficient), rule.lower, rule.upper)
+            score = self._score(rule.coefficients, rule.intercept_coefficient)
+            if self._multiplier is None:
+                self._row(score, rule.lower, rule.upper)
+            else:
+                for least, sign in ((rule.lower, 1.0), (-rule.upper, -1.0)):
+                    if least > -math.inf:
+                        self._row([*((at, sign * value) for at, value in score), (self._multiplier, -least)], 0.0, math.inf)
         else:
             self._add_rate(rule)
 
@@ -126,7 +137,7 @@ class CardProgram:
         result = milp(
             np.zeros(lower.size),
             constraints=LinearConstraint(matrix, low, high),
-            integrality=np.ones(lower.size),
+            integrality=np.arange(lower.size) != (-1 if self._multiplier is None else self._multiplier),
             bounds=Bounds(lower, upper),
             # Presolve of HiGHS 1.15 finds no solution where two rows with the same coefficients meet in an equality.
             options={"time_limit": seconds, "presolve": False},
@@ -136,7 +147,13 @@ class CardProgram:
         if result.x is None:
             return None
         whole = np.rint(result.x).astype(np.int32)
-        return True if self.problem.admits(RiskScore(int(whole[0]), whole[self._points])) else None
+        card = RiskScore(int(whole[0]), whole[self._points])
+        if self._multiplier is not None:
+            least, most = self.problem.scales(card.intercept, card.points)
+            if not least <= most:
+                return None
+            card = replace(card, multiplier=1.0 / least)
+        return True if self.problem.admits(card) else None
 
     def _add_point_set(self, rule: PointSetRule) -> None:
         low, high = int(self.problem.lower[rule.column]), int(self.problem.upper[rule.column])
@@ -158,10 +175,17 @@ class CardProgram:
         unflagged = flagged - 1.0 if whole else flagged
         least, most = self._reach(rows)
         marks = [self._variable(0.0, 1.0) for _ in range(rows.shape[0])]
+        scaled: list[list[tuple[int, float]]] = [[], []]
+        if self._multiplier is not None and not rule.at_even_odds:
+            # Scores less the threshold times the multiplier: what is flagged then begins at 0.
+            for part, threshold in zip(scaled, (rule.unflagged_to, rule.flagged_from), strict=True):
+                part.append((self._multiplier, -threshold))
+            ends = np.outer(problem.multipliers, (rule.unflagged_to, rule.flagged_from))
+            least, most, flagged, unflagged = least - ends.max(), most - ends.min(), 0.0, 0.0
         for row, mark, low, high in zip(rows, marks, least, most, strict=True):
             score = list(self._score(row, 1.0))
-            self._row([*score, (mark, -(max(high, unflagged) - unflagged))], -math.inf, unflagged)
-            self._row([*score, (mark, -(flagged - min(low, flagged)))], min(low, flagged), math.inf)
+            self._row([*score, *scaled[0], (mark, -(max(high, unflagged) - unflagged))], -math.inf, unflagged)
+            self._row([*score, *scaled[1], (mark, -(flagged - min(low, flagged)))], min(low, flagged), math.inf)
         share = weight / weight.sum()
         self._row(zip(marks, share.tolist(), strict=True), rule.lower - ROUNDING, rule.upper + ROUNDING)
 

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot import _native
 from surefoot.exceptions import CheckpointWarning, InfeasibleProblemError, SolveInterrupted
@@ -31,7 +30,7 @@ from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.problems.score_proof import ScoreProof
 from surefoot.solvers.checkpoint import CheckpointFile
-from surefoot.solvers.native_rules import native_rules, point_limits
+from surefoot.solvers.native_search import search_cards
 from surefoot.solvers.near_cards import NearOptimalCards
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
@@ -39,8 +38,6 @@ from surefoot.solvers.registry import SolveOptions
 _ENDS = (Status.OPTIMAL, Status.TIME_LIMIT, Status.INTERRUPTED)
 # The core sizes its arrays by it; a longer card could not be added up by hand.
 MOST_FEATURES = 15
-# The robust search looks at every set of flips of a card.
-MOST_FLIPS = 8
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class SearchTally:
 ScoreOutcome = SolveOutcome[RiskScore, SearchTally]
 
 
-CardBlock = Callable[[FloatArray, IntArray, IntArray], None]
+CardBlock = Callable[[FloatArray, IntArray, IntArray, FloatArray], None]
 
 
 class ExactScore:
@@ -90,7 +87,8 @@ class ExactScore:
     near_limit : int, default=10000
         How many of them are kept in memory, the best ones. All are counted.
     on_cards : callable, default=None
-        Called with blocks of near-optimal cards as they are found: objectives, intercepts, and a row of points for every card.
+        Called with blocks of near-optimal cards as they are found: objectives, intercepts, a row of points for every card, and
+        multipliers.
         Each card comes exactly once, kept or not, in no fixed order. What it raises ends the search and reaches the caller.
     proof_limit : int, default=0
         Write down a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one
@@ -133,16 +131,6 @@ class ExactScore:
         """Why the search cannot take the problem, or None."""
         if min(problem.max_features, problem.n_columns) > MOST_FEATURES:
             return f"cards may have up to {problem.max_features} columns, and the search handles {MOST_FEATURES}."
-        if problem.shift is not None and min(problem.max_features, problem.shift.n_flippable) > MOST_FLIPS:
-            return (
-                f"cards may have up to {problem.max_features} columns that can be flipped, and the robust search handles "
-                f"{MOST_FLIPS}."
-            )
-        if self.near_optimal is not None and problem.scale == "free":
-            return (
-                "near-optimal cards are collected at unit scale only: at a free scale every card is there in many sizes. Use "
-                "scale='unit', or leave near_optimal out."
-            )
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:
@@ -163,43 +151,23 @@ class ExactScore:
                 options.on_progress(history[-1])
             return True
 
-        def pass_on(objectives: FloatArray, intercepts: IntArray, points: IntArray) -> bool:
+        def pass_on(objectives: FloatArray, intercepts: IntArray, points: IntArray, multipliers: FloatArray) -> bool:
             assert self.on_cards is not None
-            self.on_cards(objectives, intercepts, points)
+            self.on_cards(objectives, intercepts, points, multipliers)
             return True
 
         gap = options.tolerance if self.near_optimal is None else 0.0
         file = None if self.checkpoint is None else CheckpointFile(self.checkpoint, problem, gap)
-        state = None if file is None else file.state
-        nothing = np.zeros(0, dtype=np.int32)
-        lower, upper = point_limits(problem)
-        limit = np.inf if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0)
-        result = _native.search_supports(
-            np.ascontiguousarray(problem.columns.T),
-            problem.labels,
-            problem.weights,
-            lower,
-            upper,
-            problem.intercept_lower,
-            problem.intercept_upper,
-            min(problem.max_features, problem.n_columns),
-            problem.penalty,
-            *native_rules(problem),
-            *native_shift(problem),
-            *problem.multiplier_range,
-            gap=options.tolerance,
-            time_limit=limit,
-            heuristic=True,
-            n_threads=options.n_threads,
+        result = search_cards(
+            problem,
+            options,
+            seconds=np.inf if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0),
             on_progress=report,
-            near_optimal=-1.0 if self.near_optimal is None else self.near_optimal,
+            near_optimal=self.near_optimal,
             near_limit=self.near_limit,
-            proof_limit=self.proof_limit,
             on_cards=None if self.on_cards is None else pass_on,
-            resume_order=nothing if state is None else state.order,
-            resume_finished=nothing.reshape(0, 2) if state is None else state.finished,
-            resume_intercept=0 if state is None or state.card is None else state.card.intercept,
-            resume_points=nothing if state is None or state.card is None else state.card.points,
+            proof_limit=self.proof_limit,
+            resume=None if file is None else file.state,
             snapshot_interval=self.checkpoint_interval,
             on_snapshot=None if file is None else file.keep,
         )
@@ -248,7 +216,7 @@ class ExactScore:
     def _near_cards(self, problem: RiskScoreProblem, result: _native.SupportSearchResult) -> NearOptimalCards | None:
         if self.near_optimal is None:
             return None
-        objectives, intercepts, points = result.near_cards
+        objectives, intercepts, points, multipliers = result.near_cards
         ceiling = result.near_ceiling if result.near_ceiling > 0 else np.nan
         return NearOptimalCards(
             tolerance=self.near_optimal,
@@ -256,6 +224,7 @@ class ExactScore:
             objectives=objectives,
             intercepts=intercepts,
             points=points.reshape(len(objectives), problem.n_columns),
+            multipliers=multipliers,
             n_found=result.n_near,
             complete=result.near_complete,
         )
@@ -266,11 +235,3 @@ def _proof(problem: RiskScoreProblem, result: _native.SupportSearchResult) -> Sc
         return None
     threshold, low, high, columns, twins, steps, points = result.proof
     return ScoreProof(problem.digest(), threshold, (low, high), columns, twins, steps, points)
-
-
-def native_shift(problem: RiskScoreProblem) -> tuple[float, float, FloatArray, NDArray[np.uint8]]:
-    """Radius, label price, and prices and kinds of the columns, as the core takes them; a radius of 0 leaves the rows alone."""
-    shift = problem.shift
-    if shift is None:
-        return 0.0, np.inf, np.empty(0), np.empty(0, dtype=np.uint8)
-    return shift.radius, shift.label_price, shift.prices, shift.flips.astype(np.uint8)

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot import _native
 from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
-from surefoot.solvers.exact_score import ExactScore, ScoreOutcome, SearchTally, native_shift
-from surefoot.solvers.native_rules import native_rules, point_limits
+from surefoot.solvers.exact_score import ExactScore, ScoreOutcome, SearchTally
+from surefoot.solvers.native_search import search_cards
 from surefoot.solvers.outcome import SolveOutcome, Status, handed_over
 from surefoot.solvers.registry import SolveOptions
 
@@ -44,37 +43,10 @@ class HeuristicScore:
         SolveInterrupted
             On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
         """
-        nothing = np.zeros(0, dtype=np.int32)
-        lower, upper = point_limits(problem)
-        limit = SECONDS if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0)
-        result = _native.search_supports(
-            np.ascontiguousarray(problem.columns.T),
-            problem.labels,
-            problem.weights,
-            lower,
-            upper,
-            problem.intercept_lower,
-            problem.intercept_upper,
-            min(problem.max_features, problem.n_columns),
-            problem.penalty,
-            *native_rules(problem),
-            *native_shift(problem),
-            *problem.multiplier_range,
-            gap=options.tolerance,
-            time_limit=limit,
-            heuristic=True,
-            n_threads=options.n_threads,
-            on_progress=None,
-            near_optimal=-1.0,
-            near_limit=0,
-            proof_limit=0,
-            on_cards=None,
-            resume_order=nothing,
-            resume_finished=nothing.reshape(0, 2),
-            resume_intercept=0,
-            resume_points=nothing,
-            snapshot_interval=np.inf,
-            on_snapshot=None,
+        result = search_cards(
+            problem,
+            options,
+            seconds=SECONDS if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0),
             search=bool(np.isin(problem.columns, (0.0, 1.0)).all()),
         )
         status = _ENDS[result.end]
@@ -94,3 +66,19 @@ class HeuristicScore:
                 seconds=options.elapsed,
             )
         )
+
+
+def first_card(problem: RiskScoreProblem, options: SolveOptions, seconds: float) -> RiskScore | None:
+    """A card for another method to begin with, found by exchanges alone; None if there is none, or none in the time given.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C.
+    """
+    if ExactScore().refuses(problem) is not None:
+        return None
+    result = search_cards(problem, options, seconds=seconds, search=False)
+    if _ENDS[result.end] is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return RiskScore(result.intercept, result.points, result.multiplier) if np.isfinite(result.value) else None

@@ -37,6 +37,7 @@ class NativeRules(NamedTuple):
     rate_least: FloatArray
     rate_most: FloatArray
     rate_threshold: FloatArray
+    rate_unflagged: FloatArray
     set_columns: IntArray
     set_values: IntArray
 
@@ -71,6 +72,7 @@ def native_rules(problem: RiskScoreProblem) -> NativeRules:
         totals * (np.array([rule.lower for rule in rates]) - ROUNDING),
         totals * (np.array([rule.upper for rule in rates]) + ROUNDING),
         np.array([rule.flagged_from for rule in rates], dtype=np.float64),
+        np.array([rule.unflagged_to for rule in rates], dtype=np.float64),
         np.array([column for column, _ in pairs], dtype=np.int32),
         np.array([value for _, value in pairs], dtype=np.int32),
     )

@@ -13,6 +13,11 @@ from surefoot.problems.risk_score import RiskScore
 class NearOptimalCards:
     """The admissible cards with an objective up to ``ceiling`` = (1 + tolerance) * best objective, and up to rounding.
 
+    At a free scale every card comes with the multiplier that suits it best under the rules. A card and its multiples
+    (intercept, points and multiplier times a whole number) predict the same; the one with the smallest points that limits and
+    lists of points allow stands for all of them. A multiple is a card of its own only if the smaller ones cannot match it,
+    since their multipliers would have to be below the smallest there is.
+
     Attributes
     ----------
     tolerance : float
@@ -24,6 +29,8 @@ class NearOptimalCards:
     intercepts : ndarray of shape (n_kept,)
     points : ndarray of shape (n_kept, n_columns)
         Cards of equal objective stand in the order of their points.
+    multipliers : ndarray of shape (n_kept,)
+        All 1 at unit scale.
     n_found : int
         All cards found, kept or not.
     complete : bool
@@ -35,6 +42,7 @@ class NearOptimalCards:
     objectives: FloatArray
     intercepts: IntArray
     points: IntArray
+    multipliers: FloatArray
     n_found: int
     complete: bool
 
@@ -43,5 +51,5 @@ class NearOptimalCards:
 
     def __iter__(self) -> Iterator[RiskScore]:
         """The kept cards, best first."""
-        for intercept, points in zip(self.intercepts, self.points, strict=True):
-            yield RiskScore(int(intercept), points)
+        for intercept, points, multiplier in zip(self.intercepts, self.points, self.multipliers, strict=True):
+            yield RiskScore(int(intercept), points, float(multiplier))
