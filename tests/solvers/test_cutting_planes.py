@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,17 +17,19 @@ from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.card_rules import CardRule, GroupRule, LinearRule, PointSetRule, RateRule, SignRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.problems.score_shift import ScoreShift
+from surefoot.solvers import lcpa
 from surefoot.solvers.card_program import has_card
 from surefoot.solvers.cpa import CPA
 from surefoot.solvers.cut_run import RESOLUTION, CutRun
 from surefoot.solvers.cut_tree import CutTree
 from surefoot.solvers.exact_score import ExactScore
-from surefoot.solvers.lcpa import LCPA
 from surefoot.solvers.milp import End, Programme
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.score_registry import make_score_solver
 
+# Here the tree is our own; tests/solvers/test_lazy_cuts.py is about that of SCIP.
+LCPA = partial(lcpa.LCPA, tree="own")
 KINDS = ("binary", "integer", "real", "mixed")
 SOLVERS = (CPA, LCPA)
 
@@ -98,7 +102,7 @@ def test_a_gap_is_kept():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("limit", [{"time_limit": 0.0}, {"time_limit": 0.4}, {"max_iter": 2}])
-def test_a_limit_leaves_a_card_and_a_valid_bound(solver: type[CPA] | type[LCPA], limit: dict[str, float]):
+def test_a_limit_leaves_a_card_and_a_valid_bound(solver: Callable[[], CPA | lcpa.LCPA], limit: dict[str, float]):
     problem = binary_table(seed=1, n=500, d=14, size=5)
     best = ExactScore().solve(problem, SolveOptions(tolerance=0.0)).upper_bound
     outcome = solver().solve(problem, SolveOptions(tolerance=0.0, **limit))
@@ -108,7 +112,7 @@ def test_a_limit_leaves_a_card_and_a_valid_bound(solver: type[CPA] | type[LCPA],
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_ctrl_c_leaves_the_best_card_and_a_valid_bound(solver: type[CPA] | type[LCPA]):
+def test_ctrl_c_leaves_the_best_card_and_a_valid_bound(solver: Callable[[], CPA | lcpa.LCPA]):
     problem = binary_table(n=2000, d=30, size=6)
     timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
     timer.start()

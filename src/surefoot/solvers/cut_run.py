@@ -34,11 +34,14 @@ class CutTally:
         Programmes solved over whole points.
     resolution : float
         Objectives closer than this were not told apart.
+    tree : str
+        Whose branch and bound it was: "own" or "scip".
     """
 
     cuts: int
     programmes: int
     resolution: float = RESOLUTION
+    tree: str = "own"
 
 
 CutOutcome = SolveOutcome[RiskScore, CutTally]
@@ -70,6 +73,7 @@ class CutRun:
         self.card: RiskScore | None = None
         self.upper_bound, self.lower_bound = np.inf, 0.0
         self.programmes = 0
+        self.tree = "own"
         self.history: list[Progress] = []
 
     @property
@@ -122,7 +126,7 @@ class CutRun:
         outcome = SolveOutcome(
             status=Status.OPTIMAL if self.closed else ended,
             primal=self.card,
-            dual=CutTally(self.master.n_cuts, self.programmes),
+            dual=CutTally(self.master.n_cuts, self.programmes, tree=self.tree),
             upper_bound=self.upper_bound,
             lower_bound=self.lower_bound,
             iterations=iterations,

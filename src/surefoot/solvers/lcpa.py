@@ -1,9 +1,11 @@
 """The lattice cutting-plane algorithm with its improvements (Algorithms 2 to 6 of Ustun and Rudin, JMLR 2019).
 
-Cuts are added inside one branch-and-bound tree (:mod:`surefoot.solvers.cut_tree`), so no programme has to be solved to the end
-before the loss is known better: that is what keeps the method from stalling where ``cpa`` does. HiGHS has no callback for rows
-added inside its own tree; the tree is ours, its linear relaxations are solved by HiGHS.
+Cuts are added inside one branch-and-bound tree, so no programme has to be solved to the end before the loss is known better:
+that is what keeps the method from stalling where ``cpa`` does. HiGHS has no callback for rows added inside its own tree, so by
+default the tree is ours (:mod:`surefoot.solvers.cut_tree`), and its linear relaxations are solved by HiGHS. Where the extra
+``scip`` is installed, the tree is that of SCIP (:mod:`surefoot.solvers.lazy_cuts`); ``dual.tree`` of the outcome says which.
 
+0. A card to begin with: supports grown and exchanged column by column (:mod:`surefoot.solvers.heuristic_score`).
 1. Initialisation: cuts along the path of the l1-penalised fit, then cuts at solutions of the linear relaxation and halfway
    between them and the best real-valued point, until relaxation and loss agree. Its value is a first bound.
 2. Real-valued points are rounded one coordinate at a time, and every card is polished by discrete coordinate descent, on a
@@ -15,6 +17,9 @@ added inside its own tree; the tree is ours, its linear relaxations are solved b
 
 from __future__ import annotations
 
+import importlib.util
+from typing import Literal
+
 import numpy as np
 
 from surefoot.exceptions import InfeasibleProblemError
@@ -23,6 +28,7 @@ from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 from surefoot.solvers.cut_run import NO_CARD, CutOutcome, CutRun, refuses_to_cut
 from surefoot.solvers.cut_tree import CutTree
 from surefoot.solvers.discrete_descent import polished
+from surefoot.solvers.heuristic_score import first_card
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.regularisation_path import PenalisedFit, regularisation_path
@@ -37,6 +43,8 @@ RELAXED_GAP = 1e-4
 # Share of a time limit that the initialisation may take.
 FIRST_SHARE = 0.1
 HEURISTIC_ROWS = 20_000
+# Most time for the first card, which takes less on small tables.
+HEURISTIC_SECONDS = 1.0
 # Cards within a tenth of the best are worth polishing.
 PROMISING = 1.1
 BETWEEN_REPORTS = 0.5
@@ -48,13 +56,16 @@ class LCPA:
     Parameters
     ----------
     first_card : RiskScore or None, default=None
-        A card to begin with.
+        A card to begin with; by default that of a short heuristic.
+    tree : {"auto", "own", "scip"}, default="auto"
+        Whose branch and bound the cuts are added to. "auto" is SCIP's where pyscipopt is installed.
     """
 
     name = "lcpa"
 
-    def __init__(self, first_card: RiskScore | None = None) -> None:
+    def __init__(self, first_card: RiskScore | None = None, *, tree: Literal["auto", "own", "scip"] = "auto") -> None:
         self.first_card = first_card
+        self.tree: Literal["own", "scip"] = ("scip" if scip_is_there() else "own") if tree == "auto" else tree
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
@@ -71,13 +82,20 @@ class LCPA:
             On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
         """
         run = _LatticeRun(problem, options)
-        if self.first_card is not None:
-            run.offer(self.first_card)
         try:
+            seconds = min(HEURISTIC_SECONDS, FIRST_SHARE * run.seconds_left)
+            card = first_card(problem, options, seconds) if self.first_card is None else self.first_card
+            if card is not None:
+                run.offer(card)
             run.initialise()
         except KeyboardInterrupt:
             return run.outcome(Status.INTERRUPTED, 0)
-        return run.through_the_tree()
+        return run.through_lazy_cuts() if self.tree == "scip" else run.through_the_tree()
+
+
+def scip_is_there() -> bool:
+    """Whether the extra ``scip`` is installed."""
+    return importlib.util.find_spec("pyscipopt") is not None
 
 
 class _LatticeRun(CutRun):
@@ -113,6 +131,39 @@ class _LatticeRun(CutRun):
         self.record(tree.n_nodes)
         self.programmes = tree.n_nodes
         return self.outcome(ended, tree.n_nodes)
+
+    def through_lazy_cuts(self) -> CutOutcome:
+        """The same in the tree of SCIP."""
+        # Only here: the module needs pyscipopt, which is an extra.
+        from surefoot.solvers.lazy_cuts import LazyTree, TreeEnd
+
+        self.tree = "scip"
+        told = 0.0
+
+        def step() -> None:
+            nonlocal told
+            if hurried and self.card is not None:
+                tree.stop()
+            if self.options.elapsed - told >= BETWEEN_REPORTS:
+                told = self.options.elapsed
+                self.raise_bound(min(tree.bound, self.upper_bound - self.accepted_gap))
+                self.record(tree.n_nodes)
+
+        hurried = False
+        tree = LazyTree(self.master, lambda: self.upper_bound - self.accepted_gap, self.take_card, step)
+        end = TreeEnd.DONE if self.closed else tree.run(self.seconds_left, self.options.max_iter)
+        if end is TreeEnd.TIME and self.card is None:
+            # Even without time there should be a card to return.
+            hurried = True
+            end = tree.run(np.inf, self.options.max_iter)
+            end = TreeEnd.TIME if self.card is not None else end
+        if end is TreeEnd.DONE and self.card is None:
+            raise InfeasibleProblemError(NO_CARD)
+        self.raise_bound(min(tree.bound, self.upper_bound - self.accepted_gap))
+        self.record(tree.n_nodes)
+        self.programmes = tree.n_nodes
+        ends = {TreeEnd.TIME: Status.TIME_LIMIT, TreeEnd.NODES: Status.ITERATION_LIMIT, TreeEnd.INTERRUPTED: Status.INTERRUPTED}
+        return self.outcome(ends.get(end, Status.STALLED), tree.n_nodes)
 
     def take_card(self, card: RiskScore, value: float) -> None:
         """A card that the tree came upon, whatever value the cuts gave it."""

@@ -30,9 +30,10 @@ class ScoreMaster:
         cards = CardProgram(problem)
         for rule in problem.rules:
             cards.add(rule)
-        matrix, low, high, lower, upper = cards.parts()
+        self.parts = cards.parts()
+        matrix, low, high, lower, upper = self.parts
         n, d = lower.size, problem.n_columns
-        self._card = np.append(0, cards.points).astype(np.int32)
+        self.card_columns = np.append(0, cards.points).astype(np.int32)
         self._theta, self.marks = n, cards.marks.astype(np.int32)
         cost = np.zeros(n + 1)
         cost[self.marks], cost[self._theta] = problem.penalty, 1.0
@@ -46,8 +47,17 @@ class ScoreMaster:
         self._value_columns = np.append(self.marks, self._theta).astype(np.int32)
         prices = np.append(np.full(2 * d, problem.penalty), 1.0)
         self._value_row = self.programme.add_row(self._value_columns, prices, 0.0, np.inf)
-        self.n_cuts = 0
+        # Slopes along intercept and points, and the value where all of them are 0.
+        self.cuts: list[tuple[FloatArray, float]] = []
         self._cut_at: set[bytes] = set()
+
+    @property
+    def n_cuts(self) -> int:
+        return len(self.cuts)
+
+    def loss(self, point: FloatArray) -> float:
+        """The loss at a point (intercept first)."""
+        return self.rows.loss(self.rows.scores(point))
 
     def cut(self, point: FloatArray) -> float:
         """Hold up the loss at a point (intercept first), unless that has been done; the loss there."""
@@ -61,9 +71,9 @@ class ScoreMaster:
         # The tangent, lowered by what rounding may have raised it.
         base = loss - float(gradient @ point) - ROUNDING * (abs(loss) + float(np.abs(gradient * point).sum()))
         used = np.flatnonzero(gradient)
-        columns = np.append(self._card[used], self._theta)
+        columns = np.append(self.card_columns[used], self._theta)
         self.programme.add_row(columns, np.append(-gradient[used], 1.0), base, np.inf)
-        self.n_cuts += 1
+        self.cuts.append((gradient, base))
         return loss
 
     def missing_loss(self, point: FloatArray, x: FloatArray) -> float:
@@ -72,7 +82,7 @@ class ScoreMaster:
 
     def point_of(self, x: FloatArray) -> FloatArray:
         """Intercept and points of a solution."""
-        return np.asarray(x[self._card], dtype=np.float64)
+        return np.asarray(x[self.card_columns], dtype=np.float64)
 
     def card_of(self, x: FloatArray) -> RiskScore:
         """The card of a solution with whole points."""
