@@ -10,7 +10,7 @@ from reference.enumerated_score import best_card
 
 from surefoot.problems.card_rules import CardRule, GroupRule, ImplicationRule, LinearRule, PointSetRule, RateRule, SignRule
 from surefoot.problems.risk_score import RiskScoreProblem
-from surefoot.solvers.card_program import has_card
+from surefoot.solvers.card_program import MOST_MARKED_ROWS, has_card
 from surefoot.solvers.rule_conflict import find_conflict
 
 SECONDS = 30.0
@@ -93,3 +93,38 @@ def test_a_point_set_outside_the_limits_is_a_conflict_of_its_own():
 
 def test_without_time_nothing_is_claimed():
     assert find_conflict(draw_problem(0), [(GroupRule((0, 1, 2, 3), least=4),)], 0.0) is None
+
+
+def test_rates_over_thousands_of_distinct_rows_are_named():
+    rng = np.random.default_rng(0)
+    n = 8000
+    X = rng.integers(0, 2, (n, 14)).astype(float)
+    y = np.where(X[:, 0] + X[:, 1] + rng.logistic(size=n) > 1, 1.0, -1.0)
+    assert np.unique(X[y > 0], axis=0).shape[0] > MOST_MARKED_ROWS
+    problem = RiskScoreProblem(X, y, np.full(n, 1 / n), np.full(14, -1), np.full(14, 1), -2, 2, 1)
+    caught, calm = RateRule(1.0, lower=0.99), RateRule(-1.0, upper=0.1)
+    bystanders: list[CardRule] = [GroupRule((0, 1), most=1), LinearRule(np.zeros(14), upper=2.0)]
+    for rules, conflict in (
+        ([bystanders[0], caught, bystanders[1], calm], (1, 3)),
+        ([calm, *bystanders], None),
+        ([caught, *bystanders], None),
+    ):
+        found = find_conflict(problem, [(rule,) for rule in rules], SECONDS)
+        assert (found is None) if conflict is None else (found is not None and found.parts == conflict and found.minimal)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_search_knows_what_the_programme_does_not(seed: int, monkeypatch: pytest.MonkeyPatch):
+    """With all rates left out of the programme, conflicts must still be those of complete enumeration."""
+    monkeypatch.setattr("surefoot.solvers.card_program.MOST_MARKED_ROWS", 0)
+    rules = draw_rules(seed)
+    problem = draw_problem(seed, real=seed % 2 == 0)
+    conflict = find_conflict(problem, [(rule,) for rule in rules], SECONDS)
+    exists = best_card(replace(problem, rules=tuple(rules)))[1] is not None
+    assert (conflict is None) is exists
+    if conflict is not None:
+        assert conflict.minimal
+        kept = [rules[k] for k in conflict.parts]
+        assert best_card(replace(problem, rules=tuple(kept)))[1] is None
+        for k in range(len(kept)):
+            assert best_card(replace(problem, rules=tuple(kept[:k] + kept[k + 1 :])))[1] is not None

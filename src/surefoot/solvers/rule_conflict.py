@@ -1,4 +1,9 @@
-"""Which rules contradict each other: a smallest set of them that no score card obeys."""
+"""Which rules contradict each other: a smallest set of them that no score card obeys.
+
+Whether rules leave a card is asked of a small programme first. It leaves out what would make it large (rates over thousands of
+distinct rows) or what it can only say approximately (rates of real-valued scores), so it may not know; then the exact search is
+asked, which stops at the first card and has been through all of them when it finds none.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from surefoot.problems.card_rules import CardRule
 from surefoot.problems.risk_score import RiskScoreProblem
 from surefoot.solvers.card_program import has_card
+from surefoot.solvers.exact_score import ExactScore
+from surefoot.solvers.native_search import search_cards
+from surefoot.solvers.registry import SolveOptions
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,9 @@ def find_conflict(problem: RiskScoreProblem, parts: Sequence[tuple[CardRule, ...
     end = time.perf_counter() + seconds
 
     def verdict(chosen: list[int]) -> bool | None:
-        rules = tuple(rule for k in chosen for rule in parts[k])
-        return has_card(replace(problem, rules=rules), end - time.perf_counter())
+        ruled = replace(problem, rules=tuple(rule for k in chosen for rule in parts[k]))
+        answer = has_card(ruled, end - time.perf_counter())
+        return _searched(ruled, end - time.perf_counter()) if answer is None else answer
 
     kept, minimal = list(range(len(parts))), True
     if verdict(kept) is not False:
@@ -59,3 +70,14 @@ def find_conflict(problem: RiskScoreProblem, parts: Sequence[tuple[CardRule, ...
             kept = fewer
         minimal = minimal and answer is not None
     return RuleConflict(tuple(kept), minimal)
+
+
+def _searched(problem: RiskScoreProblem, seconds: float) -> bool | None:
+    """Whether the exact search finds a card; None if it cannot take the problem, or not in the time given."""
+    if seconds <= 0 or ExactScore().refuses(problem) is not None:
+        return None
+    # With a gap of 1 any card is good enough.
+    result = search_cards(problem, SolveOptions(tolerance=1.0), seconds=seconds)
+    if np.isfinite(result.value):
+        return True
+    return False if result.end == 0 else None
