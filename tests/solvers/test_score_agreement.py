@@ -1,8 +1,8 @@
 """Every form of the loss, every kind of column and every kind of rule, each with each: the search against complete enumeration.
 
-Three forms (unit scale, robust, free scale), four kinds of columns and eight choices of rules (none, each kind alone, several at
-once) make 96 combinations, each drawn three times, one of them with weights: 288 problems. Where cutting planes take the problem
-they must agree as well.
+Three forms (unit scale, robust, free scale), four kinds of columns and eight choices of rules (none, each kind alone, several
+at once) make 96 combinations, each drawn three times, one of them with weights: 288 problems. Where cutting planes take the
+problem they must agree as well.
 """
 
 from __future__ import annotations
