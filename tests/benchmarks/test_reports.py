@@ -168,6 +168,20 @@ def test_risk_table_sets_our_figures_beside_the_published(tmp_path: Path) -> Non
     assert "Fits proven optimal: 6 of 6." in page
 
 
+@pytest.mark.skipif(not (DATA.parent / "uci").is_dir(), reason="the UCI files are not beside the repository")
+def test_uncertain_accuracy_sets_our_figures_beside_those_of_scikit_learn_and_the_paper(tmp_path: Path) -> None:
+    page = _run(tmp_path, "uncertain_accuracy", "--sets", "liver", "--jobs", "1")
+    (found,) = _rows(tmp_path / "uncertain_accuracy.csv")
+    assert (found["rows"], found["paper_rows"], found["columns"]) == ("345", "319", "6")
+    assert (found["paper_svc_rbf"], found["paper_chance_rbf"]) == ("76.49", "75.99")
+    # The larger class has 58 % of the rows.
+    assert all(55 <= float(found[name]) <= 85 for name in ("svc_quad", "svc_rbf", "chance_quad", "chance_rbf"))
+    assert [row["model"] for row in _rows(tmp_path / "uncertain_accuracy_seconds.csv")] == [
+        "svc quad", "svc rbf", "chance quad", "chance rbf",
+    ]  # fmt: skip
+    assert "cod-rna: the file is not in the collection" in page
+
+
 def test_calibration_error_compares_risks_with_shares_score_by_score() -> None:
     error = importlib.import_module("bench_risk_table").calibration_error
     # Score 0: risk 0.5, observed 0.75; score log 3: risk 0.75, observed 0.75.
