@@ -31,6 +31,7 @@ BENCHMARKS = {
     "dask": "bench_dask",
     "risk_scores": "bench_risk_scores",
     "risk_table": "bench_risk_table",
+    "chance_svm": "bench_chance_svm",
     "uncertain_accuracy": "bench_uncertain_accuracy",
 }
 ALL = "all"

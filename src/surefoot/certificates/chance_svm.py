@@ -61,7 +61,7 @@ def certify_chance_svm(
     squared_length = max(float(plane.coefficients @ values[:, 0]), 0.0)
     upper = 0.5 * squared_length + problem.hinge(problem.demands(values[:, 0], squared_length), plane.intercept)
     lower = max(0.0, feasible.bound(values[:, 1]))
-    return _verdict(problem, upper, lower, _rounding(problem, plane, feasible.coefficients), tolerance, mix)
+    return _verdict(problem, upper, lower, _rounding(problem, plane, feasible.coefficients, values), tolerance, mix)
 
 
 def _require_coefficients(problem: ChanceSVMProblem, name: str, coefficients: FloatArray) -> None:
@@ -74,13 +74,13 @@ def _require_coefficients(problem: ChanceSVMProblem, name: str, coefficients: Fl
         raise CertificateError(f"coefficient {wrong[0]} of the {name} is {coefficients[wrong[0]]}.")
 
 
-def _rounding(problem: ChanceSVMProblem, plane: KernelPlane, mix: FloatArray) -> float:
-    """What rounding may cost both bounds: sums of many products err like the root of their number."""
+def _rounding(problem: ChanceSVMProblem, plane: KernelPlane, mix: FloatArray, values: FloatArray) -> float:
+    """What rounding may cost both bounds, if the errors of sums are as independent as they look."""
+    sizes = [float(np.linalg.norm(part)) for part in (plane.coefficients, mix)]
+    quadratic = sum(size * float(np.linalg.norm(part)) for size, part in zip(sizes, values.T, strict=True))
     longest = float(problem.kernel.diagonal(problem.samples).max())
-    sizes = [float(np.abs(part).sum()) for part in (plane.coefficients, mix)]
-    quadratic = sum(size * size for size in sizes) * longest
-    linear = float(problem.costs.sum()) * (1.0 + abs(plane.intercept) + sizes[0] * longest)
-    return 4 * _EPS * float(np.sqrt(problem.n_samples)) * (quadratic + linear)
+    linear = float(np.linalg.norm(problem.costs)) * (1.0 + abs(plane.intercept) + sizes[0] * longest)
+    return 16 * _EPS * (quadratic + linear)
 
 
 def _verdict(

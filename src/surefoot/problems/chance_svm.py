@@ -189,7 +189,7 @@ class ChanceSVMProblem:
         return 0.5 * float(points[order[first]] + points[order[last]])
 
     def values(self, coefficients: FloatArray, memory: int = 1 << 27) -> FloatArray:
-        """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; the Gram matrix comes in blocks of so many bytes."""
+        """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; in blocks of so many bytes, by features if fewer."""
         used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
         out = np.empty(coefficients.shape)
         if self.kernel.name == "precomputed":
@@ -197,10 +197,16 @@ class ChanceSVMProblem:
         if used.size == 0:
             return np.zeros(coefficients.shape)
         right, weights = self.samples[used], coefficients[used]
-        height = max(1, memory // (8 * max(used.size, 1)))
+        n_features = self.kernel.n_features(self.samples.shape[1])
+        explicit = n_features is not None and n_features < used.size
+        height = max(1, memory // (8 * (n_features if explicit and n_features is not None else used.size)))
+        if explicit:
+            parts = [slice(start, start + height) for start in range(0, used.size, height)]
+            w = np.sum([self.kernel.features(right[part]).T @ weights[part] for part in parts], axis=0)
         for start in range(0, self.n_samples, height):
             rows = slice(start, min(start + height, self.n_samples))
-            out[rows] = self.kernel.products(self.samples[rows], right) @ weights
+            block = self.samples[rows]
+            out[rows] = self.kernel.features(block) @ w if explicit else self.kernel.products(block, right) @ weights
         return out
 
     def objective(self, plane: KernelPlane) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,11 @@ from surefoot.problems.arrays import FloatArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelPlane
 from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+
+
+# Sizes of w that are tried, relative to the one it comes with, and how often the interval between them is cut.
+SMALLEST, LARGEST, CUTS = 0.5, 2.0, 60
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 class BestPlane:
@@ -28,12 +33,22 @@ class BestPlane:
         return (self.upper - self.lower) / self.upper if self.upper > 0 else self.upper - self.lower
 
     def offer(self, coefficients: FloatArray, values: FloatArray, squared_length: float) -> None:
-        """Take a w, given by its coefficients, its values at the samples and its length, with its best intercept."""
-        demands = self.problem.demands(values, squared_length)
-        intercept = self.problem.best_intercept(demands)
-        upper = 0.5 * float(squared_length) + self.problem.hinge(demands, intercept)
+        """Take a w, given by its coefficients, its values at the samples and its length, with its best size and intercept.
+
+        Demands are 1 plus something in proportion to w. Where the optimum has no slack, a w that is too short by a share of
+        1e-9 pays C times that for every batch at the margin, and a w that is longer by as much next to nothing.
+        """
+        slopes = self.problem.demands(values, squared_length) - 1.0
+
+        def objective(size: float) -> tuple[float, float]:
+            demands = 1.0 + size * slopes
+            intercept = self.problem.best_intercept(demands)
+            return 0.5 * size * size * float(squared_length) + self.problem.hinge(demands, intercept), intercept
+
+        size = _least(lambda size: objective(size)[0])
+        upper, intercept = objective(size)
         if upper < self.upper:
-            self.upper, self.plane = upper, KernelPlane(coefficients, intercept)
+            self.upper, self.plane = upper, KernelPlane(size * coefficients, intercept)
 
     def offer_bound(self, coefficients: FloatArray, bound: float) -> None:
         """Take a mix and what it proves."""
@@ -54,3 +69,20 @@ class BestPlane:
             seconds=time.perf_counter() - started,
             history=tuple(history),
         )
+
+
+def _least(function: Callable[[float], float]) -> float:
+    """Where a convex function of the size is least, by golden section; 1 if nothing found is better."""
+    low, high = SMALLEST, LARGEST
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(CUTS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = function(right)
+    return min((1.0, left, right), key=function)

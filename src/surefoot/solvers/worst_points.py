@@ -40,6 +40,8 @@ LEAST_TOLERANCE = 1e-12
 IDLE_SHARE = 1e-6
 # What is left of a unit vector after those of its batch were taken away; less is rounding.
 NEW_SHARE = 1e-6
+# Factorisations below this size are over before a second thread is awake.
+SHARED_UNKNOWNS = 1500
 # So many batches take part from the beginning, and so many may join in a pass.
 FIRST_BATCHES, JOINING_BATCHES = 1000, 500
 
@@ -137,7 +139,7 @@ class _Flattened:
             shortening = np.concatenate((problem.mean_radius[members], np.zeros(coordinates.size), outward))
             objective = Objective(padded, shortening)
             batch = np.concatenate((batch, np.arange(members.size)))
-        with blas_threads(self.n_threads, used.size):
+        with blas_threads(self.n_threads if used.size >= SHARED_UNKNOWNS else 1):
             found = ellipsoid_mix(objective, problem.labels[members], problem.costs[members], batch, tolerance)
         self.weights = np.zeros(problem.n_batches)
         self.weights[members] = found.v[: members.size]
