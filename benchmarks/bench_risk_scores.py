@@ -63,11 +63,20 @@ def data_directory() -> Path:
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Columns and labels (-1, +1) of a table; the first column of the file is the label."""
+    table = pd.read_csv(_path(name))
+    return table.iloc[:, 1:].to_numpy(np.float64), np.where(table.iloc[:, 0].to_numpy() > 0, 1.0, -1.0)
+
+
+def column_names(name: str) -> list[str]:
+    """Names of the columns of a table, the label left out."""
+    return [str(column) for column in pd.read_csv(_path(name), nrows=0).columns[1:]]
+
+
+def _path(name: str) -> Path:
     found = sorted(data_directory().glob(f"{name}_data.csv*"))
     if not found:
         raise FileNotFoundError(f"{name}_data.csv or {name}_data.csv.gz is not in {data_directory()}.")
-    table = pd.read_csv(found[0])
-    return table.iloc[:, 1:].to_numpy(np.float64), np.where(table.iloc[:, 0].to_numpy() > 0, 1.0, -1.0)
+    return found[0]
 
 
 def pose(X: np.ndarray, y: np.ndarray, *, points: int = 5, size: int = 5) -> RiskScoreProblem:

@@ -182,12 +182,21 @@ def test_uncertain_accuracy_sets_our_figures_beside_those_of_scikit_learn_and_th
     assert "cod-rna: the file is not in the collection" in page
 
 
-def test_calibration_error_compares_risks_with_shares_score_by_score() -> None:
+def test_calibration_error_compares_risks_with_shares_bin_by_bin() -> None:
     error = importlib.import_module("bench_risk_table").calibration_error
     # Score 0: risk 0.5, observed 0.75; score log 3: risk 0.75, observed 0.75.
     scores = np.array([0.0] * 4 + [np.log(3)] * 4)
     labels = np.array([1.0, 1.0, 1.0, -1.0] * 2)
-    assert error(scores, labels) == pytest.approx(np.sqrt(0.5 * 0.25**2))
-    # Over 30 scores are put into bins: all of these fall into the one from 0.5 to 0.6, whose observed share is 1/2.
+    assert error(scores, labels) == pytest.approx(0.5 * 0.25)
+    assert error(scores, labels, 2) == pytest.approx(np.sqrt(0.5 * 0.25**2))
+    # All of these fall into the bin from 0.5 to 0.6, whose observed share is 1/2.
     many = np.linspace(0.01, 0.3, 40)
-    assert error(many, np.array([1.0, -1.0] * 20)) == pytest.approx(np.sqrt(np.mean((1 / (1 + np.exp(-many)) - 0.5) ** 2)))
+    assert error(many, np.array([1.0, -1.0] * 20)) == pytest.approx(np.mean(1 / (1 + np.exp(-many))) - 0.5)
+
+
+@needs_tables
+def test_calibration_error_of_the_printed_cards_is_the_printed_one() -> None:
+    cards = importlib.import_module("bench_risk_table")._printed_cards(["adult", "bank"])
+    for card in cards:
+        assert f"{float(card['cal'].rstrip('%')):.1f}%" == card["published_cal"]
+        assert float(card["auc"]) == pytest.approx(float(card["published_auc"]), abs=6e-4)
