@@ -1,11 +1,10 @@
-"""Score cards of the six tables of Ustun and Rudin: loss, time and bound of each method; and seconds against rows."""
+"""Score cards of the six tables of Ustun and Rudin: loss, time and bound of each method."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import resource
 import subprocess
 import tempfile
 import time
@@ -15,27 +14,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from machine import available_cores
-from measure import in_child, say
+from measure import say
 from tables import Cell, Report, Table
 
-from surefoot.datasets.score_rows import replicate_table
 from surefoot.problems.risk_score import RiskScoreProblem
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.score_registry import make_score_solver
 
-DESCRIPTION = "size <= 5, points -5..5 on six tables: exact, lcpa, heuristic, FasterRisk, imodels; seconds against rows"
+DESCRIPTION = "size <= 5, points -5..5 on six tables: exact, lcpa, heuristic, FasterRisk, imodels"
 SETS = ("mammo", "breastcancer", "adult", "bank", "mushroom", "spambase")
 QUICK_SETS = ("mammo", "adult")
 METHODS = ("exact", "lcpa")
 RIVALS = ("fasterrisk", "imodels")
-ROWS, QUICK_ROWS = (10_000, 100_000, 1_000_000, 5_000_000), (1_000, 10_000)
-COLUMNS, QUICK_COLUMNS = (10, 20, 30), (10,)
 # imodels leaves the intercept real; steps of this share of a point come as close as the digits shown.
 INTERCEPT_STEPS = 1024
 # Of the free scale: imodels knows no limits, and its steepest card on these tables has a multiplier of 0.14.
 MULTIPLIERS = (0.1, 20.0)
-# Memory of a child that solves a simulated table.
-MEMORY_BYTES = 6 * 10**9
 # Losses are compared by the six digits that are shown.
 SAME_LOSS = 1e-6
 
@@ -47,11 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spambase-limit", type=float, default=1200.0, help="the same for the exact search on spambase")
     parser.add_argument("--lcpa-limit", type=float, default=60.0, help="the same for lcpa")
     parser.add_argument("--heuristic-limit", type=float, default=0.9, help="the same for the heuristic at free scale")
-    parser.add_argument("--series-limit", type=float, default=300.0, help="the same for a simulated table")
     parser.add_argument("--threads", type=int, default=min(2, available_cores()), help="threads allowed to the exact search")
-    parser.add_argument("--rows", nargs="*", type=int, help=f"rows of the series (default: {ROWS}; none: no series)")
-    parser.add_argument("--columns", nargs="+", type=int, help=f"columns of the series (default: {COLUMNS})")
-    parser.add_argument("--series-size", type=int, default=3, help="most columns of a card in the series")
     parser.add_argument("--rivals-python", type=Path, help="a Python with imodels and fasterrisk; without it they are left out")
 
 
@@ -116,15 +106,11 @@ def run(options: argparse.Namespace) -> Report:
         Table("risk_scores", "Score cards of up to 5 columns, points -5 to 5", rows),
         Table("risk_scores_free", "Heuristic at free scale against imodels", free),
     ]
-    counts = options.rows if options.rows is not None else (QUICK_ROWS if options.quick else ROWS)
-    series = _series(counts, options, min(options.series_limit, limit) if options.quick else options.series_limit)
-    if series:
-        tables.append(Table("risk_scores_rows", "Simulated tables (Algorithm 7): exact search against rows", series))
     return Report(
         name="risk_scores",
         title="Score cards: loss, time and bound",
         tables=tables,
-        findings=[*_findings(rows, free), *_growth(series)],
+        findings=_findings(rows, free),
         method=_method(options, limit),
         not_measured=[
             "Time to compile the code of imodels; test loss; the estimator around the solver.",
@@ -136,8 +122,8 @@ def run(options: argparse.Namespace) -> Report:
 def _method(options: argparse.Namespace, limit: float) -> list[str]:
     return [
         f"Intercept -100..100, penalty 1e-8, gap 0 asked for, {options.threads} threads. Limits: {limit:g} s, lcpa "
-        f"{options.lcpa_limit:g} s, exact search on spambase {options.spambase_limit:g} s, simulated tables "
-        f"{options.series_limit:g} s. The clock runs around the solve: reading the file is not in it. Each fit runs once.",
+        f"{options.lcpa_limit:g} s, exact search on spambase {options.spambase_limit:g} s. The clock runs around the "
+        "solve: reading the file is not in it. Each fit runs once.",
         "seconds is wall time; cpu_seconds is the time of all threads of the process, which other work on the machine does "
         "not stretch.",
         "Rivals run in a process of their own; the clock runs inside it, after compiled code was loaded. Their losses are "
@@ -145,8 +131,6 @@ def _method(options: argparse.Namespace, limit: float) -> list[str]:
         "unit scale need not reach.",
         f"Heuristic at free scale: intercept in steps of 1/{INTERCEPT_STEPS} point, as that of imodels is real; multiplier "
         f"from {MULTIPLIERS[0]:g} to {MULTIPLIERS[1]:g}. It stops after {options.heuristic_limit:g} s of wall time.",
-        f"Series: noisy copies of breastcancer, points -10..10 as in the paper's Appendix C, at most {options.series_size} "
-        f"columns, each in a process of its own that may take {MEMORY_BYTES / 1e9:g} GB.",
     ]
 
 
@@ -219,27 +203,6 @@ def _against(ours: dict[str, Cell], theirs: dict[str, Cell]) -> dict[str, Cell]:
     }
 
 
-def simulated_row(width: int, count: int, size: int, limit: float, n_threads: int) -> dict[str, Cell]:
-    """The exact search on a simulated table, in this process, whose memory is limited from here on."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    drawn = replicate_table(*load("breastcancer"), n_rows=count, n_columns=width)
-    problem = pose(drawn.columns, drawn.labels, points=10, size=size)
-    return _row("simulated", "exact", problem, limit, n_threads)
-
-
-def _series(counts: Sequence[int], options: argparse.Namespace, limit: float) -> list[dict[str, Cell]]:
-    rows: list[dict[str, Cell]] = []
-    for width in options.columns or (QUICK_COLUMNS if options.quick else COLUMNS) if counts else ():
-        for count in counts:
-            say(f"simulated: {count} rows x {width} columns")
-            found = in_child(simulated_row, width, count, options.series_size, limit, options.threads, seconds=limit + 600)
-            if isinstance(found, str):
-                found = _figures("simulated", "exact", None, None, None, None, None, found)
-            kept = {key: value for key, value in found.items() if key not in ("data", "method")}
-            rows.append({"columns": width, "rows": count, **kept})
-    return rows
-
-
 def _findings(rows: Sequence[dict[str, Cell]], free: Sequence[dict[str, Cell]]) -> list[str]:
     exact = [row for row in rows if row["method"] == "exact"]
     proven = [str(row["data"]) for row in exact if row["ended"] == "optimal"]
@@ -255,18 +218,4 @@ def _findings(rows: Sequence[dict[str, Cell]], free: Sequence[dict[str, Cell]]) 
             f"Heuristic at free scale: loss no worse than that of imodels on {len(compared) - len(worse)} of {len(compared)} "
             f"tables{' (worse: ' + ', '.join(worse) + ')' if worse else ''}, {slowest:.2f} s at most."
         )
-    return lines
-
-
-def _growth(series: Sequence[dict[str, Cell]]) -> list[str]:
-    """Slope of log CPU seconds over log rows, among searches that were finished."""
-    lines = []
-    for width in dict.fromkeys(row["columns"] for row in series):
-        done = [row for row in series if row["columns"] == width and row["ended"] == "optimal"]
-        if len(done) < 2:
-            continue
-        first, last = done[0], done[-1]
-        work = np.log(float(last["cpu_seconds"] or 0) / float(first["cpu_seconds"] or 1))
-        slope = work / np.log(float(last["rows"] or 0) / float(first["rows"] or 1))
-        lines.append(f"{width} columns: CPU seconds grow as rows^{slope:.2f} from {first['rows']} to {last['rows']} rows.")
     return lines

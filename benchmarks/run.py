@@ -30,6 +30,7 @@ BENCHMARKS = {
     "streamed": "bench_streamed",
     "dask": "bench_dask",
     "risk_scores": "bench_risk_scores",
+    "risk_rows": "bench_risk_rows",
     "risk_table": "bench_risk_table",
     "chance_svm": "bench_chance_svm",
     "uncertain_accuracy": "bench_uncertain_accuracy",

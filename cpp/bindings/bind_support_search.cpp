@@ -139,6 +139,7 @@ void bind_support_search(nb::module_& module) {
       .def_ro("n_searched", &SearchResult::n_searched)
       .def_ro("n_boxes", &SearchResult::n_boxes)
       .def_ro("heuristic_value", &SearchResult::heuristic_value)
+      .def_ro("merging_seconds", &SearchResult::merging_seconds)
       .def_ro("heuristic_seconds", &SearchResult::heuristic_seconds)
       .def_prop_ro("near_cards", [](const SearchResult& r) { return to_python(r.near_cards, r.card.points.size()); })
       .def_ro("n_near", &SearchResult::n_near)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <random>
 #include <system_error>
 
 #include "surefoot/dense_vector.hpp"
@@ -14,27 +15,40 @@
 namespace surefoot {
 namespace {
 
-constexpr int max_bisections = 12, max_models = 12, max_sweeps = 20;
+constexpr int max_bisections = 12, max_models = 30, max_halvings = 10;
 // Bounds are reported to three digits; a closer fit would take time from the search.
 constexpr double good_enough = 1e-3;
+// Columns that move in one model, at most; the others follow in the next.
+constexpr std::size_t max_active = 400;
+// Rows whose columns stay in the cache while all pairs of them are multiplied.
+constexpr std::size_t block_rows = 2048;
+// Where there are many rows the fit starts with so many of them, and then with more and more.
+constexpr std::size_t first_sample = 1 << 14, sample_growth = 16;
 
-SUREFOOT_DISPATCH double weighted_square(const double* x, const double* weight, int n) {
-  double s[8] = {};
-  int k = 0;
-  for (; k + 8 <= n; k += 8)
-    for (int r = 0; r < 8; ++r) s[r] += weight[k + r] * x[k + r] * x[k + r];
-  double sum = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
-  for (; k < n; ++k) sum += weight[k] * x[k] * x[k];
-  return sum;
+SUREFOOT_DISPATCH void multiply(const double* a, const double* b, double* out, int n) {
+  for (int i = 0; i < n; ++i) out[i] = a[i] * b[i];
 }
 
-// Rows' model slopes and steps after a coordinate moved.
-SUREFOOT_DISPATCH void move_rows(const double* x, const double* bend, double by, double* slope, double* step, int n) {
-  for (int i = 0; i < n; ++i) {
-    const double change = by * x[i];
-    slope[i] += bend[i] * change;
-    step[i] += change;
+// About so many of the rows, weighing as much as all.
+CodedTable sample(const CodedTable& table, std::size_t size) {
+  const double share = static_cast<double>(size) / static_cast<double>(table.n_rows());
+  std::mt19937 random(0);
+  std::vector<std::size_t> kept;
+  double weight = 0, of_all = 0;
+  for (std::size_t i = 0; i < table.n_rows(); ++i) {
+    of_all += table.total[i];
+    if (static_cast<double>(random()) >= share * 0x1p32) continue;
+    kept.push_back(i);
+    weight += table.total[i];
   }
+  CodedTable part;
+  part.value.resize(table.value.size());
+  for (const std::size_t i : kept) {
+    part.total.push_back(table.total[i] * (of_all / weight));
+    part.positive.push_back(table.positive[i] * (of_all / weight));
+    for (std::size_t j = 0; j < part.value.size(); ++j) part.value[j].push_back(table.value[j][i]);
+  }
+  return part;
 }
 
 }  // namespace
@@ -45,7 +59,8 @@ Relaxation::Relaxation(const ScoreProblem& problem, const CodedTable& table, con
     low_.push_back(std::min(problem.least_coefficient(j), 0.0));
     high_.push_back(std::max(problem.most_coefficient(j), 0.0));
   }
-  for (auto* rows : {&score_, &residual_, &bend_, &step_}) rows->assign(table.n_rows(), 0);
+  for (auto* rows : {&score_, &residual_, &bend_}) rows->assign(table.n_rows(), 0);
+  slope_.assign(table.value.size(), 0);
   intercept_ = std::clamp(0.0, problem.scale.least(problem.intercept_lower), problem.scale.most(problem.intercept_upper));
 }
 
@@ -74,17 +89,24 @@ void Relaxation::refresh() {
   }
 }
 
+void Relaxation::find_slopes(const std::vector<int>& columns) {
+  intercept_slope_ = 0;
+  for (const double r : residual_) intercept_slope_ += r;
+  for (const int c : columns) {
+    const std::size_t j = static_cast<std::size_t>(c);
+    slope_[j] = dot(residual_.data(), table_.value[j].data(), static_cast<int>(table_.n_rows()));
+  }
+}
+
 double Relaxation::tangent_bound(const std::vector<int>& columns) const {
-  const int n = static_cast<int>(table_.n_rows());
-  double slope = 0;
-  for (const double r : residual_) slope += r;
+  const double slope = intercept_slope_;
   double bound =
       loss_ - slope * intercept_ +
       std::min(slope * problem_.scale.least(problem_.intercept_lower), slope * problem_.scale.most(problem_.intercept_upper));
   std::vector<double> gains;
   for (const int c : columns) {
     const std::size_t j = static_cast<std::size_t>(c);
-    const double g = dot(residual_.data(), table_.value[j].data(), n);
+    const double g = slope_[j];
     bound -= g * point_[j];
     gains.push_back(std::max(-std::min(g * low_[j], g * high_[j]) - problem_.penalty, 0.0));
   }
@@ -94,73 +116,99 @@ double Relaxation::tangent_bound(const std::vector<int>& columns) const {
   return bound - rounding_.of_point(intercept_, point_);
 }
 
+// Columns with points, and those that would get some at this price, the most eager first.
+std::vector<std::size_t> Relaxation::active_columns(const std::vector<int>& columns) const {
+  std::vector<std::pair<double, std::size_t>> eager;
+  for (const int c : columns) {
+    const std::size_t j = static_cast<std::size_t>(c);
+    const double gain = std::max(-slope_[j] * high_[j], -slope_[j] * low_[j]) - price_;
+    if (point_[j] != 0)
+      eager.push_back({-std::numeric_limits<double>::infinity(), j});
+    else if (gain > 0)
+      eager.push_back({-gain, j});
+  }
+  std::sort(eager.begin(), eager.end());
+  if (eager.size() > max_active) eager.resize(max_active);
+  std::vector<std::size_t> active;
+  for (const auto& [rank, j] : eager) active.push_back(j);
+  return active;
+}
+
+// The quadratic model of the loss around the point, in the active columns, with the intercept always at its best; `square` is the loss's second
+// derivative along the intercept.
+void Relaxation::model(const std::vector<std::size_t>& active, const std::function<bool()>& stopped, double& square) {
+  const std::size_t n = active.size(), n_rows = table_.n_rows();
+  model_.resize(n);
+  lean_.assign(n, 0);
+  std::vector<double> bent(block_rows);
+  square = 1e-12;
+  for (std::size_t begin = 0; begin < n_rows && !stopped(); begin += block_rows) {
+    const int count = static_cast<int>(std::min(block_rows, n_rows - begin));
+    for (int i = 0; i < count; ++i) square += bend_[begin + static_cast<std::size_t>(i)];
+    for (std::size_t a = 0; a < n; ++a) {
+      multiply(bend_.data() + begin, table_.value[active[a]].data() + begin, bent.data(), count);
+      for (int i = 0; i < count; ++i) lean_[a] += bent[static_cast<std::size_t>(i)];
+      for (std::size_t b = 0; b <= a; ++b)
+        model_.curvature[a * n + b] += dot(bent.data(), table_.value[active[b]].data() + begin, count);
+    }
+  }
+  for (std::size_t a = 0; a < n; ++a) {
+    const std::size_t j = active[a];
+    model_.low[a] = low_[j];
+    model_.high[a] = high_[j];
+    model_.point[a] = point_[j];
+    model_.slope[a] = slope_[j] - lean_[a] * intercept_slope_ / square;
+    for (std::size_t b = 0; b <= a; ++b)
+      model_.curvature[b * n + a] = model_.curvature[a * n + b] -= lean_[a] * lean_[b] / square;
+  }
+  model_.price = price_;
+}
+
 // Minimises loss + price * spread; returns the best bound met on the way.
 double Relaxation::fit(const std::vector<int>& columns, const std::function<bool()>& stopped,
                        const std::function<void(double)>& improved) {
-  const double price = price_;
-  const int n = static_cast<int>(table_.n_rows());
   double best = -std::numeric_limits<double>::infinity();
-  double value = std::numeric_limits<double>::infinity();
-  std::vector<double> square(columns.size()), before(columns.size());
-  for (int model = 0; model < max_models && !stopped(); ++model) {
-    refresh();
-    const double reached = loss_ + price * spread(columns);
+  refresh();
+  for (int round = 0; round < max_models && !stopped(); ++round) {
+    find_slopes(columns);
+    const double reached = loss_ + price_ * spread(columns);
     if (const double bound = tangent_bound(columns); bound > best) {
       best = bound;
       improved(best);
     }
     // The bound cannot rise above the penalised value less price * k.
-    const double limit = reached - price * problem_.max_size;
-    if (limit - best <= good_enough * std::fabs(limit) || reached > value - 1e-6) return best;
-    value = reached;
-    double square_0 = 0;
-    for (const double b : bend_) square_0 += b;
-    for (std::size_t k = 0; k < columns.size() && !stopped(); ++k) {
-      square[k] = weighted_square(table_.value[static_cast<std::size_t>(columns[k])].data(), bend_.data(), n);
-      before[k] = point_[static_cast<std::size_t>(columns[k])];
-    }
+    const double limit = reached - price_ * problem_.max_size;
+    if (limit - best <= good_enough * std::fabs(limit)) break;
+    const std::vector<std::size_t> active = active_columns(columns);
+    double square;
+    model(active, stopped, square);
+    if (stopped()) break;
     const double intercept_before = intercept_;
-    std::fill(step_.begin(), step_.end(), 0);
-    for (int sweep = 0; sweep < max_sweeps && !stopped(); ++sweep) {
-      double moved = 0;
-      for (std::size_t k = 0; k < columns.size() && !stopped(); ++k) {
-        const std::size_t j = static_cast<std::size_t>(columns[k]);
-        const double g = dot(residual_.data(), table_.value[j].data(), n), h = square[k] + 1e-9;
-        // Each side has its own price; at most one of them wants a step away from 0.
-        double next = 0;
-        if (high_[j] > 0) next = std::max(next, point_[j] - (g + price / high_[j]) / h);
-        if (low_[j] < 0 && next == 0) next = std::min(0.0, point_[j] - (g - price / -low_[j]) / h);
-        next = std::clamp(next, low_[j], high_[j]);
-        const double by = next - point_[j];
-        if (by == 0) continue;
-        point_[j] = next;
-        moved = std::max(moved, h * by * by);
-        move_rows(table_.value[j].data(), bend_.data(), by, residual_.data(), step_.data(), n);
-      }
-      double g = 0;
-      for (const double r : residual_) g += r;
-      const double next = std::clamp(intercept_ - g / (square_0 + 1e-9), problem_.scale.least(problem_.intercept_lower),
-                                     problem_.scale.most(problem_.intercept_upper));
-      for (std::size_t i = 0; i < residual_.size(); ++i) residual_[i] += bend_[i] * (next - intercept_);
-      moved = std::max(moved, square_0 * (next - intercept_) * (next - intercept_));
-      intercept_ = next;
-      if (moved < 1e-7) break;
-    }
+    std::vector<double> before(active.size());
+    for (std::size_t a = 0; a < active.size(); ++a) before[a] = point_[active[a]];
+    model_.minimise();
+    double step = -intercept_slope_ / square;
+    for (std::size_t a = 0; a < active.size(); ++a) step -= lean_[a] * (model_.point[a] - before[a]) / square;
+    step = std::clamp(intercept_before + step, problem_.scale.least(problem_.intercept_lower),
+                      problem_.scale.most(problem_.intercept_upper)) -
+           intercept_before;
     // A full step of a quadratic model may overshoot; half of it costs little where it does not.
-    const auto shorten = [&] {
-      intercept_ = (intercept_ + intercept_before) / 2;
-      for (std::size_t k = 0; k < columns.size(); ++k) {
-        double& p = point_[static_cast<std::size_t>(columns[k])];
-        p = (p + before[k]) / 2;
-      }
-    };
-    for (int halving = 0; halving < 6 && !stopped(); ++halving) {
+    double length = 1;
+    for (int halving = 0; halving < max_halvings && !stopped(); ++halving, length /= 2) {
+      intercept_ = intercept_before + length * step;
+      for (std::size_t a = 0; a < active.size(); ++a) point_[active[a]] = before[a] + length * (model_.point[a] - before[a]);
       refresh();
-      if (loss_ + price * spread(columns) <= value) break;
-      shorten();
+      if (loss_ + price_ * spread(columns) <= reached) break;
     }
+    if (loss_ + price_ * spread(columns) > reached - 1e-9) break;
   }
   return best;
+}
+
+void Relaxation::start_from(const Relaxation& other) {
+  intercept_ = other.intercept_;
+  price_ = other.price_;
+  point_ = other.point_;
 }
 
 double Relaxation::bound(const std::vector<int>& columns, const std::function<bool()>& stopped,
@@ -235,6 +283,14 @@ void RelaxedBounds::work(const ScoreProblem& problem, const CodedTable& table, c
   const auto stopped = [this] { return ended(); };
   if (stopped()) return;
   Relaxation relaxation(problem, table, rounding);
+  // Wherever a fit comes from, its tangent bounds all rows: a few of them show the way.
+  for (std::size_t size = first_sample; size < table.n_rows() / 2 && !stopped(); size *= sample_growth) {
+    const CodedTable part = sample(table, size);
+    Relaxation coarse(problem, part, rounding);
+    coarse.start_from(relaxation);
+    coarse.bound(columns, stopped, [](double) {});
+    relaxation.start_from(coarse);
+  }
   relaxation.bound(columns, stopped, [this](double bound) {
     if (bound <= all_) return;
     all_ = bound;

@@ -106,11 +106,16 @@ CodedTable merge_rows(const RawTable& raw) {
     table.total.push_back(total[i].value());
     table.positive.push_back(positive[i].value());
   }
-  for (std::size_t j = 0; j < codes.size(); ++j)
+  for (std::size_t j = 0; j < codes.size(); ++j) {
+    table.value[j].reserve(rows.first.size());
+    table.code[j].reserve(rows.first.size());
     for (const std::uint32_t row : rows.first) {
       table.value[j].push_back(raw.column(static_cast<int>(j))[row]);
       table.code[j].push_back(codes[j][row]);
     }
+    // Tables of many rows are not held twice.
+    codes[j] = {};
+  }
   return table;
 }
 

@@ -147,6 +147,7 @@ class SupportSearch {
  private:
   void search() {
     table_ = merge_rows(problem_.table);
+    result_.merging_seconds = clock_.seconds();
     const bool all_cards = options_.near_optimal >= 0;
     const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
     const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);

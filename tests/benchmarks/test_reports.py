@@ -145,16 +145,26 @@ def test_dask_counts_what_a_question_costs_and_what_travels(tmp_path: Path) -> N
 
 @needs_tables
 def test_risk_scores_proves_a_card_and_compares_whoever_is_there(tmp_path: Path) -> None:
-    page = _run(tmp_path, "risk_scores", "--sets", "mammo", "--methods", "exact", "--rows", "500", "--columns", "10")
+    page = _run(tmp_path, "risk_scores", "--sets", "mammo", "--methods", "exact")
     (card,) = _rows(tmp_path / "risk_scores.csv")
     assert (card["method"], card["loss"], card["bound"], card["ended"]) == ("exact", "0.468554", "0.468554", "optimal")
     (free,) = _rows(tmp_path / "risk_scores_free.csv")
     # The best loss at a free scale with a real intercept.
     assert (free["loss"], free["imodels_loss"], free["no_worse"]) == ("0.462605", "", "")
-    (drawn,) = _rows(tmp_path / "risk_scores_rows.csv")
-    assert (drawn["columns"], drawn["rows"]) == ("10", "500")
-    assert float(drawn["bound"]) <= float(drawn["loss"])
     assert "- FasterRisk and imodels: no Python given." in page
+
+
+@needs_tables
+def test_risk_rows_tells_the_parts_of_the_time_apart(tmp_path: Path) -> None:
+    page = _run(tmp_path, "risk_rows", "--rows", "300", "600", "--columns", "9")
+    drawn = _rows(tmp_path / "risk_rows.csv")
+    assert [(row["columns"], row["rows"], row["ended"]) for row in drawn] == [("9", "300", "optimal"), ("9", "600", "optimal")]
+    for row in drawn:
+        assert float(row["bound"]) <= float(row["loss"]) + 1e-6
+        parts = [float(row[part]) for part in ("merging", "heuristic", "search")]
+        assert min(parts) >= 0
+        assert sum(parts) == pytest.approx(float(row["seconds"]))
+    assert "9 columns: CPU seconds grow as rows^" in page
 
 
 @needs_tables

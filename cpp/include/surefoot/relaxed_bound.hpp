@@ -5,8 +5,9 @@
 // and the loss L is convex, so at any point p with slopes g, for every card q,
 //   L(q) + penalty * size(q) >= L(p) + g . (q - p) + penalty * size(q)
 //                            >= L(p) - sum_j g_j p_j + min over the intercept of g_0 q_0 - (the k largest of max(gain_j - penalty, 0)),
-// gain_j = -min(g_j l_j, g_j u_j). It is largest where p minimises the loss over the hull. Lagrange: coordinate descent on quadratic
-// models of L(p) + price * sum_j |p_j| / reach_j, bisecting the price until the sum is k. The bound holds wherever that stops.
+// gain_j = -min(g_j l_j, g_j u_j). It is largest where p minimises the loss over the hull. Lagrange: quadratic models of
+// L(p) + price * sum_j |p_j| / reach_j (priced_quadratic.hpp), bisecting the price until the sum is k. The bound holds wherever that
+// stops, and wherever p comes from: of many rows, a sample finds p first, and all of them are needed for the tangent only.
 //
 // Columns are in the order of the search. A support whose first column is e has no earlier one: relaxing the columns from e on bounds
 // all of them, and better than relaxing all columns.
@@ -19,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "surefoot/priced_quadratic.hpp"
 #include "surefoot/rounding_slack.hpp"
 #include "surefoot/row_partition.hpp"
 #include "surefoot/score_problem.hpp"
@@ -35,11 +37,16 @@ class Relaxation {
   // not listed get no points. Starts where the last call ended.
   double bound(const std::vector<int>& columns, const std::function<bool()>& stopped,
                const std::function<void(double)>& improved);
+  // The next call starts where the other's last one ended; that may have seen other rows.
+  void start_from(const Relaxation& other);
 
  private:
   double fit(const std::vector<int>& columns, const std::function<bool()>& stopped,
              const std::function<void(double)>& improved);
   void refresh();
+  void find_slopes(const std::vector<int>& columns);
+  std::vector<std::size_t> active_columns(const std::vector<int>& columns) const;
+  void model(const std::vector<std::size_t>& active, const std::function<bool()>& stopped, double& square);
   double tangent_bound(const std::vector<int>& columns) const;
   double spread(const std::vector<int>& columns) const;
   double reach(std::size_t column, double point) const;
@@ -49,9 +56,11 @@ class Relaxation {
   const RoundingSlack& rounding_;
   std::vector<double> low_, high_;  // by column, 0 included
   double intercept_ = 0, price_ = 0;
-  std::vector<double> point_;                           // by column
-  std::vector<double> score_, residual_, bend_, step_;  // by row
-  double loss_ = 0;
+  std::vector<double> point_, slope_;            // by column
+  std::vector<double> score_, residual_, bend_;  // by row
+  double loss_ = 0, intercept_slope_ = 0;
+  PricedQuadratic model_;     // in the active columns
+  std::vector<double> lean_;  // by active column: mixed second derivative with the intercept
 };
 
 // Works out these bounds on a thread of its own, beginning some time after the search.

@@ -56,7 +56,7 @@ struct SearchResult {
   ScoreCard card;                              // value is infinite if there is none
   double lower_bound;                          // no admissible card is better; infinite if a complete search found none
   std::int64_t n_fitted, n_searched, n_boxes;  // supports fitted; supports whose points were searched; boxes fitted in doing so
-  double heuristic_seconds, heuristic_value;
+  double merging_seconds, heuristic_seconds, heuristic_value;
   std::vector<ScoreCard> near_cards;  // sorted by value, then points
   std::int64_t n_near;
   double near_ceiling;  // the value up to which they reach

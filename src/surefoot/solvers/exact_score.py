@@ -53,7 +53,9 @@ class SearchTally:
     boxes_fitted : int
         Boxes of points bounded in doing so.
     heuristic_value, heuristic_seconds : float
-        The card the search began with.
+        The card the search began with, and when it was known.
+    merging_seconds : float
+        When equal rows had been merged; the heuristic begins there.
     near_optimal : NearOptimalCards or None
         All cards near the best, if they were asked for.
     proof : ScoreProof or None
@@ -68,6 +70,7 @@ class SearchTally:
     heuristic_seconds: float
     near_optimal: NearOptimalCards | None = None
     proof: ScoreProof | None = None
+    merging_seconds: float = 0.0
 
 
 ScoreOutcome = SolveOutcome[RiskScore, SearchTally]
@@ -196,6 +199,7 @@ class ExactScore:
                 result.heuristic_seconds,
                 self._near_cards(problem, result),
                 _proof(problem, result),
+                result.merging_seconds,
             ),
             upper_bound=result.value,
             lower_bound=min(result.lower_bound, result.value),
