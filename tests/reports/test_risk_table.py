@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from surefoot.design.binary_column import BinaryColumn
 from surefoot.reports.card_line import CardLine
 from surefoot.reports.risk_table import MOST_ROWS, reachable_totals, risk_of, risk_table
+from surefoot.reports.score_card import ScoreCard
+from surefoot.reports.wording import formula_text, risk_text
 
 points = st.integers(-9, 9).filter(bool)
 
@@ -109,3 +111,19 @@ def test_columns_without_a_range_have_open_ends() -> None:
 def test_lines_that_make_no_sense_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CardLine(**{"feature": "x", "points": 1, **arguments})  # type: ignore[arg-type]
+
+
+@given(st.floats(0.2, 20.0), st.integers(-12, 12), st.lists(st.integers(-5, 5).filter(bool), min_size=1, max_size=4))
+def test_the_printed_multiplier_is_short_and_makes_the_printed_table(multiplier: float, intercept: int, own: list[int]) -> None:
+    card = ScoreCard.from_points({f"x{at}": value for at, value in enumerate(own)}, intercept, multiplier=multiplier)
+    formula = formula_text(card.intercept, card.multiplier, card.table)
+    if multiplier == 1.0:
+        return
+    shown = formula.rsplit("/ ", 1)[1].rstrip(")")
+    assert all(risk_text(risk_of(row.low, intercept, float(shown))) == risk_text(row.low_risk) for row in card.table.rows)
+    # One digit less, if more than three are shown, would change a risk of the table.
+    digits = len(shown.replace(".", "").lstrip("0"))
+    if digits > 3:
+        shorter = float(f"{multiplier:.{digits - 1}g}")
+        assert any(risk_text(risk_of(row.low, intercept, shorter)) != risk_text(row.low_risk) for row in card.table.rows)
+    assert shown in card.text
