@@ -2,17 +2,16 @@
 Machines that were measured many times
 ======================================
 
-Each machine was measured twelve times, and no two measurements agree. A classifier that treats every measurement as a fact draws
-its boundary wherever the dots leave room. One that treats each machine as an uncertain input keeps its distance from the machines
-whose measurements scatter most, and says how often it will be wrong at worst.
+Each machine was measured twelve times, and no two measurements agree. A classifier that takes every measurement for a fact
+draws its boundary wherever the dots leave room. One that takes each machine for an uncertain input keeps its distance from the
+machines whose measurements scatter most, and says how often it will be wrong at worst.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from surefoot.estimators.chance_svc import ChanceConstrainedSVC
-from surefoot.reports.uncertain_inputs_display import UncertainInputsDisplay
+import surefoot as sf
 
 # %%
 # Four new machines in the middle, four worn ones around them.
@@ -27,12 +26,12 @@ y = np.repeat(["new", "worn"], 48)
 # A line cannot separate them; with the RBF kernel no machine needs slack, so each is misclassified with a probability of at
 # most 0.1, whatever distribution with these moments its measurements have.
 models = {
-    "linear": ChanceConstrainedSVC(kernel="linear", C=100, violation=0.1).fit(X, y, groups=machine),
-    "rbf": ChanceConstrainedSVC(kernel="rbf", gamma=0.5, C=100, violation=0.1).fit(X, y, groups=machine),
+    "linear": sf.ChanceConstrainedSVC(kernel="linear", C=100, violation=0.1).fit(X, y, groups=machine),
+    "rbf": sf.ChanceConstrainedSVC(kernel="rbf", gamma=0.5, C=100, violation=0.1).fit(X, y, groups=machine),
 }
 figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 for ax, (kernel, model) in zip(axes, models.items(), strict=True):
-    UncertainInputsDisplay.from_estimator(model, X, ax=ax)
+    sf.UncertainInputsDisplay.from_estimator(model, X, ax=ax)
     ax.set_title(f"{kernel} kernel, largest error {model.inputs()['misclassified'].max():.3f}", pad=44)
 plt.show()
 

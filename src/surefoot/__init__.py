@@ -3,6 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from surefoot import constraints
+from surefoot.estimators.chance_svc import ChanceConstrainedSVC
 from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
@@ -13,12 +14,14 @@ from surefoot.exceptions import (
     InfeasibleProblemError,
     InvalidTableError,
     SeparableDataError,
+    SingleSampleWarning,
     SurefootError,
     UnsupportedProblemError,
 )
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.reports.score_card import ScoreCard
+from surefoot.reports.uncertain_inputs_display import UncertainInputsDisplay
 from surefoot.solvers.worst_case import worst_case_rows
 
 try:
@@ -28,6 +31,7 @@ except PackageNotFoundError:  # imported from a source tree that was never insta
 
 __all__ = [
     "CertificateError",
+    "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",
     "GroundCost",
     "InfeasibleProblemError",
@@ -39,8 +43,10 @@ __all__ = [
     "RobustLogisticRegressionCV",
     "ScoreCard",
     "SeparableDataError",
+    "SingleSampleWarning",
     "SurefootError",
     "ThresholdBinarizer",
+    "UncertainInputsDisplay",
     "UnsupportedProblemError",
     "__version__",
     "constraints",

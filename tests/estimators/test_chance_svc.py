@@ -199,6 +199,22 @@ def test_a_pipeline_passes_groups_and_cross_validation_routes_them(machines: Mea
     assert search.best_estimator_.groups_ == list("abcdefgh")
 
 
+@pytest.mark.parametrize("name", ["linear", "rbf", "poly"])
+def test_solvers_agree_and_the_published_one_does_not_claim_more_than_it_proves(name: str, machines: Measured) -> None:
+    X, y, groups = machines
+    best = ChanceConstrainedSVC(C=2.0, **KERNELS[name]).fit(X, y, groups)
+    cones = ChanceConstrainedSVC(C=2.0, solver="socp", **KERNELS[name]).fit(X, y, groups)
+    assert (best.solver_, cones.solver_) == ("worst-points", "socp") and cones.certificate_.verified
+    assert cones.certificate_.upper_bound == pytest.approx(best.certificate_.upper_bound, rel=3e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceLimitWarning)
+        split = ChanceConstrainedSVC(C=2.0, solver="admm", max_iter=200, **KERNELS[name]).fit(X, y, groups)
+    assert split.certificate_.upper_bound >= best.certificate_.lower_bound * (1 - 1e-9)
+    assert split.certificate_.lower_bound <= best.certificate_.upper_bound * (1 + 1e-9)
+    assert split.certificate_.verified == (split.certificate_.relative_gap <= 1e-6)
+    assert len(split.inputs()) == 8
+
+
 def test_a_limit_warns_and_keeps_a_valid_bound(machines: Measured) -> None:
     X, y, groups = machines
     best = ChanceConstrainedSVC(C=50.0, gamma=0.5).fit(X, y, groups)

@@ -11,6 +11,7 @@ import surefoot as sf
 
 PUBLIC = {
     "CertificateError",
+    "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",
     "GroundCost",
     "InfeasibleProblemError",
@@ -22,8 +23,10 @@ PUBLIC = {
     "RobustLogisticRegressionCV",
     "ScoreCard",
     "SeparableDataError",
+    "SingleSampleWarning",
     "SurefootError",
     "ThresholdBinarizer",
+    "UncertainInputsDisplay",
     "UnsupportedProblemError",
     "__version__",
     "constraints",
@@ -51,7 +54,8 @@ def test_errors_can_be_caught_as_one_family_and_as_value_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["RobustLogisticRegression", "RobustLogisticRegressionCV", "ThresholdBinarizer", "worst_case_rows"]
+    "name",
+    ["ChanceConstrainedSVC", "RobustLogisticRegression", "RobustLogisticRegressionCV", "ThresholdBinarizer", "worst_case_rows"],
 )
 def test_the_example_in_the_docstring_runs_and_prints_what_it_shows(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = (found for found in doctest.DocTestFinder(recurse=False).find(getattr(sf, name), name) if found.examples)

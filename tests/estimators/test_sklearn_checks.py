@@ -22,6 +22,8 @@ import surefoot as sf
         sf.ThresholdBinarizer(missing="column", unseen="zero"),
         sf.RiskScoreClassifier(),
         sf.RiskScoreClassifier(scale="free"),
+        sf.ChanceConstrainedSVC(),
+        sf.ChanceConstrainedSVC(kernel="linear"),
     ]
 )
 def test_check_estimator(estimator: Any, check: Any) -> None:

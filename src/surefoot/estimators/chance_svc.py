@@ -142,11 +142,11 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from surefoot.estimators.chance_svc import ChanceConstrainedSVC
+    >>> import surefoot as sf
     >>> measured = [[0.1, 1.0], [0.3, 1.4], [0.0, 1.1], [2.0, 0.1], [2.6, 0.0], [2.2, 0.4]]
     >>> sample = ["A", "A", "A", "B", "B", "B"]
     >>> verdict = ["good", "good", "good", "bad", "bad", "bad"]
-    >>> model = ChanceConstrainedSVC(kernel="linear").fit(measured, verdict, groups=sample)
+    >>> model = sf.ChanceConstrainedSVC(kernel="linear").fit(measured, verdict, groups=sample)
     >>> model.certificate_.verified
     True
     >>> print(model.predict([[0.2, 1.2]])[0])

@@ -23,8 +23,8 @@ import scipy.sparse
 
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem
-from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.best_plane import BestPlane
+from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.ellipsoid_dual import Objective, ellipsoid_mix
 from surefoot.solvers.outcome import Progress, Status
