@@ -12,7 +12,6 @@ from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelP
 from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 
-
 # Sizes of w that are tried, relative to the one it comes with, and how often the interval between them is cut.
 SMALLEST, LARGEST, CUTS = 0.5, 2.0, 60
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
