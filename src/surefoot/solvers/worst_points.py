@@ -23,6 +23,7 @@ import scipy.sparse
 
 from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem
+from surefoot.problems.feasible_mix import feasible_mix
 from surefoot.solvers.best_plane import BestPlane
 from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.chance_registry import ChanceOutcome
@@ -53,12 +54,18 @@ class WorstPoints:
     ----------
     memory : int, default=2**31
         Bytes that a Gram matrix may take; a larger one is computed anew, in blocks, in every pass.
+    n_landmarks : int, optional
+        Search w in the span of so many samples only, where that saves time. Its objective is that of the full problem all the
+        same, and the bound that is returned holds for the full problem too, so that the gap says what the restriction may have
+        cost: expect it to stay open, and the status to be ``STALLED``.
     """
 
     name = "worst-points"
 
-    def __init__(self, memory: int = DEFAULT_MEMORY) -> None:
-        self.memory = memory
+    def __init__(self, memory: int = DEFAULT_MEMORY, n_landmarks: int | None = None) -> None:
+        if n_landmarks is not None and n_landmarks < 1:
+            raise ValueError(f"n_landmarks = {n_landmarks} must be at least 1.")
+        self.memory, self.n_landmarks = memory, n_landmarks
 
     def refuses(self, problem: ChanceSVMProblem) -> str | None:
         """Every problem is taken."""
@@ -73,11 +80,11 @@ class WorstPoints:
         inner = INNER_SHARE
         try:
             with blas_threads(options.n_threads, problem.n_samples):
-                images = make_images(problem, self.memory)
+                images = make_images(problem, self.memory, self.n_landmarks)
             flat = _Flattened(problem, images, options.n_threads)
             for iteration in range(1, limit + 1):
                 flat.solve(max(inner * min(best.relative_gap, 1.0), LEAST_TOLERANCE))
-                best.offer(flat.share * flat.mix, flat.values, flat.squared_length)
+                best.offer(flat.share * flat.coefficients, flat.values, flat.squared_length)
                 best.offer_bound(flat.mix, flat.bound)
                 history.append(Progress(iteration, best.upper, best.lower, time.perf_counter() - started))
                 if options.on_progress is not None:
@@ -97,7 +104,17 @@ class WorstPoints:
                     break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+        if self.n_landmarks is not None and best.lower > 0:
+            status = _full_bound(problem, best, status, options)
         return best.outcome(status, history, started)
+
+
+def _full_bound(problem: ChanceSVMProblem, best: BestPlane, status: Status, options: SolveOptions) -> Status:
+    """Replace the bound of the restricted problem, which projections make too good, by that of the full one."""
+    with blas_threads(options.n_threads, problem.n_samples):
+        feasible = feasible_mix(problem, best.mix.coefficients)
+        best.lower = max(0.0, feasible.bound(problem.values(feasible.coefficients)))
+    return Status.STALLED if status is Status.OPTIMAL and best.relative_gap > options.tolerance else status
 
 
 class _Flattened:
@@ -149,6 +166,7 @@ class _Flattened:
         self.mix = self.combinations.T @ v
         self.share, self.bound = found.share, found.bound
         image = self.image @ v
+        self.coefficients = self.images.coefficients(image, self.mix)
         self.values = found.share * self.images.values(image)
         self.squared_length = found.share**2 * max(float(v @ self.inner @ v), 0.0)
 
