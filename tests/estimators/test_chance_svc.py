@@ -265,3 +265,16 @@ def test_one_row_in_a_group_is_said_once_and_made_clusters_of_one_row_are_not(ma
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ChanceConstrainedSVC(batches=8, random_state=0).fit([[0.0], [0.1], [50.0], [100.0]], [0, 0, 1, 1])
+
+
+def test_landmarks_build_the_model_from_few_rows(machines: Measured) -> None:
+    X, y, groups = machines
+    full = ChanceConstrainedSVC(gamma=0.5).fit(X, y, groups=groups)
+    with pytest.warns(ConvergenceLimitWarning, match="still holds for every model"):
+        few = ChanceConstrainedSVC(gamma=0.5, n_landmarks=12).fit(X, y, groups=groups)
+    assert len(few.support_) <= 12
+    assert few.certificate_.lower_bound <= full.certificate_.upper_bound * (1 + 1e-9)
+    assert few.certificate_.upper_bound >= full.certificate_.lower_bound * (1 - 1e-9)
+    for wrong, message in (({"n_landmarks": 0}, "n_landmarks = 0"), ({"n_landmarks": 5, "solver": "socp"}, "no landmarks")):
+        with pytest.raises(ValueError, match=message):
+            ChanceConstrainedSVC(**wrong).fit(X, y, groups=groups)

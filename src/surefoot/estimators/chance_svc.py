@@ -71,7 +71,8 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
         How many batches to make, by k-means inside each class, when ``fit`` gets no groups. "auto" is min(8, 10 % of the rows),
         at least 2. They are shared between the classes in proportion to their distinct rows.
     solver : {"auto", "worst-points", "socp", "admm"}, default="auto"
-        "auto" is "worst-points". All but "admm" find the optimum; "admm" is the published method, which stops near it.
+        "auto" is "worst-points". All but "admm" find the optimum; "admm" is the published method, which may stop far from it:
+        it chooses the point of an ellipsoid that suits it best, not the worst one. The certificate says how far.
     tol : float, default=1e-6
         Relative gap between the objective of the model and a proven lower bound at which to stop.
     max_iter : int, optional
@@ -90,6 +91,10 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
         Needs groups of independent, equally weighted rows, and many of them: for the RBF kernel thousands a group.
     kernel_bound : float, optional
         The length in feature space that no sample can ever exceed, for ``confidence``. Known for the RBF kernel: 1.
+    n_landmarks : int, optional
+        For tens of thousands of rows and kernels without an explicit feature space: build the model from so many rows only.
+        Objective and bound of the certificate remain those of the full problem, so that the gap says what this may have cost;
+        it will not close to ``tol``.
 
     Attributes
     ----------
@@ -183,6 +188,7 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
         probability: bool = False,
         confidence: float | None = None,
         kernel_bound: float | None = None,
+        n_landmarks: int | None = None,
     ) -> None:
         self.C = C
         self.violation = violation
@@ -200,6 +206,7 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
         self.probability = probability
         self.confidence = confidence
         self.kernel_bound = kernel_bound
+        self.n_landmarks = n_landmarks
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model and certify it.

@@ -110,8 +110,10 @@ def read_settings(model: Any) -> SVMSettings:
     for name in ("time_limit", "kernel_bound"):
         if getattr(model, name) is not None:
             _require_positive(name, getattr(model, name), "None or ")
-    if model.max_iter is not None and not (isinstance(model.max_iter, numbers.Integral) and int(model.max_iter) >= 1):
-        raise ValueError(f"max_iter = {model.max_iter!r} must be None or a whole number of at least 1.")
+    for name in ("max_iter", "n_landmarks"):
+        value = getattr(model, name)
+        if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= 1):
+            raise ValueError(f"{name} = {value!r} must be None or a whole number of at least 1.")
     if model.confidence is not None and not (_is_number(model.confidence) and 0 < model.confidence < 1):
         raise ValueError(f"confidence = {model.confidence!r} must be None or a number above 0 and below 1, such as 0.95.")
     if model.confidence is not None and model.kernel_bound is None and not _is_rbf(model.kernel):
@@ -131,7 +133,7 @@ def read_settings(model: Any) -> SVMSettings:
         degree=model.degree,
         coef0=model.coef0,
         n_batches=require_batches(model.batches),
-        solver=make_chance_solver(model.solver),
+        solver=make_chance_solver(model.solver, None if model.n_landmarks is None else int(model.n_landmarks)),
         tolerance=float(model.tol),
         max_iter=None if model.max_iter is None else int(model.max_iter),
         time_limit=None if model.time_limit is None else float(model.time_limit),
