@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -149,14 +149,6 @@ class Kernel:
                     mapped[:, at] *= samples[:, column]
                 at += 1
         return np.ascontiguousarray(mapped)
-
-    def blocks(self, samples: FloatArray, memory: int) -> Iterator[tuple[slice, FloatArray]]:
-        """The Gram matrix in blocks of rows, each within so many bytes."""
-        count = samples.shape[0]
-        height = max(1, min(count, memory // (8 * max(count, 1))))
-        for start in range(0, count, height):
-            rows = slice(start, min(start + height, count))
-            yield rows, self.products(samples[rows], samples)
 
     def spelled(self) -> str:
         """The kernel in words, for fingerprints."""

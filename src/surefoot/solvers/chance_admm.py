@@ -86,7 +86,7 @@ class ChanceADMM:
         iteration = 0
         try:
             with blas_threads(options.n_threads, problem.n_samples):
-                state = _Alternation(problem, self.penalty)
+                state = _Alternation(problem, self.penalty, options.n_threads)
                 for iteration in range(1, limit + 1):
                     residual, movement = state.advance()
                     settled = residual <= self.residual and movement <= self.movement
@@ -112,9 +112,9 @@ class ChanceADMM:
 class _Alternation:
     """The iterate: points and their inner products, theta, b, a, beta."""
 
-    def __init__(self, problem: ChanceSVMProblem, penalty: float) -> None:
+    def __init__(self, problem: ChanceSVMProblem, penalty: float, n_threads: int) -> None:
         self.problem, self.penalty = problem, penalty
-        self.images = make_images(problem, DEFAULT_MEMORY)
+        self.images = make_images(problem, DEFAULT_MEMORY, n_threads=n_threads)
         self.a, self.beta = np.zeros(problem.n_batches), np.zeros(problem.n_batches)
         self.coefficients, self.b = np.zeros(problem.n_samples), 0.0
         self.values = np.zeros(problem.n_samples)

@@ -12,6 +12,7 @@ A point is a combination of samples. What the method needs of it are inner produ
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ import scipy.sparse
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.chance_svm import ChanceSVMProblem
+from surefoot.solvers.blas_threads import blas_threads
 
 # Bytes that a Gram matrix may take; a larger one is computed again in every pass.
 DEFAULT_MEMORY = 1 << 31
@@ -68,16 +70,13 @@ class FeatureImages:
 class GramImages:
     """Images are inner products with all samples."""
 
-    def __init__(self, problem: ChanceSVMProblem, memory: int = DEFAULT_MEMORY) -> None:
+    def __init__(self, problem: ChanceSVMProblem, memory: int = DEFAULT_MEMORY, n_threads: int = 1) -> None:
         self.problem = problem
         self.gram: FloatArray | None = None
-        count = problem.n_samples
         if problem.kernel.name == "precomputed":
             self.gram = problem.samples
-        elif 8 * count * count <= memory:
-            self.gram = np.empty((count, count))
-            for rows, block in problem.kernel.blocks(problem.samples, BLOCK_MEMORY):
-                self.gram[rows] = block
+        elif 8 * problem.n_samples**2 <= memory:
+            self.gram = _gram_matrix(problem, n_threads)
 
     def of(self, combinations: scipy.sparse.csr_array) -> FloatArray:
         if self.gram is not None:
@@ -92,6 +91,22 @@ class GramImages:
 
     def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
         return combination
+
+
+def _gram_matrix(problem: ChanceSVMProblem, n_threads: int) -> FloatArray:
+    """All inner products, in blocks that are shared between threads: most of the time goes into functions of single entries."""
+    count, kernel, samples = problem.n_samples, problem.kernel, problem.samples
+    gram = np.empty((count, count))
+    height = max(1, BLOCK_MEMORY // (8 * count))
+
+    def fill(start: int) -> None:
+        gram[start : start + height] = kernel.products(samples[start : start + height], samples)
+
+    # Nobody knows whether a user's function may be called by two threads at once.
+    with blas_threads(1), ThreadPoolExecutor(1 if kernel.name == "callable" else n_threads) as threads:
+        for _ in threads.map(fill, range(0, count, height)):
+            pass
+    return gram
 
 
 class LandmarkImages(FeatureImages):
@@ -124,11 +139,14 @@ class LandmarkImages(FeatureImages):
         return spread
 
 
-def make_images(problem: ChanceSVMProblem, memory: int = DEFAULT_MEMORY, n_landmarks: int | None = None) -> PointImages:
+def make_images(
+    problem: ChanceSVMProblem, memory: int = DEFAULT_MEMORY, n_landmarks: int | None = None, n_threads: int = 1
+) -> PointImages:
     """Coordinates where there are fewer of them than samples, else inner products, or coordinates of landmarks if allowed."""
     n_features = problem.kernel.n_features(problem.samples.shape[1])
     if n_features is not None and n_features < problem.n_samples and 8 * n_features * problem.n_samples <= memory:
         return FeatureImages(problem)
     if n_landmarks is not None and n_landmarks < problem.n_samples:
-        return LandmarkImages(problem, n_landmarks)
-    return GramImages(problem, memory)
+        with blas_threads(n_threads):
+            return LandmarkImages(problem, n_landmarks)
+    return GramImages(problem, memory, n_threads)

@@ -79,8 +79,7 @@ class WorstPoints:
         limit = DEFAULT_PASSES if options.max_iter is None else options.max_iter
         inner = INNER_SHARE
         try:
-            with blas_threads(options.n_threads, problem.n_samples):
-                images = make_images(problem, self.memory, self.n_landmarks)
+            images = make_images(problem, self.memory, self.n_landmarks, options.n_threads)
             flat = _Flattened(problem, images, options.n_threads)
             for iteration in range(1, limit + 1):
                 flat.solve(max(inner * min(best.relative_gap, 1.0), LEAST_TOLERANCE))
