@@ -177,6 +177,12 @@ def test_kernel_with_nan_is_named():
         solve(problem)
 
 
+def test_kernel_functions_must_be_inner_products():
+    problem = random_problem(0, Kernel("callable", function=lambda left, right: -left @ right.T))
+    with pytest.raises(ValueError, match="matrix of the kernel function is indefinite"):
+        solve(problem)
+
+
 def test_unknown_solver_is_named():
     with pytest.raises(ValueError, match="'worst-points'"):
         make_chance_solver("best-points")

@@ -275,16 +275,16 @@ def _check_numbers(problem: ChanceSVMProblem) -> None:
         raise ValueError(f"the weights of batch {wrong[0]} sum to {totals[wrong[0]]}; divide them by their sum.")
 
 
-def require_inner_products(gram: FloatArray) -> None:
+def require_inner_products(gram: FloatArray, name: str = "precomputed kernel") -> None:
     """Raise ``ValueError`` unless the matrix is square, symmetric and positive semidefinite up to rounding."""
     if gram.shape[0] != gram.shape[1]:
-        raise ValueError(f"a precomputed kernel is square, but this one has shape {gram.shape}.")
+        raise ValueError(f"the {name} must be square, but it has shape {gram.shape}.")
     largest = float(np.abs(gram).max(initial=0.0))
     skew = np.abs(gram - gram.T)
     if skew.max(initial=0.0) > INDEFINITE_SLACK * largest:
         row, column = np.unravel_index(int(skew.argmax()), skew.shape)
         raise ValueError(
-            f"the precomputed kernel is not symmetric: it holds {gram[row, column]} at ({row}, {column}), but "
+            f"the {name} is not symmetric: it holds {gram[row, column]} at ({row}, {column}), but "
             f"{gram[column, row]} at ({column}, {row})."
         )
     slack = INDEFINITE_SLACK * max(largest, np.finfo(np.float64).tiny)
@@ -295,6 +295,6 @@ def require_inner_products(gram: FloatArray) -> None:
         least = float(np.linalg.eigvalsh(gram)[0])
         if least < -slack:
             raise ValueError(
-                f"the precomputed kernel is indefinite: its smallest eigenvalue is {least:.3g}. Inner products have none below "
+                f"the {name} is indefinite: its smallest eigenvalue is {least:.3g}. Inner products have none below "
                 "0; clip the negative eigenvalues, or choose another kernel."
             ) from None

@@ -20,7 +20,7 @@ import scipy.linalg
 import scipy.sparse
 
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.chance_svm import ChanceSVMProblem
+from surefoot.problems.chance_svm import ChanceSVMProblem, require_inner_products
 from surefoot.solvers.blas_threads import blas_threads
 
 # Bytes that a Gram matrix may take; a larger one is computed again in every pass.
@@ -77,6 +77,8 @@ class GramImages:
             self.gram = problem.samples
         elif 8 * problem.n_samples**2 <= memory:
             self.gram = _gram_matrix(problem, n_threads)
+            if problem.kernel.name == "callable":
+                require_inner_products(self.gram, "matrix of the kernel function")
 
     def of(self, combinations: scipy.sparse.csr_array) -> FloatArray:
         if self.gram is not None:
