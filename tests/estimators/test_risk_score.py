@@ -24,8 +24,9 @@ from sklearn.pipeline import make_pipeline
 import surefoot as sf
 from surefoot import RiskScoreClassifier
 from surefoot import constraints as sc
+from surefoot.estimators.progress import ProgressPrinter
 from surefoot.problems.score_shift import ScoreShift
-from surefoot.solvers.outcome import Status
+from surefoot.solvers.outcome import Progress, Status
 
 
 def ward(rows: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -410,13 +411,19 @@ def test_a_search_goes_on_from_its_checkpoint_and_refuses_that_of_other_data(tmp
         RiskScoreClassifier(**given, solver="rd").fit(table, y)
 
 
-def test_ctrl_c_ends_the_fit_and_leaves_the_best_card():
+def test_ctrl_c_ends_the_fit_and_leaves_the_best_card(monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(0)
     table = (rng.random((4000, 60)) < 0.4).astype(float)
     y = table @ rng.normal(size=60) + rng.logistic(size=4000) > 0
-    model = RiskScoreClassifier(max_features=8, time_limit=60)
-    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    model = RiskScoreClassifier(max_features=8, time_limit=60, verbose=1)
+    timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+
+    def press_soon(self: Any, progress: Progress) -> None:
+        # Not before there is a card, however slow the machine.
+        if np.isfinite(progress.upper_bound) and not timer.ident:
+            timer.start()
+
+    monkeypatch.setattr(ProgressPrinter, "__call__", press_soon)
     with pytest.raises(KeyboardInterrupt):
         model.fit(table, y)
     timer.join()
