@@ -22,6 +22,6 @@ def test_synthetic_sets_are_as_the_paper_describes_them() -> None:
 
 def test_worst_points_are_certified_on_the_small_set() -> None:
     bench = importlib.import_module("bench_chance_svm")
-    account = bench.measure_fit("Syn_2d_20b", "quadratic", "worst-points", 1e-6, 1, 60.0, 0)
+    account = bench.measure_fit("Syn_2d_20b", "quadratic", "worst-points", 1e-6, 1, 60.0, 0, 1)
     assert account.verified
     assert 0 <= account.gap <= 1e-6
