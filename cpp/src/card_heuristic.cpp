@@ -115,7 +115,7 @@ class Heuristic final : public CardListener {
   RowPartition partition(const std::vector<int>& columns) const {
     RowPartition rows(table_.n_rows()), finer;
     for (const int column : columns) {
-      finer.split(table_.code[static_cast<std::size_t>(column)], table_.n_codes[static_cast<std::size_t>(column)], rows);
+      finer.split(table_.code[static_cast<std::size_t>(column)], rows);
       std::swap(rows, finer);
     }
     return rows;

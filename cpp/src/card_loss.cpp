@@ -30,7 +30,7 @@ double plain_loss(const CodedTable& table, int intercept, const std::vector<int>
 ScoreCells cells_of(const CodedTable& table, const std::vector<int>& support) {
   RowPartition rows(table.n_rows()), finer;
   for (const int j : support) {
-    finer.split(table.code[static_cast<std::size_t>(j)], table.n_codes[static_cast<std::size_t>(j)], rows);
+    finer.split(table.code[static_cast<std::size_t>(j)], rows);
     std::swap(rows, finer);
   }
   ScoreCells cells;

@@ -7,20 +7,23 @@ namespace {
 
 // Columns with more values are cut: their cells are about as many as their rows.
 constexpr std::uint32_t most_codes = 64;
+static_assert(most_codes <= ColumnCodes::most_narrow);
 
 }  // namespace
 
 CellCounts::CellCounts(const CodedTable& table)
     : table_(table), rare_(table.value.size()), rare_code_(table.value.size()), values_(table.value.size()) {
   const std::size_t n_rows = table.n_rows();
+  row_.reserve(n_rows);
   for (std::size_t i = 0; i < n_rows; ++i) row_.push_back({table.total[i], table.positive[i], 1});
   for (std::size_t j = 0; j < rare_.size(); ++j) {
-    const auto& code = table.code[j];
-    if (table.n_codes[j] > most_codes) continue;
-    values_[j].resize(table.n_codes[j]);
+    const auto& code = table.code[j].narrow;
+    const std::uint32_t n_codes = table.code[j].n_codes;
+    if (n_codes > most_codes) continue;
+    values_[j].resize(n_codes);
     for (std::size_t i = 0; i < n_rows; ++i) values_[j][code[i]] = table.value[j][i];
-    if (table.n_codes[j] != 2) continue;
-    const auto ones = static_cast<std::size_t>(std::count(code.begin(), code.end(), 1u));
+    if (n_codes != 2) continue;
+    const auto ones = static_cast<std::size_t>(std::count(code.begin(), code.end(), std::uint8_t{1}));
     rare_code_[j] = 2 * ones <= n_rows ? 1 : 0;
     rare_[j].reserve(std::min(ones, n_rows - ones));
     for (std::size_t i = 0; i < n_rows; ++i)
@@ -40,7 +43,7 @@ void CellCounts::write(int column, ScoreCells& cells) {
   const auto j = static_cast<std::size_t>(column);
   columns_.back() = column;
   if (values_[j].empty() || groups_.size() * values_[j].size() > rows_->group.size() + 64) {
-    finer_.split(table_.code[j], table_.n_codes[j], *rows_);
+    finer_.split(table_.code[j], *rows_);
     finer_.write_cells(table_, columns_.data(), static_cast<int>(columns_.size()), cells);
     return;
   }
@@ -53,7 +56,7 @@ void CellCounts::count(std::size_t column) {
   const auto& group = rows_->group;
   sums_.assign(groups_.size() * n_codes, {});
   if (n_codes != 2) {
-    const auto& code = table_.code[column];
+    const auto& code = table_.code[column].narrow;
     for (std::size_t i = 0; i < group.size(); ++i) sums_[group[i] * n_codes + code[i]].add(row_[i]);
     return;
   }

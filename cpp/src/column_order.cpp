@@ -13,8 +13,7 @@ namespace {
 
 double single_loss(const ScoreProblem& problem, const CodedTable& table, int column, double slack) {
   RowPartition rows;
-  rows.split(table.code[static_cast<std::size_t>(column)], table.n_codes[static_cast<std::size_t>(column)],
-             RowPartition(table.n_rows()));
+  rows.split(table.code[static_cast<std::size_t>(column)], RowPartition(table.n_rows()));
   ScoreCells cells;
   rows.write_cells(table, &column, 1, cells);
   const PointBox box{{problem.scale.least(problem.intercept_lower), problem.least_coefficient(column)},

@@ -38,7 +38,7 @@ void RowTree::open(const Node& parent, int e, const double* point, const std::ve
   child.columns[parent.depth] = e;
   std::copy_n(point, child.depth + 1, child.point);
   const std::size_t column = static_cast<std::size_t>(order_[static_cast<std::size_t>(e)]);
-  child.rows.split(table_.code[column], table_.n_codes[column], parent.rows);
+  child.rows.split(table_.code[column], parent.rows);
   int columns[max_card_size];
   for (int j = 0; j < child.depth; ++j) columns[j] = order_[static_cast<std::size_t>(child.columns[j])];
   child.rows.write_cells(table_, columns, child.depth, child.cells);
@@ -102,7 +102,7 @@ void RowTree::fit_children_of(const Node& node, const std::vector<int>& columns,
 
 void RowTree::write_cells(const Node& node, int e, ScoreCells& cells) const {
   const std::size_t column = static_cast<std::size_t>(order_[static_cast<std::size_t>(e)]);
-  node.scratch.split(table_.code[column], table_.n_codes[column], node.rows);
+  node.scratch.split(table_.code[column], node.rows);
   int columns[max_card_size];
   for (int j = 0; j < node.depth; ++j) columns[j] = order_[static_cast<std::size_t>(node.columns[j])];
   columns[node.depth] = static_cast<int>(column);

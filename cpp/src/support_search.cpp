@@ -146,10 +146,12 @@ class SupportSearch {
 
  private:
   void search() {
-    table_ = merge_rows(problem_.table);
+    const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
+    table_ = merge_rows(problem_.table, options_.n_threads, stopped);
+    // Without time for the rows there is the card without columns, and the one that was given.
+    if (stopped()) table_ = merge_rows_by(problem_.table, columns_of(options_.resume.card), options_.n_threads);
     result_.merging_seconds = clock_.seconds();
     const bool all_cards = options_.near_optimal >= 0;
-    const auto stopped = [this] { return signals_.stop.load(std::memory_order_relaxed); };
     const std::vector<int> usable = usable_columns(problem_, table_, !all_cards);
     const bool binary = problem_.max_size <= max_binary_columns && !usable.empty() && BitColumns::fits(problem_.table, usable);
     const std::size_t n_segments = BitColumns::count_segments(problem_.table);
@@ -208,6 +210,13 @@ class SupportSearch {
     result_.card = incumbent.best();
     result_.n_searched = shared.n_searched;
     result_.n_boxes = shared.n_boxes;
+  }
+
+  static std::vector<int> columns_of(const ScoreCard& card) {
+    std::vector<int> columns;
+    for (std::size_t j = 0; j < card.points.size(); ++j)
+      if (card.points[j] != 0) columns.push_back(static_cast<int>(j));
+    return columns;
   }
 
   // Cards worse than this are of no interest when one of that value is known.

@@ -54,8 +54,7 @@ TEST(cells_counted_over_rare_rows_are_those_of_the_rows_cut) {
       RowPartition rows(table.n_rows());
       if (parent >= 0) {
         columns = {parent};
-        rows.split(table.code[static_cast<std::size_t>(parent)], table.n_codes[static_cast<std::size_t>(parent)],
-                   RowPartition(table.n_rows()));
+        rows.split(table.code[static_cast<std::size_t>(parent)], RowPartition(table.n_rows()));
       }
       counts.open(rows, columns);
       for (int column = 0; column < n_columns; ++column) {
@@ -63,7 +62,7 @@ TEST(cells_counted_over_rare_rows_are_those_of_the_rows_cut) {
         std::vector<int> both = columns;
         both.push_back(column);
         RowPartition finer;
-        finer.split(table.code[static_cast<std::size_t>(column)], table.n_codes[static_cast<std::size_t>(column)], rows);
+        finer.split(table.code[static_cast<std::size_t>(column)], rows);
         ScoreCells expected, counted;
         finer.write_cells(table, both.data(), static_cast<int>(both.size()), expected);
         counts.write(column, counted);

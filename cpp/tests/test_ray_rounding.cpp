@@ -63,7 +63,7 @@ TEST(cards_offered_along_a_ray_are_worth_it_and_close_to_the_best_of_all) {
     const std::vector<int> columns{0, 1};
     RowPartition rows(table.n_rows()), finer;
     for (const int j : columns) {
-      finer.split(table.code[static_cast<std::size_t>(j)], table.n_codes[static_cast<std::size_t>(j)], rows);
+      finer.split(table.code[static_cast<std::size_t>(j)], rows);
       std::swap(rows, finer);
     }
     ScoreCells cells;

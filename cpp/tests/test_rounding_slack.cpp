@@ -92,7 +92,7 @@ TEST(bounds_less_the_slack_hold_on_row_groups) {
     RowPartition rows(table.n_rows()), finer;
     const int columns[] = {0, 1, 2};
     for (const std::size_t j : {0u, 1u, 2u}) {
-      finer.split(table.code[j], table.n_codes[j], rows);
+      finer.split(table.code[j], rows);
       std::swap(rows, finer);
     }
     rows.write_cells(table, columns, n_columns, cells);
