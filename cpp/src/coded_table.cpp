@@ -61,7 +61,9 @@ bool code_whole(const double* column, std::size_t n, ColumnCodes& codes) {
   codes.n_codes = 0;
   for (std::uint32_t step = 0; step < ColumnCodes::most_narrow; ++step) {
     code[step] = static_cast<std::uint8_t>(codes.n_codes);
-    if (seen[step]) ++codes.n_codes;
+    if (!seen[step]) continue;
+    ++codes.n_codes;
+    codes.values.push_back(low + step);
   }
   if (codes.n_codes <= high - low)
     for (std::uint8_t& step : codes.narrow) step = code[step];
@@ -73,6 +75,7 @@ void code_column(const double* column, std::size_t n, ColumnCodes& codes, const 
   const std::vector<double> distinct = distinct_values(column, n);
   codes.n_codes = static_cast<std::uint32_t>(distinct.size());
   const bool narrow = codes.n_codes <= ColumnCodes::most_narrow;
+  if (narrow) codes.values = distinct;
   codes.narrow.resize(narrow ? n : 0);
   codes.wide.resize(narrow ? 0 : n);
   for (std::size_t begin = 0; begin < n && !stopped(); begin += block_rows)

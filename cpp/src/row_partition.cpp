@@ -56,4 +56,53 @@ void RowPartition::write_cells(const CodedTable& table, const int* columns, int 
   }
 }
 
+namespace {
+
+// Rows with the same cell often follow each other, and an addition waits for the one before it: odd and even rows have sums of their own.
+template <class Code>
+void add_weights(const CodedTable& table, const std::uint32_t* group, const Code* code, std::size_t n_codes,
+                 CutScratch::Weights* sums) {
+  const double *total = table.total.data(), *positive = table.positive.data();
+  const std::size_t n_rows = table.n_rows();
+  std::size_t i = 0;
+  for (; i + 1 < n_rows; i += 2) {
+    sums[2 * (group[i] * n_codes + code[i])].add(total[i], positive[i]);
+    sums[2 * (group[i + 1] * n_codes + code[i + 1]) + 1].add(total[i + 1], positive[i + 1]);
+  }
+  if (i < n_rows) sums[2 * (group[i] * n_codes + code[i])].add(total[i], positive[i]);
+}
+
+}  // namespace
+
+void RowPartition::write_finer_cells(const CodedTable& table, const int* columns, int n, CutScratch& scratch,
+                                     ScoreCells& cells) const {
+  const ColumnCodes& codes = table.code[static_cast<std::size_t>(columns[n - 1])];
+  const std::size_t n_codes = codes.n_codes, n_slots = first.size() * n_codes;
+  if (codes.narrow.empty() || n_slots > group.size() + 64) {
+    scratch.finer.split(codes, *this);
+    scratch.finer.write_cells(table, columns, n, cells);
+    return;
+  }
+  auto& sums = scratch.sums;
+  sums.assign(2 * n_slots, {});
+  add_weights(table, group.data(), codes.narrow.data(), n_codes, sums.data());
+  std::size_t occupied = 0;
+  for (std::size_t slot = 0; slot < n_slots; ++slot) {
+    sums[slot] = {sums[2 * slot].total + sums[2 * slot + 1].total, sums[2 * slot].positive + sums[2 * slot + 1].positive};
+    occupied += sums[slot].total > 0;
+  }
+  // Cells of rows without weight are left out: nothing can be lost there.
+  cells.reset(n, occupied);
+  std::size_t cell = 0;
+  for (std::size_t g = 0; g < first.size(); ++g)
+    for (std::size_t c = 0; c < n_codes; ++c) {
+      const CutScratch::Weights& weights = sums[g * n_codes + c];
+      if (!(weights.total > 0)) continue;
+      cells.set_weights(cell, weights.total, weights.positive);
+      for (int k = 0; k + 1 < n; ++k) cells.set_value(cell, k, table.value[static_cast<std::size_t>(columns[k])][first[g]]);
+      cells.set_value(cell, n - 1, codes.values[c]);
+      ++cell;
+    }
+}
+
 }  // namespace surefoot

@@ -32,13 +32,17 @@ void RowTree::open_root(const double* point, Node& root) const {
   finish(root);
 }
 
-void RowTree::open(const Node& parent, int e, const double* point, const std::vector<int>&, Node& child) const {
+void RowTree::pass(const Node& parent, int e, const double* point, const std::vector<int>&, Node& child) const {
   child.depth = parent.depth + 1;
   std::copy_n(parent.columns, parent.depth, child.columns);
   child.columns[parent.depth] = e;
   std::copy_n(point, child.depth + 1, child.point);
   const std::size_t column = static_cast<std::size_t>(order_[static_cast<std::size_t>(e)]);
   child.rows.split(table_.code[column], parent.rows);
+}
+
+void RowTree::open(const Node& parent, int e, const double* point, const std::vector<int>& candidates, Node& child) const {
+  pass(parent, e, point, candidates, child);
   int columns[max_card_size];
   for (int j = 0; j < child.depth; ++j) columns[j] = order_[static_cast<std::size_t>(child.columns[j])];
   child.rows.write_cells(table_, columns, child.depth, child.cells);
@@ -102,11 +106,10 @@ void RowTree::fit_children_of(const Node& node, const std::vector<int>& columns,
 
 void RowTree::write_cells(const Node& node, int e, ScoreCells& cells) const {
   const std::size_t column = static_cast<std::size_t>(order_[static_cast<std::size_t>(e)]);
-  node.scratch.split(table_.code[column], node.rows);
   int columns[max_card_size];
   for (int j = 0; j < node.depth; ++j) columns[j] = order_[static_cast<std::size_t>(node.columns[j])];
   columns[node.depth] = static_cast<int>(column);
-  node.scratch.write_cells(table_, columns, node.depth + 1, cells);
+  node.rows.write_finer_cells(table_, columns, node.depth + 1, node.scratch, cells);
 }
 
 }  // namespace surefoot

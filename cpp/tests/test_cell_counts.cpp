@@ -1,4 +1,4 @@
-// Cells counted over the rarer rows against cells of the rows themselves.
+// Cells counted over the rarer rows, or over all without cutting them, against cells of the rows themselves.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -15,7 +15,8 @@ constexpr int n_columns = 5;
 
 CodedTable draw(unsigned seed, std::size_t n_rows) {
   std::mt19937 random(seed);
-  std::vector<double> values(n_columns * n_rows), labels(n_rows), weights(n_rows, 1.0 / static_cast<double>(n_rows));
+  // Sums of these weights are exact, in whatever order.
+  std::vector<double> values(n_columns * n_rows), labels(n_rows), weights(n_rows, 0x1p-10);
   for (std::size_t i = 0; i < n_rows; ++i) {
     values[i] = random() % 10 == 0 ? 3.5 : 0;
     values[n_rows + i] = random() % 10 == 0 ? 0 : 1;
@@ -43,12 +44,21 @@ std::vector<std::vector<double>> lines(const ScoreCells& cells) {
   return all;
 }
 
+void check_cells(const ScoreCells& counted, const ScoreCells& expected) {
+  const auto found = lines(counted), wanted = lines(expected);
+  CHECK_EQUAL(found.size(), wanted.size());
+  if (found.size() != wanted.size()) return;
+  for (std::size_t cell = 0; cell < found.size(); ++cell)
+    for (std::size_t k = 0; k < found[cell].size(); ++k) CHECK_EQUAL(found[cell][k], wanted[cell][k]);
+}
+
 }  // namespace
 
-TEST(cells_counted_over_rare_rows_are_those_of_the_rows_cut) {
+TEST(cells_counted_over_rare_rows_and_over_all_are_those_of_the_rows_cut) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const CodedTable table = draw(seed, 40 + 30 * seed);
     CellCounts counts(table);
+    CutScratch scratch;
     for (int parent = -1; parent < n_columns; ++parent) {
       std::vector<int> columns;
       RowPartition rows(table.n_rows());
@@ -66,11 +76,9 @@ TEST(cells_counted_over_rare_rows_are_those_of_the_rows_cut) {
         ScoreCells expected, counted;
         finer.write_cells(table, both.data(), static_cast<int>(both.size()), expected);
         counts.write(column, counted);
-        const auto found = lines(counted), wanted = lines(expected);
-        CHECK_EQUAL(found.size(), wanted.size());
-        if (found.size() != wanted.size()) continue;
-        for (std::size_t cell = 0; cell < found.size(); ++cell)
-          for (std::size_t k = 0; k < found[cell].size(); ++k) CHECK_NEAR(found[cell][k], wanted[cell][k], 1e-14);
+        check_cells(counted, expected);
+        rows.write_finer_cells(table, both.data(), static_cast<int>(both.size()), scratch, counted);
+        check_cells(counted, expected);
       }
     }
   }

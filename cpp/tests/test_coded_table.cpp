@@ -90,6 +90,7 @@ void check_merged(const Drawn& drawn, const CodedTable& table) {
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     CHECK_EQUAL(table.code[j].n_codes, distinct.size());
     CHECK_EQUAL(table.code[j].narrow.empty(), distinct.size() > ColumnCodes::most_narrow);
+    CHECK(table.code[j].values == (table.code[j].narrow.empty() ? std::vector<double>() : distinct));
     int n_miscoded = 0;
     table.code[j].with([&](const auto* code) {
       for (std::size_t g = 0; g < table.n_rows(); ++g) n_miscoded += distinct[code[g]] != table.value[j][g];

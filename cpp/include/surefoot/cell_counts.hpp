@@ -1,8 +1,7 @@
 // Cells of a partition cut by one column more, without cutting the rows.
 //
 // Most columns of a score card are 0/1, and most 0/1 columns are rare. Of such a column only the rows with the rarer value are looked at;
-// the cells of the other value are what is left of the groups. Columns of a few values are counted in one pass. The weights of a cell
-// that is what was left are differences, good to rounding: enough to compare supports, not to prove anything about them.
+// the cells of the other value are what is left of the groups. The weights of a cell that is what was left are differences, good to rounding: enough to compare supports, not to prove anything about them.
 #pragma once
 
 #include <cstdint>
@@ -45,12 +44,11 @@ class CellCounts {
   std::vector<Sums> row_;                         // by row
   std::vector<std::vector<std::uint32_t>> rare_;  // by column: the rows with the rarer of two values
   std::vector<std::uint32_t> rare_code_;
-  std::vector<std::vector<double>> values_;  // by column and code; empty where there are too many
   const RowPartition* rows_ = nullptr;
   std::vector<int> columns_;
   std::vector<Sums> groups_;  // by group of the partition
   std::vector<Sums> sums_;    // by group and code
-  RowPartition finer_;
+  CutScratch scratch_;
 };
 
 }  // namespace surefoot

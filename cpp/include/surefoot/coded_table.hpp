@@ -27,6 +27,7 @@ struct ColumnCodes {
   std::uint32_t n_codes = 0;
   std::vector<std::uint8_t> narrow;  // by row, where up to 256 codes are
   std::vector<std::uint32_t> wide;   // by row, where more are
+  std::vector<double> values;        // by code, where up to 256 are
 
   static constexpr std::uint32_t most_narrow = 256;
 

@@ -42,6 +42,9 @@ class RobustTree {
     base_.open(parent, e, point, candidates, child);
     finish(child);
   }
+  void pass(const Node& parent, int e, const double* point, const std::vector<int>& candidates, Node& child) const {
+    base_.pass(parent, e, point, candidates, child);
+  }
   void gradients(const Node& node, const std::vector<int>& candidates, double* gradient) const {
     base_.gradients(node, candidates, gradient);
   }

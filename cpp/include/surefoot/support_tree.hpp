@@ -64,6 +64,10 @@ class BinaryTree {
   void open_root(const double* point, Node& root) const;
   // The child of `parent` by column e, to be extended by `candidates`; `point` is its fit.
   void open(const Node& parent, int e, const double* point, const std::vector<int>& candidates, Node& child) const;
+  // As much of it as its own children are opened from.
+  void pass(const Node& parent, int e, const double* point, const std::vector<int>& candidates, Node& child) const {
+    open(parent, e, point, candidates, child);
+  }
   // Slope of the loss at the node's fit along each candidate.
   void gradients(const Node& node, const std::vector<int>& candidates, double* gradient) const;
   // Fits of the node extended by each of `columns`; with `settle` to convergence, otherwise until the bound exceeds the threshold.
@@ -91,7 +95,7 @@ class RowTree {
     RowPartition rows;
     std::vector<double> residual;  // by row
     ScoreCells cells;
-    mutable RowPartition scratch;
+    mutable CutScratch scratch;
     mutable ScoreCells scratch_cells;
   };
 
@@ -100,6 +104,7 @@ class RowTree {
 
   void open_root(const double* point, Node& root) const;
   void open(const Node& parent, int e, const double* point, const std::vector<int>& candidates, Node& child) const;
+  void pass(const Node& parent, int e, const double* point, const std::vector<int>& candidates, Node& child) const;
   void gradients(const Node& node, const std::vector<int>& candidates, double* gradient) const;
   void fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool settle,
                        std::vector<ChildFit>& fits) const;

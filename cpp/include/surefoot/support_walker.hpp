@@ -104,11 +104,14 @@ class SupportWalker final : public CardListener {
   }
 
   void run(const SearchTask& task, const double* root_point) {
-    tree_.open_root(root_point, levels_[0].node);
-    for (std::size_t d = 0; d < task.prefix.size(); ++d)
-      tree_.open(levels_[d].node, task.prefix[d], task.points[d].data(), task.candidates, levels_[d + 1].node);
-    levels_[task.prefix.size()].candidates = task.candidates;
-    visit(static_cast<int>(task.prefix.size()), max_coordinates);
+    if (!rooted_) tree_.open_root(root_point, levels_[0].node);
+    rooted_ = true;
+    const std::size_t last = task.prefix.size() - 1;
+    for (std::size_t d = 0; d < last; ++d)
+      tree_.pass(levels_[d].node, task.prefix[d], task.points[d].data(), task.candidates, levels_[d + 1].node);
+    tree_.open(levels_[last].node, task.prefix[last], task.points[last].data(), task.candidates, levels_[last + 1].node);
+    levels_[last + 1].candidates = task.candidates;
+    visit(static_cast<int>(last + 1), max_coordinates);
   }
 
   double threshold() const override { return shared_.threshold(searched_size_); }
@@ -248,6 +251,7 @@ class SupportWalker final : public CardListener {
   const Tree& tree_;
   SharedSearch& shared_;
   int n_;
+  bool rooted_ = false;  // the root stays as it is from task to task
   std::vector<Level> levels_;
   std::vector<SearchTask> tasks_;
   std::unique_ptr<SupportLoss> loss_;
