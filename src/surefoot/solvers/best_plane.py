@@ -12,8 +12,8 @@ from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelP
 from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 
-# Sizes of w that are tried, relative to the one it comes with, and how often the interval between them is cut.
-SMALLEST, LARGEST, CUTS = 0.5, 2.0, 60
+# Sizes of w that are tried, relative to the one it comes with, and the interval left at the end, as a share of the gap at hand.
+NEAR_SIZES, CLOSE = (0.5, 2.0), 1e-6
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
@@ -31,7 +31,13 @@ class BestPlane:
     def relative_gap(self) -> float:
         return (self.upper - self.lower) / self.upper if self.upper > 0 else self.upper - self.lower
 
-    def offer(self, coefficients: FloatArray, values: FloatArray, squared_length: float) -> None:
+    def offer(
+        self,
+        coefficients: FloatArray,
+        values: FloatArray,
+        squared_length: float,
+        sizes: tuple[float, float] = NEAR_SIZES,
+    ) -> None:
         """Take a w, given by its coefficients, its values at the samples and its length, with its best size and intercept.
 
         Demands are 1 plus something in proportion to w. Where the optimum has no slack, a w that is too short by a share of
@@ -44,7 +50,7 @@ class BestPlane:
             intercept = self.problem.best_intercept(demands)
             return 0.5 * size * size * float(squared_length) + self.problem.hinge(demands, intercept), intercept
 
-        size = _least(lambda size: objective(size)[0])
+        size = _least(lambda size: objective(size)[0], sizes, max(CLOSE * min(self.relative_gap, 1.0), 1e-12))
         upper, intercept = objective(size)
         if upper < self.upper:
             self.upper, self.plane = upper, KernelPlane(size * coefficients, intercept)
@@ -64,18 +70,18 @@ class BestPlane:
             dual=self.mix,
             upper_bound=self.upper,
             lower_bound=self.lower,
-            iterations=len(history) if iterations is None else iterations,
+            iterations=(history[-1].iteration if history else 0) if iterations is None else iterations,
             seconds=time.perf_counter() - started,
             history=tuple(history),
         )
 
 
-def _least(function: Callable[[float], float]) -> float:
-    """Where a convex function of the size is least, by golden section; 1 if nothing found is better."""
-    low, high = SMALLEST, LARGEST
+def _least(function: Callable[[float], float], sizes: tuple[float, float], close: float) -> float:
+    """Where a convex function of the size is least, by golden section until it is known so closely; 1 if nothing is better."""
+    low, high = sizes
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)
-    for _ in range(CUTS):
+    while high - low > close:
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - GOLDEN * (high - low)

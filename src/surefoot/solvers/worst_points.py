@@ -37,6 +37,8 @@ DEFAULT_PASSES = 500
 INNER_SHARE, LEAST_SHARE = 0.01, 1e-6
 # Rounding does not allow for more.
 LEAST_TOLERANCE = 1e-12
+# A first model may be off in size by much. Its scores need not be exact: that would take long w, and many systems are singular.
+FIRST_SIZES, RIDGE = (0.0, 64.0), 0.03
 # Batches with less than this share of the mean weight have none.
 IDLE_SHARE = 1e-6
 # What is left of a unit vector after those of its batch were taken away; less is rounding.
@@ -78,16 +80,22 @@ class WorstPoints:
         status, history = Status.ITERATION_LIMIT, list[Progress]()
         limit = DEFAULT_PASSES if options.max_iter is None else options.max_iter
         inner = INNER_SHARE
+
+        def tell(iteration: int) -> None:
+            history.append(Progress(iteration, best.upper, best.lower, time.perf_counter() - started))
+            if options.on_progress is not None:
+                options.on_progress(history[-1])
+
         try:
             images = make_images(problem, self.memory, self.n_landmarks, options.n_threads)
             flat = _Flattened(problem, images, options.n_threads)
+            best.offer(*flat.least_squares(), sizes=FIRST_SIZES)
+            tell(0)
             for iteration in range(1, limit + 1):
                 flat.solve(max(inner * min(best.relative_gap, 1.0), LEAST_TOLERANCE))
                 best.offer(flat.share * flat.coefficients, flat.values, flat.squared_length)
                 best.offer_bound(flat.mix, flat.bound)
-                history.append(Progress(iteration, best.upper, best.lower, time.perf_counter() - started))
-                if options.on_progress is not None:
-                    options.on_progress(history[-1])
+                tell(iteration)
                 if best.relative_gap <= options.tolerance:
                     status = Status.OPTIMAL
                     break
@@ -132,6 +140,22 @@ class _Flattened:
         self.joined = np.zeros(problem.n_batches, dtype=np.bool_)
         self._add(_first_batches(problem), None)
         self.working = self.joined.copy()
+
+    def least_squares(self) -> tuple[FloatArray, FloatArray, float]:
+        """Coefficients, values and squared length of the w whose scores of the means are nearest to their labels.
+
+        A solve of one linear system, and often a fair model already.
+        """
+        labels = self.problem.labels[self.batch]
+        ridge = RIDGE * max(float(np.trace(self.inner)) / self.batch.size, np.finfo(np.float64).tiny)
+        matrix = self.inner + ridge * np.eye(self.batch.size)
+        # Scores are y_i (w . mu_i + b); the equation of b makes the signed multipliers sum to 0.
+        ones, signs = np.linalg.solve(matrix, np.stack((np.ones(labels.size), labels), axis=1)).T
+        v = ones - float(labels @ ones) / float(labels @ signs) * signs
+        assert self.image is not None
+        image = self.image @ v
+        coefficients = self.images.coefficients(image, self.combinations.T @ v)
+        return coefficients, self.images.values(image), max(float(v @ self.inner @ v), 0.0)
 
     def solve(self, tolerance: float) -> None:
         """Mix points of the flattened ellipsoids."""
