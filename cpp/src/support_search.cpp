@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -29,11 +30,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // Seconds. Most searches are over by then, and have no use for a bound on the way.
 constexpr double relaxation_delay = 1;
 
-// Workers take tasks in the order of their bounds, so the smallest bound of an unfinished task rises as they go.
+// Workers take tasks in the order of their bounds, so the smallest bound of an unfinished task rises as they go. Tasks that wait are put
+// in order again whenever the relaxation knows more about them.
 class Crew {
  public:
   Crew(SharedSearch& shared, std::vector<SearchTask>& tasks, const RelaxedBounds& relaxed)
-      : shared_(shared), tasks_(tasks), relaxed_(relaxed), finished_(tasks.size()) {
+      : shared_(shared), tasks_(tasks), relaxed_(relaxed), finished_(tasks.size()), waiting_(tasks.size()) {
+    std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
     for (auto& flag : finished_) flag = false;
     if (!shared_.near_cards) {
       const auto known = shared_.signals.snapshot.now().finished;
@@ -61,8 +64,7 @@ class Crew {
     const double value = shared_.incumbent.value();
     double bound = std::isfinite(value) ? value - shared_.gap * std::fabs(value) : infinity;
     for (std::size_t k = 0; k < tasks_.size(); ++k)
-      if (!finished_[k])
-        bound = std::min(bound, std::max(tasks_[k].bound, relaxed_.from(static_cast<std::size_t>(tasks_[k].prefix[0]))));
+      if (!finished_[k]) bound = std::min(bound, bound_of(k));
     return std::max(bound, 0.0);
   }
 
@@ -71,9 +73,9 @@ class Crew {
   void work(const Tree& tree, const double* root_point) {
     try {
       auto walker = std::make_unique<SupportWalker<Tree>>(tree, shared_);
-      for (std::size_t k = next_++; k < tasks_.size() && !shared_.signals.stop; k = next_++) {
+      for (std::size_t k = take(); k < tasks_.size() && !shared_.signals.stop; k = take()) {
         if (finished_[k]) continue;
-        if (tasks_[k].bound <= shared_.threshold(0)) walker->run(tasks_[k], root_point);
+        if (bound_of(k) <= shared_.threshold(0)) walker->run(tasks_[k], root_point);
         if (shared_.signals.stop) break;
         finished_[k] = true;
         if (!shared_.near_cards) shared_.signals.snapshot.finish(pair(k), shared_.incumbent.best());
@@ -84,6 +86,25 @@ class Crew {
       if (!failure_) failure_ = std::current_exception();
       shared_.signals.stop = true;
     }
+  }
+
+  double bound_of(std::size_t k) const {
+    return std::max(tasks_[k].bound, relaxed_.from(static_cast<std::size_t>(tasks_[k].prefix[0])));
+  }
+
+  // The next task, or one behind the last.
+  std::size_t take() {
+    const std::lock_guard lock(mutex_);
+    if (next_ == waiting_.size()) return tasks_.size();
+    if (const std::size_t known = relaxed_.n_known(); known != known_) {
+      known_ = known;
+      // Bounds are read once: they may rise while they are compared.
+      std::vector<double> bound(tasks_.size());
+      for (std::size_t k = 0; k < bound.size(); ++k) bound[k] = bound_of(k);
+      std::stable_sort(waiting_.begin() + static_cast<std::ptrdiff_t>(next_), waiting_.end(),
+                       [&](std::size_t a, std::size_t b) { return bound[a] < bound[b]; });
+    }
+    return waiting_[next_++];
   }
 
   std::array<int, 2> pair(std::size_t k) const {
@@ -100,7 +121,8 @@ class Crew {
   std::vector<SearchTask>& tasks_;
   const RelaxedBounds& relaxed_;
   std::vector<std::atomic<bool>> finished_;
-  std::atomic<std::size_t> next_{0};
+  std::vector<std::size_t> waiting_;  // tasks, those before `next_` taken
+  std::size_t next_ = 0, known_ = 0;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };

@@ -78,6 +78,8 @@ class RelaxedBounds {
   double all() const { return all_; }
   // Nor is any card whose first column is at this position of the order, or later.
   double from(std::size_t position) const;
+  // At how many positions that is more than what is known of all cards.
+  std::size_t n_known() const { return n_from_; }
 
  private:
   void work(const ScoreProblem& problem, const CodedTable& table, const RoundingSlack& rounding,
