@@ -184,7 +184,6 @@ void bind_support_search(nb::module_& module) {
         add_point_sets(problem.rules, n_columns, set_columns, set_values);
         add_robust_term(problem, radius, label_price, column_price, column_flips);
         require(least_multiplier > 0 && least_multiplier <= most_multiplier, "the multiplier has no value to take");
-        require(least_multiplier == most_multiplier || !problem.robust.active(), "robust cards have unit scale");
         problem.scale = {1 / most_multiplier, 1 / least_multiplier};
         SearchOptions options;
         options.n_threads = n_threads;

@@ -211,7 +211,7 @@ class Heuristic final : public CardListener {
     const ScoreCard card = incumbent_.best();
     Support whole;
     whole.fit.point[0] = card.intercept;
-    whole.fit.lambda = 1 / card.multiplier;
+    whole.fit.scale = 1 / card.multiplier;
     for (std::size_t j = 0; j < card.points.size(); ++j)
       if (card.points[j] != 0) {
         whole.columns.push_back(static_cast<int>(j));

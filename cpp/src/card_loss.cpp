@@ -58,7 +58,7 @@ CardLoss formed_loss(const ScoreProblem& problem, const CodedTable& table, int i
     loss->narrow(admitted);
   }
   loss->fit(box, 0, infinity, 0, fit);
-  return {fit.loss, problem.scale.free() ? 1 / fit.lambda : 1.0};
+  return {fit.loss, 1 / fit.scale};
 }
 
 }  // namespace

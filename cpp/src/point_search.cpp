@@ -135,10 +135,10 @@ class PointSearch {
     if (admitted.empty()) return;
     loss_.narrow(admitted);
     // Where the scale changes nothing it stays where it begins: at the largest multiplier, which goes with the smallest points.
-    fit.lambda = admitted.low;
+    fit.scale = admitted.low;
     loss_.fit(box_, slack_, std::numeric_limits<double>::infinity(), 0, fit);
     loss_.narrow(scales_);
-    if (fit.bound <= listener_.threshold()) listener_.offer(points, fit.loss, 1 / fit.lambda);
+    if (fit.bound <= listener_.threshold()) listener_.offer(points, fit.loss, 1 / fit.scale);
   }
 
   // The intercept touches every row, so fixing it first tells most; then the points furthest from a whole number. Where the scale is

@@ -50,11 +50,11 @@ bool RayRounding::fit_points(const ScoreCells& cells, double threshold, Rounded&
   box.lower[0] = problem_.intercept_lower;
   box.upper[0] = problem_.intercept_upper;
   fit.point[0] = card.intercept;
-  fit.lambda = card.scale;
+  fit.scale = card.scale;
   for (std::size_t j = 0; j < card.points.size(); ++j) fit.point[j + 1] = box.lower[j + 1] = box.upper[j + 1] = card.points[j];
   fit_.fit(cells, box, slack_, threshold, accuracy, fit);
   card.intercept = fit.point[0];
-  card.scale = fit.lambda;
+  card.scale = fit.scale;
   card.loss = fit.loss;
   return fit.bound <= threshold;
 }
@@ -66,7 +66,7 @@ std::vector<RayRounding::Rounded> RayRounding::along_ray(const ScoreCells& cells
   // The scale at which the first of the points reaches its limit.
   double finest = 0;
   for (std::size_t j = 0; j < n; ++j) {
-    const double coefficient = real.point[j + 1] * real.lambda;
+    const double coefficient = real.point[j + 1] * real.scale;
     const auto column = static_cast<std::size_t>(columns[j]);
     const double limit = coefficient > 0 ? problem_.upper[column] : problem_.lower[column];
     if (limit != 0) finest = std::max(finest, coefficient / limit);
@@ -76,10 +76,10 @@ std::vector<RayRounding::Rounded> RayRounding::along_ray(const ScoreCells& cells
   for (int ray = 0; ray < n_rays; ++ray) {
     const double share = 1 - (1 - shortest_ray) * ray / (n_rays - 1);
     const double scale = std::clamp(finest / share, problem_.scale.low, problem_.scale.high);
-    Rounded card{std::vector<int>(n), real.point[0] * real.lambda / scale, scale, infinity};
+    Rounded card{std::vector<int>(n), real.point[0] * real.scale / scale, scale, infinity};
     for (std::size_t j = 0; j < n; ++j) {
       const auto column = static_cast<std::size_t>(columns[j]);
-      card.points[j] = static_cast<int>(std::clamp(std::rint(real.point[j + 1] * real.lambda / scale),
+      card.points[j] = static_cast<int>(std::clamp(std::rint(real.point[j + 1] * real.scale / scale),
                                                    static_cast<double>(problem_.lower[column]),
                                                    static_cast<double>(problem_.upper[column])));
     }
@@ -131,7 +131,7 @@ void RayRounding::offer_whole(const ScoreCells& cells, const Rounded& card, doub
     if (whole < problem_.intercept_lower || whole > problem_.intercept_upper) continue;
     PointBox box;
     BoxFit fit{};
-    fit.lambda = card.scale;
+    fit.scale = card.scale;
     points[0] = static_cast<int>(whole);
     for (std::size_t j = 0; j <= n; ++j) fit.point[j] = box.lower[j] = box.upper[j] = points[j];
     fit_.fit(cells, box, slack_, worth, accuracy, fit);

@@ -137,7 +137,7 @@ void RobustLattice::build(const ScoreCells& cells, const RobustPrices& prices) {
   const std::size_t width = padded(corners_), layers = static_cast<std::size_t>(n_steps_) + 1;
   for (auto* scratch : {&score_, &slope_, &bend_, &flow_}) scratch->assign(width, 0.0);
   for (auto* scratch : {&value_, &share_}) scratch->assign(width * layers, 0.0);
-  cost_.assign(width, 0.0);
+  for (auto* scratch : {&cost_, &lean_}) scratch->assign(width, 0.0);
   packs_ = padded(static_cast<std::size_t>(n_flips_) + 3) / lanes;
   records_.assign(packs_ * corners_ * layers, Pack{});
   extra_.assign(packs_ * layers, Pack{});
@@ -286,85 +286,6 @@ void RobustLattice::slopes(double* if_positive, double* if_negative) const {
     if_negative[cell] = kept_slope_[corner_[cell]];
     if_positive[cell] = kept_slope_[corner_[cell] + corners_ / 2];
   }
-}
-
-double RobustLattice::worst(const double* point, double& slope) {
-  const double lambda = point[n_columns_ + 1];
-  double value = lambda * prices_.radius;
-  slope = prices_.radius;
-  double* v = value_.data();
-  double* cost = cost_.data();
-  for (std::size_t group = 0; group < n_groups_; ++group) {
-    open_group(group, point);
-    std::fill_n(cost, corners_, 0.0);
-    for (int step = 0; step < n_steps_; ++step) {
-      const std::size_t bit = step_bit_[step];
-      const double price = lambda * step_price_[step];
-      for (std::size_t block = 0; block < corners_; block += 2 * bit)
-        for (std::size_t i = block; i < block + bit; ++i) {
-          const double low = v[i], high = v[i + bit], low_cost = cost[i], high_cost = cost[i + bit];
-          const double from_high = high - price, from_low = low - price;
-          if (from_high > low) {
-            v[i] = from_high;
-            cost[i] = high_cost + step_price_[step];
-          }
-          if (from_low > high) {
-            v[i + bit] = from_low;
-            cost[i + bit] = low_cost + step_price_[step];
-          }
-        }
-    }
-    const double* mass = mass_.data() + group * corners_;
-    for (std::size_t i = 0; i < corners_; ++i) {
-      value += mass[i] * v[i];
-      slope -= mass[i] * cost[i];
-    }
-  }
-  return value;
-}
-
-double RobustLattice::least_worst(double* point, double low, double high, double& bound) {
-  constexpr int most_tangents = 200;
-  double& lambda = point[n_columns_ + 1];
-  double low_slope, high_slope;
-  lambda = low;
-  double low_value = worst(point, low_slope);
-  bound = low_value;
-  if (low_slope >= 0) return low_value;
-  lambda = high;
-  double high_value = worst(point, high_slope);
-  bound = high_value;
-  if (high_slope <= 0) return high_value;
-  for (int k = 0; k < most_tangents; ++k) {
-    // low_value + low_slope (x - low) = high_value + high_slope (x - high).
-    double meeting = (high_value - low_value + low_slope * low - high_slope * high) / (low_slope - high_slope);
-    meeting = std::clamp(meeting, low, high);
-    bound = low_value + low_slope * (meeting - low);
-    const double best = std::min(low_value, high_value);
-    if (best - bound <= 1e-15 * (1 + best) || high - low <= 1e-15 * (1 + high)) break;
-    // Where tangents close in slowly, halving the interval now and then keeps the pace.
-    lambda = k % 3 == 2 ? 0.5 * (low + high) : meeting;
-    double slope;
-    const double value = worst(point, slope);
-    if (slope == 0 || (lambda == meeting && value <= bound)) {
-      low = high = lambda;
-      low_value = high_value = bound = value;
-      break;
-    }
-    if (slope < 0) {
-      low = lambda;
-      low_value = value;
-      low_slope = slope;
-    } else {
-      high = lambda;
-      high_value = value;
-      high_slope = slope;
-    }
-  }
-  lambda = low_value <= high_value ? low : high;
-  const double best = std::min(low_value, high_value);
-  bound = std::min(bound, best);
-  return best;
 }
 
 }  // namespace surefoot

@@ -4,13 +4,26 @@
 
 namespace surefoot {
 
+double finest_scale(const ScaleRange& range, const PointBox& box, int n_columns, const double* coefficients) {
+  double scale = 0;
+  if (box.lower[0] == box.upper[0] && box.lower[0] != 0) {
+    scale = coefficients[0] / box.lower[0];
+  } else {
+    for (int j = 1; j <= n_columns; ++j) {
+      const double limit = coefficients[j] > 0 ? box.upper[j] : box.lower[j];
+      if (coefficients[j] * limit > 0) scale = std::max(scale, coefficients[j] / limit);
+    }
+  }
+  return std::clamp(scale, range.low, range.high);
+}
+
 void ScaledFit::fit(const ScoreCells& cells, const PointBox& box, double slack, double threshold, double tolerance,
                     BoxFit& fit) {
   const int n = cells.n_columns;
   n_open_ = 0;
   for (int j = 1; j <= n; ++j)
     if (box.lower[j] < box.upper[j]) open_[n_open_++] = j;
-  fit.lambda = std::clamp(fit.lambda, range_.low, range_.high);
+  fit.scale = std::clamp(fit.scale, range_.low, range_.high);
   for (int j = 0; j <= n; ++j) fit.point[j] = std::clamp(fit.point[j], box.lower[j], box.upper[j]);
   if (n_open_ == n && n > 0)
     fit_coefficients(cells, box, slack, threshold, tolerance, fit);
@@ -22,25 +35,15 @@ void ScaledFit::fit(const ScoreCells& cells, const PointBox& box, double slack, 
 void ScaledFit::fit_coefficients(const ScoreCells& cells, const PointBox& box, double slack, double threshold, double tolerance,
                                  BoxFit& fit) {
   const int n = cells.n_columns;
-  PointBox hull;
+  PointBox hull{};
   for (int j = 0; j <= n; ++j) {
     hull.lower[j] = range_.least(box.lower[j]);
     hull.upper[j] = range_.most(box.upper[j]);
-    fit.point[j] *= fit.lambda;
+    fit.point[j] *= fit.scale;
   }
   fit_box(cells, hull, slack, threshold, tolerance, fit);
-  double scale = 0;
-  if (box.lower[0] == box.upper[0] && box.lower[0] != 0) {
-    scale = fit.point[0] / box.lower[0];
-  } else {
-    // Any scale goes with such a fit; the finest that keeps the points within their limits rounds best.
-    for (int j = 1; j <= n; ++j) {
-      const double limit = fit.point[j] > 0 ? box.upper[j] : box.lower[j];
-      if (fit.point[j] * limit > 0) scale = std::max(scale, fit.point[j] / limit);
-    }
-  }
-  fit.lambda = std::clamp(scale, range_.low, range_.high);
-  for (int j = 0; j <= n; ++j) fit.point[j] /= fit.lambda;
+  fit.scale = finest_scale(range_, box, n, fit.point);
+  for (int j = 0; j <= n; ++j) fit.point[j] /= fit.scale;
 }
 
 // The score of what is fixed becomes a column whose coefficient is the scale. There is one column fewer for each point fixed, so that the
@@ -65,21 +68,21 @@ void ScaledFit::fit_scale(const ScoreCells& cells, const PointBox& box, double s
   BoxFit reduced;
   hull.lower[0] = intercept_open ? range_.least(box.lower[0]) : 0;
   hull.upper[0] = intercept_open ? range_.most(box.upper[0]) : 0;
-  reduced.point[0] = intercept_open ? fit.point[0] * fit.lambda : 0;
+  reduced.point[0] = intercept_open ? fit.point[0] * fit.scale : 0;
   hull.lower[1] = range_.low;
   hull.upper[1] = range_.high;
-  reduced.point[1] = fit.lambda;
+  reduced.point[1] = fit.scale;
   for (int a = 0; a < n_open_; ++a) {
     hull.lower[a + 2] = range_.least(box.lower[open_[a]]);
     hull.upper[a + 2] = range_.most(box.upper[open_[a]]);
-    reduced.point[a + 2] = fit.point[open_[a]] * fit.lambda;
+    reduced.point[a + 2] = fit.point[open_[a]] * fit.scale;
   }
   fit_box(reduced_, hull, slack, threshold, tolerance, reduced);
   fit.loss = reduced.loss;
   fit.bound = reduced.bound;
-  fit.lambda = reduced.point[1];
-  if (intercept_open) fit.point[0] = reduced.point[0] / fit.lambda;
-  for (int a = 0; a < n_open_; ++a) fit.point[open_[a]] = reduced.point[a + 2] / fit.lambda;
+  fit.scale = reduced.point[1];
+  if (intercept_open) fit.point[0] = reduced.point[0] / fit.scale;
+  for (int a = 0; a < n_open_; ++a) fit.point[open_[a]] = reduced.point[a + 2] / fit.scale;
 }
 
 }  // namespace surefoot

@@ -47,7 +47,8 @@ namespace {
 double score_reach(const ScoreProblem& problem) {
   std::vector<double> reach;
   for (int j = 0; j < problem.table.n_columns; ++j) {
-    double largest = 0;
+    // What can be flipped may be 1 in any row.
+    double largest = problem.robust.flips[static_cast<std::size_t>(j)] != 0 ? 1 : 0;
     for (std::size_t i = 0; i < problem.table.n_rows; ++i) largest = std::max(largest, std::fabs(problem.table.column(j)[i]));
     reach.push_back(largest * std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))));
   }
@@ -67,7 +68,7 @@ double lambda_limit(const ScoreProblem& problem) {
                                   problem.robust.price[static_cast<std::size_t>(j)]);
   limit = std::max(limit, score_reach(problem) / problem.robust.label_price);
   // A little more, so that the best lambda lies inside.
-  return 1.5 * limit + 1;
+  return 1.5 * problem.scale.high * limit + 1;
 }
 
 }  // namespace surefoot

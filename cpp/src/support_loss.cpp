@@ -1,5 +1,7 @@
 #include "surefoot/support_loss.hpp"
 
+#include <algorithm>
+
 #include "surefoot/robust_fit.hpp"
 #include "surefoot/score_problem.hpp"
 
@@ -40,7 +42,7 @@ class ScaledLoss final : public SupportLoss {
   ScaledFit fit_;
 };
 
-class RobustLoss final : public SupportLoss {
+class RobustLoss : public SupportLoss {
  public:
   explicit RobustLoss(const ScoreProblem& problem) : problem_(problem), most_lambda_(lambda_limit(problem)) {}
   void open(const int* columns, const ScoreCells& cells) override {
@@ -52,15 +54,53 @@ class RobustLoss final : public SupportLoss {
   // Paths end with a stage for every digit; most boxes are decided by coarser fits, and the others are cut soon enough.
   double tolerance() const override { return 3e-5; }
 
- private:
+ protected:
   const ScoreProblem& problem_;
   double most_lambda_;
   RobustLattice lattice_;
 };
 
+// As ScaledFit has it: the points that are fixed are tied to the scale, and open coefficients lie in the hull of what they may be at any
+// scale. The robust loss is convex in scale, open coefficients and lambda together.
+class ScaledRobustLoss final : public RobustLoss {
+ public:
+  explicit ScaledRobustLoss(const ScoreProblem& problem) : RobustLoss(problem), range_(problem.scale) {}
+  void open(const int* columns, const ScoreCells& cells) override {
+    RobustLoss::open(columns, cells);
+    range_ = problem_.scale;
+  }
+  void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
+    const int n = lattice_.n_columns();
+    bool any_fixed = n == 0;
+    for (int j = 1; j <= n; ++j) any_fixed = any_fixed || box.lower[j] == box.upper[j];
+    bool any_tied = false;
+    region_.scale = range_;
+    fit.scale = std::clamp(fit.scale, range_.low, range_.high);
+    for (int j = 0; j <= n; ++j) {
+      region_.tied[j] = any_fixed && box.lower[j] == box.upper[j];
+      any_tied = any_tied || region_.tied[j];
+      region_.point[j] = region_.tied[j] ? box.lower[j] : 0;
+      region_.box.lower[j] = range_.least(box.lower[j]);
+      region_.box.upper[j] = range_.most(box.upper[j]);
+      fit.point[j] = std::clamp(fit.point[j], box.lower[j], box.upper[j]) * fit.scale;
+    }
+    fit_robust(lattice_, region_, most_lambda_, slack, threshold, tolerance, fit);
+    if (!any_tied) fit.scale = finest_scale(range_, box, n, fit.point);
+    for (int j = 0; j <= n; ++j) fit.point[j] = region_.tied[j] ? box.lower[j] : fit.point[j] / fit.scale;
+  }
+  ScaleRange scales() const override { return range_; }
+  void narrow(const ScaleRange& range) override { range_ = range; }
+  bool intercept_first() const override { return false; }
+
+ private:
+  ScaleRange range_;
+  RobustRegion region_;
+};
+
 }  // namespace
 
 std::unique_ptr<SupportLoss> make_loss(const ScoreProblem& problem) {
+  if (problem.robust.active() && problem.scale.free()) return std::make_unique<ScaledRobustLoss>(problem);
   if (problem.robust.active()) return std::make_unique<RobustLoss>(problem);
   if (problem.scale.free()) return std::make_unique<ScaledLoss>(problem.scale);
   return std::make_unique<PlainLoss>();

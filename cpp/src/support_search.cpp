@@ -314,7 +314,9 @@ class SupportSearch {
 
   void search_empty_card(IncumbentCard& incumbent) {
     if (!problem_.rules.admits(nullptr, 0)) return;
-    if (problem_.scale.free() && !near_cards_ && problem_.rules.empty()) return offer_intercepts(incumbent);
+    // Where labels may change, their odds as they are say too little.
+    const bool plain = problem_.scale.free() && !problem_.robust.active();
+    if (plain && !near_cards_ && problem_.rules.empty()) return offer_intercepts(incumbent);
     ScoreCells cells;
     RowPartition(table_.n_rows()).write_cells(table_, nullptr, 0, cells);
     EmptyCards listener(problem_, incumbent, near_cards_ ? &*near_cards_ : nullptr, signals_.stop);

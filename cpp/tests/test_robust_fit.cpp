@@ -185,3 +185,88 @@ TEST(a_fit_that_need_not_be_good_stops_early) {
   CHECK(early.bound > whole.loss - 0.05);
   CHECK(early.bound <= whole.loss);
 }
+
+namespace {
+
+// Numbers that some coefficients are tied to, the others in a box; the first column is always tied.
+RobustRegion region_of(std::mt19937& random, bool all) {
+  RobustRegion region(box_of(2));
+  region.scale = {0.2, 3};
+  for (int j = 0; j <= n_columns; ++j) {
+    region.tied[j] = all || j == 1 || random() % 2;
+    region.point[j] = region.tied[j] ? static_cast<double>(random() % 7) - 3 : 0;
+  }
+  return region;
+}
+
+// A point of the region, with a lambda that it allows.
+void draw_point(const Drawn& drawn, const RobustRegion& region, std::mt19937& random, double* point) {
+  const auto uniform = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  const double scale = uniform(region.scale.low, region.scale.high);
+  double low = 0;
+  for (int j = 0; j <= n_columns; ++j)
+    point[j] = region.tied[j] ? scale * region.point[j] : uniform(region.box.lower[j], region.box.upper[j]);
+  for (int j = 0; j < n_columns; ++j)
+    if (drawn.prices.moves(j)) low = std::max(low, std::fabs(point[j + 1]) / drawn.prices.price[j]);
+  point[n_columns + 1] = low + uniform(0, 2);
+}
+
+}  // namespace
+
+TEST(fits_tied_to_a_scale_close_the_gap_and_their_bounds_hold) {
+  std::mt19937 random(11);
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Drawn drawn = draw(seed);
+    RobustLattice lattice;
+    lattice.build(drawn.cells, drawn.prices);
+    const RobustRegion region = region_of(random, false);
+    BoxFit fit{};
+    fit_robust(lattice, region, 60, 0, infinity, 1e-6, fit);
+    CHECK(fit.loss - fit.bound <= 1e-6);
+    CHECK(fit.scale >= region.scale.low && fit.scale <= region.scale.high);
+    for (int j = 0; j <= n_columns; ++j)
+      if (region.tied[j]) CHECK(std::fabs(fit.point[j] - fit.scale * region.point[j]) <= 1e-14);
+    for (int k = 0; k < 200; ++k) {
+      double point[n_columns + 2], slope;
+      draw_point(drawn, region, random, point);
+      CHECK(lattice.worst(point, slope) >= fit.bound);
+      RobustSums sums;
+      lattice.sum(point, 0.01, sums);
+      CHECK(robust_bound(lattice, sums, point, region, 60) <= fit.loss + 1e-13);
+    }
+  }
+}
+
+TEST(the_best_scale_of_a_card_is_no_worse_than_any_other) {
+  std::mt19937 random(12);
+  int inner = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Drawn drawn = draw(seed);
+    RobustLattice lattice;
+    lattice.build(drawn.cells, drawn.prices);
+    RobustRegion region = region_of(random, true);
+    if (seed % 4 != 0) {
+      // A good card, whose best scale is inside.
+      BoxFit whole{};
+      fit_robust(lattice, box_of(4), 60, 0, infinity, 1e-6, whole);
+      for (int j = 0; j <= n_columns; ++j) region.point[j] = std::round(2.5 * whole.point[j]);
+    }
+    BoxFit fit{};
+    fit_robust(lattice, region, 60, 0, infinity, 0, fit);
+    CHECK(fit.bound <= fit.loss && fit.loss - fit.bound <= 1e-11);
+    inner += fit.scale > region.scale.low && fit.scale < region.scale.high;
+    const double reach = region.reach(lattice);
+    for (int k = 0; k <= 300; ++k) {
+      double point[n_columns + 2], bound, stretch;
+      const double scale = region.scale.low + (region.scale.high - region.scale.low) * k / 300;
+      for (int j = 0; j <= n_columns; ++j) point[j] = scale * region.point[j];
+      CHECK(lattice.least_worst(point, reach * scale, 60, bound, stretch) >= fit.bound);
+      // The line along the scale stays below the loss at the best one.
+      CHECK(bound + stretch * (fit.scale / scale - 1) <= fit.loss + 1e-12);
+    }
+    BoxFit early{};
+    fit_robust(lattice, region, 60, 0, fit.loss - 0.05, 0, early);
+    CHECK(early.bound > fit.loss - 0.05 && early.bound <= fit.loss);
+  }
+  CHECK(inner > 10);
+}

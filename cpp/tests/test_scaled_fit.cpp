@@ -75,8 +75,8 @@ TEST(fits_at_a_free_scale_bound_all_cards_of_their_box) {
     BoxFit fit{};
     scaled.fit(drawn.cells, box, 0, infinity, 1e-9, fit);
     CHECK(fit.loss - fit.bound <= 1e-8);
-    CHECK(fit.lambda >= range.low && fit.lambda <= range.high);
-    CHECK(std::fabs(loss_at(drawn, fit.point, fit.lambda) - fit.loss) <= 1e-12 * (1 + fit.loss));
+    CHECK(fit.scale >= range.low && fit.scale <= range.high);
+    CHECK(std::fabs(loss_at(drawn, fit.point, fit.scale) - fit.loss) <= 1e-12 * (1 + fit.loss));
     for (int k = 0; k < 300; ++k) {
       double points[n_columns + 1];
       for (int j = 0; j <= n_columns; ++j)

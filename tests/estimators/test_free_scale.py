@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 import surefoot as sf
 from surefoot import RiskScoreClassifier
 from surefoot import constraints as sc
+from surefoot.problems.score_shift import ScoreShift
 
 
 def ward(rows: int = 250, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -141,9 +142,26 @@ def test_a_grid_search_behind_a_binarizer_chooses_the_scale():
     assert (again.points_, again.multiplier_) == (card.points_, card.multiplier_)
 
 
-def test_what_a_free_scale_does_not_go_with_is_said():
-    with pytest.raises(ValueError, match=r"radius = 0\.1\) has unit scale\. Use scale='unit'"):
-        fitted(radius=0.1)
+def test_a_robust_card_of_free_scale_has_the_best_worst_case():
+    free, unit, plain = fitted(radius=0.1), fitted(radius=0.1, scale="unit"), fitted()
+    reach = ScoreShift(0.1, np.ones(4), np.ones(4, dtype=bool))
+    signs, weights = np.where(Y == "ill", 1.0, -1.0), np.full(len(Y), 1 / len(Y))
+
+    def worst(model: RiskScoreClassifier, multiplier: float) -> float:
+        card = int(model.intercept_), np.asarray(model.coef_[0])
+        return reach.worst_loss(X.to_numpy(dtype=float), signs, weights, *card, 1 / multiplier).value
+
+    value = worst(free, free.multiplier_)
+    assert free.outcome_.upper_bound == pytest.approx(value + 1e-8 * len(free.points_), abs=1e-12)
+    assert free.certificate_.verified and "were recomputed" in free.certificate_.claim
+    for other in (unit, plain):
+        assert all(value < worst(other, m) for m in np.geomspace(0.6, 20.0, 30) if other.points_ != free.points_)
+        assert value < worst(other, other.multiplier_)
+    score = free.intercept_ + X[list(free.points_)].to_numpy() @ np.array(list(free.points_.values()))
+    np.testing.assert_allclose(free.predict_proba(X)[:, 1], expit(score / free.multiplier_), rtol=1e-14)
+
+
+def test_what_is_no_scale_is_said():
     for wrong in ("loose", None, 1):
         with pytest.raises(ValueError, match="must be 'unit' or 'free'"):
             fitted(scale=wrong)

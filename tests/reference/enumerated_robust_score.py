@@ -6,17 +6,18 @@ import itertools
 
 import numpy as np
 
+from reference.golden_section import narrowed
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
 
-# Each round keeps two thirds of an interval, so the price is known to 1e-14 of its range at the end.
-ROUNDS = 82
+# Of the golden section; the price is known to 2e-15 of its range at the end.
+ROUNDS = 70
 
 
-def robust_losses(problem: RiskScoreProblem, cards: np.ndarray) -> np.ndarray:
+def robust_losses(problem: RiskScoreProblem, cards: np.ndarray, rounds: int = ROUNDS) -> np.ndarray:
     """Robust loss of every card (rows of intercept and points).
 
     All sets of flips of all columns and of the label are listed for every row, whether or not a card uses them; the price
-    lambda is found by thirds of an interval on which the loss is convex.
+    lambda is searched for in an interval on which the loss is convex.
     """
     shift = problem.shift
     assert shift is not None
@@ -30,20 +31,17 @@ def robust_losses(problem: RiskScoreProblem, cards: np.ndarray) -> np.ndarray:
         for sign in (1.0, -1.0) if np.isfinite(shift.label_price) else (1.0,):
             losses.append(np.logaddexp(0.0, -sign * problem.labels * scores))
             costs.append(shift.prices[flipped].sum() + (shift.label_price if sign < 0 else 0.0))
-    stacked, paid = np.stack(losses, axis=-1), np.array(costs)
+    stacked, paid = np.stack(losses), np.array(costs)
 
     def at(price: np.ndarray) -> np.ndarray:
-        worst = (stacked - price[:, None, None] * paid).max(axis=-1)
+        worst = (stacked - (paid[:, None] * price)[:, :, None]).max(axis=0)
         return price * shift.radius + worst @ problem.weights
 
     moving = ~shift.flips
     low = np.max(np.abs(cards[:, 1:][:, moving]) / shift.prices[moving], axis=1, initial=0.0)
     # No shift gains more than the largest loss, and none costs less than the cheapest.
     high = low + stacked.max() / paid[paid > 0].min(initial=1.0) + 1.0
-    for _ in range(ROUNDS):
-        third, two_thirds = low + (high - low) / 3, high - (high - low) / 3
-        left = at(third) <= at(two_thirds)
-        high, low = np.where(left, two_thirds, high), np.where(left, low, third)
+    low, high = narrowed(at, low, high, rounds)
     return np.minimum(at(low), at(high))
 
 

@@ -12,7 +12,6 @@ from surefoot.certificates.risk_score import certify_risk_score
 from surefoot.exceptions import InfeasibleProblemError
 from surefoot.problems.card_rules import CardRule, GroupRule, ImplicationRule, LinearRule
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
-from surefoot.problems.score_shift import ScoreShift
 from surefoot.solvers.exact_score import ExactScore, ScoreOutcome
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import SolveOptions
@@ -167,11 +166,8 @@ def test_no_proof_of_unit_scale_is_taken_for_one_of_free_scale():
     assert "refused" in certificate.claim
 
 
-def test_what_free_scale_does_not_go_with_is_refused():
+def test_scales_that_are_none_are_refused():
     problem = scaled_table()
-    shift = ScoreShift(0.1, np.ones(problem.n_columns), np.ones(problem.n_columns, dtype=bool))
-    with pytest.raises(ValueError, match="unit scale"):
-        dataclasses.replace(problem, shift=shift)
     with pytest.raises(ValueError, match="scale = 'loose'"):
         dataclasses.replace(problem, scale="loose")
     with pytest.raises(ValueError, match="multipliers"):

@@ -17,6 +17,8 @@ struct BoxFit {
   double point[max_coordinates];
   double loss;
   double bound;
+  // Of free scales only: 1 / multiplier; `point` times it are the coefficients of the loss.
+  double scale = 1;
   // Of robust losses only: price of a unit of shift, and the smoothing at which the fit ended.
   double lambda = 1, smoothing = 0;
   // Newton's steps allowed: a few of them tell which fits are worth the others.

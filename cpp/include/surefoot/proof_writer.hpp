@@ -164,7 +164,7 @@ class ProofWriter {
     if (fit.bound > threshold(n)) {
       // The fit ends where the bound exceeds the threshold, so this is the point that proves it.
       double point[max_coordinates];
-      const double scale = problem_.scale.free() ? fit.lambda : 1;
+      const double scale = fit.scale;
       for (int j = 0; j <= n; ++j) point[j] = fit.point[j] * scale;
       out_.add_bound(n, round, point);
       if (robust_) out_.add_bound_shares(n, round, {fit.lambda, fit.smoothing});

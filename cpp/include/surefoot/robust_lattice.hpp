@@ -11,6 +11,7 @@
 // above the worst case. Its tangent planes bound the worst case from below whatever the smoothing.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "surefoot/score_cells.hpp"
@@ -34,6 +35,8 @@ struct RobustPrices {
   double radius, label_price;
   double price[max_card_size];
   bool flips[max_card_size];
+
+  bool moves(int column) const { return !flips[column] && std::isfinite(price[column]); }
 };
 
 class RobustLattice {
@@ -54,8 +57,21 @@ class RobustLattice {
   // Minimum of `worst` over lambda in [low, high], with a bound from below that holds wherever the iteration stops. Along lambda the
   // function is piecewise linear: the tangents at two points with slopes of opposite signs meet at or below the minimum.
   double least_worst(double* point, double low, double high, double& bound);
+  // The same, and how fast the bound changes as the point is stretched: the minimum for s times the point, and lambda in [s low, high], is
+  // at least bound + (s - 1) stretch for every s > 0. Both tangents are planes in lambda and s below the loss; mixed such that they are
+  // level along lambda they are a line in s. Where lambda is at its low end, that end moves with s.
+  double least_worst(double* point, double low, double high, double& bound, double& stretch);
 
  private:
+  // A tangent plane of the worst case, at a given point and lambda: its value there and its slopes along lambda and, if asked for, along a
+  // factor that stretches the point.
+  struct Tangent {
+    double lambda, value, slope, stretch;
+  };
+  template <bool stretched>
+  Tangent tangent(const double* point);
+  template <bool stretched>
+  double least(double* point, double low, double high, double& bound, double& stretch);
   void open_group(std::size_t group, const double* point);
   void soften(double lambda, double smoothing);
   void add_group(std::size_t group, double smoothing, RobustSums& sums);
@@ -72,10 +88,10 @@ class RobustLattice {
   std::vector<std::size_t> corner_;  // of each cell with label -1; label +1 is corners_ / 2 further
   std::vector<double> kept_slope_;   // by group and corner
 
-  // Scratch of one group. By corner: score, derivatives, price paid, weight of the rows. Layer by layer (before the first step, after
+  // Scratch of one group. By corner: score, derivatives, price paid, slope along a stretch, weight of the rows. Layer by layer (before the first step, after
   // it, ...): values; records of mean slopes along the score and each flip, mean price, and mean value less its price. Step by step:
   // shares of the flipped branch, and what flipping adds to a record.
-  std::vector<double> score_, slope_, bend_, cost_, flow_, value_, share_;
+  std::vector<double> score_, slope_, bend_, cost_, lean_, flow_, value_, share_;
   PackVector records_, extra_, curvature_;
   std::size_t packs_ = 1;  // of a record
 };

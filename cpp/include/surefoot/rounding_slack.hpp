@@ -48,6 +48,9 @@
 //   as they are. Iterates stay in the hull of the coefficients.
 // - A card's value is its loss at the multiplier that was found. It is never below the least over all multipliers, which is what the bounds
 //   are about, so a search along the scale that stops early loses no better card.
+// Robust problems of free scale need no more than that. A score that is shifted and scaled is off by (2 k + 3) u a_i, still less than twice the
+// terms of 1; the slope along the scale is that of one column; and the slope along lambda of two mixed tangents, which should be 0, is off by
+// (n + 8 k + 32) u times twice the radius, which robust_region.cpp takes off.
 #pragma once
 
 #include <vector>

@@ -25,12 +25,15 @@ struct ScaleRange {
   double most(double to) const { return to > 0 ? to * high : to * low; }
 };
 
+// Where no points are fixed any scale goes with given coefficients; the finest that keeps the points within their limits rounds best.
+double finest_scale(const ScaleRange& range, const PointBox& box, int n_columns, const double* coefficients);
+
 class ScaledFit {
  public:
   explicit ScaledFit(const ScaleRange& range) : range_(range) {}
   void set_range(const ScaleRange& range) { range_ = range; }
 
-  // As fit_box, with points and box in points; fit.lambda is the scale t, and fit.point[j] = q_j / t.
+  // As fit_box, with points and box in points; fit.scale is the scale t, and fit.point[j] = q_j / t.
   void fit(const ScoreCells& cells, const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit);
 
  private:

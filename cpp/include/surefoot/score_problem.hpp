@@ -22,7 +22,7 @@ struct ScoreProblem {
   double penalty;
   CardRules rules;
   RobustTerm robust = {};
-  ScaleRange scale = {};  // of 1 / multiplier, where the risk is that of score / multiplier; not for robust problems
+  ScaleRange scale = {};  // of 1 / multiplier, where the risk is that of score / multiplier
 
   // The points a column may take once it is in the support reach from here to there (0 is left out).
   int lowest(int column) const {
@@ -48,7 +48,7 @@ struct ScoreProblem {
 
 // A value of lambda that no card needs to exceed: beyond it no shift pays. Softplus has slopes below 1, so flipping column j gains at
 // most |points_j|, which lambda price_j exceeds, and flipping the label gains at most |score|. Columns that may move need
-// |points_j| / price_j.
+// |points_j| / price_j. At a free scale all this grows with 1 / multiplier.
 double lambda_limit(const ScoreProblem& problem);
 
 }  // namespace surefoot

@@ -7,8 +7,9 @@ With a plane c + g . q (``score_planes``) and coordinates of q in a box [l, u], 
 At a free scale q = t * points with t = 1 / multiplier in a range, so the sum is multiplied by t, and the smaller of both ends
 counts. Under a shift the plane also slopes along lambda, and a column that may move needs |q_j| <= price_j lambda: for a given
 lambda every q_j has an interval, the sum is piecewise linear in lambda, and it is smallest where a limit is met, or at an end
-of what lambda can be. A further column adds -gain_j = min(g_j l_j, g_j u_j); where it could move, forgetting so leaves the
-bound valid.
+of what lambda can be. With both, lambda = t mu: limits of mu are those of lambda for the points themselves, and all that is
+added to the constant is t times a sum that depends on mu alone. A further column adds -gain_j = min(g_j l_j, g_j u_j); where it
+could move, forgetting so leaves the bound valid.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.certificates.score_claims import BoxClaim, Claim, NodeClaim
-from surefoot.certificates.score_planes import Plane, Planes
+from surefoot.certificates.score_planes import UNIT, Plane, Planes
 from surefoot.problems.arrays import FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.problems.score_shift import WorstLoss
 
 _HALVINGS = 80
 # A worst case is found by tangents that meet this close to it, relative to 1 plus its value.
@@ -47,13 +49,12 @@ class ScoreBounds:
         ends = np.minimum(gradient * lower, gradient * upper)
         shift = self.planes.shift
         if shift is None:
-            total = float(np.sum(ends)) + further
-            return plane.constant + min(t * total for t in self.planes.scales) - plane.slack
+            return self._scaled(plane, float(np.sum(ends)) + further)
         chosen = list(support)
         prices = np.append(np.inf, np.where(shift.flips[chosen], np.inf, shift.prices[chosen]))
         moves = np.isfinite(prices)
         least = np.max(np.maximum(np.maximum(lower, -upper), 0.0)[moves] / prices[moves], initial=0.0)
-        most = max(self.planes.most_price, float(least))
+        most = max(self.planes.most_price / self.planes.scales[1], float(least))
         meets = np.concatenate([np.abs(lower[moves]), np.abs(upper[moves])]) / np.tile(prices[moves], 2)
         tried = np.clip(np.concatenate([[least, most], meets]), least, most)[:, None]
         room = prices[moves] * tried
@@ -61,7 +62,11 @@ class ScoreBounds:
         high = np.maximum(np.minimum(upper[moves], room), lower[moves])
         inner = np.minimum(gradient[moves] * low, gradient[moves] * high).sum(axis=1)
         value = float(np.min(plane.price_slope * tried[:, 0] + inner))
-        return plane.constant + float(np.sum(ends[~moves])) + value + further - plane.slack
+        return self._scaled(plane, float(np.sum(ends[~moves])) + value + further)
+
+    def _scaled(self, plane: Plane, total: float) -> float:
+        """The smallest value of a plane where all that it adds to its constant grows with the scale."""
+        return plane.constant + min(t * total for t in self.planes.scales) - plane.slack
 
     def everywhere(self, point: FloatArray) -> float:
         """Bound on the objective of every card from a point with an entry for the intercept and for every column."""
@@ -114,10 +119,42 @@ class ScoreBounds:
         low, high = problem.scales(intercept, points)
         if not low <= high or not problem.admits(RiskScore(intercept, points, 1.0 / low)):
             return np.inf
+        if self.planes.shift is not None:
+            bound = self._worst_scaled(intercept, points, low, high)
+            return bound - self.slack(support, high * point) + problem.penalty * len(support)
         scale = self._best_scale(intercept, points, low, high)
         plane = self.planes.plain(support, scale * point)
         total = float(np.sum(plane.gradient * point))
         return plane.constant + min(low * total, high * total) - plane.slack + problem.penalty * len(support)
+
+    def _worst_scaled(self, intercept: int, points: IntArray, low: float, high: float) -> float:
+        """Bound on the worst loss of a card between two scales: where tangents on both sides of the best scale meet.
+
+        They begin at the given scales and close in while that helps. The one on the left falls and the one on the right rises,
+        so where they meet is no higher than the loss at any scale.
+        """
+        first, last = (_Line(t, self.problem.worst_loss(intercept, points, t)) for t in (low, high))
+        if first.slope >= 0 or last.slope <= 0:
+            return first.bound if first.slope >= 0 else last.bound
+        best = -np.inf
+        for k in range(_HALVINGS):
+            best = max(best, first.meets(last))
+            tried = (0.5 * (first.scale + last.scale), first.meeting(last), first.level(last))[k % 3]
+            if not first.scale < tried < last.scale:
+                tried = 0.5 * (first.scale + last.scale)
+            value = self.problem.worst_loss(intercept, points, tried)
+            if value.value - best <= _MEETING * (1.0 + value.value) or not first.scale < tried < last.scale:
+                break
+            first, last = (_Line(tried, value), last) if value.slope < 0 else (first, _Line(tried, value))
+        # Tangents along the price meet to this much, and those along the scale are drawn from there.
+        return max(best, first.meets(last)) - _MEETING * (1.0 + best) - self._price_rounding()
+
+    def _price_rounding(self) -> float:
+        """What rounding of a level slope along lambda may cost: it is off by as many units as the radius has terms, twice."""
+        shift = self.planes.shift
+        assert shift is not None
+        terms = 32.0 + np.log2(self.problem.n_rows) + 8
+        return float(2 * UNIT * terms * self.planes.most_price * 2 * shift.radius)
 
     def _best_scale(self, intercept: int, points: IntArray, low: float, high: float) -> float:
         """Where the loss of a card, convex in the scale, is least between two scales."""
@@ -149,6 +186,26 @@ class ScoreBounds:
         # One that is not a number proves nothing, and must not hide behind others.
         bound = self.least(plane, claim.prefix, lower, upper, -float(np.max(gained)))
         return bound + self.problem.penalty * (len(claim.prefix) + 1)
+
+
+class _Line:
+    """A line below the loss of a card along the scale."""
+
+    def __init__(self, scale: float, worst: WorstLoss) -> None:
+        self.scale, self.bound, self.slope = scale, worst.bound, worst.slope
+
+    def meeting(self, right: _Line) -> float:
+        """Where it meets a line that rises."""
+        rise = right.bound - self.bound + self.slope * self.scale - right.slope * right.scale
+        return min(max(rise / (self.slope - right.slope), self.scale), right.scale)
+
+    def meets(self, right: _Line) -> float:
+        """The value of both there; where rounding has moved the end of one of them below the other, the lower one."""
+        return min(self.bound + self.slope * (self.meeting(right) - self.scale), right.bound)
+
+    def level(self, right: _Line) -> float:
+        """Where the slope would be 0 if it changed evenly in between."""
+        return self.scale - self.slope / (right.slope - self.slope) * (right.scale - self.scale)
 
 
 def _largest(gains: list[float], count: int) -> float:

@@ -77,7 +77,7 @@ class Planes:
             # Flipped columns are 0 or 1, whatever they were.
             flips = self.shift.flips & np.isfinite(self.shift.prices)
             self.mean[flips], self.root[flips] = 1.0, 1.0
-            self.most_price = self._price_limit(sizes.max(axis=1, initial=0.0))
+            self.most_price = self._price_limit(np.where(flips, 1.0, sizes.max(axis=1, initial=0.0)))
 
     def _price_limit(self, largest: FloatArray) -> float:
         """Beyond this lambda no shift pays: a flip gains at most the points of its column, a new label at most the score."""

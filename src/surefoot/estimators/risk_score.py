@@ -109,8 +109,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     scale : {"unit", "free"}, default="unit"
         Whether a point is worth one unit of log odds, or as many as fit best, the same for all points. Points of unit scale are
         fixed by the log odds they stand for, so few of them fit a weak effect; at a free scale small points have fine steps.
-        Rules about risks hold at either scale. A free scale goes with the exact search and the heuristic, and not with
-        ``radius`` or ``shift``.
+        Rules about risks, ``radius`` and ``shift`` go with either scale. A free scale goes with the exact search and the
+        heuristic.
 
     Attributes
     ----------
@@ -240,11 +240,6 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, _REMEDIES), y, sample_weight)
         block, weights = dense(rows.design.numeric), self._class_weighted(rows)
         shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
-        if limits.scale == "free" and shift is not None and shift.radius > 0:
-            raise ValueError(
-                f"a robust card (here radius = {shift.radius:g}) has unit scale. Use scale='unit' with it, or radius=0 and "
-                "shift=None with scale='free'."
-            )
         posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
         require_score_acceptance(solver, posed.problem)
         try:

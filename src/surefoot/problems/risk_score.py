@@ -10,8 +10,8 @@ loss is the worst mean loss under any shift of the rows within its radius: the r
 weights are those of :mod:`surefoot.problems.robust_logistic`.
 
 At a free scale the risk is that of s / m, with a multiplier m chosen together with the points (Liu, Zhong, Li, Seltzer and
-Rudin, FasterRisk, NeurIPS 2022): the loss is sum_i w_i log(1 + exp(-y_i s_i / m)), m in a given range and such that the rules
-about risks hold (:mod:`surefoot.problems.card_scales`).
+Rudin, FasterRisk, NeurIPS 2022): the loss is sum_i w_i log(1 + exp(-y_i s_i / m)), or its worst mean under a shift, m in a
+given range and such that the rules about risks hold (:mod:`surefoot.problems.card_scales`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from surefoot.problems.card_rules import CardRule, LinearRule, RateRule, check_r
 from surefoot.problems.card_scales import EDGE, Scales, rule_scales
 from surefoot.problems.robust_logistic import WEIGHT_SLACK
 from surefoot.problems.row_checks import require_dimensions, whole_numbers
-from surefoot.problems.score_shift import ScoreShift
+from surefoot.problems.score_shift import ScoreShift, WorstLoss
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +144,13 @@ class RiskScoreProblem:
     def loss(self, card: RiskScore) -> float:
         """Weighted mean of log(1 + exp(-y s / multiplier)); with a shift, under the worst one."""
         if self.shift is not None and self.shift.radius > 0:
-            return self.shift.worst_loss(self.columns, self.labels, self.weights, card.intercept, card.points)[0]
+            return self.worst_loss(card.intercept, card.points, 1.0 / card.multiplier).value
         return float(self.weights @ np.logaddexp(0.0, -self.labels * (self.scores(card) / card.multiplier)))
+
+    def worst_loss(self, intercept: int, points: IntArray, scale: float) -> WorstLoss:
+        """Loss of a card under the worst shift, at a scale of 1 / multiplier."""
+        assert self.shift is not None
+        return self.shift.worst_loss(self.columns, self.labels, self.weights, intercept, points, scale)
 
     def objective(self, card: RiskScore) -> float:
         """Loss plus penalty."""
@@ -204,8 +209,6 @@ def _check_scale(problem: RiskScoreProblem) -> None:
         raise ValueError(
             f"multipliers = {problem.multipliers} must be two different finite numbers above 0, the smaller first."
         )
-    if problem.scale == "free" and problem.shift is not None and problem.shift.radius > 0:
-        raise ValueError("a robust score card has unit scale; leave scale='unit', or shift=None.")
 
 
 def _check_rows(problem: RiskScoreProblem) -> None:

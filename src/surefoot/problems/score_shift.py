@@ -19,11 +19,17 @@ order is the same for all rows, so one running sum over the columns gives the ca
 The best lambda. For a given card each candidate is a straight line in lambda, so the whole is convex and piecewise linear: the
 tangents at two points with slopes of opposite signs meet at or below the minimum, which bounds it from below, and meet at the
 minimum once the pieces on both sides of it have been found.
+
+At a free scale the score is t (b + p . x) with t = 1 / multiplier, and the loss is convex in t and lambda together: a maximum
+of convex functions of t less straight lines in lambda, with t |p_j| <= price_j lambda. Both tangents above are planes in lambda
+and t. Mixed such that they are level along lambda they make a line below the least loss at every scale, which touches it at the
+scale they were found at: a tangent along the scale. At the smallest lambda, which grows with t, the plane is followed along it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +39,33 @@ from surefoot.problems.arrays import FloatArray, IntArray
 # Tangents that meet this close to the best value found (relative) have found it.
 _MEETING = 1e-15
 _MOST_TANGENTS = 400
+
+
+class WorstLoss(NamedTuple):
+    """The robust loss of a card at a scale t, and a line below its least loss at every other scale.
+
+    Attributes
+    ----------
+    value : float
+    price : float
+        The lambda that has it.
+    bound, slope : float
+        At scale t' it is at least bound + slope (t' - t).
+    """
+
+    value: float
+    price: float
+    bound: float
+    slope: float
+
+
+class _Tangent(NamedTuple):
+    """A plane below the loss at a price: its value there, slope along the price, and along a factor that stretches the card."""
+
+    price: float
+    value: float
+    slope: float
+    stretch: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,66 +119,72 @@ class ScoreShift:
             )
 
     def candidates(
-        self, columns: FloatArray, labels: FloatArray, intercept: float, points: IntArray
+        self, columns: FloatArray, labels: FloatArray, intercept: float, coefficients: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Loss and cost of every shift that can be a row's worst, both of shape (n_rows, n_candidates)."""
-        used = np.flatnonzero(points)
-        weights = points[used].astype(np.float64)
+        """Loss argument and cost of every shift that can be a row's worst, both of shape (n_rows, n_candidates)."""
+        used = np.flatnonzero(coefficients)
+        weights = coefficients[used]
         scores = columns[:, used] @ weights + intercept
         moving = self.flips[used] & np.isfinite(self.prices[used])
         order = used[moving][np.argsort(-np.abs(weights[moving]) / self.prices[used[moving]], kind="stable")]
-        values, costs = [], []
+        arguments, costs = [], []
         for flipped in (False, True) if np.isfinite(self.label_price) else (False,):
             target = -labels if flipped else labels
-            rises = -target[:, None] * points[order] * (1.0 - 2.0 * columns[:, order])
+            rises = -target[:, None] * coefficients[order] * (1.0 - 2.0 * columns[:, order])
             helpful = rises > 0
             rises, prices = np.where(helpful, rises, 0.0), np.where(helpful, self.prices[order], 0.0)
-            arguments = np.cumsum(np.column_stack([-target * scores, rises]), axis=1)
-            values.append(np.logaddexp(0.0, arguments))
+            arguments.append(np.cumsum(np.column_stack([-target * scores, rises]), axis=1))
             first = np.full(labels.size, self.label_price if flipped else 0.0)
             costs.append(np.cumsum(np.column_stack([first, prices]), axis=1))
-        return np.concatenate(values, axis=1), np.concatenate(costs, axis=1)
+        return np.concatenate(arguments, axis=1), np.concatenate(costs, axis=1)
 
     def worst_loss(
-        self, columns: FloatArray, labels: FloatArray, weights: FloatArray, intercept: float, points: IntArray
-    ) -> tuple[float, float]:
-        """The robust loss of a card and the lambda that has it."""
-        values, costs = self.candidates(columns, labels, intercept, points)
+        self,
+        columns: FloatArray,
+        labels: FloatArray,
+        weights: FloatArray,
+        intercept: float,
+        points: IntArray,
+        scale: float = 1.0,
+    ) -> WorstLoss:
+        """The robust loss of a card at a scale, 1 / multiplier, and the lambda that has it."""
+        coefficients = scale * points.astype(np.float64)
+        arguments, costs = self.candidates(columns, labels, scale * float(intercept), coefficients)
+        values = np.logaddexp(0.0, arguments)
         rows = np.arange(labels.size)
 
-        def at(price: float) -> tuple[float, float]:
+        def at(price: float) -> _Tangent:
             worst = np.argmax(values - price * costs, axis=1)
-            value, cost = weights @ values[rows, worst], weights @ costs[rows, worst]
-            return float(price * (self.radius - cost) + value), float(self.radius - cost)
+            loss, cost, argument = values[rows, worst], costs[rows, worst], arguments[rows, worst]
+            slope = self.radius - float(np.sum(weights * cost))
+            stretch = float(np.sum(weights * argument * np.exp(-np.logaddexp(0.0, -argument))))
+            return _Tangent(price, price * slope + float(np.sum(weights * loss)), slope, stretch)
 
         moved = (points != 0) & ~self.flips
-        low = float(np.max(np.abs(points[moved]) / self.prices[moved], initial=0.0))
-        low_value, low_slope = at(low)
-        if low_slope >= 0:
-            return low_value, low
+        low = at(float(np.max(np.abs(coefficients[moved]) / self.prices[moved], initial=0.0)))
+        if low.slope >= 0:
+            return WorstLoss(low.value, low.price, low.value, (low.stretch + low.slope * low.price) / scale)
         # Beyond it no shift gains what it costs, so the slope is the radius.
         positive = costs > 0
         gains = values - values[:, :1]
-        high = low + float(np.max(gains[positive] / costs[positive], initial=0.0)) + 1.0
-        high_value, high_slope = at(high)
-        if high_slope <= 0:
+        high = at(low.price + float(np.max(gains[positive] / costs[positive], initial=0.0)) + 1.0)
+        if high.slope <= 0:
             # Only without a radius: the loss falls to that of the rows as they are.
-            return high_value, high
+            return WorstLoss(high.value, high.price, high.value, high.stretch / scale)
         for k in range(_MOST_TANGENTS):
-            meeting = (high_value - low_value + low_slope * low - high_slope * high) / (low_slope - high_slope)
-            meeting = min(max(meeting, low), high)
-            bound, best = low_value + low_slope * (meeting - low), min(low_value, high_value)
-            if best - bound <= _MEETING * (1.0 + best) or high - low <= _MEETING * (1.0 + high):
+            rise = high.value - low.value + low.slope * low.price - high.slope * high.price
+            meeting = min(max(rise / (low.slope - high.slope), low.price), high.price)
+            bound, best = low.value + low.slope * (meeting - low.price), min(low.value, high.value)
+            if best - bound <= _MEETING * (1.0 + best) or high.price - low.price <= _MEETING * (1.0 + high.price):
                 break
-            price = 0.5 * (low + high) if k % 3 == 2 else meeting
-            value, slope = at(price)
-            if slope == 0:
-                return value, price
-            if slope < 0:
-                low, low_value, low_slope = price, value, slope
-            else:
-                high, high_value, high_slope = price, value, slope
-        return (low_value, low) if low_value <= high_value else (high_value, high)
+            middle = at(0.5 * (low.price + high.price) if k % 3 == 2 else meeting)
+            if middle.slope == 0:
+                return WorstLoss(middle.value, middle.price, middle.value, middle.stretch / scale)
+            low, high = (middle, high) if middle.slope < 0 else (low, middle)
+        share = high.slope / (high.slope - low.slope)
+        end = low if low.value <= high.value else high
+        slope = (high.stretch + share * (low.stretch - high.stretch)) / scale
+        return WorstLoss(end.value, end.price, min(bound, end.value), slope)
 
     def spelled(self) -> tuple[object, ...]:
         """Everything that defines it, for a fingerprint."""
