@@ -115,8 +115,10 @@ class Planes:
         for column, value in zip(support, point[1:], strict=True):
             scores += value * self.columns[column]
         margins = problem.labels * scores
-        loss = float(np.sum(problem.weights * np.logaddexp(0.0, -margins)))
-        residuals: FloatArray = -problem.labels * problem.weights * np.exp(-np.logaddexp(0.0, margins))
+        # One exponential gives log(1 + exp(-m)) = max(-m, 0) + log(1 + exp(-|m|)) and its slope, each to a few units.
+        small = np.exp(-np.abs(margins))
+        loss = float(np.sum(problem.weights * (np.maximum(-margins, 0.0) + np.log1p(small))))
+        residuals: FloatArray = -problem.labels * problem.weights * (np.where(margins > 0, small, 1.0) / (1.0 + small))
         gradient = np.append(np.sum(residuals), self.slopes(residuals, support))
         return Plane(loss - float(np.sum(gradient * point)), gradient, residuals, 0.0, self.slack(support, point))
 
