@@ -4,6 +4,9 @@
 // them within their limits. Roundings at some scales along the ray are fitted again in scale and intercept, both real, which is a
 // problem of two unknowns; the best of them then take steps of one point in one or two columns while that helps. The intercept is rounded
 // last, down and up, for the best card and its neighbours.
+//
+// All this looks at the rows as they are. Under the worst case the fit that is rounded is the robust one, and whoever takes the cards works
+// out what they are worth.
 #pragma once
 
 #include <functional>
