@@ -31,6 +31,7 @@ from scipy.special import ndtr, ndtri
 from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.shift.prices import categorical_prices, numeric_prices, shift_radius
 
 THETAS = (0.5, 0.65, 0.75, 0.8, 0.85, 0.9, 0.93, 0.96, 0.99)
 MEANS = (0.6, 0.7, 0.8, 0.9)
@@ -267,18 +268,6 @@ def draw_certainty(
     return within
 
 
-def numeric_prices(certainty: FloatArray, interval: FloatArray) -> FloatArray:
-    """gamma_j = -log(1 - rho_j) / u_j."""
-    prices: FloatArray = -np.log1p(-certainty) / interval
-    return prices
-
-
-def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:
-    """delta_l = log(rho_l (|C_l| - 1) / (1 - rho_l))."""
-    prices: FloatArray = np.log(certainty * (n_levels - 1) / (1.0 - certainty))
-    return prices
-
-
 def rounded(prices: FloatArray, decimals: int) -> FloatArray:
     """Prices rounded to ``decimals`` places, those that would become 0 raised to one unit of the last place.
 
@@ -330,5 +319,5 @@ def pose(table: MixedTable, cost: GroundCost, theta: float) -> RobustLogisticPro
         labels=table.labels,
         weights=np.full(rows, 1.0 / rows),
         cost=cost,
-        radius=float(-np.log(theta)),
+        radius=shift_radius(theta),
     )

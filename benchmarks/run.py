@@ -32,6 +32,7 @@ BENCHMARKS = {
     "risk_scores": "bench_risk_scores",
     "risk_rows": "bench_risk_rows",
     "risk_table": "bench_risk_table",
+    "stress": "bench_stress",
     "chance_svm": "bench_chance_svm",
     "uncertain_accuracy": "bench_uncertain_accuracy",
 }

@@ -7,6 +7,7 @@ from surefoot.estimators.chance_svc import ChanceConstrainedSVC
 from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.estimators.stress_test import stress_test
 from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
 from surefoot.exceptions import (
     CertificateError,
@@ -22,6 +23,9 @@ from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.reports.score_card import ScoreCard
 from surefoot.reports.uncertain_inputs_display import UncertainInputsDisplay
+from surefoot.shift.ambiguity import Ambiguity
+from surefoot.shift.shift_model import ShiftModel
+from surefoot.shift.stress_report import StressReport
 from surefoot.solvers.worst_case import worst_case_rows
 
 try:
@@ -30,6 +34,7 @@ except PackageNotFoundError:  # imported from a source tree that was never insta
     __version__ = "0+unknown"
 
 __all__ = [
+    "Ambiguity",
     "CertificateError",
     "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",
@@ -43,12 +48,15 @@ __all__ = [
     "RobustLogisticRegressionCV",
     "ScoreCard",
     "SeparableDataError",
+    "ShiftModel",
     "SingleSampleWarning",
+    "StressReport",
     "SurefootError",
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
     "__version__",
     "constraints",
+    "stress_test",
     "worst_case_rows",
 ]

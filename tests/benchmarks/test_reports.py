@@ -66,6 +66,17 @@ def test_adult_series_sets_our_seconds_beside_the_posters(tmp_path: Path) -> Non
     assert "certified to 1e-06: 1 of 1 data sets" in page
 
 
+@pytest.mark.skipif(not (DATA.parent / "uci").is_dir(), reason="the UCI files are not beside the repository")
+def test_stress_times_both_paths_and_finds_them_equal(tmp_path: Path) -> None:
+    page = _run(tmp_path, "stress", "--threads", "1")
+    fast, predicted = _rows(tmp_path / "stress.csv")
+    assert (fast["path"], fast["sets"], fast["rows"], fast["models"]) == ("shifts alone", "50", "12330", "3")
+    assert predicted["path"] == "predictions" and float(predicted["ms_per_set"]) > 0
+    assert len(_rows(tmp_path / "stress_values.csv")) == 9
+    apart = float(page.split("Both ways agree to ")[1].split(" in every")[0])
+    assert apart < 1e-12
+
+
 def test_dense_rows_grows_rows_and_columns_apart(tmp_path: Path) -> None:
     page = _run(tmp_path, "dense_rows", "--rows", "200", "400", "--columns", "2", "4", "--fixed-rows", "300")
     fits = _rows(tmp_path / "dense_rows.csv")

@@ -10,6 +10,7 @@ import pytest
 import surefoot as sf
 
 PUBLIC = {
+    "Ambiguity",
     "CertificateError",
     "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",
@@ -23,13 +24,16 @@ PUBLIC = {
     "RobustLogisticRegressionCV",
     "ScoreCard",
     "SeparableDataError",
+    "ShiftModel",
     "SingleSampleWarning",
+    "StressReport",
     "SurefootError",
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
     "__version__",
     "constraints",
+    "stress_test",
     "worst_case_rows",
 }
 
@@ -55,7 +59,15 @@ def test_errors_can_be_caught_as_one_family_and_as_value_errors() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["ChanceConstrainedSVC", "RobustLogisticRegression", "RobustLogisticRegressionCV", "ThresholdBinarizer", "worst_case_rows"],
+    [
+        "ChanceConstrainedSVC",
+        "RobustLogisticRegression",
+        "RobustLogisticRegressionCV",
+        "ShiftModel",
+        "ThresholdBinarizer",
+        "stress_test",
+        "worst_case_rows",
+    ],
 )
 def test_the_example_in_the_docstring_runs_and_prints_what_it_shows(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = (found for found in doctest.DocTestFinder(recurse=False).find(getattr(sf, name), name) if found.examples)

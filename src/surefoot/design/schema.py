@@ -17,7 +17,7 @@ in another; :meth:`Schema.join_coefficients` and :meth:`Schema.split_coefficient
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -39,6 +39,16 @@ def require_policy(name: str, value: object, allowed: object) -> None:
     choices = get_args(allowed)
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} = {value!r} is not a policy; use one of {', '.join(map(repr, choices))}.")
+
+
+def column_position(column: Any, names: Sequence[str], named: bool, parameter: str) -> int:
+    """Position of a column that a parameter gives by name or, for tables without names, by position."""
+    for name in (column, str(column)):
+        if name in names:
+            return names.index(name)
+    if not named and isinstance(column, (int, np.integer)) and 0 <= column < len(names):
+        return int(column)
+    raise ValueError(f"{parameter} names column {column!r}, but the columns are {', '.join(map(repr, names))}.")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 
 from surefoot.solvers.outcome import Progress
 
@@ -34,3 +36,28 @@ class ProgressPrinter:
         # Looked up at every call: notebooks and test runners exchange the stream.
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
+
+
+class CountPrinter:
+    """Says on standard error how much of a job is done, every tenth of it; any thread may report.
+
+    Parameters
+    ----------
+    title : str
+    total : int
+    """
+
+    def __init__(self, title: str, total: int) -> None:
+        self.title, self.total = title, total
+        self._done = 0
+        self._started = time.perf_counter()
+        self._lock = threading.Lock()
+
+    def advance(self, count: int) -> None:
+        """Report that ``count`` more are done."""
+        with self._lock:
+            before, self._done = self._done, self._done + count
+            if self._done * 10 // self.total > before * 10 // self.total:
+                seconds = time.perf_counter() - self._started
+                sys.stderr.write(f"{self.title}: {self._done} of {self.total}, {seconds:.1f} s\n")
+                sys.stderr.flush()

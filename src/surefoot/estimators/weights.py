@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.design.mixed_design import MixedDesign
-from surefoot.design.schema import Kind, Schema
+from surefoot.design.schema import Kind, Schema, column_position
 from surefoot.exceptions import InvalidTableError
 from surefoot.problems.arrays import AnyArray, FloatArray, NumericArray
 from surefoot.problems.ground_cost import GroundCost
@@ -100,6 +100,25 @@ def ground_cost(
     )
 
 
+def flips_as_moves(design: MixedDesign, numeric: Any, categorical: Any) -> tuple[Any, Any]:
+    """Prices of a shift model for columns of 0 and 1 that it flips and the model reads as numbers.
+
+    A move by one unit then costs what the flip does. Moves of other lengths are allowed on top, which makes the model safe
+    against more than was asked for, and never less.
+    """
+    if not (isinstance(numeric, Mapping) and isinstance(categorical, Mapping)):
+        return numeric, categorical
+    place = {design.schema.names[position]: at for at, position in enumerate(design.schema.numeric_positions)}
+    flipped = {name for name in categorical if name in place and _is_binary(design.numeric, place[name])}
+    moves = {name: price for name, price in categorical.items() if name in flipped}
+    return {**numeric, **moves}, {name: price for name, price in categorical.items() if name not in flipped}
+
+
+def _is_binary(numeric: NumericArray, at: int) -> bool:
+    values = numeric[:, [at]].data if is_sparse(numeric) else numeric[:, at]
+    return bool(np.all((values == 0) | (values == 1)))
+
+
 def _unit_free(numeric: NumericArray, weights: FloatArray) -> FloatArray:
     """1 / standard deviation of each column; 1 where it is constant."""
     if numeric.shape[1] == 0:
@@ -162,10 +181,9 @@ def _column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray)
         return default
     if isinstance(given, Mapping):
         place = {position: at for at, position in enumerate(positions)}
-        by_name = {name: at for at, name in enumerate(schema.names)}
         weights = default.copy()
         for column, weight in given.items():
-            position = _position(column, schema, by_name, parameter)
+            position = column_position(column, schema.names, schema.named, parameter)
             if position not in place:
                 raise ValueError(
                     f"{parameter} names {schema.label(position)}, which is {_OTHER_KIND[kind]}. "
@@ -191,16 +209,6 @@ def _column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray)
     for position, weight in zip(positions, weights, strict=True):
         _require_price(float(weight), parameter, schema.label(position))
     return weights
-
-
-def _position(column: Any, schema: Schema, by_name: Mapping[str, int], parameter: str) -> int:
-    """Input position of a column that is given by name or, for tables without names, by position."""
-    for name in (column, str(column)):
-        if name in by_name:
-            return by_name[name]
-    if not schema.named and isinstance(column, (int, np.integer)) and 0 <= column < len(by_name):
-        return int(column)
-    raise ValueError(f"{parameter} names column {column!r}, but the columns are {', '.join(map(repr, by_name))}.")
 
 
 def _number(weight: Any, parameter: str, label: str) -> float:

@@ -1,0 +1,35 @@
+"""A calibrated ambiguity set: what a shift costs, column by column, and how much may be spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """Prices and radius of the tables near a table; ``shift=`` of the estimators works with it.
+
+    Attributes
+    ----------
+    numeric_weights : mapping of str to float
+        gamma by column: the price of one unit; inf where the column does not shift.
+    categorical_weights : mapping of str to float
+        delta by column: the price of another level; inf where the column does not shift.
+    radius : float
+        Mean price per row that a shift may cost.
+    """
+
+    numeric_weights: Mapping[str, float]
+    categorical_weights: Mapping[str, float]
+    radius: float
+
+    def __str__(self) -> str:
+        lines = [f"Ambiguity set: shifts at a mean price of up to {self.radius:.4g} per row"]
+        for weights, per in ((self.numeric_weights, "unit"), (self.categorical_weights, "change")):
+            lines += [
+                f"  {name}: " + (f"{weight:.4g} per {per}" if weight < math.inf else "does not shift")
+                for name, weight in weights.items()
+            ]
+        return "\n".join(lines)

@@ -1,0 +1,35 @@
+"""From certainties to prices: Section 3 and Appendix A of Sun, Justin, Gomez and Vayanos (AISTATS 2025).
+
+A numeric value stays within u of itself with probability rho, a categorical one stays what it is with probability rho. Under
+Laplace noise of scale b and a uniform choice among the other levels, the likelihood of a moved table relative to that of an
+unmoved one is at least theta ** N exactly if
+
+    (1/N) sum_i ( sum_j gamma_j |x_ij - x'_ij| + sum_l delta_l 1[z_il != z'_il] )  <=  radius,
+
+    gamma_j = 1 / b_j = -log(1 - rho_j) / u_j,    delta_l = log(rho_l (|C_l| - 1) / (1 - rho_l)),    radius = -log(theta).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surefoot.problems.arrays import FloatArray, IntArray
+
+
+def numeric_prices(certainty: FloatArray, interval: FloatArray) -> FloatArray:
+    """gamma_j = -log(1 - rho_j) / u_j."""
+    prices: FloatArray = -np.log1p(-certainty) / interval
+    return prices
+
+
+def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:
+    """delta_l = log(rho_l (|C_l| - 1) / (1 - rho_l))."""
+    prices: FloatArray = np.log(certainty * (n_levels - 1) / (1.0 - certainty))
+    return prices
+
+
+def shift_radius(robustness: float) -> float:
+    """radius = -log(theta)."""
+    return abs(math.log(robustness))

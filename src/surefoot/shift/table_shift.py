@@ -1,0 +1,135 @@
+"""How one table shifts: which columns move, how far, and one random move after the other.
+
+    x'_ij = x_ij + s_j d_ij,           d_ij independent draws of the law of column j, s_j its scale
+    z'_il = z_il                       with probability rho_l, else one of the other levels, all equally likely
+
+A gap in a numeric column stays one; in a categorical column a gap is a level like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from surefoot.design.rewritable_table import RewritableTable
+from surefoot.problems.arrays import BoolArray, FloatArray, IntArray
+from surefoot.shift.noise import Noise
+from surefoot.shift.shifting_columns import CategoricalShift, NumericShift
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """One draw. Rows are those of :attr:`TableShift.numeric` and :attr:`TableShift.categorical`, columns those of the table.
+
+    Attributes
+    ----------
+    noise : ndarray of shape (n_numeric, n_rows)
+        What is added to the numeric columns that move.
+    codes : ndarray of shape (n_categorical, n_rows)
+        New levels of the categorical columns that move.
+    """
+
+    noise: FloatArray
+    codes: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class TableShift:
+    """A table together with what may happen to it.
+
+    Attributes
+    ----------
+    table : RewritableTable
+    numeric : tuple of NumericShift
+        Only columns that move, in table order.
+    categorical : tuple of CategoricalShift
+        Only columns that move, in table order.
+    """
+
+    table: RewritableTable
+    numeric: tuple[NumericShift, ...]
+    categorical: tuple[CategoricalShift, ...]
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.table.n_rows
+
+    @cached_property
+    def base(self) -> FloatArray:
+        """The numbers before any shift."""
+        block = np.empty((len(self.numeric), self.n_rows))
+        for at, column in enumerate(self.numeric):
+            block[at] = self.table.numbers(column.position)
+        return block
+
+    @cached_property
+    def _scales(self) -> FloatArray:
+        return np.array([column.scale for column in self.numeric])
+
+    @cached_property
+    def _gaps(self) -> BoolArray | None:
+        gaps: BoolArray = np.isnan(self.base)
+        return gaps if gaps.any() else None
+
+    @cached_property
+    def _runs(self) -> list[tuple[Noise, int, int]]:
+        """Neighbouring columns of one law, which are drawn at once."""
+        runs: list[tuple[Noise, int, int]] = []
+        for at, column in enumerate(self.numeric):
+            if runs and runs[-1][0] == column.noise:
+                runs[-1] = (column.noise, runs[-1][1], at + 1)
+            else:
+                runs.append((column.noise, at, at + 1))
+        return runs
+
+    def draw(self, seed: np.random.SeedSequence) -> Perturbation:
+        """One perturbation; it depends on the seed alone."""
+        generator = np.random.Generator(np.random.SFC64(seed))
+        noise = np.empty((len(self.numeric), self.n_rows))
+        for law, start, stop in self._runs:
+            law.fill(noise[start:stop], generator)
+        noise *= self._scales[:, None]
+        if self._gaps is not None:
+            noise[self._gaps] = 0.0
+        codes = np.empty((len(self.categorical), self.n_rows), dtype=np.int32)
+        for at, column in enumerate(self.categorical):
+            # One number tells both whether a value changes and to which of the others: below 1 - rho it is uniform there.
+            others, change = column.n_levels - 1, 1.0 - column.certainty
+            chance = generator.random(self.n_rows)
+            changed = np.flatnonzero(chance < change)
+            steps = np.minimum((chance[changed] * (others / change)).astype(np.int32), others - 1) + 1
+            codes[at] = column.levels.codes
+            codes[at, changed] = (column.levels.codes[changed] + steps) % column.n_levels
+        return Perturbation(noise, codes)
+
+    def write(self, drawn: Perturbation) -> Any:
+        """The perturbed table, of the type of the one that came in."""
+        moved = self.base + drawn.noise
+        return self.table.write(
+            {column.position: moved[at] for at, column in enumerate(self.numeric)},
+            {column.position: drawn.codes[at] for at, column in enumerate(self.categorical)},
+            {column.position: column.levels for column in self.categorical},
+        )
+
+
+def set_seeds(random_state: Any, stream: int, n_sets: int) -> Sequence[np.random.SeedSequence]:
+    """One seed per perturbed set; set k of a stream has the same one however many sets or threads there are."""
+    entropy = seed_entropy(random_state)
+    return [np.random.SeedSequence(entropy, spawn_key=(stream, at)) for at in range(n_sets)]
+
+
+def seed_entropy(random_state: Any) -> int:
+    """A whole number from None, a seed, or a generator (which is advanced)."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 62))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(1 << 31))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(f"random_state = {random_state!r} must be None, a whole number at or above 0, or a NumPy generator.")

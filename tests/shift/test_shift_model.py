@@ -1,0 +1,213 @@
+"""Calibration against closed forms, kinds of columns, and certainties from two tables."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.stats import norm, wasserstein_distance
+
+import surefoot as sf
+from surefoot.shift.noise import named_noise
+
+
+def mixed(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.normal(40.0, 12.0, n),
+            "income": rng.exponential(3e4, n),
+            "job": rng.choice(["cook", "nurse", "smith"], n),
+            "smokes": rng.integers(0, 2, n),
+        }
+    )
+
+
+@given(rho=st.floats(0.01, 0.99), u=st.floats(0.01, 100.0), theta=st.floats(0.01, 1.0), k=st.integers(2, 9))
+def test_weights_and_radius_follow_the_formulas_of_the_paper(rho: float, u: float, theta: float, k: int) -> None:
+    X = pd.DataFrame({"x": np.linspace(0.0, 5.0, 18), "z": [f"level {at % k}" for at in range(18)]})
+    stay = 1 / k + (1 - 1 / k) * rho
+    found = sf.ShiftModel(rho, u, stay, theta).calibrate(X)
+    assert found.numeric_weights == {"x": pytest.approx(-math.log(1 - rho) / u)}
+    assert found.categorical_weights == {"z": pytest.approx(math.log(stay * (k - 1) / (1 - stay)))}
+    assert found.radius == pytest.approx(-math.log(theta))
+
+
+def test_an_interval_may_be_a_multiple_of_the_standard_deviation_and_is_four_tenths_by_default() -> None:
+    X = mixed()
+    spread = X["age"].std(ddof=0)
+    assert sf.ShiftModel(0.8).calibrate(X).numeric_weights["age"] == pytest.approx(math.log(5) / (0.4 * spread))
+    wide = sf.ShiftModel(0.8, {"age": " 1.5 std", "income": 1000.0}).calibrate(X).numeric_weights
+    assert wide == {"age": pytest.approx(math.log(5) / (1.5 * spread)), "income": pytest.approx(math.log(5) / 1000.0)}
+
+
+def test_columns_without_a_certainty_never_shift() -> None:
+    found = sf.ShiftModel({"age": 0.8}, None, {"job": 1.0}).calibrate(mixed())
+    assert found.numeric_weights["income"] == math.inf and found.numeric_weights["age"] < math.inf
+    assert found.categorical_weights == {"job": math.inf, "smokes": math.inf}
+
+
+def test_a_column_of_numbers_0_and_1_is_a_category_unless_it_is_named_numeric() -> None:
+    X = mixed()
+    found = sf.ShiftModel(0.8, None, 0.9).calibrate(X)
+    assert found.categorical_weights["smokes"] == pytest.approx(math.log(9))
+    named = sf.ShiftModel({"smokes": 0.8}, None, 0.9).calibrate(X)
+    assert "smokes" in named.numeric_weights and "smokes" not in named.categorical_weights
+    # A column with one of the two values only may still become the other.
+    assert sf.ShiftModel(categorical_certainty=0.9).calibrate(np.zeros((4, 1))).categorical_weights["x0"] == pytest.approx(
+        math.log(9)
+    )
+
+
+@pytest.mark.parametrize(
+    ("noise", "weight"),
+    [
+        ("laplace", -math.log(0.3) / 2.0),
+        ("gaussian", math.sqrt(math.pi / 2) * norm.ppf(0.85) / 2.0),
+        ("uniform", 2 * 0.7 / 2.0),
+    ],
+)
+def test_the_weight_of_a_law_is_one_over_the_mean_size_of_its_shifts(noise: str, weight: float) -> None:
+    X = pd.DataFrame({"x": np.arange(400_000.0)})
+    model = sf.ShiftModel(0.7, 2.0, noise=noise)
+    assert model.calibrate(X).numeric_weights["x"] == pytest.approx(weight, rel=1e-12)
+    moved = next(model.perturb(X, random_state=3))["x"].to_numpy() - X["x"].to_numpy()
+    assert np.abs(moved).mean() == pytest.approx(1 / weight, rel=0.01)
+    assert np.mean(np.abs(moved) <= 2.0) == pytest.approx(0.7, abs=0.005)
+
+
+def test_a_callable_law_is_scaled_to_the_certainty_and_priced_by_its_mean_size() -> None:
+    def student(generator: np.random.Generator, size: int) -> Any:
+        return generator.standard_t(5, size)
+
+    X = pd.DataFrame({"x": np.arange(200_000.0), "w": 0.5})
+    model = sf.ShiftModel({"x": 0.7}, 2.0, noise={"x": student})
+    moved = next(model.perturb(X, random_state=3))["x"].to_numpy() - X["x"].to_numpy()
+    assert np.mean(np.abs(moved) <= 2.0) == pytest.approx(0.7, abs=0.01)
+    assert model.calibrate(X).numeric_weights["x"] == pytest.approx(1 / np.abs(moved).mean(), rel=0.02)
+
+
+def test_the_laplace_law_as_a_callable_gets_the_weight_of_the_named_one() -> None:
+    X = pd.DataFrame({"x": np.arange(50.0)})
+    own = sf.ShiftModel(0.8, 3.0, noise=lambda generator, size: generator.laplace(scale=7.0, size=size)).calibrate(X)
+    assert own.numeric_weights["x"] == pytest.approx(math.log(5) / 3.0, rel=0.02)
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 1000])
+def test_laplace_draws_fill_arrays_of_any_size_with_both_signs(size: int) -> None:
+    out = np.empty((2, size))
+    named_noise("laplace").fill(out, np.random.default_rng(0))
+    assert np.isfinite(out).all() and np.all(out != 0)
+    if size >= 63:
+        assert 0.3 < np.mean(out > 0) < 0.7
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda frame: frame, pl.from_pandas, lambda frame: frame.to_numpy(), lambda frame: frame.to_numpy().tolist()],
+    ids=["pandas", "polars", "array", "list"],
+)
+def test_calibration_does_not_depend_on_the_kind_of_table(wrap: Any) -> None:
+    X = mixed()
+    expected = sf.ShiftModel(0.8, None, 0.9).calibrate(X)
+    found = sf.ShiftModel(0.8, None, 0.9).calibrate(wrap(X))
+    assert list(found.numeric_weights.values()) == pytest.approx(list(expected.numeric_weights.values()))
+    assert list(found.categorical_weights.values()) == pytest.approx(list(expected.categorical_weights.values()))
+
+
+def test_sparse_tables_are_calibrated_but_not_perturbed() -> None:
+    dense = np.random.default_rng(0).normal(size=(30, 2)) * (np.arange(60).reshape(30, 2) % 3 == 0)
+    model = sf.ShiftModel(0.8)
+    assert model.calibrate(sparse.csr_array(dense)) == model.calibrate(dense)
+    with pytest.raises(sf.InvalidTableError, match="sparse matrix"):
+        model.perturb(sparse.csr_array(dense))
+
+
+def test_two_periods_give_the_least_shift_between_them() -> None:
+    before, after = mixed(400, 1), mixed(300, 2)
+    after["age"] += 5.0
+    model = sf.ShiftModel.from_two(before, after, robustness=0.8)
+    found = model.calibrate(before)
+    distance = wasserstein_distance(before["age"], after["age"])
+    assert found.numeric_weights["age"] == pytest.approx(1 / distance)
+    shares = [frame["job"].value_counts(normalize=True).sort_index().to_numpy() for frame in (before, after)]
+    assert model.categorical_certainty["job"] == pytest.approx(1 - 0.5 * np.abs(shares[0] - shares[1]).sum())
+    assert found.radius == pytest.approx(-math.log(0.8))
+    assert 0 < model.numeric_certainty["age"] < 1
+
+
+def test_paired_rows_are_compared_one_by_one() -> None:
+    rng = np.random.default_rng(5)
+    before = mixed(2000, 1)
+    after = next(sf.ShiftModel(0.7, None, 0.85).perturb(before, random_state=rng))
+    model = sf.ShiftModel.from_two(before, after.assign(smokes=after["smokes"].astype(int)), paired=True)
+    assert model.numeric_certainty["age"] == pytest.approx(0.7, abs=0.03)
+    assert model.categorical_certainty["job"] == pytest.approx(0.85, abs=0.03)
+    with pytest.raises(sf.InvalidTableError, match="before has 2000 and after has 10"):
+        sf.ShiftModel.from_two(before, after.head(10), paired=True)
+
+
+def test_equal_tables_do_not_shift() -> None:
+    found = sf.ShiftModel.from_two(mixed(), mixed()).calibrate(mixed())
+    assert {*found.numeric_weights.values(), *found.categorical_weights.values()} == {math.inf}
+
+
+def test_a_constant_column_that_moved_as_a_whole_has_the_price_of_its_move() -> None:
+    model = sf.ShiftModel.from_two(np.full((5, 1), 3.0), np.full((4, 1), 7.0))
+    assert model.calibrate(np.full((5, 1), 3.0)).numeric_weights["x0"] == pytest.approx(0.25)
+
+
+def test_a_shift_model_is_a_value_that_can_be_compared_and_pickled() -> None:
+    model = sf.ShiftModel({"age": 0.8}, "0.4 std", 0.9, 0.7, noise="gaussian")
+    assert pickle.loads(pickle.dumps(model)) == model != sf.ShiftModel({"age": 0.7})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"numeric_certainty": 1.2}, r"numeric_certainty = 1\.2 must be a probability"),
+        ({"numeric_certainty": {"age": 0.0}}, r"numeric_certainty of column 'age' = 0\.0 must be a probability"),
+        ({"categorical_certainty": "high"}, "categorical_certainty = 'high' must be a probability"),
+        ({"categorical_certainty": {"job": float("nan")}}, "categorical_certainty of column 'job' = nan"),
+        ({"numeric_interval": -1.0}, r"numeric_interval = -1\.0 must be a positive number"),
+        ({"numeric_interval": {"age": "two std"}}, "numeric_interval of column 'age' = 'two std'"),
+        ({"numeric_interval": "0 std"}, "numeric_interval = '0 std'"),
+        ({"robustness": 0}, "robustness = 0 must be above 0 and at most 1"),
+        ({"robustness": 1.5}, r"robustness = 1\.5"),
+        ({"noise": "cauchy"}, "noise = 'cauchy' is not a law of shifts; use 'laplace'"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_at_once_by_name_and_value(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sf.ShiftModel(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"numeric_certainty": {"agee": 0.8}}, "numeric_certainty names column 'agee', but the columns are 'age'"),
+        ({"categorical_certainty": 0.33}, r"column 'job' is 0\.33, which is not above chance: the column has 3 levels"),
+        ({"categorical_certainty": {"smokes": 0.5}}, r"above 0\.5, or drop the column"),
+        ({"numeric_certainty": {"job": 0.5}}, "column 'job', row 0: '.*' is text"),
+        ({"numeric_certainty": {"age": 0.5}, "categorical_certainty": {"age": 0.5}}, "both name column 'age'"),
+        ({"numeric_certainty": 0.5, "numeric_interval": {"job": 1.0}}, "numeric_interval names column 'job', which is cat"),
+        ({"numeric_certainty": 0.5, "noise": lambda generator, size: [1.0]}, r"must return an array of \d+ finite"),
+        ({"numeric_certainty": 0.5, "noise": lambda generator, size: np.zeros(size)}, "draws nothing but 0"),
+    ],
+)
+def test_what_does_not_fit_the_table_is_refused_by_column_and_value(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sf.ShiftModel(**options).calibrate(mixed())
+
+
+def test_a_column_without_values_has_no_standard_deviation() -> None:
+    with pytest.raises(sf.InvalidTableError, match="column 'x' holds no value"):
+        sf.ShiftModel(0.8).calibrate(pd.DataFrame({"x": [np.nan, np.nan]}))
