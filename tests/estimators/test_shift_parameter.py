@@ -66,3 +66,16 @@ def test_a_score_card_takes_flips_from_a_shift_model() -> None:
     explicit = sf.ShiftModel(categorical_certainty={"a": 0.7, "b": 0.7, "c": 0.7}, robustness=0.6)
     assert robust.points_ == sf.RiskScoreClassifier(max_features=3, shift=explicit).fit(X, y).points_
     assert sum(map(abs, robust.points_.values())) < sum(map(abs, plain.points_.values()))
+
+
+def test_what_the_shift_model_and_the_model_read_differently_must_not_shift() -> None:
+    X, y = rows()
+    X["region"] = np.arange(150) % 4
+    sure = sf.ShiftModel({"x": 0.8}, None, {"z": 0.9})
+    model = sf.RobustLogisticRegression(shift=sure, categorical_features=["z", "region"]).fit(X, y)
+    assert model.ground_cost_.categorical_weights == pytest.approx([DELTA, math.inf])
+    with pytest.raises(ValueError, match="shift model moves column 'region', which this model reads as a category"):
+        sf.RobustLogisticRegression(shift=SHIFT, categorical_features=["z", "region"]).fit(X, y)
+    changing = sf.ShiftModel(categorical_certainty={"region": 0.9})
+    with pytest.raises(ValueError, match="shift model changes levels of column 'region', which this model reads as numbers"):
+        sf.RobustLogisticRegression(shift=changing).fit(X, y)

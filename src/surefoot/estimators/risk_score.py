@@ -80,9 +80,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     radius : float, default=0.0
         Above 0 the loss is the worst one over all shifts of the rows at a mean cost of up to ``radius`` per row, as in
         :class:`~surefoot.RobustLogisticRegression`: flipping a 0/1 column costs 1, moving another by one standard deviation 1.
-    shift : object, optional
-        A shift model: ``shift.calibrate(X)`` returns an object with ``numeric_weights`` and ``categorical_weights`` (mappings
-        by column name) and ``radius``, which then replace these prices and ``radius``.
+    shift : ShiftModel, optional
+        A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
+        (mappings by column name) and ``radius``, which then replace these prices and ``radius``.
     solver : {"auto", "exact", "heuristic", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
         "auto" is "exact" wherever that will finish in the time given. "exact" is branch and bound over columns and points, and
         "heuristic" only what it begins with. "lcpa" and "cpa" are the published cutting-plane methods, which

@@ -34,9 +34,9 @@ class RobustLogisticRegression(RobustLogisticModel):
     ----------
     radius : float, default=0.05
         Mean cost that the adversary may spend per row. 0 is plain logistic regression.
-    shift : object, optional
-        A shift model: ``shift.calibrate(X)`` returns an object with ``numeric_weights`` and ``categorical_weights`` (mappings
-        by column name) and ``radius``, which then replace the parameters of the same names.
+    shift : ShiftModel, optional
+        A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
+        (mappings by column name) and ``radius``, which then replace the parameters of the same names.
     numeric_weights : float, array-like or mapping, optional
         gamma: price of moving a numeric column by one unit; one number for all, one per numeric column in table order, or a
         mapping from columns to numbers. ``inf``: the column never shifts. None, and columns that a mapping leaves out:

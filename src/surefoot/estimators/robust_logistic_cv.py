@@ -70,7 +70,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         An int means stratified folds.
     scoring : str or callable, default="neg_log_loss"
         What to maximise on held-out rows; also used by :meth:`score`.
-    shift : object, optional
+    shift : ShiftModel, optional
         A shift model, of whose calibration the weights are used; the radius comes from ``radii``.
     numeric_weights, categorical_weights, label_weight, norm, categorical_features, fit_intercept, solver, tol, max_iter
         As for :class:`RobustLogisticRegression`.

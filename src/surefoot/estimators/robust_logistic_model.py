@@ -30,7 +30,7 @@ from surefoot.design.schema import Level, Schema
 from surefoot.estimators.lazy_answers import lazy_on_dask
 from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.training_rows import TrainingRows, flat_labels, read_training_rows, require_same_length
-from surefoot.estimators.weights import flips_as_moves, ground_cost, row_weights
+from surefoot.estimators.weights import ground_cost, row_weights, shift_prices
 from surefoot.estimators.worst_case import WorstCase, describe_worst_case
 from surefoot.problems.arrays import AnyArray, FloatArray
 from surefoot.problems.ground_cost import GroundCost
@@ -252,7 +252,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
     def _cost(self, rows: TrainingRows, prices: ShiftPrices) -> GroundCost:
         numeric, categorical = prices.numeric, prices.categorical
         if self.shift is not None:
-            numeric, categorical = flips_as_moves(rows.design, numeric, categorical)
+            numeric, categorical = shift_prices(rows.design, numeric, categorical)
         return ground_cost(
             rows.design,
             rows.weights,

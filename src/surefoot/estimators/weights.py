@@ -100,18 +100,31 @@ def ground_cost(
     )
 
 
-def flips_as_moves(design: MixedDesign, numeric: Any, categorical: Any) -> tuple[Any, Any]:
-    """Prices of a shift model for columns of 0 and 1 that it flips and the model reads as numbers.
+def shift_prices(design: MixedDesign, numeric: Any, categorical: Any) -> tuple[Any, Any]:
+    """Prices of a shift model, sorted by how the model reads the columns.
 
-    A move by one unit then costs what the flip does. Moves of other lengths are allowed on top, which makes the model safe
-    against more than was asked for, and never less.
+    Two kinds of columns may be numbers to the one and categories to the other. A price of inf, "never shifts", means the same
+    for both. A column of 0 and 1 that the shift model flips may be a number: a move by one unit then costs what the flip does,
+    and moves of other lengths, allowed on top, make the model safe against more than was asked for, and never less.
     """
     if not (isinstance(numeric, Mapping) and isinstance(categorical, Mapping)):
         return numeric, categorical
-    place = {design.schema.names[position]: at for at, position in enumerate(design.schema.numeric_positions)}
-    flipped = {name for name in categorical if name in place and _is_binary(design.numeric, place[name])}
-    moves = {name: price for name, price in categorical.items() if name in flipped}
-    return {**numeric, **moves}, {name: price for name, price in categorical.items() if name not in flipped}
+    schema = design.schema
+    place = {schema.names[position]: at for at, position in enumerate(schema.numeric_positions)}
+    known = set(schema.names)
+    sorted_prices: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    for kind, given in enumerate((numeric, categorical)):
+        for name, price in given.items():
+            reads = kind if name not in known else int(name not in place)
+            flip = kind == 1 and name in place and _is_binary(design.numeric, place[name])
+            if reads != kind and price != math.inf and not flip:
+                does, reading = (("moves", "a category"), ("changes levels of", "numbers"))[kind]
+                raise ValueError(
+                    f"the shift model {does} {schema.label(schema.names.index(name))}, which this model reads as {reading}. "
+                    "Give both the same categorical_features, or name the column in the certainty of the right kind."
+                )
+            sorted_prices[reads][name] = price
+    return sorted_prices
 
 
 def _is_binary(numeric: NumericArray, at: int) -> bool:

@@ -72,7 +72,7 @@ def metrics_of_probabilities(
     losses = None
     if "log_loss" in metrics:
         happened = np.where(positive, positive_class, negative_class)
-        # A probability of 0 for what did happen is no finite loss; as scikit-learn does, it counts as the least one above it.
+        # A probability of 0 for what did happen is no finite loss; it counts as the least number above 0.
         losses = -np.log(np.maximum(happened, np.finfo(np.float64).tiny)).mean(axis=1)
     return _metrics(positive_class, positive, metrics, losses, n_bins)
 
