@@ -140,6 +140,22 @@ def test_declared_categories_of_a_test_table_may_be_fewer_than_those_of_the_refe
     assert set(moved["z"]) == {"a", "b", "c", "q"}
 
 
+@pytest.mark.parametrize("wrap", [lambda frame: frame, pl.DataFrame.to_arrow], ids=["polars", "pyarrow"])
+def test_nulls_stay_nulls(wrap: Any) -> None:
+    X = pl.DataFrame({"x": [1.0, None, 3.0], "n": [4, 5, None]})
+    moved = pl.DataFrame(next(sf.ShiftModel(0.8).perturb(wrap(X), random_state=0)))
+    assert moved.null_count().row(0) == (1, 1) and not moved["x"].is_nan().any()
+
+
+def test_a_reference_of_another_library_or_type_is_refused_by_name() -> None:
+    short, long = (pl.DataFrame({"z": pl.Series(levels * 5, dtype=pl.Enum(levels))}) for levels in (["a", "b"], ["b", "c"]))
+    model = sf.ShiftModel(categorical_certainty=0.6)
+    with pytest.raises(sf.InvalidTableError, match="column 'z' has type Enum"):
+        model.perturb(short, reference=long)
+    with pytest.raises(sf.InvalidTableError, match="a table of the same library as X"):
+        model.perturb(short, reference=pd.DataFrame({"z": ["a", "b", "c"]}))
+
+
 def test_a_reference_with_other_columns_is_refused() -> None:
     with pytest.raises(sf.InvalidTableError, match="must have the columns of X, x, z, b"):
         sf.ShiftModel(0.8).perturb(table(10), reference=table(10)[["x", "b"]])

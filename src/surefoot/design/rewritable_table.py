@@ -132,7 +132,8 @@ class RewritableTable:
         namespace = nw.get_native_namespace(self._frame)
         names, written = self._frame.columns, []
         for at, values in columns.items():
-            written.append(nw.new_series("moved", values, nw.Float64(), native_namespace=namespace).alias(names[at]))
+            series = nw.new_series("moved", values, nw.Float64(), native_namespace=namespace)
+            written.append(_with_gaps(series, self._frame[:, at]).alias(names[at]))
         for at, new in codes.items():
             cells = levels[at].cells
             if isinstance(cells, np.ndarray):
@@ -167,7 +168,8 @@ class RewritableTable:
             kind = arrays[0].dtype if arrays[0].dtype.kind in "fiubO" else object
             return np.array([arrays[which][row, position] for which, row in rows], dtype=kind)
         frames = [_frame_of(source) for source in sources]
-        if any(frame is None for frame in frames):
+        libraries = {None if frame is None else nw.get_native_namespace(frame).__name__ for frame in frames}
+        if len(libraries) > 1:
             raise InvalidTableError("the reference must be a table of the same library as X.")
         series = [frame[:, position] for frame in frames if frame is not None]
         if len(series) == 1:
@@ -175,7 +177,13 @@ class RewritableTable:
         if all(which == 1 for which, _ in rows) or _covers(rows, self.reference_table, position):
             return self._reference_cells(series[1], rows, position)
         parts = [column.alias("cells").to_frame() for column in series]
-        pool = nw.concat(parts, how="vertical")["cells"]
+        try:
+            pool = nw.concat(parts, how="vertical")["cells"]
+        except Exception as error:  # each library has its own
+            raise InvalidTableError(
+                f"{self.table.columns[position].label} has type {series[0].dtype} in X and {series[1].dtype} in the reference, "
+                "which do not mix. Give both tables the same type."
+            ) from error
         return pool[[row + which * len(series[0]) for which, row in rows]]
 
     def _reference_cells(self, series: nw.Series[Any], rows: Sequence[tuple[int, int]], position: int) -> Any:
@@ -207,6 +215,14 @@ def _frame_of(source: Any) -> nw.DataFrame[Any] | None:
         source = pyarrow.Table.from_batches([source])
     frame = nw.from_native(source, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _with_gaps(moved: nw.Series[Any], before: nw.Series[Any]) -> nw.Series[Any]:
+    """Nulls where there were nulls: as numbers both kinds of gaps are NaN, which some libraries tell apart."""
+    missing = before.is_null()
+    if nw.dependencies.is_pandas_like_series(moved.to_native()) or not missing.any():
+        return moved
+    return moved.zip_with(~missing, before.cast(nw.Float64()))
 
 
 def _array_of(source: Any) -> NDArray[Any]:
