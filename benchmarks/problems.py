@@ -31,7 +31,7 @@ from scipy.special import ndtr, ndtri
 from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.shift.prices import categorical_prices, numeric_prices, shift_radius
+from surefoot.shift.prices import categorical_prices, shift_radius
 
 THETAS = (0.5, 0.65, 0.75, 0.8, 0.85, 0.9, 0.93, 0.96, 0.99)
 MEANS = (0.6, 0.7, 0.8, 0.9)
@@ -305,6 +305,12 @@ def calibrate(
         numeric_weights=numeric_prices(numeric, INTERVAL * table.numeric.std(axis=0)),
         categorical_weights=delta if decimals is None else rounded(delta, decimals),
     )
+
+
+def numeric_prices(certainty: FloatArray, interval: FloatArray) -> FloatArray:
+    """gamma_j = -log(1 - rho_j) / u_j, for all columns at once."""
+    prices: FloatArray = -np.log1p(-certainty) / interval
+    return prices
 
 
 def pose(table: MixedTable, cost: GroundCost, theta: float) -> RobustLogisticProblem:

@@ -6,6 +6,9 @@ both recomputed from the samples with NumPy, the Gram matrix in blocks. The lowe
 :mod:`surefoot.problems.chance_svm` (Lemma 1 of the paper) at a coefficient c_s for every sample. Whatever coefficients are
 given, the bound is that of a feasible point near them (:mod:`surefoot.problems.feasible_mix`): an infeasible mix is not refused
 but pays, its bound is lower. Nothing here knows how plane and mix were found.
+
+Both bounds are computed in double precision and not widened by its errors; what these may amount to is estimated, and only the
+verdict allows for it.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ def feasible_mix(problem: ChanceSVMProblem, coefficients: FloatArray) -> Feasibl
     beside *= np.repeat(np.where(lengths > allowed, allowed / np.where(lengths > 0, lengths, 1.0), 1.0), problem.sizes)
     # Coordinates beside the mean add up to 0; rounding may have left something.
     beside -= np.repeat(problem.sums(beside), problem.sizes) * problem.weights
-    totals = {label: float(weights[problem.labels == label].sum()) for label in (-1.0, 1.0)}
-    least = min(totals.values())
-    share = np.array([least / totals[label] if totals[label] > 0 else 0.0 for label in problem.labels.tolist()])
+    positive, negative = float(weights[problem.labels > 0].sum()), float(weights[problem.labels < 0].sum())
+    least, own = min(positive, negative), np.where(problem.labels > 0, positive, negative)
+    share = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
     mixed = signs * np.repeat(share, problem.sizes) * (np.repeat(weights, problem.sizes) * problem.weights + beside)
     weights = share * weights
     coordinates = share * np.minimum(lengths, allowed) / problem.tau

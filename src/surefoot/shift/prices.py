@@ -18,12 +18,6 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray, IntArray
 
 
-def numeric_prices(certainty: FloatArray, interval: FloatArray) -> FloatArray:
-    """gamma_j = -log(1 - rho_j) / u_j."""
-    prices: FloatArray = -np.log1p(-certainty) / interval
-    return prices
-
-
 def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:
     """delta_l = log(rho_l (|C_l| - 1) / (1 - rho_l))."""
     prices: FloatArray = np.log(certainty * (n_levels - 1) / (1.0 - certainty))
