@@ -35,6 +35,10 @@ BENCHMARKS = {
     "stress": "bench_stress",
     "chance_svm": "bench_chance_svm",
     "uncertain_accuracy": "bench_uncertain_accuracy",
+    "inverse_approaches": "bench_inverse_approaches",
+    "inverse_enumeration": "bench_inverse_enumeration",
+    "inverse_samd": "bench_inverse_samd",
+    "inverse_prognoses": "bench_inverse_prognoses",
 }
 ALL = "all"
 HELP = ("-h", "--help")

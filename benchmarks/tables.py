@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,6 +62,23 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A figure of a report; ``draw`` saves it to the path it is given.
+
+    Attributes
+    ----------
+    name : str
+        Stem of the file.
+    title : str
+    draw : callable
+    """
+
+    name: str
+    title: str
+    draw: Callable[[Path], None]
+
+
+@dataclass(frozen=True)
 class Report:
     """What one benchmark found.
 
@@ -76,6 +93,7 @@ class Report:
         How the numbers came about.
     not_measured : sequence of str
         What a reader might take for granted and should not.
+    pictures : sequence of Picture
     """
 
     name: str
@@ -84,6 +102,7 @@ class Report:
     findings: Sequence[str] = field(default=())
     method: Sequence[str] = field(default=())
     not_measured: Sequence[str] = field(default=())
+    pictures: Sequence[Picture] = field(default=())
 
     def text(self) -> str:
         """Tables and findings in plain text."""
@@ -97,17 +116,21 @@ class Report:
         parts = [f"# {self.title}", f"Made by `{command}`."]
         parts += [_listed("Findings", self.findings)]
         parts += [table.markdown() if table.on_page else f"{table.title}: `{table.name}.csv`." for table in self.tables]
+        parts += [f"![{picture.title}]({picture.name}.png)" for picture in self.pictures]
         parts += [_listed("How it was measured", self.method), _listed("Not measured", self.not_measured)]
         machine = [_bars(pair) for pair in (("", ""), ("---", "---"), *facts.items())]
         parts += ["\n".join(["## Versions and machine", "", *machine])]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def save(self, directory: Path, command: str, facts: Mapping[str, str]) -> list[Path]:
-        """Write one CSV file per table and one Markdown file; return their paths."""
+        """Write one CSV file per table, one PNG file per picture and one Markdown file; return their paths."""
         directory.mkdir(parents=True, exist_ok=True)
         page = directory / f"{self.name}.md"
         page.write_text(self.markdown(command, facts), encoding="utf-8")
-        return [*(table.save_csv(directory, facts) for table in self.tables), page]
+        drawn = [directory / f"{picture.name}.png" for picture in self.pictures]
+        for picture, path in zip(self.pictures, drawn, strict=True):
+            picture.draw(path)
+        return [*(table.save_csv(directory, facts) for table in self.tables), *drawn, page]
 
 
 def geometric_mean(values: Sequence[float]) -> float:

@@ -35,12 +35,13 @@ ROOMS: dict[str, set[str]] = {
     "estimators": {"reports", *BELOW_ESTIMATORS},
     "datasets": {"problems", "design"},
     "reports": {"problems", "design"},
+    "inverse": {"estimators", "problems", "reports"},  # public names of inverse optimization, nothing else
     "cli": {"", *BELOW_DOORS},  # "" is the package itself: a door for people may use the public names
     "studio": {"", *BELOW_DOORS},
 }
 # The package's own __init__ and its public modules collect names from the rooms; they are no rooms of their own.
 ROOT_MODULES: dict[str, set[str]] = {
-    "__init__": {"constraints", *BELOW_DOORS},
+    "__init__": {"constraints", "inverse", *BELOW_DOORS},
     "constraints": {"estimators"},
     "exceptions": set(),
 }

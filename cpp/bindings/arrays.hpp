@@ -53,5 +53,6 @@ void bind_row_model(nb::module_& module);
 void bind_quadratic_step(nb::module_& module);
 void bind_support_search(nb::module_& module);
 void bind_axis_loss(nb::module_& module);
+void bind_binary_search(nb::module_& module);
 
 }  // namespace surefoot::bindings

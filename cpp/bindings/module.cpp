@@ -7,4 +7,5 @@ NB_MODULE(_native, module) {
   surefoot::bindings::bind_quadratic_step(module);
   surefoot::bindings::bind_support_search(module);
   surefoot::bindings::bind_axis_loss(module);
+  surefoot::bindings::bind_binary_search(module);
 }

@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from surefoot import constraints
+from surefoot import constraints, inverse
 from surefoot.estimators.chance_svc import ChanceConstrainedSVC
 from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
@@ -12,7 +12,10 @@ from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
 from surefoot.exceptions import (
     CertificateError,
     ConvergenceLimitWarning,
+    ForwardSolveError,
+    InconsistentDataError,
     InfeasibleProblemError,
+    InvalidObservationError,
     InvalidTableError,
     SeparableDataError,
     SingleSampleWarning,
@@ -38,8 +41,11 @@ __all__ = [
     "CertificateError",
     "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",
+    "ForwardSolveError",
     "GroundCost",
+    "InconsistentDataError",
     "InfeasibleProblemError",
+    "InvalidObservationError",
     "InvalidTableError",
     "RiskScoreClassifier",
     "RobustCoefficients",
@@ -57,6 +63,7 @@ __all__ = [
     "UnsupportedProblemError",
     "__version__",
     "constraints",
+    "inverse",
     "stress_test",
     "worst_case_rows",
 ]

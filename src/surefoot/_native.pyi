@@ -212,3 +212,9 @@ def elastic_step(
     tolerance: float,
     max_sweeps: int,
 ) -> _Float: ...
+def search_flips(
+    rows: _Float, room: _Float, slack: _Float, gain: _Float, table: _Float, floor: float, max_nodes: int
+) -> tuple[bool, bool, float, _Float, int]: ...
+def search_all_flips(
+    rows: _Float, room: _Float, slack: _Float, gain: _Float, table: _Float, max_nodes: int
+) -> tuple[_Float, _Float, NDArray[np.int8]]: ...

@@ -51,3 +51,37 @@ class ConvergenceLimitWarning(UserWarning):
 
 class SingleSampleWarning(UserWarning):
     """Groups of one row were given as uncertain inputs: nothing is known about their spread, so they count as exact."""
+
+
+class InvalidObservationError(SurefootError, ValueError):
+    """A signal or a response cannot be used; the message names the observation."""
+
+
+class ForwardSolveError(SurefootError, RuntimeError):
+    """A forward problem could not be solved, or its solver returned what is no decision; the message names the observation.
+
+    Attributes
+    ----------
+    outcome : SolveOutcome or None
+        What had been found until then, with a bound that holds.
+    """
+
+    def __init__(self, message: str, outcome: object = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class InconsistentDataError(InfeasibleProblemError):
+    """No cost explains all observations; the message names those that conflict.
+
+    Attributes
+    ----------
+    problem, outcome : InverseProblem, SolveOutcome
+        The relaxed problem, and what bounds its mean loss from below for every cost.
+    certificate : Certificate or None
+        The same, verified.
+    """
+
+    def __init__(self, message: str, problem: object = None, outcome: object = None, certificate: object = None) -> None:
+        super().__init__(message)
+        self.problem, self.outcome, self.certificate = problem, outcome, certificate

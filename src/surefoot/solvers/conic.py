@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -191,6 +191,52 @@ class NormProgramme:
         result = _Watch().solve(clarabel.DefaultSolver(self.quadratic, self.cost, self.matrix, self.right, cones, settings))
         x, dual = (np.nan_to_num(np.asarray(part), posinf=0.0, neginf=0.0) for part in (result.x, result.z))
         return x, dual, _ENDED.get(str(result.status), Status.STALLED), int(result.iterations)
+
+
+@dataclass(frozen=True)
+class CentralPoint:
+    """Where an interior point ended: the unknowns and the multipliers, one per row, block after block."""
+
+    x: FloatArray
+    multipliers: FloatArray
+    ended: Status
+
+
+def solve_cones(
+    curvature: scipy.sparse.csc_matrix | FloatArray | None,
+    cost: FloatArray,
+    rows: scipy.sparse.csc_matrix,
+    sides: FloatArray,
+    cones: Sequence[tuple[str, int]],
+    options: SolveOptions,
+) -> CentralPoint:
+    """min 1/2 x' curvature x + cost . x  subject to  sides - rows x in a product of cones; a vector is a diagonal curvature.
+
+    ``cones`` names them in the order of the rows, with their sizes: "zero", "nonnegative", "second-order", "psd" (the order of
+    the matrix; its rows are the upper triangle, column by column, off-diagonal entries times sqrt(2)) and "exponential" (3).
+    """
+    made = {
+        "zero": clarabel.ZeroConeT,
+        "nonnegative": clarabel.NonnegativeConeT,
+        "second-order": clarabel.SecondOrderConeT,
+        "psd": clarabel.PSDTriangleConeT,
+        "exponential": lambda _size: clarabel.ExponentialConeT(),
+    }
+    if curvature is None:
+        matrix = scipy.sparse.csc_matrix((cost.size, cost.size))
+    elif isinstance(curvature, np.ndarray):
+        place = np.arange(cost.size + 1)
+        matrix = scipy.sparse.csc_matrix((curvature, place[:-1], place), shape=(cost.size, cost.size))
+    else:
+        matrix = scipy.sparse.triu(curvature, format="csc")
+    settings = _settings(options, 1.0, Pace(0.99, 0.1, True), DEFAULT_ITERATIONS)
+    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = 1e-10
+    parts = [made[name](size) for name, size in cones if size]
+    result = _Watch().solve(clarabel.DefaultSolver(matrix, cost, rows, sides, parts, settings))
+    x, multipliers = (np.nan_to_num(np.asarray(part), nan=0.0, posinf=0.0, neginf=0.0) for part in (result.x, result.z))
+    name = str(result.status)
+    ended = Status.OPTIMAL if name == "AlmostSolved" else _ENDED.get(name, Status.STALLED)
+    return CentralPoint(x, multipliers, ended)
 
 
 _ENDED = {"Solved": Status.OPTIMAL, "MaxTime": Status.TIME_LIMIT, "MaxIterations": Status.ITERATION_LIMIT}

@@ -30,6 +30,7 @@ class End(enum.Enum):
 
     SOLVED = "solved"
     INFEASIBLE = "no solution"
+    UNBOUNDED = "no smallest value"
     STOPPED = "stopped"
 
 
@@ -41,14 +42,17 @@ class Answer:
     ----------
     end : End
     bound : float
-        No solution has a smaller objective, up to ``BOUND_SLACK``: the optimum if solved, -inf if stopped.
+        No solution has a smaller objective, up to ``BOUND_SLACK``: the optimum if solved, -inf if stopped or unbounded.
     point : ndarray or None
         A solution with that objective, if solved.
+    prices : ndarray or None
+        What a unit more of every row's side would add to the objective, if solved.
     """
 
     end: End
     bound: float
     point: FloatArray | None = None
+    prices: FloatArray | None = None
 
 
 class Programme:
@@ -71,6 +75,10 @@ class Programme:
         self._solver.addRow(low, high, at.size, at, np.asarray(values, dtype=np.float64))
         return int(self._solver.getNumRow()) - 1
 
+    def price(self, cost: FloatArray) -> None:
+        """Give every unknown another cost."""
+        self._solver.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
+
     def limit_row(self, row: int, low: float, high: float) -> None:
         self._solver.changeRowBounds(row, low, high)
 
@@ -87,14 +95,17 @@ class Programme:
         # HiGHS counts the time of all solves of an instance together.
         solver.setOptionValue("time_limit", min(float(solver.getRunTime()) + max(seconds, 0.0), 1e9))
         solver.run()
-        if solver.getModelStatus() not in (statuses.kOptimal, statuses.kInfeasible, statuses.kTimeLimit):
+        known = (statuses.kOptimal, statuses.kInfeasible, statuses.kTimeLimit, statuses.kUnbounded)
+        if solver.getModelStatus() not in known:
             # The basis of another programme can lead the simplex method astray; without it the method starts afresh.
             solver.clearSolver()
             solver.run()
         status = solver.getModelStatus()
         if status == statuses.kInfeasible:
             return Answer(End.INFEASIBLE, np.inf)
+        if status == statuses.kUnbounded:
+            return Answer(End.UNBOUNDED, -np.inf)
         if status != statuses.kOptimal:
             return Answer(End.STOPPED, -np.inf)
-        value = float(solver.getInfo().objective_function_value)
-        return Answer(End.SOLVED, value, np.array(solver.getSolution().col_value))
+        value, solution = float(solver.getInfo().objective_function_value), solver.getSolution()
+        return Answer(End.SOLVED, value, np.array(solution.col_value), np.array(solution.row_dual))

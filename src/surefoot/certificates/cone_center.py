@@ -1,0 +1,133 @@
+"""Certificates of circumcenters and of costs with an ellipsoid of room, recomputed from the raw arrays.
+
+Rays are checked to be consistent costs, and decisions to be decisions. That the rays are all there are is checked by listing
+the extreme rays of the cone that the decisions leave, from every set of p - 1 half-spaces: slow, and with nothing in common
+with how solvers find them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from math import comb
+
+import numpy as np
+
+from surefoot.certificates.certificate import Certificate
+from surefoot.certificates.decision_bound import decision_bound
+from surefoot.certificates.inverse import decisions_flaw
+from surefoot.certificates.listed_decisions import listed_decisions
+from surefoot.certificates.robust_logistic import require_tolerance
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle
+from surefoot.problems.distance import NO_DISTANCE
+from surefoot.problems.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof, ellipsoid_bound, ellipsoid_objective
+from surefoot.problems.inverse import Example, InverseProblem
+
+# Sets of half-spaces beyond this are too many to go through.
+MOST_SETS = 300_000
+# 0/1 unknowns whose vectors can be listed.
+MOST_UNKNOWNS = 16
+INSIDE = 1e-7
+ROUNDING = 1e-7
+
+
+def certify_rays(
+    problem: InverseProblem, theta: FloatArray, proof: RayProof, tolerance: float, *, ellipsoid: bool = False
+) -> Certificate:
+    """Judge a circumcenter: bounds are on the largest angle, in radians, or on the logarithm of the ellipsoid's volume."""
+    require_tolerance(tolerance)
+    reason = decisions_flaw(problem, proof.owners, proof.points) or _stray_ray(problem, proof.rays)
+    known = True
+    if not reason:
+        outer = _outer_rays(problem, proof)
+        known = outer is not None
+        if outer is not None and not _covered(outer, proof.rays):
+            reason = "the proof is refused because the cone that its decisions leave has rays that it does not name."
+    if reason:
+        return Certificate(reason, np.inf, -np.inf, np.inf, np.inf, tolerance, proof, False, problem.digest())
+    if ellipsoid:
+        upper, lower = ellipsoid_volumes(proof.rays, proof.weights)
+        middle = np.maximum(proof.weights, 0.0) @ proof.rays
+        off = 1.0 - float(middle @ theta) / float(np.linalg.norm(middle) * np.linalg.norm(theta))
+        known = known and off <= ROUNDING
+        text = f"an ellipsoid around all consistent costs has log volume {upper:.9g}, and none is below {lower:.9g}"
+    else:
+        upper, lower = largest_angle(theta, proof.rays), least_angle(proof.rays, proof.weights)
+        text = f"all consistent costs lie within {upper:.9g} rad of this one, and none has them within {lower:.9g}"
+    gap = upper - lower
+    verified = bool(known and gap <= tolerance * abs(upper) + ROUNDING)
+    text += "." if known else ", if the rays are all there are, which was not recomputed."
+    return Certificate(
+        text, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
+    )
+
+
+def certify_ellipsoid(
+    problem: InverseProblem, cost: EllipsoidalCost, proof: EllipsoidProof | None, tolerance: float
+) -> Certificate:
+    """Judge a cost with an ellipsoid of room and what is said to prove it best."""
+    require_tolerance(tolerance)
+    losses = np.array([max(0.0, _ellipsoid_loss(example, cost)) for example in problem.examples])
+    reason = ""
+    if np.linalg.norm(cost.theta) > 1 + INSIDE or problem.prior.excess(cost.theta) > INSIDE:
+        reason = "the cost vector is longer than 1, or outside its prior set."
+    if problem.hard and losses.max() > INSIDE:
+        reason = f"the room around the cost reaches a decision of observation {problem.examples[int(np.argmax(losses))].index}."
+    upper = np.inf if reason else ellipsoid_objective(problem, cost, losses)
+    lower = -np.inf
+    if proof is not None:
+        wrong = decisions_flaw(problem, proof.owners, proof.points)
+        if wrong or not (len(proof.owners) == len(proof.weights) == len(proof.directions)):
+            reason = reason or wrong or "the proof is refused because its parts differ in number."
+        else:
+            lower = ellipsoid_bound(problem, problem.cuts(proof.owners.tolist(), proof.points).slopes, proof)
+    gap = upper - lower
+    verified = bool(not reason and np.isfinite(gap) and gap <= tolerance * abs(upper) + ROUNDING)
+    claim = reason or f"no cost has an objective below {lower:.9g}; this one has {upper:.9g}."
+    return Certificate(
+        claim, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
+    )
+
+
+def _ellipsoid_loss(example: Example, cost: EllipsoidalCost) -> float:
+    points = listed_decisions(example.instance.decisions, MOST_UNKNOWNS)
+    if points is None:
+        return np.inf
+    slopes = example.slopes(points)
+    return float((slopes @ cost.theta + np.linalg.norm(slopes @ cost.shape, axis=1)).max())
+
+
+def _stray_ray(problem: InverseProblem, rays: FloatArray) -> str:
+    for ray in rays:
+        if problem.prior.excess(ray) > INSIDE:
+            return "the proof is refused because one of its rays lies outside the prior set."
+        for example in problem.examples:
+            bound = decision_bound(example, ray, NO_DISTANCE, 0.0)
+            if bound is not None and bound > INSIDE:
+                return f"the proof is refused because one of its rays does not explain observation {example.index}."
+    return ""
+
+
+def _outer_rays(problem: InverseProblem, proof: RayProof) -> FloatArray | None:
+    """Extreme rays of the cone that the decisions and the prior set leave, or None if there are too many sets to try."""
+    prior, p = problem.prior, problem.n_features
+    eye = np.eye(p)
+    slopes = problem.cuts(proof.owners.tolist(), proof.points).slopes
+    rows = np.vstack((slopes, -eye[prior.lower == 0], eye[prior.upper == 0], prior.matrix))
+    size = np.linalg.norm(rows, axis=1)
+    rows = np.unique(np.round(rows[size > 0] / size[size > 0][:, None], 12), axis=0)
+    if p == 1 or comb(len(rows), p - 1) > MOST_SETS:
+        return None
+    found = []
+    sets = np.array(list(itertools.combinations(range(len(rows)), p - 1)), dtype=np.int64).reshape(-1, p - 1)
+    for start in range(0, len(sets), 20_000):
+        _, values, vectors = np.linalg.svd(rows[sets[start : start + 20_000]])
+        lines = vectors[values[:, -1] > 1e-9, -1, :]
+        both = np.vstack((lines, -lines))
+        found.append(both[np.all(both @ rows.T <= 1e-8, axis=1)])
+    return np.vstack(found)
+
+
+def _covered(outer: FloatArray, rays: FloatArray) -> bool:
+    unit = rays / np.linalg.norm(rays, axis=1)[:, None]
+    return bool(outer.size == 0 or np.all((outer @ unit.T).max(axis=1) >= 1.0 - 1e-9))

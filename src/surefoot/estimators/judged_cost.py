@@ -1,0 +1,34 @@
+"""A learned cost and its certificate, whatever the approach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surefoot.certificates.certificate import Certificate
+from surefoot.certificates.cone_center import certify_ellipsoid, certify_rays
+from surefoot.certificates.inverse import certify_cost
+from surefoot.certificates.predictability import certify_predictions
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.circumcenter import RayProof
+from surefoot.problems.ellipsoidal_cost import EllipsoidalCost
+from surefoot.problems.inverse import InverseProblem
+from surefoot.solvers.loss_cuts import LossCuts
+from surefoot.solvers.outcome import SolveOutcome
+
+
+def judged(
+    approach: str, solver: LossCuts, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
+) -> tuple[FloatArray, Certificate]:
+    """The cost vector of an outcome, and the verdict on it."""
+    if isinstance(outcome.primal, EllipsoidalCost):
+        return outcome.primal.theta, certify_ellipsoid(problem, outcome.primal, outcome.dual, tolerance)
+    cost = np.asarray(outcome.primal, dtype=np.float64)
+    if isinstance(outcome.dual, RayProof):
+        ellipsoid = approach == "ellipsoidal-circumcenter"
+        return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid)
+    if approach == "predictability":
+        return cost, certify_predictions(problem, cost, tolerance)
+    losses = solver.losses(problem, cost)[1]
+    return cost, certify_cost(problem, cost, losses, outcome.dual, tolerance)

@@ -1,0 +1,54 @@
+"""The cost nearest to a centre that keeps to linear rows: the master of the incenter, by an active-set method.
+
+    min ||x||_2   subject to   rows x >= sides
+
+is least squares without signs (Lawson and Hanson, Chapter 23): with u >= 0 minimising ||(rows, sides)' u - (0, ..., 0, 1)'||
+and r the residual, x_j = -r_j / r_last, and u over -r_last are the multipliers; if the residual vanishes, nothing keeps to all
+rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.optimize
+
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.inverse import Cuts, InverseProblem
+from surefoot.solvers.cost_master import MasterPoint, PriorRows
+from surefoot.solvers.outcome import Status
+
+# A residual this small, of a right-hand side of length 1, has vanished: costs would have to be longer than its inverse.
+VANISHED = 1e-9
+
+
+def solve_least_distance(problem: InverseProblem, cuts: Cuts) -> MasterPoint:
+    """The master with losses that must not be above 0 and a Euclidean regularizer."""
+    prior, center = problem.prior, problem.regularizer.center
+    known = PriorRows.of(prior)
+    total = known.equal[:1] if prior.total is not None else known.equal[:0]
+    value = known.equal_sides[: len(total)]
+    rows = np.vstack((-cuts.slopes, -known.rows, total, -total))
+    sides = np.concatenate((cuts.offsets, -known.sides, value, -value)) - rows @ center
+    answer = nearest(rows, sides)
+    m, n = cuts.size, prior.matrix.shape[0]
+    if answer is None:
+        return MasterPoint(center.copy(), np.zeros(m), np.zeros(n), 0.0, None, Status.STALLED)
+    away, multipliers = answer
+    multipliers = problem.kappa * multipliers
+    price = float(multipliers[-1] - multipliers[-2]) if prior.total is not None else 0.0
+    return MasterPoint(center + away, multipliers[:m], multipliers[m : m + n], price, None, Status.OPTIMAL)
+
+
+def nearest(rows: FloatArray, sides: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """The shortest x with rows x >= sides, and the multipliers; None if there is none."""
+    p = rows.shape[1]
+    matrix = np.vstack((rows.T, sides))
+    wanted = np.append(np.zeros(p), 1.0)
+    try:
+        weights, _ = scipy.optimize.nnls(matrix, wanted, maxiter=50 * max(matrix.shape))
+    except RuntimeError:  # too many changes of the active set: ties, which an interior point does not mind
+        return None
+    residual = matrix @ weights - wanted
+    if np.linalg.norm(residual) <= VANISHED:
+        return None
+    return np.asarray(residual[:p] / -residual[p]), np.asarray(weights / -residual[p])

@@ -1,0 +1,189 @@
+"""The regularised loss by generating decisions: solve the master, ask every forward problem for its worst decision, repeat.
+
+The master's prices bound the optimum from below (:mod:`surefoot.problems.cost_proof`); the losses at its cost vector, which the
+forward problems settle, bound it from above.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.exceptions import ForwardSolveError
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.cost_proof import CostProof, proven_bound
+from surefoot.problems.distance import Distance
+from surefoot.problems.inverse import Cuts, Example, InverseProblem
+from surefoot.solvers.cost_master import LinearMaster, MasterPoint, solve_conic_master
+from surefoot.solvers.cut_pool import CutPool
+from surefoot.solvers.flip_batch import FlipBatch, Worst
+from surefoot.solvers.forward_oracle import ForwardOracle
+from surefoot.solvers.least_distance import solve_least_distance
+from surefoot.solvers.outcome import Progress, SolveOutcome, Status
+from surefoot.solvers.registry import SolveOptions
+
+CostOutcome = SolveOutcome[FloatArray, CostProof]
+# How far an unregularised cost vector may go: as far as numbers near 1 stay exact to the tolerance.
+REACH = 1e4
+# Losses this small are what the tolerances of forward solvers leave open.
+NOTHING = 5e-8
+# How far a first guess may lie outside the prior set.
+MEMBER = 1e-9
+# And so are losses, where they must not be above 0.
+HARD_SLACK = 2e-8
+
+
+class LossCuts:
+    """Constraint generation for :class:`InverseProblem`."""
+
+    name = "exact"
+
+    def __init__(self, oracle: ForwardOracle | None = None) -> None:
+        self.oracle = ForwardOracle() if oracle is None else oracle
+        # The observations too, so that their identity in the key stays theirs.
+        self._batch: tuple[tuple[int, Distance], tuple[Example, ...], FlipBatch | None] | None = None
+
+    def losses(
+        self, problem: InverseProblem, theta: FloatArray, pool: CutPool | None = None, *, weight: float = 1.0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Losses at a cost vector as found, and bounds they do not exceed; worst decisions go into the pool."""
+        found, bounds = np.empty(problem.n_examples), np.empty(problem.n_examples)
+        together = self._together(problem, theta, weight)
+        for i, example in enumerate(problem.examples):
+            least = 0.0 if example.inside or problem.clamp else -np.inf
+            if together is not None and together.known[i]:
+                found[i], bounds[i] = max(together.values[i], least), max(together.bounds[i], least)
+                if pool is not None and together.values[i] > least:
+                    pool.add(i, together.points[i], together.slopes[i], float(together.distances[i]))
+                continue
+            choice = self.oracle.augmented(example, theta, problem.distance, weight=weight)
+            found[i], bounds[i] = max(choice.value, least), max(choice.bound, least)
+            if pool is not None and choice.value > least:
+                pool.add(i, choice.point, choice.slope, choice.distance)
+        return found, bounds
+
+    def _together(self, problem: InverseProblem, theta: FloatArray, weight: float) -> Worst | None:
+        """Worst decisions from one call, where that is possible; the batch of the last observations is kept."""
+        key = (id(problem.examples), problem.distance)
+        if self._batch is None or self._batch[0] != key:
+            self._batch = (key, problem.examples, FlipBatch.of(problem))
+        batch = self._batch[2]
+        return None if batch is None else batch.worst(theta, weight)
+
+    def solve(
+        self, problem: InverseProblem, options: SolveOptions, pool: CutPool | None = None, *, cutoff: float = np.inf
+    ) -> CostOutcome:
+        """Close the gap between the master and the losses, or prove that no objective is below ``cutoff``."""
+        run = _Run(self, problem, options, CutPool(problem) if pool is None else pool, cutoff)
+        try:
+            return run.go()
+        except ForwardSolveError as flaw:
+            raise ForwardSolveError(str(flaw), run.outcome(Status.STALLED)) from flaw
+        except KeyboardInterrupt:
+            return run.outcome(Status.INTERRUPTED)
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(self, solver: LossCuts, problem: InverseProblem, options: SolveOptions, pool: CutPool, cutoff: float) -> None:
+        self.solver, self.problem, self.options, self.pool, self.cutoff = solver, problem, options, pool, cutoff
+        self.best = np.clip(problem.regularizer.center, problem.prior.lower, problem.prior.upper)
+        self.upper, self.lower = np.inf, -np.inf
+        self.proof: CostProof | None = None
+        self.history: list[Progress] = []
+        self.iterations = 0
+        linear = (problem.regularizer.kind == "l1" or problem.kappa == 0) and not problem.prior.psd
+        self._linear: LinearMaster | None = None
+        self.reach = REACH if linear else np.inf
+        self.is_linear = linear
+
+    def go(self) -> CostOutcome:
+        problem, options = self.problem, self.options
+        if not problem.prior.excess(self.best) > MEMBER:
+            self._try(self.best)
+        most = np.inf if options.max_iter is None else options.max_iter
+        while self.iterations < most:
+            if self.closed:
+                return self.outcome(Status.OPTIMAL)
+            if options.out_of_time:
+                return self.outcome(Status.TIME_LIMIT)
+            self.iterations += 1
+            known = len(self.pool.owners)
+            cuts = self.pool.cuts()
+            master = self._master(cuts)
+            if problem.hard and master.ended is not Status.OPTIMAL:
+                return self.outcome(Status.TIME_LIMIT if options.out_of_time else Status.STALLED)
+            self._raise(cuts, master)
+            if not self.closed:
+                self._try(_inside(problem, master.theta))
+            self._record()
+            if len(self.pool.owners) == known and not self.closed:
+                # No new decision: the master is as good as its arithmetic.
+                return self.outcome(Status.STALLED)
+        return self.outcome(Status.OPTIMAL if self.closed else Status.ITERATION_LIMIT)
+
+    @property
+    def closed(self) -> bool:
+        tight = np.isfinite(self.upper) and self.upper - self.lower <= self.options.tolerance * abs(self.upper) + NOTHING
+        return bool(tight or self.lower >= self.cutoff)
+
+    def _master(self, cuts: Cuts) -> MasterPoint:
+        if self.problem.hard and self.problem.regularizer.kind == "l2" and not self.problem.prior.psd:
+            found = solve_least_distance(self.problem, cuts)
+            if found.ended is Status.OPTIMAL:
+                return found
+        if not self.is_linear:
+            return solve_conic_master(self.problem, cuts, self.options)
+        if self._linear is None:
+            self._linear = LinearMaster(self.problem, self.reach)
+        return self._linear.solve(cuts, self.options)
+
+    def _raise(self, cuts: Cuts, master: MasterPoint) -> None:
+        used = np.flatnonzero(master.weights > 0)
+        kept = cuts.chosen(used.tolist())
+        proof = CostProof(
+            kept.owners,
+            kept.points,
+            master.weights[used],
+            master.row_prices,
+            master.total_price,
+            master.block_price,
+            self.reach,
+        )
+        bound = proven_bound(self.problem, kept, proof)
+        if bound > self.lower:
+            self.lower, self.proof = bound, proof
+
+    def _try(self, theta: FloatArray) -> None:
+        problem = self.problem
+        # Decisions that a consistent cost misses by a sliver of their distance are no reason to go on: a multiple of the cost,
+        # larger by as much, does not miss them.
+        share = 1.0 - self.options.tolerance / 8 if problem.hard else 1.0
+        _, bounds = self.solver.losses(problem, theta, self.pool, weight=share)
+        if problem.hard:
+            if bounds.max() > HARD_SLACK:
+                return
+            theta = theta / share if problem.scalable else theta
+        value = problem.objective(theta, bounds)
+        if value < self.upper or not np.isfinite(self.upper):
+            self.best, self.upper = theta, value
+
+    def _record(self) -> None:
+        line = Progress(self.iterations, self.upper, self.lower, self.options.elapsed)
+        self.history.append(line)
+        if self.options.on_progress is not None:
+            self.options.on_progress(line)
+
+    def outcome(self, status: Status) -> CostOutcome:
+        return SolveOutcome(
+            status, self.best, self.proof, self.upper, self.lower, self.iterations, self.options.elapsed, tuple(self.history)
+        )
+
+
+def _inside(problem: InverseProblem, theta: FloatArray) -> FloatArray:
+    """A master's cost vector without what its arithmetic put outside the prior set's bounds."""
+    prior = problem.prior
+    inside = np.clip(theta, prior.lower, prior.upper)
+    if prior.total is not None and np.all(prior.lower == 0) and inside.sum() > 0 and prior.total > 0:
+        inside = inside * (prior.total / inside.sum())
+    return np.asarray(inside)
