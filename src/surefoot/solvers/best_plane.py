@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelP
 from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 
-# Sizes of w that are tried, relative to the one it comes with, and the interval left at the end, as a share of the gap at hand.
-NEAR_SIZES, CLOSE = (0.5, 2.0), 1e-6
-GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+# Sizes of w that are tried, relative to the one it comes with.
+NEAR_SIZES = (0.5, 2.0)
+# Pieces of the loss that are looked at in the search for a size, and what of the loss rounding may have made.
+MOST_PIECES, ROUNDING = 60, 1e-15
 
 
 class BestPlane:
@@ -44,14 +45,10 @@ class BestPlane:
         1e-9 pays C times that for every batch at the margin, and a w that is longer by as much next to nothing.
         """
         slopes = self.problem.demands(values, squared_length) - 1.0
-
-        def objective(size: float) -> tuple[float, float]:
-            demands = 1.0 + size * slopes
-            intercept = self.problem.best_intercept(demands)
-            return 0.5 * size * size * float(squared_length) + self.problem.hinge(demands, intercept), intercept
-
-        size = _least(lambda size: objective(size)[0], sizes, max(CLOSE * min(self.relative_gap, 1.0), 1e-12))
-        upper, intercept = objective(size)
+        size = _best_size(self.problem, slopes, squared_length, sizes)
+        demands = 1.0 + size * slopes
+        intercept = self.problem.best_intercept(demands)
+        upper = 0.5 * size * size * float(squared_length) + self.problem.hinge(demands, intercept)
         if upper < self.upper:
             self.upper, self.plane = upper, KernelPlane(size * coefficients, intercept)
 
@@ -76,18 +73,44 @@ class BestPlane:
         )
 
 
-def _least(function: Callable[[float], float], sizes: tuple[float, float], close: float) -> float:
-    """Where a convex function of the size is least, by golden section until it is known so closely; 1 if nothing is better."""
-    low, high = sizes
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > close:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = function(left)
+def _best_size(problem: ChanceSVMProblem, slopes: FloatArray, squared_length: float, sizes: tuple[float, float]) -> float:
+    """The size s between two sizes at which w of this length, with its best intercept, has the least objective.
+
+    The loss with the best intercept is the largest of sum_i alpha_i (1 + s slope_i) over the multipliers 0 <= alpha_i <= C_i
+    with sum_i y_i alpha_i = 0, hence convex and piecewise linear in s, and every alpha makes a line below it. The two lines at
+    the ends of an interval say where in it the objective can be least; the line there takes the place of one of them. This
+    ends on the very piece of the minimum, after about as many steps as bisection has among the pieces.
+    """
+    left, right = (_line(problem, slopes, size) for size in sizes)
+    size = sizes[1]
+    if squared_length * sizes[1] + right[1] <= 0.0:
+        return size
+    if squared_length * sizes[0] + left[1] >= 0.0:
+        return sizes[0]
+    for _ in range(MOST_PIECES):
+        # Where the lines cross; or where a line and the square of the length are least together, if that is nearer.
+        size = (left[0] - right[0]) / (right[1] - left[1]) if right[1] > left[1] else sizes[1]
+        if squared_length > 0:
+            size = min(max(size, -right[1] / squared_length), -left[1] / squared_length)
+        size = min(max(size, sizes[0]), sizes[1])
+        here = _line(problem, slopes, size)
+        known = max(left[0] + size * left[1], right[0] + size * right[1])
+        if here[0] + size * here[1] <= known + ROUNDING * here[0]:
+            break
+        if squared_length * size + here[1] < 0.0:
+            left = here
         else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = function(right)
-    return min((1.0, left, right), key=function)
+            right = here
+    return size
+
+
+def _line(problem: ChanceSVMProblem, slopes: FloatArray, size: float) -> tuple[float, float]:
+    """Height at 0 and slope of the line that touches the loss at this size."""
+    labels, costs = problem.labels, problem.costs
+    order = np.argsort(labels * (1.0 + size * slopes))
+    signs, ceilings = labels[order], costs[order]
+    # Coming from an intercept of minus infinity, the slope before each breakpoint; the one where it turns is passed in part.
+    before = np.cumsum(ceilings) - ceilings - float(costs[labels > 0].sum())
+    passed = np.clip(-before, 0.0, ceilings)
+    alpha = np.where(signs > 0, ceilings - passed, passed)
+    return float(alpha.sum()), float(alpha @ slopes[order])

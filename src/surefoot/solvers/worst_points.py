@@ -21,7 +21,7 @@ import time
 import numpy as np
 import scipy.sparse
 
-from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
+from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem
 from surefoot.problems.feasible_mix import feasible_mix
 from surefoot.solvers.best_plane import BestPlane
@@ -88,8 +88,9 @@ class WorstPoints:
 
         try:
             images = make_images(problem, self.memory, self.n_landmarks, options.n_threads)
-            flat = _Flattened(problem, images, options.n_threads)
-            best.offer(*flat.least_squares(), sizes=FIRST_SIZES)
+            with blas_threads(options.n_threads, min(problem.n_batches, FIRST_BATCHES)):
+                flat = _Flattened(problem, images, options.n_threads)
+                best.offer(*flat.least_squares(), sizes=FIRST_SIZES)
             tell(0)
             for iteration in range(1, limit + 1):
                 flat.solve(max(inner * min(best.relative_gap, 1.0), LEAST_TOLERANCE))
@@ -129,16 +130,17 @@ class _Flattened:
 
     def __init__(self, problem: ChanceSVMProblem, images: PointImages, n_threads: int) -> None:
         self.problem, self.images, self.n_threads = problem, images, n_threads
-        self.batch: RowArray = np.empty(0, dtype=np.int64)
-        self.is_mean: BoolArray = np.empty(0, dtype=np.bool_)
-        self.combinations = scipy.sparse.csr_array((0, problem.n_samples))
-        self.image: FloatArray | None = None
-        self.inner = np.empty((0, 0))
+        self.signs = np.repeat(problem.labels, problem.sizes)
+        self.batch = _first_batches(problem)
+        self.is_mean = np.ones(self.batch.size, dtype=np.bool_)
+        self.combinations = _rows(problem, self.batch, self.signs * problem.weights)
+        self.image = images.of(self.combinations)
+        self.inner = _symmetric(images.inner(self.combinations, self.image, self.image))
         # Unit vectors of all batches side by side, one array for each pass; zeros where a batch had none.
         # The first is no direction at all: along the roots of the weights lies the mean.
         self.directions = [np.sqrt(problem.weights)]
         self.joined = np.zeros(problem.n_batches, dtype=np.bool_)
-        self._add(_first_batches(problem), None)
+        self.joined[self.batch] = True
         self.working = self.joined.copy()
 
     def least_squares(self) -> tuple[FloatArray, FloatArray, float]:
@@ -152,7 +154,6 @@ class _Flattened:
         # Scores are y_i (w . mu_i + b); the equation of b makes the signed multipliers sum to 0.
         ones, signs = np.linalg.solve(matrix, np.stack((np.ones(labels.size), labels), axis=1)).T
         v = ones - float(labels @ ones) / float(labels @ signs) * signs
-        assert self.image is not None
         image = self.image @ v
         coefficients = self.images.coefficients(image, self.combinations.T @ v)
         return coefficients, self.images.values(image), max(float(v @ self.inner @ v), 0.0)
@@ -185,7 +186,6 @@ class _Flattened:
         self.weights[members] = found.v[: members.size]
         v = np.zeros(self.batch.size)
         v[used] = found.v[: used.size]
-        assert self.image is not None
         self.mix = self.combinations.T @ v
         self.share, self.bound = found.share, found.bound
         image = self.image @ v
@@ -202,7 +202,7 @@ class _Flattened:
         touched = excess > -1e-9
         joining = np.flatnonzero(touched & ~self.joined)
         if joining.size > JOINING_BATCHES:
-            joining = joining[np.argsort(-excess[joining])[:JOINING_BATCHES]]
+            joining = np.sort(joining[np.argsort(-excess[joining])[:JOINING_BATCHES]])
         means, spreads = problem.moments(self.values)
         deviations = np.sqrt(problem.weights) * (self.values - np.repeat(means, problem.sizes))
         unit = deviations / np.repeat(np.where(spreads > 0, spreads, 1.0), problem.sizes)
@@ -214,46 +214,44 @@ class _Flattened:
         fresh[joining] = True
         fresh &= (lengths > NEW_SHARE) & (spreads > 0) & (problem.tau > 0)
         unit *= np.repeat(np.where(fresh, 1.0 / np.where(fresh, lengths, 1.0), 0.0), problem.sizes)
-        self._add(joining, unit if fresh.any() else None, fresh)
+        self._add(joining, unit, np.flatnonzero(fresh))
         working = (self.weights > IDLE_SHARE * self.weights.mean()) | (touched & self.joined)
         changed = bool(np.any(working & ~self.working) or fresh.any())
         self.working = working
         return changed
 
-    def _add(self, joining: RowArray, unit: FloatArray | None, fresh: BoolArray | None = None) -> None:
-        """Add the means of batches, and directions of those that have one in ``unit``."""
+    def _add(self, joining: RowArray, unit: FloatArray, turned: RowArray) -> None:
+        """Add the means of batches that join, and the directions of batches that have a new one in ``unit``."""
         problem = self.problem
-        signs = np.repeat(problem.labels, problem.sizes)
-        rows = [_rows(problem, joining, signs * problem.weights)]
-        batches = [joining]
-        if unit is not None and fresh is not None:
-            turned = np.flatnonzero(fresh)
-            rows.append(_rows(problem, turned, signs * np.repeat(problem.tau, problem.sizes) * np.sqrt(problem.weights) * unit))
-            batches.append(turned)
-            self.directions.append(unit)
-        new = scipy.sparse.csr_array(scipy.sparse.vstack(rows))
-        if new.shape[0] == 0:
+        if joining.size + turned.size == 0:
             return
+        reach = np.repeat(problem.tau, problem.sizes) * np.sqrt(problem.weights)
+        means = _rows(problem, joining, self.signs * problem.weights)
+        new = scipy.sparse.csr_array(scipy.sparse.vstack((means, _rows(problem, turned, self.signs * reach * unit))))
         image = self.images.of(new)
-        corner = self.images.inner(new, image, image)
-        cross = self.images.inner(new, self.image, image) if self.image is not None else np.empty((new.shape[0], 0))
-        self.inner = np.block([[self.inner, cross.T], [cross, 0.5 * (corner + corner.T)]])
-        self.image = image if self.image is None else np.concatenate((self.image, image), axis=1)
+        corner = _symmetric(self.images.inner(new, image, image))
+        cross = self.images.inner(new, self.image, image)
+        self.inner = np.block([[self.inner, cross.T], [cross, corner]])
+        self.image = np.concatenate((self.image, image), axis=1)
         self.combinations = scipy.sparse.csr_array(scipy.sparse.vstack((self.combinations, new)))
-        self.batch = np.concatenate((self.batch, *batches))
+        self.batch = np.concatenate((self.batch, joining, turned))
         self.is_mean = np.concatenate((self.is_mean, np.arange(new.shape[0]) < joining.size))
         self.joined[joining] = True
+        if turned.size:
+            self.directions.append(unit)
 
 
 def _rows(problem: ChanceSVMProblem, batches: RowArray, coefficients: FloatArray) -> scipy.sparse.csr_array:
-    """One row for each batch: the coefficients of its own samples."""
-    order = np.sort(batches)
+    """One row for each of some batches in ascending order: the coefficients of its own samples."""
     mask = np.zeros(problem.n_batches, dtype=np.bool_)
-    mask[order] = True
+    mask[batches] = True
     columns = np.flatnonzero(np.repeat(mask, problem.sizes))
-    pointers = np.concatenate(([0], np.cumsum(problem.sizes[order])))
-    rows = scipy.sparse.csr_array((coefficients[columns], columns, pointers), shape=(order.size, problem.n_samples))
-    return rows[np.searchsorted(order, batches)] if batches.size else rows
+    pointers = np.concatenate(([0], np.cumsum(problem.sizes[batches])))
+    return scipy.sparse.csr_array((coefficients[columns], columns, pointers), shape=(batches.size, problem.n_samples))
+
+
+def _symmetric(inner: FloatArray) -> FloatArray:
+    return 0.5 * (inner + inner.T)
 
 
 def _first_batches(problem: ChanceSVMProblem) -> RowArray:
