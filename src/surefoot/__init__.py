@@ -4,6 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from surefoot import constraints, inverse
 from surefoot.estimators.chance_svc import ChanceConstrainedSVC
+from surefoot.estimators.report import report
 from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
@@ -64,6 +65,7 @@ __all__ = [
     "__version__",
     "constraints",
     "inverse",
+    "report",
     "stress_test",
     "worst_case_rows",
 ]

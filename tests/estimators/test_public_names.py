@@ -37,6 +37,7 @@ PUBLIC = {
     "__version__",
     "constraints",
     "inverse",
+    "report",
     "stress_test",
     "worst_case_rows",
 }

@@ -340,8 +340,12 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
             misclassification of any distribution with the input's moments), ``slack``, ``multiplier`` and ``support``, one row
             per input, in the library of the training table.
         """
+        return build_frame(self.input_columns(), self._library)
+
+    def input_columns(self) -> dict[str, Any]:
+        """The columns of :meth:`inputs` as plain lists and arrays."""
         check_is_fitted(self)
-        return build_frame(self._inputs, self._library)
+        return dict(self._inputs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

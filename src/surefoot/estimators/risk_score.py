@@ -21,16 +21,19 @@ from surefoot.certificates.certificate import Certificate
 from surefoot.certificates.risk_score import certify_risk_score
 from surefoot.design.binary_column import BinaryColumn
 from surefoot.design.encode import TableEncoder
+from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.output_frame import frame_library
 from surefoot.design.schema import Schema
 from surefoot.estimators.card_limits import is_number, read_limits
 from surefoot.estimators.card_shift import score_shift
+from surefoot.estimators.card_worst_case import card_worst_case
 from surefoot.estimators.near_optimal import NearOptimalSet
-from surefoot.estimators.number_table import Remedies, dense, number_columns, read_number_table
+from surefoot.estimators.number_table import Remedies, dense, read_number_table
 from surefoot.estimators.posed_card import PosedCard, binary_columns, pose_card
 from surefoot.estimators.printed_card import print_card, value_ranges
 from surefoot.estimators.progress import ProgressPrinter
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows
+from surefoot.estimators.worst_case import WorstCase
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
 from surefoot.problems.risk_score import RiskScore
@@ -263,11 +266,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
-        check_is_fitted(self)
-        # scikit-learn's words for wrong names and counts of columns.
-        if getattr(X, "ndim", 2) == 2:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        block = number_columns(read_number_table(X, _REMEDIES), self.schema_)
+        block = dense(self._design(X).numeric)
         used = np.flatnonzero(self.coef_[0])
         scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
         return scores / self.multiplier_
@@ -320,11 +319,38 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             meanings=meanings,
         )
 
+    def worst_case(self, X: Any, y: Any, *, radius: float | None = None) -> WorstCase:
+        """The shift of a table that would hurt this card most, at the prices of ``radius`` and ``shift`` above.
+
+        Parameters
+        ----------
+        X : data frame, 2-d array, or scipy sparse matrix
+        y : array-like of shape (n_rows,)
+            Labels among ``classes_``.
+        radius : float, optional
+            How far the table may shift; None means as far as in the fit.
+
+        Returns
+        -------
+        WorstCase
+            ``table`` (row, mass, feature, from, to), ``expected_loss``, ``nominal_loss`` and ``summary()``; prints readably.
+            Columns without points do not matter, and are not in it.
+        """
+        return card_worst_case(self, X, self._design(X), y, radius)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+    def _design(self, X: Any) -> MixedDesign:
+        """The columns of training as numbers."""
+        check_is_fitted(self)
+        # scikit-learn's words for wrong names and counts of columns.
+        if getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return TableEncoder.from_schema(self.schema_).encode(read_number_table(X, _REMEDIES))
 
     def _named_solver(self) -> RiskScoreSolver:
         if not isinstance(self.solver, str):

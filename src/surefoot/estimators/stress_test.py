@@ -105,7 +105,7 @@ def stress_test(
     names = named_metrics(metrics)
     chosen = named_scenarios(scenarios)
     models = _named_models(model)
-    positive = _labels(models, y)
+    positive = positive_rows(next(iter(models.values())).classes_, y)
     entropy, threads = seed_entropy(random_state), joblib.effective_n_jobs(n_jobs)
     printer = CountPrinter("stress test", sets * len(chosen)) if verbose else None
     values = np.empty((len(chosen), len(models), len(names), sets))
@@ -227,12 +227,13 @@ def _named_models(model: Any) -> dict[str, Any]:
     return named
 
 
-def _labels(models: Mapping[str, Any], y: Any) -> BoolArray:
-    classes = np.asarray(next(iter(models.values())).classes_)
-    positive: BoolArray = encode_labels(flat_labels(y), classes=classes).signs > 0
+def positive_rows(classes: Any, y: Any) -> BoolArray:
+    """Which labels are of the second class; both classes must be there."""
+    known = np.asarray(classes)
+    positive: BoolArray = encode_labels(flat_labels(y), classes=known).signs > 0
     if positive.all() or not positive.any():
         raise InvalidTableError(
-            f"y holds only the class {classes.tolist()[int(positive[0])]!r}; ranking needs rows of both classes."
+            f"y holds only the class {known.tolist()[int(positive[0])]!r}; ranking needs rows of both classes."
         )
     return positive
 

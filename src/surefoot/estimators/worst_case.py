@@ -97,9 +97,10 @@ class WorstCase:
             ``feature``, ``from``, ``to``, ``mass`` (share of the table that makes this move) and ``budget`` (the part of the
             radius that pays for it), by falling budget. A move along a numeric column has neither ``from`` nor ``to``.
         """
-        return build_frame(self._summed(), self._library)
+        return build_frame(self.summed(), self._library)
 
-    def _summed(self) -> dict[str, Any]:
+    def summed(self) -> dict[str, Any]:
+        """The same as plain lists and arrays, by the names of the columns."""
         moves = self._moves
         kinds, first, group = np.unique(moves.kind, return_index=True, return_inverse=True)
         mass = np.bincount(group, weights=moves.mass, minlength=kinds.size).astype(np.float64)
@@ -120,7 +121,7 @@ class WorstCase:
             f"Worst case within radius {self.radius:g}: expected log loss {self.expected_loss:.6g} "
             f"(as the table is: {self.nominal_loss:.6g})"
         )
-        summed = self._summed()
+        summed = self.summed()
         count = len(summed["feature"])
         if count == 0:
             return f"{heading}\n  No shift within the radius raises it."

@@ -1,22 +1,21 @@
 """Pictures of a score card at work on a table: is the risk right, whom does a threshold find, where do people stand.
 
-matplotlib is optional; these functions alone import it.
+matplotlib is optional; it is imported when a picture is drawn.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from surefoot.reports.canvas import BLUE, GREY, INK, ORANGE, matplotlib, plain
 from surefoot.reports.scored_rows import ScoredRows, score_groups, scored_rows
-from surefoot.reports.wording import number_text, shown_name, totals_text
+from surefoot.reports.wording import number_text, totals_text
 
 if TYPE_CHECKING:
     from surefoot.reports.score_card import ScoreCard
 
-_BLUE, _ORANGE, _GREY, _INK = "#2f6ea5", "#c05a00", "#5b6672", "#1b1f24"
 # More marks than these would hide each other on the curve.
 _MOST_MARKS = 12
 
@@ -36,7 +35,7 @@ def plot_card(card: ScoreCard, X: Any, y: Any, sample_weight: Any = None) -> Any
     matplotlib.figure.Figure
     """
     rows = scored_rows(card, X, y, sample_weight)
-    figure, axes = _pyplot().subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+    figure, axes = matplotlib("pyplot").subplots(1, 3, figsize=(13, 4.2), layout="constrained")
     for draw, ax in zip((draw_reliability, draw_roc, draw_totals), axes, strict=True):
         draw(card, rows, ax)
     return figure
@@ -49,9 +48,9 @@ def draw_reliability(card: ScoreCard, rows: ScoredRows, ax: Any) -> None:
     observed = np.array([group.observed for group in groups])
     spread = [observed - [group.low for group in groups], [group.high for group in groups] - observed]
     sizes = np.array([group.weight for group in groups])
-    ax.plot([0, 1], [0, 1], color=_GREY, linestyle="--", linewidth=1, label="as predicted")
-    ax.errorbar(predicted, observed, yerr=np.maximum(spread, 0.0), fmt="none", ecolor=_INK, elinewidth=1, capsize=2, zorder=3)
-    ax.scatter(predicted, observed, s=20 + 180 * sizes / sizes.max(), color=_BLUE, alpha=0.8, label="people with one total")
+    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="as predicted")
+    ax.errorbar(predicted, observed, yerr=np.maximum(spread, 0.0), fmt="none", ecolor=INK, elinewidth=1, capsize=2, zorder=3)
+    ax.scatter(predicted, observed, s=20 + 180 * sizes / sizes.max(), color=BLUE, alpha=0.8, label="people with one total")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="predicted risk", ylabel="observed share", title="Reliability")
     ax.set_aspect("equal")
     ax.legend(loc="upper left", markerscale=0.6, frameon=False)
@@ -60,15 +59,15 @@ def draw_reliability(card: ScoreCard, rows: ScoredRows, ax: Any) -> None:
 def draw_roc(card: ScoreCard, rows: ScoredRows, ax: Any) -> None:
     """True against false positives for every threshold on the total, with the thresholds written next to the curve."""
     thresholds, false, true = rows.rates()
-    ax.plot([0, 1], [0, 1], color=_GREY, linestyle="--", linewidth=1)
-    ax.plot([0, *false], [0, *true], color=_BLUE, label=f"AUC {rows.auc():.3f}")
+    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
+    ax.plot([0, *false], [0, *true], color=BLUE, label=f"AUC {rows.auc():.3f}")
     # The last threshold flags everybody, which is no decision.
     marks = np.unique(np.linspace(0, thresholds.size - 2, min(_MOST_MARKS, max(thresholds.size - 1, 0))).astype(int))
-    ax.plot(false[marks], true[marks], linestyle="none", marker="o", markersize=4, color=_BLUE)
+    ax.plot(false[marks], true[marks], linestyle="none", marker="o", markersize=4, color=BLUE)
     for at in marks:
         text = f"\u2265 {number_text(round(float(thresholds[at]), 2))}"
         inside = (6, -9) if false[at] < 0.85 else (-4, -13)
-        ax.annotate(text, (false[at], true[at]), inside, textcoords="offset points", fontsize=8, color=_GREY)
+        ax.annotate(text, (false[at], true[at]), inside, textcoords="offset points", fontsize=8, color=GREY)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate", ylabel="true positive rate")
     ax.set_title("Thresholds on the total")
     ax.set_aspect("equal")
@@ -82,20 +81,8 @@ def draw_totals(card: ScoreCard, rows: ScoredRows, ax: Any) -> None:
     if card.table.exact or distinct.size <= 30:
         step = float(np.min(np.diff(distinct))) if distinct.size > 1 else 1.0
         edges = np.arange(distinct[0] - step / 2, distinct[-1] + step, step)
-    for rows_of, colour, name in ((~rows.positive, _BLUE, card.classes[0]), (rows.positive, _ORANGE, card.classes[1])):
+    for rows_of, colour, name in ((~rows.positive, BLUE, card.classes[0]), (rows.positive, ORANGE, card.classes[1])):
         own = rows.weights * rows_of
-        ax.hist(rows.totals, bins=edges, weights=own / own.sum(), color=colour, alpha=0.6, label=_plain(name))
+        ax.hist(rows.totals, bins=edges, weights=own / own.sum(), color=colour, alpha=0.6, label=plain(name))
     ax.set(xlabel="total points", ylabel="share of the class", title="Distribution of the totals")
     ax.legend(frameon=False)
-
-
-def _plain(name: str) -> str:
-    """A name as matplotlib shows it: a dollar sign would begin a formula."""
-    return shown_name(name).replace("$", r"\$")
-
-
-def _pyplot() -> Any:
-    try:
-        return importlib.import_module("matplotlib.pyplot")
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: install it, or surefoot with its extra 'plot'.") from error

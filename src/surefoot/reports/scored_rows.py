@@ -11,12 +11,10 @@ import numpy as np
 from surefoot.design.table import read_column, read_table
 from surefoot.exceptions import InvalidTableError
 from surefoot.problems.arrays import BoolArray, FloatArray
+from surefoot.reports.reliability import wilson_interval
 
 if TYPE_CHECKING:
     from surefoot.reports.score_card import ScoreCard
-
-# Two-sided 95 %.
-_NORMAL_QUANTILE = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -127,21 +125,13 @@ def score_groups(card: ScoreCard, rows: ScoredRows, labels: Sequence[str]) -> li
     edges = np.array([row.low for row in table.rows[1:]])
     place = np.searchsorted(edges, rows.totals, side="right")
     count = len(table.rows)
-    weight = np.bincount(place, rows.weights, minlength=count)
+    weight = np.bincount(place, rows.weights, minlength=count).astype(np.float64)
     positives = np.bincount(place, rows.weights * rows.positive, minlength=count)
     risks = np.array([card.risk(total) for total in np.unique(rows.totals)])[np.unique(rows.totals, return_inverse=True)[1]]
     predicted = np.bincount(place, rows.weights * risks, minlength=count)
-    found = []
-    for at in np.flatnonzero(weight > 0).tolist():
-        low, high = _wilson(positives[at] / weight[at], weight[at])
-        found.append(ScoreGroup(labels[at], weight[at], positives[at], predicted[at] / weight[at], low, high))
-    return found
-
-
-def _wilson(share: float, count: float) -> tuple[float, float]:
-    """Wilson's score interval of a share of ``count`` rows."""
-    z = _NORMAL_QUANTILE
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = z / (1 + z * z / count) * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    # The interval encloses the share; at shares of 0 and 1 it ends there, up to rounding.
-    return min(share, float(middle - half)), max(share, float(middle + half))
+    held = np.flatnonzero(weight > 0)
+    low, high = wilson_interval(positives[held] / weight[held], weight[held])
+    return [
+        ScoreGroup(labels[at], weight[at], positives[at], predicted[at] / weight[at], float(low[k]), float(high[k]))
+        for k, at in enumerate(held.tolist())
+    ]

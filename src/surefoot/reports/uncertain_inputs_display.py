@@ -10,7 +10,6 @@ matplotlib is optional; it is imported when a picture is drawn.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -20,8 +19,8 @@ from surefoot.design.output_frame import build_frame, frame_library
 from surefoot.design.table import read_table
 from surefoot.exceptions import InvalidTableError
 from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray
+from surefoot.reports.canvas import BLUE, INK, ORANGE, axes, matplotlib, plain
 
-_BLUE, _ORANGE, _INK = "#2f6ea5", "#c05a00", "#1b1f24"
 _CORNERS = 100
 _MARGIN = 0.06
 
@@ -139,28 +138,27 @@ class UncertainInputsDisplay:
         -------
         UncertainInputsDisplay
         """
-        if ax is None:
-            ax = _matplotlib("pyplot").subplots(figsize=(6.4, 5.2), layout="constrained")[1]
+        ax = axes(ax, (6.4, 5.2))
         ax.set(
             xlim=(self.xx0.min(), self.xx0.max()),
             ylim=(self.xx1.min(), self.xx1.max()),
-            xlabel=_plain(self.columns[0]),
-            ylabel=_plain(self.columns[1]),
+            xlabel=plain(self.columns[0]),
+            ylabel=plain(self.columns[1]),
         )
         # Only the sign is shaded: how large a score is has no meaning beyond the margin.
         self.surface_ = ax.contourf(
-            self.xx0, self.xx1, self.response, levels=[-np.inf, 0.0, np.inf], colors=[_BLUE, _ORANGE], alpha=0.12
+            self.xx0, self.xx1, self.response, levels=[-np.inf, 0.0, np.inf], colors=[BLUE, ORANGE], alpha=0.12
         )
         self.boundary_ = ax.contour(
             self.xx0,
             self.xx1,
             self.response,
             levels=[-1.0, 0.0, 1.0],
-            colors=_INK,
+            colors=INK,
             linestyles=["dashed", "solid", "dashed"],
             linewidths=[0.9, 1.8, 0.9],
         )
-        for second, colour in ((False, _BLUE), (True, _ORANGE)):
+        for second, colour in ((False, BLUE), (True, ORANGE)):
             rows = self.samples[self.sample_labels == second]
             ax.scatter(rows[:, 0], rows[:, 1], s=9, color=colour, alpha=0.65, linewidths=0, zorder=3)
         self.ellipses_ = self._ellipses(ax)
@@ -169,8 +167,8 @@ class UncertainInputsDisplay:
         return self
 
     def _ellipses(self, ax: Any) -> list[Any]:
-        polygon = _matplotlib("patches").Polygon
-        colours = [_ORANGE if second else _BLUE for second in self.labels]
+        polygon = matplotlib("patches").Polygon
+        colours = [ORANGE if second else BLUE for second in self.labels]
         drawn = []
         for outline, colour, support in zip(
             _outlines(self.means, self.covariances, self.sizes), colours, self.support, strict=True
@@ -180,15 +178,15 @@ class UncertainInputsDisplay:
         return drawn
 
     def _legend(self, ax: Any) -> None:
-        line = _matplotlib("lines").Line2D
-        patch = _matplotlib("patches").Patch
+        line = matplotlib("lines").Line2D
+        patch = matplotlib("patches").Patch
         handles = [
-            patch(color=_BLUE, alpha=0.7, label=_plain(self.classes[0])),
-            patch(color=_ORANGE, alpha=0.7, label=_plain(self.classes[1])),
-            patch(**_style(_INK, True), label="support ellipse"),
-            patch(**_style(_INK, False), label="other ellipse"),
-            line([], [], color=_INK, linewidth=1.8, label="boundary"),
-            line([], [], color=_INK, linewidth=0.9, linestyle="dashed", label="margin"),
+            patch(color=BLUE, alpha=0.7, label=plain(self.classes[0])),
+            patch(color=ORANGE, alpha=0.7, label=plain(self.classes[1])),
+            patch(**_style(INK, True), label="support ellipse"),
+            patch(**_style(INK, False), label="other ellipse"),
+            line([], [], color=INK, linewidth=1.8, label="boundary"),
+            line([], [], color=INK, linewidth=0.9, linestyle="dashed", label="margin"),
         ]
         # Above the axes: inside, it would cover ellipses.
         ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=9)
@@ -242,8 +240,8 @@ def _outlines(means: FloatArray, covariances: FloatArray, sizes: FloatArray) -> 
     angles = np.linspace(0.0, 2.0 * np.pi, _CORNERS)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     values, vectors = np.linalg.eigh(covariances)
-    axes = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :] * sizes[:, None, None]
-    corners: FloatArray = means[:, None, :] + circle @ axes.transpose(0, 2, 1)
+    half_axes = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :] * sizes[:, None, None]
+    corners: FloatArray = means[:, None, :] + circle @ half_axes.transpose(0, 2, 1)
     return corners
 
 
@@ -261,15 +259,3 @@ def _scores(estimator: Any, grid: FloatArray, like: Any) -> FloatArray:
         columns = {name: grid[:, at] for at, name in enumerate(estimator.feature_names_in_)}
         return np.asarray(estimator.decision_function(build_frame(columns, frame_library(like))))
     return np.asarray(estimator.decision_function(grid))
-
-
-def _plain(name: str) -> str:
-    """A name as matplotlib shows it: a dollar sign would begin a formula."""
-    return name.replace("$", r"\$")
-
-
-def _matplotlib(module: str) -> Any:
-    try:
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: install it, or surefoot with its extra 'plot'.") from error

@@ -1,0 +1,201 @@
+"""What a report says about shifts: the worst one in words, and what many random ones do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot.design.schema import Schema
+from surefoot.design.table import Table
+from surefoot.estimators.chance_svc import ChanceConstrainedSVC
+from surefoot.estimators.report_subject import Subject
+from surefoot.estimators.stress_test import stress_test
+from surefoot.estimators.worst_case import LABEL_FEATURE, WorstCase
+from surefoot.exceptions import InvalidTableError
+from surefoot.reports.report_charts import stress_chart
+from surefoot.reports.report_page import Fact, figures, paragraph, table
+from surefoot.reports.shift_wording import worst_shift_blocks
+from surefoot.shift.metrics import REWARDS
+from surefoot.shift.shift_model import ShiftModel
+from surefoot.shift.stress_report import StressReport
+
+# How far the worst shift may go for a model that was not fitted to be safe against any: the default of robust models.
+_DEFAULT_RADIUS = 0.05
+# What is assumed of columns about which nobody said anything: the interval is the paper's.
+_CERTAINTY, _INTERVAL = 0.9, "0.4 std"
+# Sets that tell how long one takes, and the fewest that make a distribution.
+_PROBED, _FEWEST = 2, 20
+_METRICS = {"auc": "AUC", "ace": "calibration error", "log_loss": "log loss"}
+
+
+def worst_case_of(subject: Subject) -> WorstCase | None:
+    """The worst shift within the radius of the model; None for models that know none."""
+    model = subject.model
+    if isinstance(model, ChanceConstrainedSVC):
+        return None
+    worst: WorstCase = model.worst_case(subject.seen, subject.y)
+    return worst if worst.radius > 0 else model.worst_case(subject.seen, subject.y, radius=_DEFAULT_RADIUS)
+
+
+def worst_case_blocks(subject: Subject, worst: WorstCase | None) -> tuple[str, ...]:
+    """The section about the worst shift."""
+    if worst is None:
+        return (
+            paragraph(
+                "This model is protected input by input, not column by column: the column 'misclassified at most' above is the "
+                "probability under the worst distribution with the moments of each input."
+            ),
+        )
+    moves = worst.summed()
+    touched = set(map(str, moves["feature"]))
+    blocks = list(
+        worst_shift_blocks(
+            moves,
+            radius=worst.radius,
+            nominal_loss=worst.nominal_loss,
+            expected_loss=worst.expected_loss,
+            label_feature=LABEL_FEATURE,
+            untouched=[name for name in subject.model.schema_.names if name not in touched],
+        )
+    )
+    own = float(getattr(subject.model, "radius_", getattr(subject.model, "radius", 0.0)) or 0.0)
+    if own == 0 and getattr(subject.model, "shift", None) is None:
+        blocks.insert(
+            0,
+            paragraph(
+                f"The model was not fitted to be safe against shifts; this is what a radius of {_DEFAULT_RADIUS} would do."
+            ),
+        )
+    return tuple(blocks)
+
+
+@dataclass(frozen=True)
+class Stress:
+    """A finished stress test, or why there is none; ``assumed`` says what shifts were taken for granted."""
+
+    report: StressReport | None
+    reason: str
+    assumed: str
+
+    @property
+    def fact(self) -> Fact | None:
+        if self.report is None:
+            return None
+        values = self.report.of("auc")
+        return Fact(
+            "AUC under stress", f"{values.mean():.3f}", f"mean of {values.size:,} shifted tables; worst {values.min():.3f}"
+        )
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        if self.report is None:
+            return (paragraph(self.reason),)
+        report, pictures, rows = self.report, [], []
+        for at, (metric, label) in enumerate(_METRICS.items()):
+            values, unshifted = report.of(metric), float(report.unshifted[0, at])
+            worst = float(values.min() if metric in REWARDS else values.max())
+            pictures.append(
+                (stress_chart(label, values, unshifted, worst), f"{label[0].upper()}{label[1:]} on the shifted tables")
+            )
+            low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
+            rows.append([label, *(f"{value:.4f}" for value in (unshifted, values.mean(), low, middle, high, worst))])
+        return (
+            paragraph(f"{report.n_sets:,} random shifts of the table, all of them as follows. {self.assumed}"),
+            figures(*pictures),
+            table(("metric", "no shift", "mean", "5%", "50%", "95%", "worst"), rows),
+            paragraph("AUC: greater is better. Calibration error and log loss: smaller is better.", "small"),
+        )
+
+
+def run_stress(
+    subject: Subject,
+    shift: ShiftModel | None,
+    *,
+    reference: Any,
+    n_sets: int,
+    seconds: float,
+    random_state: Any,
+    n_jobs: int | None,
+    verbose: int,
+) -> Stress:
+    """As many shifted tables as the time allows, up to ``n_sets``."""
+    if subject.probability is None:
+        return Stress(None, "A stress test needs probabilities: fit the model with probability=True.", "")
+    model, given = subject.whole, shift
+    assumed = "They follow the shift model that was given."
+    if given is None:
+        own = getattr(subject.model, "shift", None)
+        # Behind other steps the model's own columns are not those of the table.
+        if isinstance(own, ShiftModel) and subject.seen is subject.X:
+            given, assumed = own, "They follow the shift model that the model was fitted with."
+        else:
+            given, assumed = _assumed_shift(subject)
+    if not isinstance(given, ShiftModel):
+        raise ValueError(f"shift = {given!r} must be None or a ShiftModel.")
+
+    def run(count: int, voice: int) -> StressReport:
+        return stress_test(
+            model,
+            subject.X,
+            subject.y,
+            given,
+            count,
+            tuple(_METRICS),
+            random_state,
+            n_jobs,
+            reference=reference,
+            verbose=voice,
+        )
+
+    if n_sets <= _PROBED:
+        return Stress(run(n_sets, verbose), "", assumed)
+    started = time.perf_counter()
+    try:
+        run(_PROBED, 0)
+    except InvalidTableError as error:
+        if shift is not None:
+            raise
+        return Stress(None, f"No stress test: {error}", "")
+    each = (time.perf_counter() - started) / _PROBED
+    count = min(n_sets, int(seconds / each))
+    if count < min(_FEWEST, n_sets):
+        return Stress(
+            None,
+            f"No stress test: one shifted table takes {each:.2g} s, so that {seconds:g} s are too few. Allow more time.",
+            "",
+        )
+    if count < n_sets:
+        assumed += f" There would have been {n_sets:,} in more time than {seconds:g} s."
+    return Stress(run(count, verbose), "", assumed)
+
+
+def _assumed_shift(subject: Subject) -> tuple[ShiftModel, str]:
+    """A shift that may move every column, for those about which nobody said anything."""
+    data = subject.data
+    schema = subject.model.schema_ if subject.seen is subject.X else None
+    categorical = [name for at, name in enumerate(data.names) if _is_category(data, at, schema)]
+    numeric = [name for name in data.names if name not in categorical]
+    model = ShiftModel(
+        numeric_certainty=dict.fromkeys(numeric, _CERTAINTY) or None,
+        numeric_interval=_INTERVAL,
+        categorical_certainty=dict.fromkeys(categorical, _CERTAINTY) or None,
+    )
+    parts = []
+    if numeric:
+        parts.append(f"every number moves by at most 0.4 standard deviations with probability {_CERTAINTY:.0%}")
+    if categorical:
+        parts.append(f"every category, and every 0 or 1, stays the same with probability {_CERTAINTY:.0%}")
+    return model, f"Nobody said what may shift, so this is assumed: {', and '.join(parts)}, all independently."
+
+
+def _is_category(data: Table, at: int, schema: Schema | None) -> bool:
+    column = data.columns[at]
+    if schema is not None and schema.columns[at].kind == "categorical":
+        return True
+    if schema is None and column.natural_kind() == "categorical":
+        return True
+    values = column.numbers()
+    return bool(np.all(np.isnan(values) | (values == 0) | (values == 1)))
