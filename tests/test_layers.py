@@ -1,6 +1,6 @@
 """The rooms of the house and who may walk where, read from the import statements of every file.
 
-    cli, studio -> estimators -> {solvers | certificates | shift} -> problems -> design -> numpy, scipy, narwhals
+    cli, studio -> files -> estimators -> {solvers | certificates | shift} -> problems -> design -> numpy, scipy, narwhals
                    estimators -> reports -> problems, design
 
 A report is a view of plain data: an estimator hands it names and numbers (``score_card()``), so it needs to know no estimator,
@@ -23,7 +23,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "surefoot"
 
 BELOW_ESTIMATORS = {"solvers", "certificates", "shift", "problems", "design"}
-BELOW_DOORS = {"estimators", "datasets", "reports", *BELOW_ESTIMATORS}
+BELOW_FILES = {"estimators", "reports", *BELOW_ESTIMATORS}
+BELOW_DOORS = {"files", "datasets", *BELOW_FILES}
 
 # Which rooms a room may import, apart from itself and from what FOR_ALL names.
 ROOMS: dict[str, set[str]] = {
@@ -36,6 +37,7 @@ ROOMS: dict[str, set[str]] = {
     "datasets": {"problems", "design"},
     "reports": {"problems", "design"},
     "inverse": {"estimators", "problems", "reports"},  # public names of inverse optimization, nothing else
+    "files": {"constraints", *BELOW_FILES},  # models are written as they are, down to the records of every room
     "cli": {"", *BELOW_DOORS},  # "" is the package itself: a door for people may use the public names
     "studio": {"", *BELOW_DOORS},
 }

@@ -18,11 +18,13 @@ from surefoot.exceptions import (
     InfeasibleProblemError,
     InvalidObservationError,
     InvalidTableError,
+    ModelFileError,
     SeparableDataError,
     SingleSampleWarning,
     SurefootError,
     UnsupportedProblemError,
 )
+from surefoot.files.model_file import load, save
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 from surefoot.reports.score_card import ScoreCard
@@ -48,6 +50,7 @@ __all__ = [
     "InfeasibleProblemError",
     "InvalidObservationError",
     "InvalidTableError",
+    "ModelFileError",
     "RiskScoreClassifier",
     "RobustCoefficients",
     "RobustLogisticProblem",
@@ -65,7 +68,9 @@ __all__ = [
     "__version__",
     "constraints",
     "inverse",
+    "load",
     "report",
+    "save",
     "stress_test",
     "worst_case_rows",
 ]

@@ -27,6 +27,10 @@ class CertificateError(SurefootError, ValueError):
     """A certificate was asked to judge arrays that do not belong together."""
 
 
+class ModelFileError(SurefootError, ValueError):
+    """A model cannot be written to a file, or a file is no model that can be read; the message says why."""
+
+
 class SolveInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a long search. It is a ``KeyboardInterrupt``, so programs end as they always do; what was found is not lost.
 

@@ -20,6 +20,7 @@ PUBLIC = {
     "InfeasibleProblemError",
     "InvalidObservationError",
     "InvalidTableError",
+    "ModelFileError",
     "RiskScoreClassifier",
     "RobustCoefficients",
     "RobustLogisticProblem",
@@ -37,7 +38,9 @@ PUBLIC = {
     "__version__",
     "constraints",
     "inverse",
+    "load",
     "report",
+    "save",
     "stress_test",
     "worst_case_rows",
 }

@@ -1,0 +1,1 @@
+"""Models on their way to disk and back, and to programs in other languages."""

@@ -1,0 +1,157 @@
+"""Whether the parts of a fitted estimator that a file brings belong together.
+
+Every part has been checked by itself. What is left is that arrays which a prediction would multiply have shapes that fit, so
+that a file that loads also predicts. A function returns what is wrong, or None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surefoot.design.binary_column import BinaryColumn
+from surefoot.design.schema import Schema
+from surefoot.estimators.near_optimal import NearOptimalSet
+from surefoot.exceptions import ModelFileError
+from surefoot.problems.arrays import AnyArray
+
+
+def robust_fault(model: Any) -> str | None:
+    """What is wrong with a robust logistic regression."""
+    schema = model.schema_
+    cost = model.ground_cost_
+    sizes = len(schema.numeric_positions), len(schema.categorical_positions)
+    return _first_fault(
+        (_is_finite(model.coef_, (1, schema.n_coefficients)), "coef_ does not fit schema_"),
+        (_is_finite(model.intercept_, (1,)), "intercept_ is not one number"),
+        ((cost.numeric_weights.size, cost.categorical_weights.size) == sizes, "ground_cost_ does not fit schema_"),
+        (_matches_columns(model, schema), "the names of the columns contradict each other"),
+    )
+
+
+def path_fault(model: Any) -> str | None:
+    """What is wrong with a robust logistic regression with its path."""
+    points = model.path_.points
+    size = model.schema_.n_coefficients
+    return robust_fault(model) or _first_fault(
+        (len(points) > 0, "path_ is empty"),
+        (all(_is_finite(point.coef, (size,)) for point in points), "path_ does not fit schema_"),
+        (all(point.scores.ndim == 1 and point.scores.size for point in points), "path_ has no scores"),
+    )
+
+
+def card_fault(model: Any) -> str | None:
+    """What is wrong with a score card."""
+    schema, points = model.schema_, model.coef_
+    near = model.near_optimal_
+    shaped = bool(points.shape == (1, len(schema.columns)) and not schema.categorical_positions)
+    return _first_fault(
+        (shaped, "coef_ does not fit schema_"),
+        (shaped and model.points_ == {schema.names[at]: int(points[0, at]) for at in np.flatnonzero(points[0])}, "points_"),
+        (0 < model.multiplier_ < np.inf, "multiplier_ is not positive"),
+        (set(model._ranges) == set(model.points_), "ranges of values are not those of the columns with points"),
+        (all(kind in ("binary", "integer", "real") for kind, _, _ in model._ranges.values()), "a column is of no kind"),
+        (_matches_columns(model, schema), "the names of the columns contradict each other"),
+        (near is None or _is_card_list(near, len(schema.columns)), "near_optimal_ does not fit schema_"),
+    )
+
+
+def svc_fault(model: Any) -> str | None:
+    """What is wrong with a support vector machine."""
+    scores, schema = model._scores, model.schema_
+    kernel, support = scores.kernel.name, scores.support
+    columns = 0 if kernel == "precomputed" else len(schema.columns)
+    places = model._kernel_columns
+    width = len(schema.columns) if places is None else places.size
+    limit = width if kernel == "precomputed" else np.iinfo(np.int64).max
+    return _first_fault(
+        (kernel in ("linear", "poly", "rbf", "precomputed") and scores.kernel.function is None, "the kernel is not known"),
+        (_is_finite(scores.samples, (support.size, columns)), "support vectors do not fit schema_"),
+        (_is_finite(scores.coefficients, (support.size,)) and np.isfinite(scores.intercept), "coefficients are not numbers"),
+        (_are_places(support, limit), "support_ names rows that there are not"),
+        ((places is None) == (kernel != "precomputed"), "the columns of the kernel do not fit it"),
+        (places is None or _are_places(places, len(schema.columns)), "the columns of the kernel do not fit schema_"),
+        (not schema.categorical_positions, "schema_ has categories"),
+        (_matches_columns(model, schema), "the names of the columns contradict each other"),
+        (len({len(column) for column in model._inputs.values()}) == 1, "the table of inputs has columns of different lengths"),
+    )
+
+
+def binarizer_fault(model: Any) -> str | None:
+    """What is wrong with a binarizer."""
+    plan = model.plan_
+    config = getattr(model, "_sklearn_output_config", {})
+    numeric = plan.schema.numeric_positions
+    made: dict[str, list[float]] = {}
+    for column in plan.columns:
+        if column.operator == ">=":
+            made.setdefault(column.feature, []).append(column.value)
+    return _first_fault(
+        (len(plan.outputs) == len(plan.schema.columns), "plan_ does not fit its schema"),
+        (
+            all(column.feature == name for name, own in zip(plan.schema.names, plan.outputs, strict=False) for column in own),
+            "plan_ names columns that there are not",
+        ),
+        (
+            all(_is_readable(column, at in numeric) for at, own in enumerate(plan.outputs) for column in own),
+            "plan_ has a column that says nothing",
+        ),
+        (model.columns_ == plan.columns and model.thresholds_ == made, "columns_ and thresholds_ are not those of plan_"),
+        (_matches_columns(model, plan.schema), "the names of the columns contradict each other"),
+        (set(config) <= {"transform"} and all(way in ("default", "pandas", "polars") for way in config.values()), "set_output"),
+    )
+
+
+def scaler_fault(model: Any) -> str | None:
+    """What is wrong with a scaler."""
+    shape = (model.n_features_in_,)
+    numbers = [model.mean_, model.var_, model.scale_]
+    return _first_fault((all(array is None or _is_finite(array, shape) for array in numbers), "numbers per column"))
+
+
+def require_two_classes(classes: AnyArray) -> None:
+    """Raise ``ModelFileError`` for classes that no model has."""
+    values = classes.tolist()
+    same_kind = classes.shape == (2,) and len({type(value) for value in values}) == 1
+    if not (same_kind and type(values[0]) in (str, bool, int, float) and values[0] != values[1]):
+        raise ModelFileError(f"classes_ is {classes!r:.80}, which are not two classes.")
+
+
+def _first_fault(*tests: tuple[Any, str]) -> str | None:
+    return next((fault for passed, fault in tests if not passed), None)
+
+
+def _is_finite(array: AnyArray, shape: tuple[int, ...]) -> bool:
+    return array.shape == shape and array.dtype.kind in "fi" and bool(np.isfinite(array).all())
+
+
+def _are_places(places: AnyArray, limit: int) -> bool:
+    return places.ndim == 1 and (places.size == 0 or (int(places.min()) >= 0 and int(places.max()) < limit))
+
+
+def _is_card_list(near: NearOptimalSet, n_columns: int) -> bool:
+    cards = near.cards
+    count = (len(cards.objectives),)
+    return (
+        cards.points.shape == (*count, n_columns)
+        and cards.intercepts.shape == cards.multipliers.shape == count
+        and len(near.names) == n_columns
+    )
+
+
+def _is_readable(column: BinaryColumn, numeric: bool) -> bool:
+    if column.operator == ">=":
+        return numeric and isinstance(column.value, float)
+    if column.operator == "in":
+        return isinstance(column.value, tuple) and not numeric
+    return not isinstance(column.value, tuple) and (column.value is None) == (column.operator == "missing")
+
+
+def _matches_columns(model: Any, schema: Schema) -> bool:
+    if model.n_features_in_ != len(schema.columns):
+        return False
+    names = getattr(model, "feature_names_in_", None)
+    if (names is None) == schema.named:
+        return False
+    return names is None or (names.shape == (len(schema.columns),) and tuple(names.tolist()) == schema.names)

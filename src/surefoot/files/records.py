@@ -1,0 +1,160 @@
+"""The records that a model file may hold, by name, and whether what a file says fits them.
+
+A file names a class; it is looked up here and nowhere else, so no file can have anything else made or called. A record is made
+by its own constructor, which checks what it always checks, after every field has been compared with its declared type.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from surefoot import constraints
+from surefoot.certificates.certificate import Certificate
+from surefoot.design.binarize import BinaryPlan
+from surefoot.design.binary_column import BinaryColumn
+from surefoot.design.schema import ColumnSchema, Schema
+from surefoot.estimators.kernel_scores import KernelScores
+from surefoot.estimators.near_optimal import NearOptimalSet
+from surefoot.estimators.radius_path import PathPoint, RadiusPath
+from surefoot.estimators.sigmoid import Sigmoid
+from surefoot.exceptions import ModelFileError
+from surefoot.problems.chance_svm import EllipsoidMix, KernelPlane
+from surefoot.problems.ground_cost import GroundCost
+from surefoot.problems.kernels import Kernel
+from surefoot.problems.moment_radii import MomentRadii
+from surefoot.problems.risk_score import RiskScore
+from surefoot.problems.robust_logistic import RobustCoefficients, ShiftPlan
+from surefoot.problems.score_proof import ScoreProof
+from surefoot.shift.ambiguity import Ambiguity
+from surefoot.shift.shift_model import ShiftModel
+from surefoot.solvers.cut_run import CutTally
+from surefoot.solvers.exact_score import SearchTally
+from surefoot.solvers.near_cards import NearOptimalCards
+from surefoot.solvers.outcome import Progress, SolveOutcome
+from surefoot.solvers.tangent_bound import TangentProof
+
+_RULES: tuple[Any, ...] = tuple(getattr(constraints, name) for name in constraints.__all__ if name != "Constraint")
+RECORDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        Ambiguity,
+        BinaryColumn,
+        BinaryPlan,
+        Certificate,
+        ColumnSchema,
+        CutTally,
+        EllipsoidMix,
+        GroundCost,
+        Kernel,
+        KernelPlane,
+        KernelScores,
+        MomentRadii,
+        NearOptimalCards,
+        NearOptimalSet,
+        PathPoint,
+        Progress,
+        RadiusPath,
+        RiskScore,
+        RobustCoefficients,
+        Schema,
+        ScoreProof,
+        SearchTally,
+        ShiftModel,
+        ShiftPlan,
+        Sigmoid,
+        SolveOutcome,
+        TangentProof,
+        *_RULES,
+    )
+}
+# Where tables that a model returns are made; a name from a file must not decide what is imported.
+FRAME_LIBRARIES = ("cudf", "modin.pandas", "pandas", "polars", "pyarrow")
+
+
+def record_fields(record: Any) -> dict[str, Any]:
+    """The fields of a record by name."""
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def make_record(name: str, fields: Mapping[str, Any]) -> Any:
+    """The record of that name.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such record, or it does not have these fields with values of these types.
+    """
+    kind = RECORDS.get(name)
+    if kind is None:
+        raise ModelFileError(f"it names {name!r:.80}, which is no part of a model.")
+    hints = _hints(kind)
+    if set(fields) != set(hints):
+        raise ModelFileError(f"a {name} has the fields {', '.join(hints)}, not {', '.join(map(str, fields))!s:.200}.")
+    for field, value in fields.items():
+        # Some fields take functions; files have none to give, and nothing else that can be called has a place in a record.
+        if not fits(value, hints[field]) or callable(value) or (field == "library" and not is_library(value)):
+            raise ModelFileError(f"{field} of a {name} is {value!r:.80}, which it cannot be.")
+    try:
+        return kind(**fields)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"a {name} in the file makes no sense: {error!s:.200}") from error
+
+
+def is_library(name: Any) -> bool:
+    """Whether a name is that of a data frame library, or None."""
+    return name is None or (type(name) is str and name in FRAME_LIBRARIES)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    declared = typing.get_type_hints(kind)
+    return {field.name: declared[field.name] for field in dataclasses.fields(kind) if field.init}
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a declared type, as far as files go: containers are looked into, and arrays keep their numbers."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any or isinstance(hint, typing.TypeVar):
+        return True
+    if origin in (types.UnionType, typing.Union):
+        return any(fits(value, choice) for choice in inner)
+    if origin is typing.Literal:
+        return type(value) is str and value in inner
+    if hint in (None, type(None)):
+        return value is None
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and _has_numbers(value, inner[1])
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if inner[-1] is Ellipsis:
+            return all(fits(item, inner[0]) for item in value)
+        return len(value) == len(inner) and all(map(fits, value, inner))
+    if origin in (list, Sequence):
+        return isinstance(value, (list, tuple) if origin is Sequence else list) and all(fits(item, inner[0]) for item in value)
+    if origin in (dict, Mapping):
+        return isinstance(value, dict) and all(fits(key, inner[0]) and fits(item, inner[1]) for key, item in value.items())
+    if hint is float:
+        return isinstance(value, float) or type(value) is int
+    if hint is int:
+        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if hint is bool:
+        return isinstance(value, (bool, np.bool_))
+    kind = origin or hint
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def _has_numbers(array: np.ndarray[Any, Any], dtype_hint: Any) -> bool:
+    inner = typing.get_args(dtype_hint)
+    if not inner or inner[0] is Any:
+        return True
+    # Whole numbers may be of another width, as platforms differ in it; floats and truth values may not.
+    wanted = np.dtype(inner[0])
+    return bool(array.dtype == wanted or (wanted.kind == "i" and array.dtype.kind == "i"))

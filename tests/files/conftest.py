@@ -1,0 +1,96 @@
+"""Small fitted models of every kind, made once."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import surefoot as sf
+
+
+class Fitted(NamedTuple):
+    """A fitted model, and rows that it can score."""
+
+    model: Any
+    rows: Any
+
+
+@pytest.fixture(scope="session")
+def people() -> tuple[pd.DataFrame, Any]:
+    """Ages, a channel and a yes-no column, with labels that depend on them."""
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, 80).round(1),
+            "channel": rng.choice(["web", "shop", 'the "old" one'], 80),
+            "member": rng.integers(0, 2, 80),
+        }
+    )
+    score = (table.age - 50) / 10 + table.member + (table.channel == "web") + rng.normal(0, 1, 80)
+    return table, np.where(score > 1, "yes", "no")
+
+
+@pytest.fixture(scope="session")
+def fitted(people: tuple[pd.DataFrame, Any]) -> dict[str, Fitted]:
+    table, y = people
+    numbers = table[["age", "member"]]
+    shift = sf.ShiftModel(numeric_certainty={"age": 0.8}, categorical_certainty=0.9, noise={"age": "gaussian"})
+    binarizer = sf.ThresholdBinarizer(max_thresholds=3, rare_levels=2, missing="column").fit(table)
+    columns = binarizer.transform(table)
+    rules = [sf.constraints.Sign("member", "+"), sf.constraints.MinProbability({"member": 1}, 0.01)]
+    gram = numbers.to_numpy() @ numbers.to_numpy().T
+    half = len(table) // 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sf.ConvergenceLimitWarning)
+        return {
+            "robust": Fitted(sf.RobustLogisticRegression(shift=shift).fit(table, y), table),
+            "robust without names": Fitted(
+                sf.RobustLogisticRegression(numeric_weights=np.array([1.0, np.inf]), label_weight=3.0).fit(
+                    numbers.to_numpy(), y == "yes"
+                ),
+                numbers.to_numpy(),
+            ),
+            "robust from batches": Fitted(
+                sf.RobustLogisticRegression().fit([(table[:half], y[:half]), (table[half:], y[half:])]), table
+            ),
+            "path": Fitted(
+                sf.RobustLogisticRegressionCV(radii=[0.01, 0.1], cv=StratifiedKFold(3), missing_numeric="median").fit(table, y),
+                table,
+            ),
+            "card": Fitted(sf.RiskScoreClassifier(max_features=2, constraints=rules).fit(columns, y), columns),
+            "near cards": Fitted(
+                sf.RiskScoreClassifier(max_features=2, near_optimal=0.02, scale="free", class_weight={"no": 1.0, "yes": 2}).fit(
+                    columns, y
+                ),
+                columns,
+            ),
+            "rounded card": Fitted(sf.RiskScoreClassifier(max_features=2, solver="rd").fit(columns, y), columns),
+            "linear svc": Fitted(
+                sf.ChanceConstrainedSVC(kernel="linear", probability=True, random_state=0).fit(numbers, y), numbers
+            ),
+            "rbf svc": Fitted(sf.ChanceConstrainedSVC(violation=0.3, random_state=0).fit(numbers, y), numbers),
+            "poly svc": Fitted(sf.ChanceConstrainedSVC(kernel="poly", solver="socp", random_state=0).fit(numbers, y), numbers),
+            "precomputed svc": Fitted(sf.ChanceConstrainedSVC(kernel="precomputed", random_state=0).fit(gram, y), gram),
+            "moments svc": Fitted(
+                sf.ChanceConstrainedSVC(kernel="linear").fit_moments(numbers[:10], np.ones((10, 2)), y[:10]), numbers
+            ),
+            "binarizer": Fitted(binarizer, table),
+            "card of a table": Fitted(
+                make_pipeline(sf.ThresholdBinarizer(), sf.RiskScoreClassifier(max_features=2)).fit(table, y), table
+            ),
+            "scaled svc": Fitted(
+                make_pipeline(StandardScaler(), sf.ChanceConstrainedSVC(random_state=0)).fit(numbers, y), numbers
+            ),
+        }
+
+
+@pytest.fixture(scope="session")
+def robust(fitted: dict[str, Fitted]) -> Any:
+    return fitted["robust"].model
