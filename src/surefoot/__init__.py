@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from surefoot import constraints, inverse
+from surefoot import constraints, export, inverse
 from surefoot.estimators.chance_svc import ChanceConstrainedSVC
 from surefoot.estimators.report import report
 from surefoot.estimators.risk_score import RiskScoreClassifier
@@ -67,6 +67,7 @@ __all__ = [
     "UnsupportedProblemError",
     "__version__",
     "constraints",
+    "export",
     "inverse",
     "load",
     "report",

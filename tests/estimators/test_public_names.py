@@ -37,6 +37,7 @@ PUBLIC = {
     "UnsupportedProblemError",
     "__version__",
     "constraints",
+    "export",
     "inverse",
     "load",
     "report",

@@ -10,7 +10,7 @@ from surefoot.exceptions import ModelFileError
 from surefoot.files.archive import read_archive, write_archive
 from surefoot.files.model_state import KINDS, make_model, write_model
 from surefoot.files.plain_values import PlainReader, PlainWriter
-from surefoot.files.written_file import whole_file
+from surefoot.reports.new_file import new_file, require_free
 
 FORMAT = "surefoot model"
 VERSION = 1
@@ -57,6 +57,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     >>> bool((same.predict_proba([[2.5]]) == model.predict_proba([[2.5]])).all())
     True
     """
+    place = require_free(path, overwrite=overwrite)
     writer = PlainWriter(write_model)
     try:
         content = writer.write(model, "the model")
@@ -65,7 +66,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     if not (isinstance(content, dict) and "model" in content):
         raise ModelFileError(f"{model!r:.80} is no estimator. {_what_is_saved()}")
     document = {"format": FORMAT, "version": VERSION, "surefoot": _own_version(), "content": content}
-    with whole_file(path, overwrite=overwrite) as file:
+    with new_file(place, overwrite=overwrite, text=False) as file:
         write_archive(file, document, writer.arrays)
         file.flush()
         load(file.name, max_bytes=1 << 62)

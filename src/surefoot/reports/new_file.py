@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 def require_free(path: Any, *, overwrite: bool) -> Path:
@@ -31,16 +32,18 @@ def require_free(path: Any, *, overwrite: bool) -> Path:
     return place
 
 
-def write_new(path: Path, text: str, *, overwrite: bool) -> None:
-    """Write a text file by way of a draft beside it, which takes its place in one step.
+@contextlib.contextmanager
+def new_file(path: Path, *, overwrite: bool, text: bool = True) -> Iterator[IO[Any]]:
+    """A draft to write to, which takes its place in one step when the block ends.
 
     A disk that is full, or anything else that goes wrong, leaves what was there before, and no draft. Without ``overwrite`` a
     file that somebody else put there meanwhile is left alone too.
     """
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    form: dict[str, Any] = {"mode": "x", "encoding": "utf-8", "newline": "\n"} if text else {"mode": "xb"}
     try:
-        with open(draft, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(draft, **form) as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if overwrite:
@@ -54,6 +57,12 @@ def write_new(path: Path, text: str, *, overwrite: bool) -> None:
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def write_new(path: Path, text: str, *, overwrite: bool) -> None:
+    """Write a text file by way of a draft, see :func:`new_file`."""
+    with new_file(path, overwrite=overwrite) as file:
+        file.write(text)
 
 
 def _take_free_place(draft: Path, path: Path) -> None:
