@@ -8,6 +8,7 @@ from surefoot.estimators.report import report
 from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
 from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.estimators.stress_display import StressDisplay
 from surefoot.estimators.stress_test import stress_test
 from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
 from surefoot.exceptions import (
@@ -27,8 +28,12 @@ from surefoot.exceptions import (
 from surefoot.files.model_file import load, save
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.reports.radius_path_display import RadiusPathDisplay
+from surefoot.reports.reliability_display import ReliabilityDisplay
 from surefoot.reports.score_card import ScoreCard
+from surefoot.reports.score_card_display import ScoreCardDisplay
 from surefoot.reports.uncertain_inputs_display import UncertainInputsDisplay
+from surefoot.reports.worst_case_display import WorstCaseDisplay
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress_report import StressReport
@@ -51,20 +56,25 @@ __all__ = [
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
+    "RadiusPathDisplay",
+    "ReliabilityDisplay",
     "RiskScoreClassifier",
     "RobustCoefficients",
     "RobustLogisticProblem",
     "RobustLogisticRegression",
     "RobustLogisticRegressionCV",
     "ScoreCard",
+    "ScoreCardDisplay",
     "SeparableDataError",
     "ShiftModel",
     "SingleSampleWarning",
+    "StressDisplay",
     "StressReport",
     "SurefootError",
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
+    "WorstCaseDisplay",
     "__version__",
     "constraints",
     "export",

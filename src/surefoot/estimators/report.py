@@ -27,6 +27,8 @@ from surefoot.shift.shift_model import ShiftModel
 
 # An objective that agrees to so many digits is that of the same rows.
 _SAME = 1e-6
+# Names of classes that fit into a sentence, and what is said instead.
+_SHORT_NAME, _KINDS = 24, ("the negative class", "the positive class")
 
 
 def report(
@@ -155,7 +157,10 @@ def report(
 
 
 def _accuracy_facts(subject: Subject) -> list[Fact]:
-    facts = [Fact("AUC", f"{subject.rows.auc():.3f}", "chance that a positive row ranks above a negative one")]
+    negative, positive = (
+        name if len(name) <= _SHORT_NAME else kind for name, kind in zip(subject.classes, _KINDS, strict=True)
+    )
+    facts = [Fact("AUC", f"{subject.rows.auc():.3f}", f"how often a row of {positive} ranks above one of {negative}")]
     if subject.probability is not None:
         ace = _metrics(subject)["ace"]
         facts.append(Fact("Calibration error", f"{ace:.3f}", "mean distance of predicted from observed shares"))

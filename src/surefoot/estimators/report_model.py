@@ -65,7 +65,7 @@ def certificate_fact(certificate: Any) -> Fact:
         note = "no other model of this kind is better on the training rows"
         return Fact(
             "Certificate",
-            "proven best",
+            "proven",
             note if certificate.tolerance <= 1e-4 else f"{note} by more than {certificate.tolerance:.2g}",
         )
     if math.isfinite(certificate.relative_gap):
@@ -86,7 +86,7 @@ def certificate_blocks(model: Any) -> tuple[str, ...]:
     ]
     return (
         paragraph(proof.claim, "good" if proof.verified else "warn"),
-        table(("", "value"), rows, left=2),
+        table(("", ""), rows, left=2),
         paragraph(
             "Both bounds were recomputed from the training rows by code that knows no solver. They speak about the "
             "optimization problem on those rows; they do not promise that tomorrow's data is like them.",
@@ -110,7 +110,7 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     for position, column in enumerate(model.schema_.columns):
         if column.kind == "numeric":
             spread = float(np.nanstd(columns[position].numbers()))
-            own = [[column.name, "", numeric[at_number], numeric[at_number] * spread, f"per {spread:.3g}"]]
+            own = [[column.name, "", numeric[at_number], numeric[at_number] * spread, _significant(spread)]]
             at_number += 1
         else:
             values = levels[at_level : at_level + column.n_levels]
@@ -124,9 +124,7 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     flat = [line for _, own in lines for line in own]
     largest = lines[0][0] or 1.0
     rows = [
-        [name, level, number_text(round(float(value), 4)), note or "", signed_bar(effect / largest)]
-        if not note.startswith("per")
-        else [name, level, _significant(value), f"{_significant(effect)} {note}", signed_bar(effect / largest)]
+        [name, level, _significant(value), note, _significant(effect), signed_bar(effect / largest)]
         for name, level, value, effect, note in flat[:_MOST_LINES]
     ]
     negative, positive = subject.classes
@@ -139,13 +137,13 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     blocks = [
         paragraph(
             f"The log odds of {positive} against {negative} are {intercept} plus, for every column, its coefficient: times the "
-            f"number for numeric columns, as it stands for categories. {price}"
+            f"number for numeric columns, as it stands for categories. The effect is that of one standard deviation. {price}"
         ),
         table(
-            ("column", "level", "coefficient", "per standard deviation", f"towards {positive} is right"),
+            ("column", "level", "coefficient", "standard deviation", "effect", f"\u2190 {negative} \u00b7 {positive} \u2192"),
             rows,
             left=2,
-            ready=(4,),
+            ready=(5,),
         ),
     ]
     if len(flat) > _MOST_LINES:
@@ -168,8 +166,7 @@ def _svm_blocks(subject: Subject) -> tuple[str, ...]:
         paragraph(
             f"It separates {count} uncertain inputs, each known by its mean and covariance, with a kernel of kind {kernel!r}. "
             f"For {kept} of them the probability of misclassification is at most the one tolerated, whatever distribution with "
-            f"these moments they have. {len(model.support_groups_)} inputs touch the margin or lie beyond; without the others "
-            "the model would be the same."
+            f"these moments they have. {_support(len(model.support_groups_), count)}"
         )
     ]
     order = np.argsort(-promised, kind="stable")[:_MOST_INPUTS]
@@ -191,6 +188,12 @@ def _svm_blocks(subject: Subject) -> tuple[str, ...]:
     if hasattr(model, "coef_"):
         blocks.append(_plane(model.schema_.names, model.coef_[0]))
     return tuple(blocks)
+
+
+def _support(supporting: int, count: int) -> str:
+    if supporting == count:
+        return "All of them touch the margin or lie beyond."
+    return f"{supporting} touch the margin or lie beyond; without the others the model would be the same."
 
 
 def _plane(names: tuple[str, ...], coefficients: FloatArray) -> str:

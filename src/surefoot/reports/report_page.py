@@ -14,6 +14,8 @@ from surefoot.reports.wording import shown_name
 
 # Nothing is loaded and nothing runs, whatever a name in the data may try.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+# Rows of a table that stays on one page of paper.
+_SHORT = 16
 
 
 def words(text: str) -> str:
@@ -114,6 +116,7 @@ def table(
     Parameters
     ----------
     headings : sequence of str
+        All empty for a table without a head.
     rows : iterable of sequences of str
     left : int, default=1
         So many first columns are names, flush left; the others are numbers.
@@ -128,9 +131,11 @@ def table(
         return f"<{tag}{scope}>{text if at in ready and tag == 'td' else words(text)}</{tag}>"
 
     head = "".join(cell(at, text, "th") for at, text in enumerate(headings))
-    body = "".join("<tr>" + "".join(cell(at, text, "td") for at, text in enumerate(row)) + "</tr>" for row in rows)
+    lines = ["<tr>" + "".join(cell(at, text, "td") for at, text in enumerate(row)) + "</tr>" for row in rows]
     title = f"<caption>{words(caption)}</caption>" if caption else ""
-    return f'<div class="wide"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    head = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
+    kind = "wide short" if len(lines) <= _SHORT else "wide"  # a short table is not to be cut by the end of a page
+    return f'<div class="{kind}"><table>{title}{head}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def figures(*pairs: tuple[str, str]) -> str:

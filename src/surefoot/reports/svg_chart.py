@@ -17,7 +17,7 @@ from surefoot.reports.markup import safe
 from surefoot.reports.wording import shown_name
 
 _FONT = 'font-family="system-ui, Segoe UI, Helvetica, Arial, sans-serif"'
-_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 14, 12, 46
+_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 20, 12, 46
 _GRID = "#dfe4e9"
 
 
