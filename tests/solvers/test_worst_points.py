@@ -186,3 +186,27 @@ def test_kernel_functions_must_be_inner_products():
 def test_unknown_solver_is_named():
     with pytest.raises(ValueError, match="'worst-points'"):
         make_chance_solver("best-points")
+
+
+@pytest.mark.parametrize("kernel", [Kernel("rbf", gamma=0.1), Kernel("poly", gamma=0.3, degree=3)], ids=lambda one: one.name)
+def test_small_violations_of_large_batches_take_few_passes(kernel):
+    rng = np.random.default_rng(0)
+    labels = np.array([1.0, -1.0, 1.0, -1.0])
+    samples = np.repeat(rng.normal(size=(4, 8)) + labels[:, None], 40, axis=0) + 0.7 * rng.normal(size=(160, 8))
+    for violation in (0.01, 0.03):
+        problem = ChanceSVMProblem(samples, np.arange(0, 161, 40), labels, np.full(4, 50.0), np.full(4, violation), kernel)
+        outcome = solve(problem, 1e-6)
+        # One direction a pass takes 22 to 38 of them.
+        assert outcome.status is Status.OPTIMAL and outcome.iterations <= 12
+        assert outcome.upper_bound == pytest.approx(paper_optimum(problem), rel=2e-6)
+        assert certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-6).verified
+
+
+@pytest.mark.parametrize("seed", [4, 12, 15, 16])
+def test_costs_that_no_weight_comes_near_do_not_spoil_the_small_dual(seed):
+    # Separable with room: a residual of the dual paid at these costs would seem to be most of the objective.
+    problem = random_problem(seed, Kernel("poly", degree=2, coef0=4.0), violation=0.2, cost=1e6, n_batches=30, most=30)
+    problem = dataclasses.replace(problem, samples=problem.samples + 3 * np.repeat(problem.labels, problem.sizes)[:, None])
+    outcome = solve(problem, 1e-6)
+    assert outcome.status is Status.OPTIMAL
+    assert certify_chance_svm(problem, outcome.primal, outcome.dual, 2e-6).verified

@@ -195,9 +195,10 @@ def _walk(objective: Objective, labels: FloatArray, ceilings: FloatArray, batch:
         equality, over = float(signs @ v), v[:n_batches] + t - ceilings
         slackness = float(v @ u + t @ x)
         close = tolerance * abs(value - float(v[:n_batches].sum()))
-        # What the residual may cost the hinge loss of the w at hand.
-        residual = float(ceilings[whole] @ np.abs(dual))
+        # What the residual may cost the w at hand: the loss of the margins it lowers, or a w that is longer by as much.
         total = float(v[:n_batches].sum())
+        lowered = np.bincount(whole, np.abs(dual))
+        residual = min(float(ceilings @ lowered), 2.0 * abs(total) * float(lowered.max()))
         left = slackness + residual + abs(equality) * float(1.0 + np.abs(b))
         # Rounding ends the walk where a cone is left, or where a step goes nowhere: the best iterate is as good as it gets.
         if not (np.isfinite(left) and cones.determinant(v).min() > 0 and cones.determinant(u).min() > 0 and t.min() > 0):
@@ -223,7 +224,8 @@ def _walk(objective: Objective, labels: FloatArray, ceilings: FloatArray, batch:
         aim = mu * min(1.0, max(ahead, 0.0) / slackness) ** 3
         dv, du, dt, dx, db = newton.step(aim, (dv, du, dt, dx))
         primal, second = STEP_SHARE * newton.reach(dv, dt, u=False), STEP_SHARE * newton.reach(du, dx, u=True)
-        if objective.shortening is not None:
+        # Unequal steps leave a residual in proportion to their difference.
+        if objective.shortening is not None or residual > slackness:
             primal = second = min(primal, second)
         if not max(primal, second) > 1e-12:
             break

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from surefoot.problems.arrays import FloatArray
+from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, require_inner_products
 from surefoot.solvers.blas_threads import blas_threads
 
@@ -44,6 +44,9 @@ class PointImages(Protocol):
     def values(self, image: FloatArray) -> FloatArray:
         """Inner products of the point with this image with all samples."""
 
+    def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
+        """Inner product of every sample with the point in its column of the images."""
+
     def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
         """Coefficients of the samples that make the point with this image, which is (the projection of) this combination."""
 
@@ -62,6 +65,9 @@ class FeatureImages:
 
     def values(self, image: FloatArray) -> FloatArray:
         return np.asarray(self.features @ image)
+
+    def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
+        return np.asarray(np.einsum("sf,fs->s", self.features, images[:, columns]))
 
     def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
         return combination
@@ -90,6 +96,9 @@ class GramImages:
 
     def values(self, image: FloatArray) -> FloatArray:
         return image
+
+    def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
+        return images[np.arange(columns.size), columns]
 
     def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
         return combination
