@@ -280,12 +280,10 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         cost = self._cost(rows, prices)
         radii = sorted({point.radius for point in grid}, reverse=True)
         weights = sorted({point.label_weight for point in grid}, reverse=True)
+        # One cost a line: a walk goes on faster where it sees that only the radius has changed.
+        costs = [replace(cost, label_weight=weight) for weight in weights]
         lines = [
-            [
-                self._problem(rows.design, rows.labels, rows.weights, replace(cost, label_weight=weight), radius)
-                for radius in radii
-            ]
-            for weight in weights
+            [self._problem(rows.design, rows.labels, rows.weights, priced, radius) for radius in radii] for priced in costs
         ]
 
         def options(problem: RobustLogisticProblem) -> SolveOptions:

@@ -73,8 +73,9 @@ SETTLING_ACCURACY = 1e-13
 SETTLING_WIDTH = 1e-7
 # Objectives that differ by less than this, relatively, are the same for all that is known of them.
 SETTLING_SLACK = 1e-13
-# A gap so many times the fall of a step is not closed by the steps that follow at once.
-HOPELESS = 100.0
+# A decrease is a gap of the model's order, and the bound that its multipliers prove misses by the order after it, that is by
+# bend * decrease^1.5 relative to the objective. Nothing is known of the factor before the first proof; this one is hopeful.
+LEAST_BEND = 0.35
 # So many steps in a row that do not lower the objective say that double precision, or this method, is at its end.
 PATIENCE = 8
 
@@ -100,14 +101,13 @@ class Descent:
         self.lower_bound = 0.0
         self.bound: PlanBound | None = None
         # Near an optimum little is left to gain, and the model can be trusted farther than it will go.
-        self.tie_width = 0.02 if near else 0.1
-        self.damping = 1e-3 if near else 0.1
+        self.tie_width = 0.07 if near else 0.1
+        self.damping = 1e-4 if near else 0.1
         self.expected = (1e-4 if near else 0.1) * self.objective
         self.short_steps = 0
         self.inexact_steps = 0
-        # A decrease is a gap of the model's order, and the bound that its multipliers prove misses by the order after it, so a
-        # decrease of this size is the first that may end the descent.
-        self.worth_proving = 2.0 * tolerance ** (2.0 / 3.0) if proofs else -np.inf
+        self.proofs = proofs
+        self.bend = LEAST_BEND
         self.remembered = Remembered.nothing(rows.mask_words)
 
     @property
@@ -118,22 +118,28 @@ class Descent:
     def optimal(self) -> bool:
         return self.gap <= self.tolerance * abs(self.objective)
 
+    @property
+    def worth_proving(self) -> float:
+        """The decrease, relative to the objective, of the first step that may end the descent."""
+        return max((self.tolerance / self.bend) ** (2.0 / 3.0), self.tolerance) if self.proofs else -np.inf
+
     def advance(self) -> bool:
         """One step; returns whether the objective fell."""
         step = self._step()
         end = self.x + step.direction
         # A proof costs about as much as a step, and before the last steps it proves little.
-        if step.decrease <= self.worth_proving * self.objective:
+        proven = step.decrease <= self.worth_proving * self.objective
+        if proven:
             self._prove(step, end)
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)
                 return True
             if self.gap > UNSEEN * step.decrease and self.rows.n_rows < THIN * int(self.rows.terms.n_levels.sum()):
                 self.short_steps = SHORT_STEPS
-            # A bound that misses by far more than the step falls misses pieces; the next waits for what shorter steps find.
-            if self.gap > HOPELESS * step.decrease:
-                self.worth_proving = max(0.1 * step.decrease / self.objective, self.tolerance)
         length, point, objective = self._line_search(step)
+        if proven and step.decrease > 0:
+            missed = max(objective - self.lower_bound, 0.0) / self.objective
+            self.bend = max(missed / (step.decrease / self.objective) ** 1.5, LEAST_BEND)
         self._remember(step, end if length < 1.0 else None)
         # Half of what was promised says that the model is right; a short step says that it reaches too far.
         if length == 1.0 and self.objective - objective >= 0.5 * step.decrease:

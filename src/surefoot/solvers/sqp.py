@@ -5,7 +5,8 @@ The method is :mod:`surefoot.solvers.descent`; here is how a problem in memory i
 Above the critical radius nothing has to be solved (:mod:`surefoot.solvers.critical_radius`).
 
 A solver that is asked about the same rows again, at another radius or other prices, does not prepare them again, and where it
-starts from its last answer it also starts from the worst cases that held it.
+starts from its last answer it also starts from the worst cases that held it. If only the radius has changed, twice in a row,
+it starts where the line through the last two answers leads, if that is better.
 
 Large tables are solved on a sample of rows first: the point it ends at is within sampling error of the optimum, which saves the
 steps in which many rows are tied.
@@ -63,7 +64,19 @@ class _Visit:
 
     standard: StandardRows
     answer: RobustCoefficients
+    x: FloatArray
     remembered: Remembered
+    bend: float
+    before: tuple[float, FloatArray] | None
+
+    def extrapolated(self, standard: StandardRows, rows: LiftedRows, x: FloatArray) -> FloatArray:
+        """Where this answer and the one before it lead at another radius, if that is better than a point at hand."""
+        here, there = standard.problem.radius, self.standard.problem.radius
+        if self.before is None or standard.original.cost is not self.standard.original.cost or self.before[0] == there:
+            return x
+        radius, earlier = self.before
+        ahead = rows.tighten(self.x + (here - there) / (there - radius) * (self.x - earlier))
+        return ahead if rows.objective(ahead) < rows.objective(x) else x
 
 
 class SQP:
@@ -108,11 +121,13 @@ class SQP:
         # Steps on all rows are dear where many are tied; the worst cases that held the last answer tell.
         free = held is not None and SAMPLE_SHARE * held.row.size < rows.n_rows
         x = given if given is not None and free else _start(rows, standard.problem, options, given)
+        if last is not None and held is not None:
+            x = last.extrapolated(standard, rows, x)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
         descent = Descent(rows, x, tolerance, near=warm)
-        if held is not None:
-            descent.remembered = held
+        if last is not None and held is not None:
+            descent.remembered, descent.bend = held, last.bend
         if not warm and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
             descent.damping = SAMPLED_DAMPING
         status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
@@ -120,7 +135,8 @@ class SQP:
         if problem.radius == 0:
             coefficients = replace(coefficients, price=rows.deterring_price(descent.x))
         answer = standard.restore(coefficients)
-        self._last = _Visit(standard, answer, descent.remembered)
+        before = (last.standard.problem.radius, last.x) if last is not None and held is not None else None
+        self._last = _Visit(standard, answer, descent.x, descent.remembered, descent.bend, before)
         return SolveOutcome(
             status=status,
             primal=answer,

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.design.duplicates import collapse_rows
-from surefoot.problems.arrays import FloatArray, RowArray
+from surefoot.problems.arrays import AnyArray, FloatArray, RowArray
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.numeric_columns import column_sizes
 from surefoot.problems.robust_logistic import RobustLogisticProblem, ShiftPlan
@@ -59,10 +59,10 @@ class StandardRows(StandardUnits):
         """These rows for a problem that has the same ones, but perhaps another radius or other prices; None if it has not."""
         mine = self.original
         if original.fit_intercept != mine.fit_intercept or not (
-            np.array_equal(original.n_levels, mine.n_levels)
-            and np.array_equal(original.labels, mine.labels)
-            and np.array_equal(original.weights, mine.weights)
-            and np.array_equal(original.codes, mine.codes)
+            _equal(original.n_levels, mine.n_levels)
+            and _equal(original.labels, mine.labels)
+            and _equal(original.weights, mine.weights)
+            and _equal(original.codes, mine.codes)
             and _equal_columns(original.numeric, mine.numeric)
         ):
             return None
@@ -94,6 +94,11 @@ class StandardRows(StandardUnits):
             mass=plan.mass[entry] * share[row],
             slope=plan.slope[entry],
         )
+
+
+def _equal(a: AnyArray, b: AnyArray) -> bool:
+    # Problems of one path share their arrays.
+    return a is b or np.array_equal(a, b)
 
 
 def _equal_columns(a: FloatArray | scipy.sparse.csr_array, b: FloatArray | scipy.sparse.csr_array) -> bool:

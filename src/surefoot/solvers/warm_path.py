@@ -16,12 +16,13 @@ from dataclasses import replace
 from threading import Event, Thread
 
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.critical_radius import critical_radius
 from surefoot.solvers.descent import THIN
 from surefoot.solvers.outcome import Progress
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions
 
 # Numbers in the table. Fewer, and a step is mostly Python; more, and threads share the rows of a step well.
-LEAST_SHARED, MOST_SHARED = 5_000, 500_000
+LEAST_SHARED, MOST_SHARED = 2_000, 500_000
 # Those that walk on from a neighbour; to the others a path is a list of problems.
 WALKERS = ("auto", "sqp")
 
@@ -78,10 +79,13 @@ def _is_cut(lines: Sequence[Line], solver: RobustLogisticSolver) -> bool:
 
 def _middle(line: Line) -> int:
     """Where both halves take about as long."""
-    # Large radii tie more rows, and the first half opens with one; but where rows are few, small radii take more steps.
     first = line[0]
+    # Above the critical radius nothing is solved.
+    critical = critical_radius(first)
+    known = sum(problem.radius >= critical for problem in line) if critical is not None else 0
+    # Large radii tie more rows, and the first half opens with one; but where rows are few, small radii take more steps.
     few = first.n_rows < THIN * int(first.n_levels.sum())
-    return (len(line) + few) // 2
+    return min(known + (len(line) - known + few) // 2, len(line) - 1)
 
 
 def _walk(lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> Iterator[Point]:
