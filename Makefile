@@ -1,4 +1,4 @@
-# make demo    fit a model on a small data set and show what it proves
+# make demo    fit a model, prove it, put it under stress, and write a report: reports/demo.html
 # make test    everything a change must pass: lint, C++ tests (plain and sanitized), Python tests, worked examples
 # make lint    ruff, mypy, clang-format            make format  let the formatters rewrite the files
 # make bench   the benchmark tables (ARGS="..." is handed to benchmarks/run.py)
@@ -26,7 +26,7 @@ CPP_FILES := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
-demo: $(VENV)/.package
+demo: $(VENV)/.package $(VENV)/.demo
 	$(SAY) "running examples/demo.py"
 	@$(BIN)/python examples/demo.py
 
@@ -128,6 +128,11 @@ $(VENV)/.dev: $(VENV)/.tools
 	$(SAY) "installing the test and lint tools"
 	$(call install-requirements,["project"]["optional-dependencies"]["test"])
 	$(call install-requirements,["project"]["optional-dependencies"]["lint"])
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.tools
+	$(SAY) "installing what the demo reads its table with"
+	$(call install-requirements,["project"]["optional-dependencies"]["demo"])
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.tools
