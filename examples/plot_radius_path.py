@@ -34,29 +34,18 @@ model.path_
 model.path_.table[["radius", "objective", "lower_bound", "verified"]]
 
 # %%
-# Held-out loss on the left; coefficients, in units of each column's standard deviation, on the right. Caution holds back the
+# Held-out scores on the left; coefficients, in units of each column's standard deviation, on the right. Caution holds back the
 # largest ones first, because that is where a shift hurts most.
-path = model.path_
-numeric, categorical = plt.cm.tab10.colors[0], plt.cm.tab10.colors[1]
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-loss = -path.mean_scores
-spread = path.table["std_score"]
-left.plot(path.radii, loss, marker="o", color=numeric)
-left.fill_between(path.radii, loss - spread, loss + spread, alpha=0.2, color=numeric)
-left.axvline(model.radius_, color="grey", linestyle="--")
-left.set(xscale="log", xlabel="radius", ylabel="log loss on held-out rows", title="Prediction")
-
-spreads = X.std(numeric_only=True)
-for (feature, level), coefficient in zip(model.schema_.coefficient_names(), path.coefs.T, strict=True):
-    values = coefficient * spreads[feature] if level is None else coefficient
-    right.plot(path.radii, values, color=numeric if level is None else categorical)
-right.plot([], [], color=numeric, label="numeric column")
-right.plot([], [], color=categorical, label="level of a category")
-right.axvline(model.radius_, color="grey", linestyle="--")
-right.set(xscale="log", xlabel="radius", ylabel="coefficient", title="Models")
-right.legend()
+sf.RadiusPathDisplay.from_estimator(model, ax=left)
+sf.RadiusPathDisplay.from_estimator(model, X, kind="coefficients", ax=right)
 plt.show()
 
 # %%
 # What would hurt the chosen model most, if the table shifted as far as the radius allows:
 model.worst_case(X, y)
+
+# %%
+# The same as a picture:
+sf.WorstCaseDisplay.from_estimator(model, X, y)
+plt.show()

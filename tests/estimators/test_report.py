@@ -91,7 +91,7 @@ def test_a_report_says_what_the_model_and_the_metrics_say(robust: Any, tmp_path:
     stress = sf.stress_test(robust, X_NEW, Y_NEW, SHIFT, 30, random_state=0)
     for metric in ("auc", "ace", "log_loss"):
         assert f"{stress.of(metric).mean():.4f}" in text
-    assert "They follow the shift model that was given." in text
+    assert "The shift model that was given says that every number moves by at most 0.4 standard deviations with" in text
     assert f"{positive.sum()} ({positive.mean():.1%}) well" in text
     assert "3 levels: " in text and "radius 0.05" not in text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from surefoot.estimators.worst_case import LABEL_FEATURE, WorstCase
 from surefoot.exceptions import InvalidTableError
 from surefoot.reports.report_charts import stress_chart
 from surefoot.reports.report_page import Fact, figures, paragraph, table
-from surefoot.reports.shift_wording import worst_shift_blocks
+from surefoot.reports.shift_wording import certainty_words, price_words, worst_shift_blocks
 from surefoot.shift.metrics import REWARDS
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress_report import StressReport
@@ -59,6 +60,7 @@ def worst_case_blocks(subject: Subject, worst: WorstCase | None) -> tuple[str, .
             expected_loss=worst.expected_loss,
             label_feature=LABEL_FEATURE,
             untouched=[name for name in _counting(subject.model) if name not in touched],
+            prices=_prices(subject.model),
         )
     )
     own = float(getattr(subject.model, "radius_", getattr(subject.model, "radius", 0.0)) or 0.0)
@@ -76,6 +78,25 @@ def _counting(model: Any) -> tuple[str, ...]:
     """Columns that the model looks at."""
     names: tuple[str, ...] = tuple(getattr(model, "points_", model.schema_.names))
     return names
+
+
+def _prices(model: Any) -> str:
+    if not hasattr(model, "ground_cost_"):
+        own = (
+            "what its shift model says"
+            if model.shift is not None
+            else "1 per standard deviation, and 1 per flip of a 0/1 column"
+        )
+        return own
+    schema, cost = model.schema_, model.ground_cost_
+    names = [[column.name for column in columns] for columns in (schema.numeric_columns, schema.categorical_columns)]
+    parts = [
+        price_words(names[0], cost.numeric_weights.tolist(), unit="unit", unit_of="numeric"),
+        price_words(names[1], cost.categorical_weights.tolist(), unit="change", unit_of="categorical"),
+    ]
+    if cost.label_weight < math.inf:
+        parts.append(f"{cost.label_weight:.3g} for a label")
+    return "; ".join(filter(None, parts))
 
 
 @dataclass(frozen=True)
@@ -131,12 +152,12 @@ def run_stress(
     if subject.probability is None:
         return Stress(None, "A stress test needs probabilities: fit the model with probability=True.", "")
     model, given = subject.whole, shift
-    assumed = "They follow the shift model that was given."
+    assumed = f"The shift model that was given says that {_told(shift)}." if isinstance(shift, ShiftModel) else ""
     if given is None:
         own = getattr(subject.model, "shift", None)
         # Behind other steps the model's own columns are not those of the table.
         if isinstance(own, ShiftModel) and subject.seen is subject.X:
-            given, assumed = own, "They follow the shift model that the model was fitted with."
+            given, assumed = own, f"The shift model that it was fitted with says that {_told(own)}."
         else:
             given, assumed = _assumed_shift(subject)
     if not isinstance(given, ShiftModel):
@@ -193,12 +214,12 @@ def _assumed_shift(subject: Subject) -> tuple[ShiftModel, str]:
         numeric_interval=_INTERVAL,
         categorical_certainty=dict.fromkeys(categorical, _CERTAINTY) or None,
     )
-    parts = []
-    if numeric:
-        parts.append(f"every number moves by at most 0.4 standard deviations with probability {_CERTAINTY:.0%}")
-    if categorical:
-        parts.append(f"every category, and every 0 or 1, stays the same with probability {_CERTAINTY:.0%}")
-    return model, f"Nobody said what may shift, so it is assumed that {' and that '.join(parts)}, all independently."
+    told = certainty_words(_CERTAINTY if numeric else None, _INTERVAL, _CERTAINTY if categorical else None)
+    return model, f"Nobody said what may shift, so it is assumed that {told}, all independently."
+
+
+def _told(shift: ShiftModel) -> str:
+    return certainty_words(shift.numeric_certainty, shift.numeric_interval, shift.categorical_certainty)
 
 
 def _is_category(data: Table, at: int, schema: Schema | None) -> bool:

@@ -1,8 +1,9 @@
-"""The worst shift in words: which columns it moves, from where to where, and what part of the budget that takes."""
+"""Shifts in words: the worst one, column by column, and what a person said may shift."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from surefoot.reports.report_page import bar, bullets, paragraph, table
@@ -11,6 +12,7 @@ from surefoot.reports.wording import risk_text
 _MOST_FEATURES = 6
 _MOST_MOVES = 12
 _MOST_LEVELS = 3
+_MOST_NAMED = 6
 
 
 def worst_shift_blocks(
@@ -21,6 +23,7 @@ def worst_shift_blocks(
     expected_loss: float,
     label_feature: str,
     untouched: list[str],
+    prices: str = "",
 ) -> tuple[str, ...]:
     """What would hurt most.
 
@@ -35,6 +38,8 @@ def worst_shift_blocks(
         What ``feature`` says where a label is flipped.
     untouched : list of str
         Columns that the worst shift leaves alone.
+    prices : str
+        What shifts cost, as the end of a sentence.
     """
     if len(moves["feature"]) == 0:
         return (
@@ -47,6 +52,8 @@ def worst_shift_blocks(
         f"{expected_loss:.4f}. No other shift within that price raises it more. Most of it would be:"
     )
     blocks = [paragraph(lead, "lead"), bullets(_sentences(moves, radius, label_feature))]
+    if prices:
+        blocks.append(paragraph(f"What a shift costs: {prices}.", "small"))
     if untouched:
         named = ", ".join(untouched[:8]) + (f" and {len(untouched) - 8} more" if len(untouched) > 8 else "")
         blocks.append(paragraph(f"It leaves alone: {named}.", "small"))
@@ -89,3 +96,43 @@ def _sentence(own: list[tuple[Any, ...]], radius: float, is_label: bool) -> str:
     more = f", and {len(own) - _MOST_LEVELS} other changes" if len(own) > _MOST_LEVELS else ""
     what = "are recorded wrongly and take" if is_label else "takes"
     return f"{what} {share} of the price: {'; '.join(parts)}{more}."
+
+
+def price_words(names: Sequence[str], weights: Sequence[float], *, unit: str, unit_of: str) -> str:
+    """What the columns that can shift cost, per ``unit``; prices that are all alike are named once."""
+    finite = [(name, weight) for name, weight in zip(names, weights, strict=True) if weight < math.inf]
+    if not finite:
+        return ""
+    if len(finite) > 1 and len({f"{weight:.3g}" for _, weight in finite}) == 1:
+        return f"{finite[0][1]:.3g} per {unit} in any of {len(finite)} {unit_of} columns"
+    named = [f"{name} {weight:.3g} per {unit}" for name, weight in finite[:_MOST_NAMED]]
+    return ", ".join(named) + (f" and {len(finite) - _MOST_NAMED} more" if len(finite) > _MOST_NAMED else "")
+
+
+def certainty_words(numeric: Any, interval: Any, categorical: Any) -> str:
+    """The certainties of a shift model as the end of a sentence: one number for all columns, or a mapping by column."""
+    parts = _certainties(
+        numeric, "number", lambda name, value: f"moves by at most {_width(interval, name)} with probability {value:.0%}"
+    )
+    parts += _certainties(categorical, "category", lambda name, value: f"stays the same with probability {value:.0%}")
+    return " and that ".join(parts) or "nothing shifts"
+
+
+def _certainties(given: Any, noun: str, told: Callable[[Any, float], str]) -> list[str]:
+    """Who does what; columns that do the same are named together."""
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        return [f"every {noun} {told(None, float(given))}"]
+    each = [(str(name), told(name, float(value))) for name, value in given.items()]
+    if len(each) > 1 and len({text for _, text in each}) == 1:
+        return [f"a {noun} in any of {len(each)} columns {each[0][1]}"]
+    if len(each) > _MOST_NAMED:
+        return [f"each {noun} in {len(each)} columns shifts with the certainty of its column"]
+    return [f"{name} {text}" for name, text in each]
+
+
+def _width(interval: Any, name: Any) -> str:
+    width = interval.get(name) if isinstance(interval, Mapping) else interval
+    text = "0.4 std" if width is None else str(width)
+    return text.replace(" std", " standard deviations") if text.endswith(" std") else text
