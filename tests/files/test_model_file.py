@@ -80,6 +80,14 @@ def test_a_model_comes_back_bit_for_bit(kind: str, fitted: Any, tmp_path: Path) 
             require_same(np.asarray(getattr(model, method)(rows)), np.asarray(getattr(again, method)(rows)), method)
 
 
+def test_a_model_of_numbers_alone_keeps_its_arrays_without_columns(tmp_path: Path) -> None:
+    x = np.linspace(0, 1, 500)[:, None]
+    model = sf.RobustLogisticRegression().fit(x, (np.arange(500) * 7) % 10 > 4)
+    assert model.certificate_.witness.moved.shape[1] == 0
+    sf.save(model, tmp_path / "model")
+    assert sf.load(tmp_path / "model").certificate_.witness.moved.shape == model.certificate_.witness.moved.shape
+
+
 def test_equal_models_give_equal_files(robust: Any, tmp_path: Path) -> None:
     sf.save(robust, tmp_path / "one")
     sf.save(sf.load(tmp_path / "one"), tmp_path / "two")

@@ -38,6 +38,8 @@ _END = struct.Struct("<4sHHHHIIH")
 _DIRECTORY_ENTRY_BYTES = 200
 _MOST_DIMENSIONS = 4
 _LONGEST_HEADER = 1_000
+# An array without columns has no bytes by which its rows could be judged.
+_MOST_ROWS = 1 << 32
 # What NumPy writes, and nothing else: its own reader takes the header for a Python expression.
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>[<|][a-zA-Z]\d{1,6})', 'fortran_order': (?P<fortran>True|False), "
@@ -158,11 +160,8 @@ def _unpacked(content: bytes, name: str) -> AnyArray:
         raise ModelFileError(f"array {name!r:.80} has type {dtype!s:.80}, which no array of a model has.")
     shape = tuple(map(int, match["shape"].replace(b" ", b"").strip(b",").split(b","))) if match["shape"] else ()
     count = math.prod(shape)
-    if (
-        len(shape) > _MOST_DIMENSIONS
-        or max(shape, default=0) > len(content)
-        or count * dtype.itemsize != len(content) - match.end()
-    ):
+    absurd = len(shape) > _MOST_DIMENSIONS or max(shape, default=0) > _MOST_ROWS
+    if absurd or count * dtype.itemsize != len(content) - match.end():
         raise ModelFileError(f"array {name!r:.80} claims the shape {shape!s:.80}, which does not fit its bytes.")
     order: Literal["F", "C"] = "F" if match["fortran"] == b"True" else "C"
     # Aligned to the numbers, as a view of the bytes of the file would not be.

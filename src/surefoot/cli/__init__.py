@@ -1,0 +1,1 @@
+"""The command line: ``surefoot fit``, ``score``, ``stress``, ``report``, ``explain`` and ``demo``."""

@@ -1,0 +1,53 @@
+"""What the command line says: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def say(text: str = "") -> None:
+    """A line of the result."""
+    sys.stdout.write(f"{text}\n")
+
+
+def note(text: str) -> None:
+    """A line beside the result."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def warn(text: str) -> None:
+    """Something that the user should look at."""
+    note(f"warning: {text}")
+
+
+def say_json(content: Mapping[str, Any]) -> None:
+    """The result for programs: one JSON document, in which numbers that JSON does not have are null."""
+    say(json.dumps(_finite(content), ensure_ascii=True, allow_nan=False, indent=1))
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Rows of text under each other; the first ``left`` columns flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {str(key): _finite(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_finite(value) for value in content]
+    if hasattr(content, "item"):
+        content = content.item()
+    return None if isinstance(content, float) and not math.isfinite(content) else content

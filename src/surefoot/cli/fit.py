@@ -1,0 +1,224 @@
+"""``surefoot fit``: from a file with a table to a file with a model."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from surefoot.cli.console import aligned, note, say, say_json
+from surefoot.cli.loaded_model import last_step
+from surefoot.cli.options import (
+    DONE,
+    NOT_PROVEN,
+    add_common_options,
+    add_output_options,
+    add_table_options,
+    command,
+    free_place,
+    names,
+    open_source,
+)
+from surefoot.cli.table_source import ReadColumn, SourceBatches, TableSource, choose_columns, labels
+from surefoot.estimators.chance_svc import ChanceConstrainedSVC
+from surefoot.estimators.risk_score import RiskScoreClassifier
+from surefoot.estimators.robust_logistic import RobustLogisticRegression
+from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
+from surefoot.exceptions import InvalidTableError
+from surefoot.files.model_file import save
+
+_EXAMPLES = """\
+  surefoot fit visits.csv --target bought --output model.surefoot
+  surefoot fit visits.csv --target bought --output model.surefoot --radius 0.1 --categorical region --drop customer
+  surefoot fit patients.parquet --target ill --output card.surefoot --model risk-score --max-features 4
+  surefoot fit samples.csv --target grade --output svm.surefoot --model svm --groups sample --violation 0.05
+
+exit codes: 0 done, 1 the table or an option cannot be used, 2 wrong usage, 3 the file cannot be written,
+4 the model was written but a limit came before its proof, 130 interrupted"""
+# Copies of a table that frames, encoding and solvers hold at the same time, at most.
+_COPIES = 6
+
+
+def add_fit(subparsers: Any) -> None:
+    """Add the command to the program."""
+    parser = command(subparsers, "fit", "Fit a model to a table and save it with its proof.", _EXAMPLES, run_fit)
+    parser.add_argument("table", help="CSV (any delimiter) or Parquet file with a header")
+    parser.add_argument("--target", required=True, metavar="NAME", help="the column to predict; it holds two values")
+    add_output_options(parser, required=True, what="where the model goes")
+    parser.add_argument("--model", choices=["robust", "risk-score", "svm"], default="robust", help="default: robust")
+    columns = parser.add_argument_group("columns (types are guessed and shown; these options overrule the guess)")
+    columns.add_argument("--numeric", type=names, default=[], metavar="NAMES", help="read these as numbers")
+    columns.add_argument("--categorical", type=names, default=[], metavar="NAMES", help="read these as categories")
+    columns.add_argument("--drop", type=names, default=[], metavar="NAMES", help="leave these out")
+    columns.add_argument("--missing", choices=["fill", "error"], default="fill", help="gaps: filled (default), or an error")
+    columns.add_argument(
+        "--unseen", choices=["error", "ignore"], default="error", help="levels that training never held, when scoring"
+    )
+    settings = parser.add_argument_group("settings of the model")
+    settings.add_argument("--radius", default=None, metavar="R", help="robust, risk-score: how far tables may shift, or 'cv'")
+    settings.add_argument("--max-features", type=int, default=5, metavar="N", help="risk-score: most lines of the card")
+    settings.add_argument("--max-points", type=int, default=5, metavar="N", help="risk-score: most points of a line")
+    settings.add_argument("--groups", metavar="NAME", help="svm: the column that says which rows are samples of one input")
+    settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
+    settings.add_argument("--violation", type=float, default=0.1, metavar="P", help="svm: tolerated probability of an error")
+    settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS")
+    settings.add_argument("--memory", type=float, default=2048, metavar="MB", help="for the table; default 2048")
+    add_table_options(parser)
+    add_common_options(parser)
+
+
+def run_fit(args: argparse.Namespace) -> int:
+    """Fit and save; see the parser."""
+    place = free_place(args)
+    source = open_source(args)
+    target = _target(source, args.target)
+    reserved = [args.target]
+    if args.groups is not None:
+        reserved.append(source.require(args.groups, "--groups"))
+        if args.model != "svm":
+            raise ValueError("--groups is for --model svm: only uncertain inputs are known by several rows.")
+    columns, left_out = choose_columns(source, reserved, numeric=args.numeric, categorical=args.categorical, drop=args.drop)
+    if not args.json:
+        _show(source, columns, left_out, args)
+    model = _model(args, columns)
+    if source.n_rows * (len(columns) + 1) * 8 * _COPIES > args.memory * 2**20:
+        _fit_batches(model, args, source, columns, target)
+    else:
+        content = source.load([*columns, target, *_group_column(source, args)])
+        extra = {} if args.groups is None else {"svm__groups": labels(content[args.groups])}
+        model.fit(source.frame(content, columns), labels(content[args.target]), **extra)
+    save(model, place, overwrite=args.force)
+    proof = last_step(model).certificate_
+    if args.json:
+        say_json(_summary(model, args, source, columns, left_out))
+    else:
+        say()
+        say(proof.claim)
+        say(f"model written to {place}")
+    return DONE if proof.verified else NOT_PROVEN
+
+
+def _target(source: TableSource, name: str) -> ReadColumn:
+    """How the target is read, if it tells two classes apart."""
+    tally = source.tallies[source.require(name, "--target")]
+    if tally.n_missing:
+        raise InvalidTableError(
+            f"the target {name!r} is missing in {tally.n_missing:,} of {tally.n_rows:,} rows. Leave them out."
+        )
+    if len(tally.levels) != 2 or tally.truncated:
+        shown = ", ".join(f"{value!r} ({count:,} rows)" for value, count in list(tally.levels.items())[:5])
+        more = ", ..." if len(tally.levels) > 5 else ""
+        raise InvalidTableError(
+            f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart. Leave "
+            "rows out, put values together, or compare a number with a threshold first."
+        )
+    return source.column(name, "numeric" if tally.all_numbers else "categorical")
+
+
+def _group_column(source: TableSource, args: argparse.Namespace) -> list[ReadColumn]:
+    return [] if args.groups is None else [source.column(args.groups, "categorical")]
+
+
+def _fit_batches(
+    model: Any, args: argparse.Namespace, source: TableSource, columns: list[ReadColumn], target: ReadColumn
+) -> None:
+    """Fit rows that do not fit into memory."""
+    said = f"{source.n_rows:,} rows of {len(columns)} columns do not fit into --memory {args.memory:g} MB"
+    if not isinstance(model, RobustLogisticRegression):
+        raise InvalidTableError(
+            f"{said}, and only --model robust without cv reads them in batches. Raise --memory, or take a sample."
+        )
+    gaps = [column.name for column in columns if column.kind == "numeric" and source.tallies[column.name].n_missing]
+    if gaps:
+        raise InvalidTableError(
+            f"{said}, and gaps of numbers ({gaps[0]!r}) cannot be filled in batches. Fill them, or --drop it."
+        )
+    note(f"{said}: they are read from the file in batches, again in every pass.")
+    model.set_params(missing_numeric="error").fit(SourceBatches(source, columns, target))
+
+
+def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
+    verbose = 0 if args.quiet else 1
+    shared: dict[str, Any] = {"time_limit": args.time_limit, "verbose": verbose}
+    if args.model == "svm":
+        text = [column.name for column in columns if column.kind == "categorical"]
+        if text:
+            raise InvalidTableError(
+                f"--model svm compares numbers, but column {text[0]!r} holds text. Leave it out with --drop, or choose "
+                "another model."
+            )
+        svm = ChanceConstrainedSVC(kernel=args.kernel, violation=args.violation, probability=True, random_state=0, **shared)
+        return Pipeline([("scale", StandardScaler()), ("svm", svm)])
+    shared["n_jobs"] = args.jobs
+    fill, ignore = args.missing == "fill", args.unseen == "ignore"
+    if args.model == "risk-score":
+        binarizer = ThresholdBinarizer(missing="column" if fill else "error", unseen="zero" if ignore else "error")
+        card = RiskScoreClassifier(
+            max_features=args.max_features, max_points=args.max_points, radius=_radius(args.radius, 0.0), **shared
+        )
+        return Pipeline([("columns", binarizer), ("card", card)])
+    shared |= {
+        "categorical_features": [column.name for column in columns if column.kind == "categorical"],
+        "missing_numeric": "median" if fill else "error",
+        "missing_categorical": "level" if fill else "error",
+        "unseen_categories": "reference" if ignore else "error",
+    }
+    if args.radius == "cv":
+        return RobustLogisticRegressionCV(**shared)
+    return RobustLogisticRegression(radius=_radius(args.radius, 0.05), **shared)
+
+
+def _radius(given: str | None, default: float) -> float:
+    if given is None:
+        return default
+    try:
+        return float(given)
+    except ValueError:
+        raise ValueError(f"--radius {given} must be a number at or above 0, or for --model robust 'cv'.") from None
+
+
+def _show(source: TableSource, columns: list[ReadColumn], left_out: dict[str, Any], args: argparse.Namespace) -> None:
+    tally = source.tallies[args.target]
+    classes = ", ".join(f"{value} {count:,}" for value, count in sorted(tally.levels.items(), key=lambda pair: str(pair[0])))
+    delimiter = getattr(source.file, "delimiter", None)
+    how = "Parquet" if delimiter is None else f"delimiter {delimiter!r}, {getattr(source.file, 'encoding', '')}"
+    say(f"{source.path}: {source.n_rows:,} rows ({how}); target {args.target!r}: {classes}")
+    rows = [["column", "read as", "levels", "gaps"]]
+    for column in columns:
+        own = source.tallies[column.name]
+        kind = column.kind if column.spelling == "plain" else f"numeric ({column.spelling})"
+        rows.append([column.name, kind, "" if column.kind == "numeric" else own.n_levels, f"{own.n_missing:,}"])
+    for name, (guess, _) in left_out.items():
+        rows.append([name, f"{guess}: left out", source.tallies[name].n_levels, f"{source.tallies[name].n_missing:,}"])
+    for line in aligned(rows, left=2):
+        say(line)
+    for name, (_, reason) in left_out.items():
+        note(f"warning: {name!r} is left out: {reason}.")
+
+
+def _summary(
+    model: Any, args: argparse.Namespace, source: TableSource, columns: list[ReadColumn], left_out: dict[str, Any]
+) -> dict[str, Any]:
+    last = last_step(model)
+    proof = last.certificate_
+    return {
+        "output": str(args.output),
+        "model": type(last).__name__,
+        "rows": source.n_rows,
+        "target": args.target,
+        "classes": last.classes_.tolist(),
+        "columns": [
+            {"name": column.name, "kind": column.kind, "missing": source.tallies[column.name].n_missing} for column in columns
+        ],
+        "left_out": [{"name": name, "kind": guess, "reason": reason} for name, (guess, reason) in left_out.items()],
+        "certificate": {
+            "claim": proof.claim,
+            "verified": proof.verified,
+            "upper_bound": proof.upper_bound,
+            "lower_bound": proof.lower_bound,
+            "relative_gap": proof.relative_gap,
+        },
+    }

@@ -1,0 +1,86 @@
+"""The program: which command, and what its exit code is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from surefoot.cli.console import note, warn
+from surefoot.cli.demo import add_demo
+from surefoot.cli.explain import add_explain
+from surefoot.cli.fit import add_fit
+from surefoot.cli.options import BAD_INPUT, INTERRUPTED, NOT_WRITTEN
+from surefoot.cli.report import add_report
+from surefoot.cli.score import add_score
+from surefoot.cli.stress import add_stress
+from surefoot.exceptions import SurefootError
+
+_EXAMPLES = """\
+examples:
+  surefoot demo
+  surefoot fit visits.csv --target bought --output model.surefoot
+  surefoot score model.surefoot new_visits.csv --output scores.csv
+  surefoot report model.surefoot test.csv --target bought --output report.html
+
+'surefoot COMMAND --help' shows the options of a command. Exit codes: 0 done, 1 the input cannot be used, 2 wrong usage,
+3 the output cannot be written, 4 a model was written without proof, 130 interrupted."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The words behind ``surefoot``; None: those of the program.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    args = _parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            warnings.simplefilter("default")
+            code: int = args.run(args)
+            sys.stdout.flush()
+            return code
+    except KeyboardInterrupt as stop:
+        note(f"interrupted{f': {stop}' if str(stop) else ''}")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has enough of it; the interpreter must not try to flush it once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_WRITTEN
+    except (SurefootError, ValueError, ImportError) as error:
+        note(f"error: {error}")
+        return BAD_INPUT
+    except MemoryError:
+        note("error: there is not enough memory for this table. Take a sample of its rows, or lower --memory to read batches.")
+        return BAD_INPUT
+    except OSError as error:
+        note(f"error: {error if error.filename is None else f'{error.filename}: {error.strerror}'}")
+        return BAD_INPUT if isinstance(error, FileNotFoundError) else NOT_WRITTEN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="surefoot",
+        description="Models you can stand behind: exact optimization, robust to shift, with a proof for each fit.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (add_fit, add_score, add_stress, add_report, add_explain, add_demo):
+        add(subparsers)
+    return parser
+
+
+def _show_warning(message: Any, *place: Any, **more: Any) -> None:
+    warn(str(message))

@@ -1,0 +1,55 @@
+"""``surefoot report``: one HTML file about a saved model, for a committee."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from surefoot.cli.console import say, say_json
+from surefoot.cli.loaded_model import load_fitted
+from surefoot.cli.options import DONE, add_common_options, add_output_options, add_table_options, command, free_place
+from surefoot.cli.stress import add_shift_options, chosen_shift, labelled_rows
+from surefoot.estimators.report import report
+
+_EXAMPLES = """\
+  surefoot report model.surefoot test.csv --target bought --output report.html
+  surefoot report model.surefoot test.csv --target bought --output report.html --title "Visits, spring" --sets 5000 --force"""
+
+
+def add_report(subparsers: Any) -> None:
+    """Add the command to the program."""
+    parser = command(subparsers, "report", "Write one HTML file about a saved model and a table.", _EXAMPLES, run_report)
+    parser.add_argument("model")
+    parser.add_argument("table", help="rows with known answers; best rows that the model has not seen")
+    parser.add_argument("--target", required=True, metavar="NAME")
+    add_output_options(parser, required=True, what="the HTML file")
+    parser.add_argument("--title", default="", help="heading of the page")
+    parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables of the stress test; default 1000")
+    add_shift_options(parser)
+    add_table_options(parser)
+    add_common_options(parser)
+
+
+def run_report(args: argparse.Namespace) -> int:
+    """Write the report; see the parser."""
+    place = free_place(args)
+    model = load_fitted(args.model)
+    X, y, _ = labelled_rows(args, model)
+    shift = None if args.certainty is None else chosen_shift(args, model)
+    path = report(
+        model,
+        X,
+        y,
+        place,
+        title=args.title,
+        shift=shift,
+        n_sets=args.sets,
+        n_jobs=args.jobs,
+        overwrite=args.force,
+        verbose=not args.quiet,
+    )
+    if args.json:
+        say_json({"output": str(path), "rows": len(y)})
+    else:
+        say(f"report written to {path}")
+    return DONE

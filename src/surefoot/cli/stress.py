@@ -1,0 +1,99 @@
+"""``surefoot stress``: a saved model on thousands of shifted tables."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from typing import Any
+
+from surefoot.cli.console import say, say_json
+from surefoot.cli.loaded_model import last_step, load_fitted, model_columns, read_columns, target_column
+from surefoot.cli.options import DONE, add_common_options, add_table_options, command, open_source
+from surefoot.cli.table_source import TableSource, labels
+from surefoot.estimators.stress_test import stress_test
+from surefoot.shift.shift_model import ShiftModel
+
+_EXAMPLES = """\
+  surefoot stress model.surefoot test.csv --target bought
+  surefoot stress model.surefoot test.csv --target bought --certainty 0.7 --sets 5000 --scenarios all --json"""
+
+
+def add_stress(subparsers: Any) -> None:
+    """Add the command to the program."""
+    parser = command(subparsers, "stress", "Measure a saved model on random shifts of a table.", _EXAMPLES, run_stress)
+    parser.add_argument("model")
+    parser.add_argument("table", help="rows with known answers")
+    parser.add_argument("--target", required=True, metavar="NAME")
+    add_shift_options(parser)
+    parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables per scenario; default 1000")
+    parser.add_argument("--scenarios", choices=["expected", "unexpected", "all"], default="expected")
+    parser.add_argument("--seed", type=int, default=0, help="of the random shifts; default 0")
+    add_table_options(parser)
+    add_common_options(parser)
+
+
+def add_shift_options(parser: argparse.ArgumentParser) -> None:
+    """Options that describe a shift model."""
+    group = parser.add_argument_group("what may shift")
+    group.add_argument(
+        "--certainty",
+        type=float,
+        default=None,
+        metavar="P",
+        help="how sure a value is to stay what it is; default: as the model was fitted, or else 0.8",
+    )
+    group.add_argument("--interval", default="0.4 std", metavar="U", help="by how much a number may move; default '0.4 std'")
+
+
+def chosen_shift(args: argparse.Namespace, model: Any) -> ShiftModel | None:
+    """The shift that the options describe, or None if they do not and the model was fitted with one."""
+    own = getattr(last_step(model), "shift", None)
+    if args.certainty is None and isinstance(own, ShiftModel):
+        return None
+    certainty = 0.8 if args.certainty is None else args.certainty
+    interval: Any = args.interval
+    with contextlib.suppress(ValueError):  # "0.4 std" is for the shift model to read
+        interval = float(interval)
+    return ShiftModel(numeric_certainty=certainty, numeric_interval=interval, categorical_certainty=certainty)
+
+
+def labelled_rows(args: argparse.Namespace, model: Any) -> tuple[Any, Any, TableSource]:
+    """The table and the answers that the arguments name."""
+    source = open_source(args, [*(name for name in model_columns(model) if name != args.target), args.target])
+    columns, target = read_columns(model, source), target_column(model, source, args.target)
+    content = source.load([*columns, target])
+    return source.frame(content, columns), labels(content[args.target]), source
+
+
+def run_stress(args: argparse.Namespace) -> int:
+    """Run the test and print its table; see the parser."""
+    model = load_fitted(args.model)
+    X, y, _ = labelled_rows(args, model)
+    shift = chosen_shift(args, model) or last_step(model).shift
+    report = stress_test(
+        model,
+        X,
+        y,
+        shift,
+        args.sets,
+        random_state=args.seed,
+        n_jobs=args.jobs,
+        scenarios=args.scenarios,
+        verbose=not args.quiet,
+    )
+    if not args.json:
+        say(repr(report))
+        return DONE
+    lines = [
+        {
+            "scenario": scenario,
+            "metric": metric,
+            "unshifted": report.unshifted[0, k],
+            "mean": report.values[s, 0, k].mean(),
+            "worst": report.values[s, 0, k].min() if metric in ("auc", "accuracy") else report.values[s, 0, k].max(),
+        }
+        for s, scenario in enumerate(report.scenarios)
+        for k, metric in enumerate(report.metrics)
+    ]
+    say_json({"sets": report.n_sets, "rows": len(y), "results": lines})
+    return DONE

@@ -1,0 +1,265 @@
+"""A table in a file: what its columns hold, and their rows as data frames, all at once or in batches."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from surefoot.cli.console import warn
+from surefoot.design.column_guess import MISSING_TOKENS, ColumnTally, Guess, Spelling, parse_levels, parse_numbers
+from surefoot.design.delimited import DelimitedFile, open_delimited
+from surefoot.design.output_frame import build_frame
+from surefoot.design.parquet import ParquetTable, open_parquet_table
+from surefoot.exceptions import InvalidTableError
+
+Kind: TypeAlias = Literal["numeric", "categorical"]
+
+CHUNK_ROWS = 1 << 14
+_LIBRARIES = ("pandas", "polars", "pyarrow")
+_PARQUET_MARK = b"PAR1"
+
+
+@dataclass(frozen=True)
+class ReadColumn:
+    """How one column is read; ``levels`` are those of a model, by their text."""
+
+    name: str
+    kind: Kind
+    spelling: Spelling = "plain"
+    levels: Mapping[str, Any] | None = None
+
+    def parse(self, values: Sequence[Any], missing: frozenset[str], first_row: int) -> Any:
+        if self.kind == "numeric":
+            return parse_numbers(values, self.spelling, missing, self.name, first_row)
+        return parse_levels(values, None if self.levels is None else dict(self.levels), missing)
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A file that has been gone through once.
+
+    Attributes
+    ----------
+    file : DelimitedFile or ParquetTable
+    tallies : dict of str to ColumnTally
+        What each column holds.
+    missing : frozenset of str
+        Texts that stand for gaps.
+    decimal_mark : str or None
+    library : str
+        The data frame library of the frames.
+    """
+
+    file: DelimitedFile | ParquetTable
+    tallies: Mapping[str, ColumnTally]
+    missing: frozenset[str]
+    decimal_mark: str | None
+    library: str = field(default_factory=lambda: _library())
+
+    @property
+    def n_rows(self) -> int:
+        return next(iter(self.tallies.values())).n_rows
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+    def require(self, name: str, what: str) -> str:
+        """The name of a column, if there is one."""
+        if name not in self.tallies:
+            known = ", ".join(map(repr, self.tallies))
+            raise InvalidTableError(f"{self.path} has no column {name!r}, which {what} names. Its columns are {known}.")
+        return name
+
+    def column(self, name: str, kind: Kind, levels: Mapping[str, Any] | None = None) -> ReadColumn:
+        """How a column is read as numbers or as categories."""
+        tally = self.tallies[name]
+        spelling = tally.spelling(self.decimal_mark) if kind == "numeric" and tally.all_numbers else "plain"
+        return ReadColumn(name, kind, spelling, levels)
+
+    def chunks(self, columns: Sequence[ReadColumn], rows: int = CHUNK_ROWS) -> Iterator[dict[str, Any]]:
+        """The columns, read, of some rows at a time."""
+        first = 0
+        for chunk in self.file.chunks([column.name for column in columns], rows):
+            yield {column.name: column.parse(chunk[column.name], self.missing, first) for column in columns}
+            first += len(next(iter(chunk.values())))
+
+    def frame(self, content: Mapping[str, Any], columns: Sequence[ReadColumn]) -> Any:
+        return build_frame({column.name: content[column.name] for column in columns}, self.library)
+
+    def load(self, columns: Sequence[ReadColumn]) -> dict[str, Any]:
+        """The columns of all rows."""
+        parts = list(self.chunks(columns))
+        return {
+            column.name: np.concatenate([part[column.name] for part in parts])
+            if column.kind == "numeric"
+            else [value for part in parts for value in part[column.name]]
+            for column in columns
+        }
+
+
+@dataclass(frozen=True)
+class SourceBatches:
+    """The rows of a file as batches (X, y), which can be gone through many times."""
+
+    source: TableSource
+    columns: Sequence[ReadColumn]
+    target: ReadColumn
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        for chunk in self.source.chunks([*self.columns, self.target]):
+            yield self.source.frame(chunk, self.columns), labels(chunk[self.target.name])
+
+
+def labels(values: Any) -> Any:
+    """Labels as an array: whole numbers stay whole."""
+    if isinstance(values, np.ndarray):
+        return values.astype(np.int64) if np.all(values == np.rint(values)) else values
+    return np.array(values, dtype=object)
+
+
+def open_table(
+    path: str,
+    *,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal_mark: str | None = None,
+    missing_values: Sequence[str] = (),
+    drop_unnamed: bool = False,
+) -> TableSource:
+    """Open a file and go through it once, with memory for some rows of it.
+
+    Parameters
+    ----------
+    path : str
+    columns : list of str, optional
+        The columns to look at; None for all.
+
+    Raises
+    ------
+    InvalidTableError
+        If the file is no table; the message says what is wrong where, and what to do.
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise InvalidTableError(f"there is no file {path!r}.")
+    with place.open("rb") as file:
+        mark = file.read(4)
+    opened: DelimitedFile | ParquetTable
+    if mark == _PARQUET_MARK:
+        opened = open_parquet_table(place)
+    else:
+        if place.suffix.lower() in (".xlsx", ".xls", ".gz", ".zip", ".feather"):
+            raise InvalidTableError(f"{path} is a {place.suffix} file. Save the table as CSV or Parquet, and unpack it.")
+        opened = open_delimited(place, delimiter=_delimiter(delimiter), encoding=encoding, drop_unnamed=drop_unnamed)
+    missing = MISSING_TOKENS | frozenset(missing_values)
+    names = opened.names if columns is None else [name for name in columns if name in opened.names]
+    tallies = {name: ColumnTally(name) for name in names}
+    for chunk in opened.chunks(list(names), CHUNK_ROWS) if names else ():
+        for name, values in chunk.items():
+            tallies[name].add(values, missing)
+    if columns is not None:
+        absent = [name for name in columns if name not in tallies]
+        if absent:
+            known = ", ".join(map(repr, opened.names))
+            raise InvalidTableError(f"{path} lacks the column {absent[0]!r}, which the model needs. It has {known}.")
+    if not any(tally.n_rows for tally in tallies.values()):
+        raise InvalidTableError(f"{path} has a header but no rows.")
+    return TableSource(opened, tallies, missing, decimal_mark)
+
+
+def choose_columns(
+    source: TableSource, reserved: Sequence[str], *, numeric: Sequence[str], categorical: Sequence[str], drop: Sequence[str]
+) -> tuple[list[ReadColumn], dict[str, tuple[Guess, str]]]:
+    """Which columns a model gets, and why others are left out.
+
+    Parameters
+    ----------
+    source : TableSource
+    reserved : list of str
+        Target, groups: columns that are not for the model.
+    numeric, categorical, drop : list of str
+        What the user says about columns, which overrules the guess.
+
+    Returns
+    -------
+    columns : list of ReadColumn
+    left_out : dict of str to (guess, reason)
+    """
+    for option, names in (("--numeric", numeric), ("--categorical", categorical), ("--drop", drop)):
+        for name in names:
+            source.require(name, option)
+    chosen: list[ReadColumn] = []
+    left_out: dict[str, tuple[Guess, str]] = {}
+    for name, tally in source.tallies.items():
+        if name in reserved or name in drop:
+            continue
+        guess = tally.guess()
+        if name in numeric:
+            if not tally.all_numbers:
+                raise InvalidTableError(f"column {name!r} was named in --numeric, but {_not_numbers(source, name)}")
+            chosen.append(source.column(name, "numeric"))
+        elif name in categorical:
+            if tally.is_identifier and guess != "numeric":
+                warn(_identifier(tally, source))
+            chosen.append(source.column(name, "categorical"))
+        elif guess in ("numeric", "categorical"):
+            remark = tally.remark()
+            if remark is not None:
+                warn(remark)
+            chosen.append(source.column(name, "numeric" if guess == "numeric" else "categorical"))
+        else:
+            tally.remark()
+            left_out[name] = (guess, _reason(tally, guess, source))
+    if not chosen:
+        raise InvalidTableError(f"no column of {source.path} is left for the model; name some with --numeric or --categorical.")
+    return chosen, left_out
+
+
+def _reason(tally: ColumnTally, guess: Guess, source: TableSource) -> str:
+    if guess == "date":
+        return (
+            "dates are neither numbers nor categories. Compute what matters, such as an age in days, or name the column in "
+            "--categorical"
+        )
+    if guess == "identifier":
+        return _identifier(tally, source)
+    return "all rows have the same value" if guess == "constant" else "no row has a value"
+
+
+def _identifier(tally: ColumnTally, source: TableSource) -> str:
+    return (
+        f"column {tally.name!r} has {tally.n_levels} levels in {tally.n_present:,} rows, like a name or a number of each row: "
+        "as a category it would be learned by heart, and later tables would hold levels that the model does not know"
+    )
+
+
+def _not_numbers(source: TableSource, name: str) -> str:
+    try:
+        for _ in source.chunks([ReadColumn(name, "numeric")]):
+            pass
+    except InvalidTableError as error:
+        return str(error)
+    return "it has no values."
+
+
+def _delimiter(given: str | None) -> str | None:
+    if given is None:
+        return None
+    named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}.get(given, given)
+    if len(named) != 1:
+        raise InvalidTableError(f"--delimiter {given!r} must be one character, or tab.")
+    return named
+
+
+def _library() -> str:
+    for name in _LIBRARIES:
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise InvalidTableError("tables from files need a data frame library: pip install pandas, polars or pyarrow.")

@@ -1,0 +1,236 @@
+"""What a column of a file holds: numbers, categories, or neither. Counted chunk by chunk, so that no file is too long.
+
+numeric      every value is a number, possibly written with thousands separators or a decimal comma
+categorical  text of few values, or truth values
+date         left out: a date is neither a number nor a category
+identifier   left out: nearly every row has its own value
+constant     left out: all rows have the same value
+empty        left out: no row has a value
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.exceptions import InvalidTableError
+
+Guess: TypeAlias = Literal["numeric", "categorical", "date", "identifier", "constant", "empty"]
+Spelling: TypeAlias = Literal["plain", "thousands", "comma"]
+
+MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"})
+# More levels than a person can look through, or more than half of the rows.
+MOST_LEVELS = 1000
+_FEW_LEVELS = 50
+# Levels that are told apart before counting stops.
+_COUNTED = 200_000
+_MOSTLY = 0.9
+
+_PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}([./-])\d{1,2}\1\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
+
+
+@dataclass
+class ColumnTally:
+    """Counts of what one column holds.
+
+    Attributes
+    ----------
+    name : str
+    n_rows, n_missing : int
+    levels : dict
+        Rows by value, up to a limit; only as long as the column is not all numbers.
+    truncated : bool
+        Whether there are more levels than those.
+    """
+
+    name: str
+    n_rows: int = 0
+    n_missing: int = 0
+    levels: dict[Any, int] = field(default_factory=dict)
+    truncated: bool = False
+    _styles: Counter[str] = field(default_factory=Counter)
+    _odd: tuple[int, Any] | None = None
+    _ambiguous: str = ""
+
+    def add(self, values: Sequence[Any], missing: frozenset[str]) -> None:
+        """Count the values of some more rows."""
+        counts = Counter(values)
+        for value, count in counts.items():
+            text = value.strip() if isinstance(value, str) else value
+            if _is_missing(text, missing):
+                self.n_missing += count
+                continue
+            style = _style(text)
+            self._styles[style] += count
+            if style == "text" and self._odd is None:
+                self._odd = (self.n_rows + values.index(value) + 1, text)
+            if style == "either":
+                self._ambiguous = text
+            self._count(text, count)
+        self.n_rows += len(values)
+
+    def _count(self, value: Any, count: int) -> None:
+        if value in self.levels:
+            self.levels[value] += count
+        elif len(self.levels) < (_COUNTED if self._styles["text"] or len(self.levels) < _FEW_LEVELS else _FEW_LEVELS):
+            self.levels[value] = count
+        else:
+            self.truncated = True
+
+    @property
+    def n_present(self) -> int:
+        return self.n_rows - self.n_missing
+
+    @property
+    def n_levels(self) -> str:
+        """The number of levels in words."""
+        return f"more than {len(self.levels):,}" if self.truncated else f"{len(self.levels):,}"
+
+    @property
+    def all_numbers(self) -> bool:
+        return self.n_present > 0 and sum(self._styles[style] for style in _NUMBERS) == self.n_present
+
+    def guess(self) -> Guess:
+        """What the column holds."""
+        if self.n_present == 0:
+            return "empty"
+        if len(self.levels) == 1 and not self.n_missing:
+            return "constant"
+        if self.all_numbers:
+            return "numeric"
+        if self._styles["date"] == self.n_present:
+            return "date"
+        if self._styles["truth"] == self.n_present:
+            return "categorical"
+        return "identifier" if self.is_identifier else "categorical"
+
+    @property
+    def is_identifier(self) -> bool:
+        many = len(self.levels)
+        return self.truncated or many > MOST_LEVELS or (many > _FEW_LEVELS and many > self.n_present / 2)
+
+    def spelling(self, decimal_mark: str | None) -> Spelling:
+        """How the numbers are written.
+
+        Raises
+        ------
+        InvalidTableError
+            If they can be read in two ways, and ``decimal_mark`` does not say which.
+        """
+        styles = self._styles
+        if decimal_mark == ",":
+            return "comma" if styles["comma"] + styles["either"] else "plain"
+        if decimal_mark == "." or not (styles["either"] or styles["comma"]):
+            return "thousands" if styles["thousands"] + styles["either"] else "plain"
+        if styles["comma"] and not styles["thousands"] and not styles["dot"]:
+            return "comma"
+        if styles["thousands"] and not styles["comma"]:
+            return "thousands"
+        if styles["dot"] and not styles["comma"]:
+            return "thousands"
+        raise InvalidTableError(
+            f"column {self.name!r} holds {self._ambiguous or 'numbers with points and with commas'!r}, which can be read in "
+            "two ways. Say which mark stands before decimals: --decimal . or --decimal ,"
+        )
+
+    def remark(self) -> str | None:
+        """What is odd about a column that is nearly numeric, or None.
+
+        Raises
+        ------
+        InvalidTableError
+            If it has so many values that it can only be meant as numbers.
+        """
+        numbers = sum(self._styles[style] for style in _NUMBERS)
+        if self._odd is None or self.all_numbers or numbers < _MOSTLY * self.n_present:
+            return None
+        row, value = self._odd
+        said = (
+            f"column {self.name!r} holds numbers in {numbers:,} of {self.n_present:,} rows, but {value!r:.40} in row {row}. "
+            f"If that stands for a gap, say --missing-values {value!s:.40}"
+        )
+        if self.is_identifier:
+            raise InvalidTableError(f"{said}; or correct it, or leave the column out with --drop {self.name}.")
+        return f"{said}; it is read as a category."
+
+
+_NUMBERS = ("whole", "dot", "thousands", "comma", "either")
+
+
+def _style(value: Any) -> str:
+    if isinstance(value, str):
+        if _PLAIN.fullmatch(value):
+            return "dot" if "." in value else "whole"
+        thousands, comma = _THOUSANDS.fullmatch(value), _COMMA.fullmatch(value)
+        if thousands and comma:
+            return "either"
+        if thousands or comma:
+            return "thousands" if thousands else "comma"
+        return "date" if _DATE.fullmatch(value) else "text"
+    if isinstance(value, (bool, np.bool_)):
+        return "truth"
+    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
+        return "date"
+    return "whole" if isinstance(value, (int, float, decimal.Decimal, np.number)) else "text"
+
+
+def _is_missing(value: Any, missing: frozenset[str]) -> bool:
+    return value is None or (value in missing if isinstance(value, str) else value != value)
+
+
+def parse_numbers(
+    values: Sequence[Any], spelling: Spelling, missing: frozenset[str], name: str, first_row: int
+) -> NDArray[np.float64]:
+    """Values as floats, NaN where they are missing.
+
+    Raises
+    ------
+    InvalidTableError
+        For the first value that is no number; the message names column, row and value.
+    """
+    parsed = [_parse(value, spelling, missing) for value in values]
+    if None in parsed:
+        at = parsed.index(None)
+        raise InvalidTableError(f"column {name!r}, row {first_row + at + 1}: {values[at]!r:.80} is not a number.")
+    return np.array(parsed, dtype=np.float64)
+
+
+def _parse(value: Any, spelling: Spelling, missing: frozenset[str]) -> float | None:
+    if isinstance(value, str):
+        value = value.strip()
+        if value in missing:
+            return np.nan
+        if spelling == "thousands":
+            value = value.replace(",", "")
+        elif spelling == "comma":
+            value = value.replace(".", "").replace(",", ".")
+        return float(value) if _PLAIN.fullmatch(value) else None
+    if value is None:
+        return np.nan
+    return float(value) if isinstance(value, (bool, int, float, decimal.Decimal, np.number)) else None
+
+
+def parse_levels(values: Iterable[Any], known: dict[str, Any] | None, missing: frozenset[str]) -> list[Any]:
+    """Values as levels, None where they are missing; ``known`` gives the levels that a text stands for."""
+    shared: dict[Any, Any] = {}  # one object per level instead of one per row
+
+    def level(value: Any) -> Any:
+        text = value.strip() if isinstance(value, str) else value
+        if _is_missing(text, missing):
+            return None
+        if known is not None:
+            return known.get(str(text), text)
+        return text if isinstance(text, (str, bool, int)) else str(text)
+
+    return [shared[value] if value in shared else shared.setdefault(value, level(value)) for value in values]

@@ -1,0 +1,178 @@
+"""Tables in text files, read a chunk of rows at a time: CSV and its relatives.
+
+Delimiter and encoding are looked up in the beginning of the file unless they are given. Nothing else is guessed: a header with
+repeated or empty names, a row that is longer or shorter than the header and bytes of another encoding are errors that name
+their line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from surefoot.exceptions import InvalidTableError
+
+DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE_BYTES = 1 << 16
+_SAMPLE_ROWS = 50
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+# Text longer than this in one cell is a quotation mark that was never closed.
+_LONGEST_CELL = 1 << 20
+
+
+@dataclass(frozen=True)
+class DelimitedFile:
+    """A text file with a header.
+
+    Attributes
+    ----------
+    path : Path
+    delimiter, encoding : str
+    header : tuple of str
+        All names; empty ones belong to columns that are left out.
+    """
+
+    path: Path
+    delimiter: str
+    encoding: str
+    header: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.header if name)
+
+    def chunks(self, names: Sequence[str], rows: int) -> Iterator[dict[str, Sequence[Any]]]:
+        """Some columns, by name, of up to ``rows`` rows at a time."""
+        places = [self.header.index(name) for name in names]
+        width = len(self.header)
+        with _open(self.path, self.encoding) as file:
+            reader = _reader(file, self.delimiter)
+            try:
+                next(reader)
+                while chunk := list(islice(reader, rows)):
+                    if set(map(len, chunk)) != {width}:
+                        chunk = [row for row in chunk if row]  # blank lines
+                        _require_width(chunk, width, reader.line_num, self)
+                    if chunk:
+                        columns = list(zip(*chunk, strict=True))
+                        yield {name: columns[place] for name, place in zip(names, places, strict=True)}
+            except UnicodeDecodeError as error:
+                raise _wrong_encoding(self.path, self.encoding, error) from error
+            except csv.Error as error:
+                raise InvalidTableError(
+                    f"{self.path}, line {reader.line_num}: {error}. Check the quotation marks there, or --delimiter."
+                ) from error
+
+
+def open_delimited(
+    path: Path, *, delimiter: str | None = None, encoding: str | None = None, drop_unnamed: bool = False
+) -> DelimitedFile:
+    """Look at the beginning of a text file.
+
+    Raises
+    ------
+    InvalidTableError
+        If it is empty, is not text, or has a header that no table can have; the message says what to do.
+    """
+    sample = _sample(path)
+    chosen = encoding or next((name for mark, name in _MARKS if sample.startswith(mark)), "utf-8")
+    try:
+        codecs.lookup(chosen)
+    except LookupError:
+        raise InvalidTableError(
+            f"there is no encoding {chosen!r}; common ones are utf-8, latin-1, cp1252 and utf-16."
+        ) from None
+    if b"\0" in sample and "16" not in chosen and "32" not in chosen:
+        raise InvalidTableError(f"{path} is no text: it has zero bytes. Export the table as CSV or Parquet first.")
+    rows = _first_rows(path, chosen, delimiter or ",")
+    if not rows:
+        raise InvalidTableError(f"{path} is empty: there is neither a header nor a row.")
+    if delimiter is None:
+        delimiter = _guess_delimiter(path, chosen)
+        rows = _first_rows(path, chosen, delimiter)
+    header = tuple(name.strip() for name in rows[0])
+    _require_header(path, header, drop_unnamed)
+    return DelimitedFile(path, delimiter, chosen, header)
+
+
+def _sample(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_SAMPLE_BYTES)
+
+
+def _open(path: Path, encoding: str) -> IO[str]:
+    # A mark at the beginning is no part of the first name, whoever wrote it.
+    return path.open(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline="")
+
+
+def _reader(file: IO[str], delimiter: str) -> Any:
+    csv.field_size_limit(_LONGEST_CELL)
+    return csv.reader(file, delimiter=delimiter, strict=True)
+
+
+def _first_rows(path: Path, encoding: str, delimiter: str) -> list[list[str]]:
+    with _open(path, encoding) as file:
+        try:
+            reader = _reader(file, delimiter)
+            return [row for row in islice(reader, _SAMPLE_ROWS) if row]
+        except UnicodeDecodeError as error:
+            raise _wrong_encoding(path, encoding, error) from error
+        except csv.Error:
+            # Of another delimiter, perhaps; whoever reads on will say so by line.
+            file.seek(0)
+            return [line.rstrip("\r\n").split(delimiter) for line in islice(file, _SAMPLE_ROWS) if line.strip()]
+
+
+def _guess_delimiter(path: Path, encoding: str) -> str:
+    """The delimiter under which the first rows are longest and of one length."""
+    best, most = ",", 1
+    for candidate in DELIMITERS:
+        widths = Counter(map(len, _first_rows(path, encoding, candidate)))
+        width, agreeing = widths.most_common(1)[0]
+        if agreeing == widths.total() and width > most:
+            best, most = candidate, width
+    if most == 1:  # rows of several lengths: the header decides, and the first wrong row is named when it is read
+        header = _first_rows(path, encoding, "\n")[0][0]
+        return max(DELIMITERS, key=header.count)
+    return best
+
+
+def _require_header(path: Path, header: tuple[str, ...], drop_unnamed: bool) -> None:
+    blank = [at for at, name in enumerate(header, 1) if not name]
+    if blank and not drop_unnamed:
+        raise InvalidTableError(
+            f"{path}: column {blank[0]} has no name in the header (perhaps row numbers that were written along). Name it, or "
+            "leave such columns out with --drop-unnamed."
+        )
+    repeated = [name for name, count in Counter(name for name in header if name).items() if count > 1]
+    if repeated:
+        places = [at for at, name in enumerate(header, 1) if name == repeated[0]]
+        raise InvalidTableError(
+            f"{path}: the name {repeated[0]!r} stands over columns {' and '.join(map(str, places))}. Rename one of them."
+        )
+    if not any(header):
+        raise InvalidTableError(f"{path}: no column has a name. The first line must be a header.")
+
+
+def _require_width(rows: list[list[str]], width: int, last_line: int, file: DelimitedFile) -> None:
+    for at, row in enumerate(rows):
+        if len(row) != width:
+            line = last_line - len(rows) + at + 1
+            raise InvalidTableError(
+                f"{file.path}, about line {line}: {len(row)} values, but the header has {width} names (delimiter "
+                f"{file.delimiter!r}). Put values that hold the delimiter in quotation marks, or name another --delimiter."
+            )
+
+
+def _wrong_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> InvalidTableError:
+    found = error.object[error.start : error.start + 1].hex()
+    return InvalidTableError(
+        f"{path} is not {encoding}: byte 0x{found} means nothing there. Name its encoding, for example --encoding latin-1 or "
+        "--encoding cp1252."
+    )
