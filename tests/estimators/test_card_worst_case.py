@@ -58,6 +58,16 @@ def test_its_moves_flip_columns_with_points_and_cost_the_radius() -> None:
     assert before.mean() + gain == pytest.approx(worst.expected_loss)
 
 
+def test_a_shift_model_without_reach_still_names_prices() -> None:
+    shift = sf.ShiftModel(categorical_certainty={"a": 0.8}, robustness=1.0)
+    model = sf.RiskScoreClassifier(max_features=2, shift=shift).fit(X[list("ab")], Y)
+    assert set(model.points_) == {"a", "b"}
+    assert len(model.worst_case(X[list("ab")], Y).table) == 0
+    worst = model.worst_case(X[list("ab")], Y, radius=0.1)
+    assert set(worst.table["feature"]) == {"a"}  # column b never shifts
+    assert worst.table["mass"].sum() == pytest.approx(0.1 / np.log(0.8 / 0.2))
+
+
 def test_a_card_without_points_has_nothing_to_lose() -> None:
     model = sf.RiskScoreClassifier(max_features=0).fit(X, Y)
     worst = model.worst_case(X, Y, radius=0.5)

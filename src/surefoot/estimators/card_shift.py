@@ -33,6 +33,14 @@ def score_shift(
     radius, model, table
         The parameters ``radius`` and ``shift`` of the estimator, and the table as it came.
     """
+    reach, prices = score_prices(design, weights, binary, radius=radius, model=model, table=table)
+    return ScoreShift(reach, prices, binary) if reach > 0 else None
+
+
+def score_prices(
+    design: MixedDesign, weights: FloatArray, binary: NDArray[np.bool_], *, radius: Any, model: Any, table: Any
+) -> tuple[float, FloatArray]:
+    """Radius and prices of that shift, a radius of 0 among them."""
     prices: dict[Any, Any] = {}
     reach = require_radius(radius)
     if model is not None:
@@ -44,8 +52,6 @@ def score_shift(
             if not isinstance(named, Mapping):
                 raise ValueError(f"shift names the prices {named!r}; a score card needs a mapping from columns to prices.")
             prices.update(named)
-    if reach == 0:
-        return None
     defaults: dict[Any, float] = {name: 1.0 for name, flipped in zip(design.schema.names, binary, strict=True) if flipped}
     cost = ground_cost(design, weights, numeric={**defaults, **prices}, categorical=None, label=math.inf)
-    return ScoreShift(reach, cost.numeric_weights, binary)
+    return reach, cost.numeric_weights

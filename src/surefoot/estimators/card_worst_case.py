@@ -6,7 +6,6 @@ its other columns are numbers. So the adversary of :mod:`surefoot.problems.robus
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import joblib
@@ -16,7 +15,7 @@ from surefoot.design.labels import encode_labels
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.output_frame import frame_library
 from surefoot.design.schema import ColumnSchema, Schema
-from surefoot.estimators.card_shift import score_shift
+from surefoot.estimators.card_shift import score_prices
 from surefoot.estimators.number_table import dense
 from surefoot.estimators.posed_card import binary_columns
 from surefoot.estimators.robust_logistic_model import require_radius
@@ -45,10 +44,7 @@ def card_worst_case(card: Any, X: Any, design: MixedDesign, y: Any, radius: floa
     require_same_length(design, labels)
     block, weights = dense(design.numeric), np.full(design.n_rows, 1.0 / design.n_rows)
     binary = binary_columns(block)
-    shift = score_shift(design, weights, binary, radius=1.0 if card.radius == 0 else card.radius, model=card.shift, table=X)
-    own = 0.0 if shift is None or (card.shift is None and card.radius == 0) else shift.radius
-    # A shift model without reach still has prices, but score_shift does not name them.
-    prices = np.full(block.shape[1], math.inf) if shift is None else shift.prices
+    own, prices = score_prices(design, weights, binary, radius=card.radius, model=card.shift, table=X)
     points = card.coef_[0] / card.multiplier_
     flipped, moved = (np.flatnonzero((points != 0) & chosen) for chosen in (binary, ~binary))
     problem = RobustLogisticProblem(
