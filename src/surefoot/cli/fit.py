@@ -21,7 +21,8 @@ from surefoot.cli.options import (
     names,
     open_source,
 )
-from surefoot.cli.table_source import ReadColumn, SourceBatches, TableSource, choose_columns, labels
+from surefoot.cli.parsed_rows import ParsedRows
+from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels
 from surefoot.estimators.chance_svc import ChanceConstrainedSVC
 from surefoot.estimators.risk_score import RiskScoreClassifier
 from surefoot.estimators.robust_logistic import RobustLogisticRegression
@@ -136,8 +137,9 @@ def _fit_batches(
         raise InvalidTableError(
             f"{said}, and gaps of numbers ({gaps[0]!r}) cannot be filled in batches. Fill them, or --drop it."
         )
-    note(f"{said}: they are read from the file in batches, again in every pass.")
-    model.set_params(missing_numeric="error").fit(SourceBatches(source, columns, target))
+    note(f"{said}: they are parsed into a temporary folder and fitted in batches.")
+    with ParsedRows(source, columns, target) as batches:
+        model.set_params(missing_numeric="error").fit(batches)
 
 
 def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:

@@ -103,19 +103,6 @@ class TableSource:
         }
 
 
-@dataclass(frozen=True)
-class SourceBatches:
-    """The rows of a file as batches (X, y), which can be gone through many times."""
-
-    source: TableSource
-    columns: Sequence[ReadColumn]
-    target: ReadColumn
-
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        for chunk in self.source.chunks([*self.columns, self.target]):
-            yield self.source.frame(chunk, self.columns), labels(chunk[self.target.name])
-
-
 def labels(values: Any) -> Any:
     """Labels as an array: whole numbers stay whole."""
     if isinstance(values, np.ndarray):

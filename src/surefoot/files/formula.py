@@ -202,7 +202,7 @@ def _plan_term(plan: BinaryPlan, at: int, made: list[tuple[BinaryColumn, float]]
         return LevelTerm(column.name, tuple(worth.items()), gap, other)
     steps = tuple((float(own.value), weight) for own, weight in made if own.operator == ">=")  # type: ignore[arg-type]
     if steps:
-        return StepTerm(column.name, steps, gap)
+        return StepTerm(column.name, tuple(step for step in steps if step[1] != 0) or steps, gap)
     yes = sum(weight for own, weight in made if own.operator == "=")
     return LevelTerm(column.name, ((0, 0.0), (1, yes)), gap, other)
 
