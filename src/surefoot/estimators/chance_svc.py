@@ -7,42 +7,22 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from surefoot.certificates.certificate import Certificate
 from surefoot.design.encode import TableEncoder
 from surefoot.design.level_codes import listing
-from surefoot.design.output_frame import build_frame, frame_library
-from surefoot.design.schema import Level, Schema
+from surefoot.design.output_frame import frame_library
+from surefoot.estimators.chance_svc_model import REMEDIES, ChanceSVCModel
 from surefoot.estimators.given_moments import moment_samples
 from surefoot.estimators.held_out import held_out_sigmoid
-from surefoot.estimators.input_table import input_table
-from surefoot.estimators.kernel_scores import KernelScores
 from surefoot.estimators.limit_warning import warn_of_limit
-from surefoot.estimators.number_table import Remedies, dense, number_columns, read_number_table
+from surefoot.estimators.number_table import dense, read_number_table
 from surefoot.estimators.posed_svm import PosedSVM, SolvedSVM, SVMSettings, pose_moments, pose_rows, read_groups, read_settings
-from surefoot.estimators.sigmoid import Sigmoid
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows
 from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
-from surefoot.problems.arrays import AnyArray, FloatArray, RowArray
-from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.outcome import SolveOutcome
 
-_REMEDIES = Remedies(
-    text="Kernels compare numbers: encode text and categories first, for example with scikit-learn's OneHotEncoder.",
-    gap="an imputer before this model",
-)
 
-
-def _wants_probability(model: ChanceConstrainedSVC) -> bool:
-    if not model.probability:
-        raise AttributeError("predict_proba needs probability=True, set before fit.")
-    return True
-
-
-class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
+class ChanceConstrainedSVC(ChanceSVCModel):
     """Support vector machine for inputs that are known by repeated measurements, or by mean and covariance.
 
     Input i is a batch of rows with one label y_i. In the feature space of the kernel the batch has a mean mu_i and a covariance
@@ -158,17 +138,6 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
     good
     """
 
-    classes_: AnyArray
-    groups_: list[Level]
-    row_groups_: RowArray
-    support_groups_: list[Level]
-    certificate_: Certificate
-    outcome_: ChanceOutcome
-    sigmoid_: Sigmoid | None
-    n_features_in_: int
-    feature_names_in_: AnyArray
-    schema_: Schema
-
     def __init__(
         self,
         *,
@@ -228,7 +197,7 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
         """
         started = time.perf_counter()
         settings = read_settings(self)
-        table = read_number_table(X, _REMEDIES)
+        table = read_number_table(X, REMEDIES)
         if settings.precomputed and table.n_rows != len(table.names):
             raise ValueError(
                 f"Precomputed matrix must be a square matrix. Input is a {table.n_rows}x{len(table.names)} matrix: row i holds "
@@ -274,7 +243,7 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
             )
         if self.probability or self.confidence is not None:
             raise ValueError("probability and confidence need samples: pass them to fit, or leave these two out.")
-        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, _REMEDIES), y)
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
         posed = pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
         solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map)
         self.sigmoid_ = None
@@ -283,86 +252,6 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
         if not solved.certificate.verified:
             warn_of_limit(solved, f"{type(self).__name__}.fit_moments")
         return self
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """w . phi(x) + b for each row: above 0 for the second class.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        if self._feature_map is not None:
-            return self._scores(self._mapped(X))
-        # scikit-learn's words for wrong names and counts of columns.
-        if getattr(X, "ndim", 2) == 2:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        block = number_columns(read_number_table(X, _REMEDIES), self.schema_)
-        return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
-
-    def predict(self, X: Any) -> AnyArray:
-        """The class of each row, by the sign of its score."""
-        positive = self.decision_function(X) > 0
-        classes: AnyArray = self.classes_[positive.astype(np.intp)]
-        return classes
-
-    @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, in the order of ``classes_``; needs ``probability=True``.
-
-        They come from a sigmoid that was fitted to held-out scores, and may disagree with ``predict`` near a score of 0, as in
-        scikit-learn's SVC.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, 2)
-        """
-        check_is_fitted(self, "sigmoid_")
-        scores = self.decision_function(X)
-        if self.sigmoid_ is None:
-            raise ValueError("this model was fitted with probability=False: fit it again.")
-        return np.column_stack([self.sigmoid_.complement(scores), self.sigmoid_.probability(scores)])
-
-    @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithms of :meth:`predict_proba`."""
-        with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log(self.predict_proba(X))
-        return logs
-
-    def inputs(self) -> Any:
-        """What the model promises about each input.
-
-        Returns
-        -------
-        data frame
-            ``group``, ``label``, ``samples``, ``violation`` (tolerated), ``misclassified`` (the largest probability of
-            misclassification of any distribution with the input's moments), ``slack``, ``multiplier`` and ``support``, one row
-            per input, in the library of the training table.
-        """
-        return build_frame(self.input_columns(), self._library)
-
-    def input_columns(self) -> dict[str, Any]:
-        """The columns of :meth:`inputs` as plain lists and arrays."""
-        check_is_fitted(self)
-        return dict(self._inputs)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
-    def _mapped(self, X: Any) -> FloatArray:
-        table = read_number_table(X, _REMEDIES)
-        block = np.asarray(self._feature_map(dense(table.numbers(range(len(table.names))))), dtype=np.float64)
-        if block.shape != (table.n_rows, self.n_features_in_):
-            raise ValueError(
-                f"feature_map returned shape {block.shape} for {table.n_rows} rows, but the means have {self.n_features_in_} "
-                "columns."
-            )
-        return block
 
     def _solve(
         self,
@@ -383,39 +272,6 @@ class ChanceConstrainedSVC(ClassifierMixin, BaseEstimator):
             raise
         self._unpack(posed, solved, rows, library, feature_map)
         return solved
-
-    def _unpack(self, posed: PosedSVM, solved: SolvedSVM, rows: TrainingRows, library: str | None, feature_map: Any) -> None:
-        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
-        schema, kernel = rows.design.schema, posed.problem.kernel
-        plane = solved.outcome.primal
-        self._scores = KernelScores.of_plane(posed.problem, plane, posed.inputs.order)
-        self._kernel_columns = rows.positions if kernel.name == "precomputed" else None
-        self._feature_map = feature_map
-        self._library = library
-        self._inputs = input_table(posed, solved.outcome, rows.classes)
-        self.schema_ = schema
-        self.classes_ = rows.classes
-        self.groups_ = list(posed.inputs.names)
-        self.support_groups_ = [name for name, used in zip(self.groups_, self._inputs["support"], strict=True) if used]
-        self.support_ = rows.positions[self._scores.support] if posed.from_rows else self._scores.support
-        self.support_vectors_ = self._scores.samples
-        self.dual_coef_ = self._scores.coefficients[None, :]
-        self.intercept_ = np.array([self._scores.intercept])
-        self.moment_radii_ = posed.radii
-        for name, value in (
-            ("coef_", self.dual_coef_ @ self.support_vectors_ if kernel.name == "linear" else None),
-            ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
-            ("feature_names_in_", np.array(schema.names, dtype=object) if schema.named and feature_map is None else None),
-        ):
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
-        self.outcome_ = solved.outcome
-        self.certificate_ = solved.certificate
-        self.solver_ = solved.solver
-        self.n_iter_ = int(solved.outcome.iterations)
-        self.n_features_in_ = len(schema.columns)
 
 
 def _warn_of_single_samples(posed: PosedSVM, where: str) -> None:

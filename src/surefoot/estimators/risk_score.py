@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from surefoot.certificates.certificate import Certificate
@@ -32,7 +32,7 @@ from surefoot.estimators.number_table import Remedies, dense, read_number_table
 from surefoot.estimators.posed_card import PosedCard, binary_columns, pose_card
 from surefoot.estimators.printed_card import print_card, value_ranges
 from surefoot.estimators.progress import ProgressPrinter
-from surefoot.estimators.training_rows import TrainingRows, read_training_rows
+from surefoot.estimators.training_rows import TrainingRows, read_training_rows, require_columns_of_training
 from surefoot.estimators.worst_case import WorstCase
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
 from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
@@ -346,10 +346,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
 
     def _design(self, X: Any) -> MixedDesign:
         """The columns of training as numbers."""
-        check_is_fitted(self)
-        # scikit-learn's words for wrong names and counts of columns.
-        if getattr(X, "ndim", 2) == 2:
-            validate_data(self, X, reset=False, skip_check_array=True)
+        require_columns_of_training(self, X)
         return TableEncoder.from_schema(self.schema_).encode(read_number_table(X, _REMEDIES))
 
     def _named_solver(self) -> RiskScoreSolver:

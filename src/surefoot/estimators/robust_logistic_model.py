@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from surefoot.certificates.certificate import Certificate
@@ -29,7 +29,13 @@ from surefoot.design.output_frame import build_frame, frame_library
 from surefoot.design.schema import Level, Schema
 from surefoot.estimators.lazy_answers import lazy_on_dask
 from surefoot.estimators.progress import ProgressPrinter
-from surefoot.estimators.training_rows import TrainingRows, flat_labels, read_training_rows, require_same_length
+from surefoot.estimators.training_rows import (
+    TrainingRows,
+    flat_labels,
+    read_training_rows,
+    require_columns_of_training,
+    require_same_length,
+)
 from surefoot.estimators.weights import ground_cost, row_weights, shift_prices
 from surefoot.estimators.worst_case import WorstCase, describe_worst_case
 from surefoot.problems.arrays import AnyArray, FloatArray
@@ -204,10 +210,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         return tags
 
     def _encode(self, X: Any) -> MixedDesign:
-        check_is_fitted(self)
-        # scikit-learn's words for wrong names and counts of columns; the encoder checks shapes and values.
-        if getattr(X, "ndim", 2) == 2:
-            validate_data(self, X, reset=False, skip_check_array=True)
+        require_columns_of_training(self, X)
         return TableEncoder.from_schema(self.schema_).encode(X)
 
     def _scores(self, design: MixedDesign) -> FloatArray:

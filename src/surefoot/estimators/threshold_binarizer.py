@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from surefoot.design.binarize import BinaryPlan, TableBinarizer
 from surefoot.design.binary_column import BinaryColumn
@@ -21,7 +21,7 @@ from surefoot.design.labels import encode_labels
 from surefoot.design.output_frame import build_frame, frame_library, frame_of_block
 from surefoot.design.schema import Level
 from surefoot.design.table import Table, read_table
-from surefoot.estimators.training_rows import flat_labels
+from surefoot.estimators.training_rows import flat_labels, require_columns_of_training
 from surefoot.estimators.weights import row_counts
 from surefoot.exceptions import InvalidTableError
 from surefoot.problems.arrays import AnyArray
@@ -166,10 +166,7 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
         -------
         data frame or ndarray of shape (n_rows, n_columns), int8
         """
-        check_is_fitted(self)
-        # scikit-learn's words for wrong names and counts of columns; the plan checks shapes and values.
-        if getattr(X, "ndim", 2) == 2:
-            validate_data(self, X, reset=False, skip_check_array=True)
+        require_columns_of_training(self, X)
         return self._output(X, read_table(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:

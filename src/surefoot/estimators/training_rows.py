@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from surefoot.design.encode import TableEncoder
 from surefoot.design.labels import encode_labels
@@ -109,3 +110,13 @@ def _without_unused_levels(design: MixedDesign) -> MixedDesign:
         columns[position] = replace(column, levels=tuple(column.levels[code] for code in used))
     schema = replace(design.schema, columns=tuple(columns))
     return MixedDesign(numeric=design.numeric, codes=codes, n_levels=schema.n_levels, schema=schema)
+
+
+def require_columns_of_training(model: Any, X: Any) -> None:
+    """Raise, in scikit-learn's words, unless a model is fitted and a table has names and number of its columns.
+
+    Shapes and values are checked where the table is read.
+    """
+    check_is_fitted(model)
+    if getattr(X, "ndim", 2) == 2:
+        validate_data(model, X, reset=False, skip_check_array=True)

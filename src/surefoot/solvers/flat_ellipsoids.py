@@ -14,6 +14,7 @@ from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem
 from surefoot.solvers.ellipsoid_dual import Objective, ellipsoid_mix
 from surefoot.solvers.point_images import PointImages
+from surefoot.solvers.registry import SolveOptions
 
 # The scores of a first model need not be exact: that would take long w, and many systems are singular.
 RIDGE = 0.03
@@ -39,9 +40,9 @@ class FlatEllipsoids:
         self.combinations = _rows(problem, self.batch, self.central)
         self.image = images.of(self.combinations)
         self.inner = _symmetric(images.inner(self.combinations, self.image, self.image))
-        # Unit vectors of all batches side by side; zeros where a batch had none.
+        # Blocks of unit vectors of all batches side by side; zeros where a batch had none.
         # The first is no direction at all: along the roots of the weights lies the mean.
-        self.directions = np.sqrt(problem.weights)[None]
+        self.directions = [np.sqrt(problem.weights)[None]]
         self.joined = np.zeros(problem.n_batches, dtype=np.bool_)
         self.joined[self.batch] = True
         self.working = self.joined.copy()
@@ -95,7 +96,7 @@ class FlatEllipsoids:
         self.values = found.share * self.images.values(image)
         self.squared_length = found.share**2 * max(float(v @ self.inner @ v), 0.0)
 
-    def extend(self, count: int) -> bool:
+    def extend(self, count: int, options: SolveOptions) -> bool:
         """Let batches join, and give so many directions to those at the margin; whether anything was new.
 
         The first is that of the worst point, A_i w, and with B_i = A_i A_i' each is what B_i makes of the one before.
@@ -112,16 +113,20 @@ class FlatEllipsoids:
         rows, batches = [_rows(problem, joining, self.central)], [joining]
         images = [self.images.of(rows[0])] if joining.size else []
         values, turning = self.values, touched & self.joined & (problem.tau > 0)
+        units: list[FloatArray] = []
         for _ in range(count):
-            unit, turning = self._new_directions(values, turning)
+            unit, turning = self._new_directions(values, turning, [*self.directions, *units])
             turned = np.flatnonzero(turning)
-            if turned.size == 0:
+            # A product with a Gram matrix that is not kept may take long.
+            if turned.size == 0 or (units and options.out_of_time):
                 break
-            self.directions = np.concatenate((self.directions, unit[None]))
+            units.append(unit[None])
             rows.append(_rows(problem, turned, self.reach * unit))
             batches.append(turned)
             images.append(self.images.of(rows[-1]))
             values = self.images.own(images[-1], np.repeat(np.cumsum(turning) - 1, problem.sizes))
+        if units:
+            self.directions.append(np.concatenate(units))
         if images:
             self._add(scipy.sparse.csr_array(scipy.sparse.vstack(rows)), np.concatenate(images, axis=1))
             self.batch = np.concatenate((self.batch, *batches))
@@ -131,15 +136,16 @@ class FlatEllipsoids:
         self.working = working
         return changed
 
-    def _new_directions(self, values: FloatArray, wanted: BoolArray) -> tuple[FloatArray, BoolArray]:
-        """Unit vectors along the deviations of the values, orthogonal to the directions there are, and whose are new."""
+    def _new_directions(self, values: FloatArray, wanted: BoolArray, known: list[FloatArray]) -> tuple[FloatArray, BoolArray]:
+        """Unit vectors along the deviations of the values, orthogonal to those that are known, and whose are new."""
         problem, sizes = self.problem, self.problem.sizes
         means, spreads = problem.moments(values)
         lengths = np.where(spreads > 0, spreads, 1.0)
         unit = np.sqrt(problem.weights) * (values - np.repeat(means, sizes)) / np.repeat(lengths, sizes)
         for _ in range(2):
-            along = np.add.reduceat(self.directions * unit, problem.starts[:-1], axis=1)
-            unit = unit - np.einsum("ks,ks->s", np.repeat(along, sizes, axis=1), self.directions)
+            for block in known:
+                along = np.add.reduceat(block * unit, problem.starts[:-1], axis=1)
+                unit = unit - np.einsum("ks,ks->s", np.repeat(along, sizes, axis=1), block)
         lengths = np.sqrt(problem.sums(unit * unit))
         new = wanted & (lengths > NEW_SHARE) & (spreads > 0)
         return unit * np.repeat(np.where(new, 1.0 / np.where(new, lengths, 1.0), 0.0), sizes), new

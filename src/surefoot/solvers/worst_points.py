@@ -105,7 +105,7 @@ class WorstPoints:
                         break
                     if iteration > 1 and best.relative_gap > SLOW_SHARE * before:
                         count *= 2
-                    if flat.extend(count):
+                    if flat.extend(count, options):
                         continue
                 # Nothing is left to find: what remains of the gap is the dual's own.
                 inner *= 0.1
