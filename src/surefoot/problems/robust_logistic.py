@@ -38,6 +38,7 @@ and by whether the label flipped; see :class:`ShiftPlan`.
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,6 +105,15 @@ class RobustLogisticProblem:
         """Raise ``ValueError`` if the arrays, as they are now, break the conventions of the module docstring."""
         _check_shapes(self)
         _check_values(self)
+
+    def priced(self, cost: GroundCost, radius: float) -> RobustLogisticProblem:
+        """The same rows, which are sound and not looked at again, at another cost and radius."""
+        posed = copy(self)
+        object.__setattr__(posed, "cost", cost)
+        object.__setattr__(posed, "radius", radius)
+        _check_shapes(posed)
+        _check_radius(posed)
+        return posed
 
     def __repr__(self) -> str:
         return (
@@ -175,6 +185,10 @@ def _check_values(problem: RobustLogisticProblem) -> None:
     total = float(problem.weights.sum())
     if not abs(total - 1.0) <= WEIGHT_SLACK:
         raise ValueError(f"weights sum to {total}; divide them by their sum, so that they sum to 1.")
+    _check_radius(problem)
+
+
+def _check_radius(problem: RobustLogisticProblem) -> None:
     if not (np.isfinite(problem.radius) and problem.radius >= 0):
         raise ValueError(f"radius = {problem.radius} must be a finite number at or above 0.")
 

@@ -79,6 +79,16 @@ class LiftedRows(RowSums):
         # The native rows only look at the arrays of the problem, and are made again from them.
         return LiftedRows, (self.problem, self.n_threads)
 
+    def posed_as(self, problem: PosedRows, n_threads: int) -> LiftedRows:
+        """These rows for a problem that has the same ones."""
+        here, there = self.terms, problem.terms
+        if n_threads != self.n_threads or there.cost is not here.cost or min(here.radius, there.radius) == 0:
+            return LiftedRows(problem, n_threads)
+        # Between two positive radii nothing else changes.
+        posed = object.__new__(LiftedRows)
+        posed.__dict__.update(self.__dict__, terms=there, problem=problem)
+        return posed
+
     def value(self, x: FloatArray) -> float:
         return float(self.native.worst_case_sum(x, self.n_threads)[0])
 

@@ -63,6 +63,7 @@ class _Visit:
     """What a solve leaves for the next one on the same rows."""
 
     standard: StandardRows
+    rows: LiftedRows
     answer: RobustCoefficients
     x: FloatArray
     remembered: Remembered
@@ -107,7 +108,10 @@ class SQP:
         standard = again if again is not None else StandardRows.of(problem)
         # Whatever happens now, the rows of another table are not kept.
         self._last = None
-        rows = LiftedRows(standard.problem, options.n_threads)
+        if last is not None and again is not None:
+            rows = last.rows.posed_as(standard.problem, options.n_threads)
+        else:
+            rows = LiftedRows(standard.problem, options.n_threads)
         if last is None or again is None or not _below_critical(again, last):
             known = intercept_only(standard.problem)
             if known is not None:
@@ -136,7 +140,7 @@ class SQP:
             coefficients = replace(coefficients, price=rows.deterring_price(descent.x))
         answer = standard.restore(coefficients)
         before = (last.standard.problem.radius, last.x) if last is not None and held is not None else None
-        self._last = _Visit(standard, answer, descent.x, descent.remembered, descent.bend, before)
+        self._last = _Visit(standard, rows, answer, descent.x, descent.remembered, descent.bend, before)
         return SolveOutcome(
             status=status,
             primal=answer,

@@ -66,9 +66,9 @@ class StandardRows(StandardUnits):
             and _equal_columns(original.numeric, mine.numeric)
         ):
             return None
-        cost, unit = standard_cost(original.cost, self.scale)
-        problem = replace(self.problem, cost=cost, radius=original.radius / unit)
-        return replace(self, problem=problem, original=original, unit=unit)
+        same = original.cost is mine.cost
+        cost, unit = (self.problem.cost, self.unit) if same else standard_cost(original.cost, self.scale)
+        return replace(self, problem=self.problem.priced(cost, original.radius / unit), original=original, unit=unit)
 
     @property
     def cost(self) -> GroundCost:

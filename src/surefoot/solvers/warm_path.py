@@ -78,14 +78,15 @@ def _is_cut(lines: Sequence[Line], solver: RobustLogisticSolver) -> bool:
 
 
 def _middle(line: Line) -> int:
-    """Where both halves take about as long."""
+    """Where to cut, such that both parts take about as long."""
     first = line[0]
     # Above the critical radius nothing is solved.
     critical = critical_radius(first)
     known = sum(problem.radius >= critical for problem in line) if critical is not None else 0
-    # Large radii tie more rows, and the first half opens with one; but where rows are few, small radii take more steps.
+    left = len(line) - known
+    # Large radii tie more rows, most of all far below the critical one; but where rows are few, small radii take more steps.
     few = first.n_rows < THIN * int(first.n_levels.sum())
-    return min(known + (len(line) - known + few) // 2, len(line) - 1)
+    return min(known + ((left + few) // 2 if known or few else (left + 1) // 3), len(line) - 1)
 
 
 def _walk(lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> Iterator[Point]:
