@@ -8,6 +8,7 @@ cannot tell apart keep equal scores.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,12 +54,52 @@ class ShiftedScores:
     terms: tuple[LevelTerm, ...]
     divisor: float
 
-    def add_levels(self, scores: FloatArray, drawn: Perturbation) -> None:
-        """Complete scores that hold ``start`` and the moves of numeric columns, in place."""
+
+@dataclass(frozen=True, eq=False)
+class AlikeScores:
+    """Models whose columns are added up in the same order, so that one look at a shift serves all of them.
+
+    Attributes
+    ----------
+    places : list of int
+        Where the models stand among all.
+    start : ndarray of shape (n_models, n_rows)
+    terms : tuple of LevelTerm
+        With one row of values per model.
+    divisors : ndarray of shape (n_models, 1)
+    """
+
+    places: list[int]
+    start: FloatArray
+    terms: tuple[LevelTerm, ...]
+    divisors: FloatArray
+
+    def complete(self, moves: FloatArray, drawn: Perturbation) -> FloatArray:
+        """Scores of these models from the moves of the numeric columns times their slopes."""
+        scores: FloatArray = moves[self.places] + self.start
         for term in self.terms:
-            scores += term.values if term.at is None else term.values[drawn.codes[term.at]]
-        if self.divisor != 1.0:
-            scores /= self.divisor
+            # Codes are levels of the table, so nothing is ever clipped; numpy just looks them up faster so.
+            scores += term.values if term.at is None else term.values.take(drawn.codes[term.at], axis=1, mode="clip")
+        scores /= self.divisors
+        return scores
+
+
+def alike_scores(models: Sequence[ShiftedScores]) -> list[AlikeScores]:
+    """The models in groups that can be evaluated together."""
+    groups: dict[tuple[int | None, ...], list[int]] = {}
+    for place, model in enumerate(models):
+        groups.setdefault(tuple(term.at for term in model.terms), []).append(place)
+    return [
+        AlikeScores(
+            places,
+            np.stack([models[place].start for place in places]),
+            tuple(
+                LevelTerm(np.stack([models[place].terms[term].values for place in places]), at) for term, at in enumerate(order)
+            ),
+            np.array([[models[place].divisor] for place in places]),
+        )
+        for order, places in groups.items()
+    ]
 
 
 def shifted_scores(model: Any, name: str, shift: TableShift) -> ShiftedScores | None:

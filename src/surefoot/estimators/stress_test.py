@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from surefoot.design.labels import encode_labels
 from surefoot.design.output_frame import frame_library
 from surefoot.estimators.progress import CountPrinter
-from surefoot.estimators.shifted_scores import ShiftedScores, shifted_scores
+from surefoot.estimators.shifted_scores import alike_scores, shifted_scores
 from surefoot.estimators.training_rows import flat_labels
 from surefoot.exceptions import InvalidTableError
 from surefoot.problems.arrays import BoolArray, FloatArray
@@ -137,6 +137,7 @@ class _Trial:
         self.models, self.shift, self.positive, self.metrics, self.n_bins = models, shift, positive, metrics, n_bins
         scores = [shifted_scores(model, name, shift) for name, model in models.items()]
         self.linear = [(at, found) for at, found in enumerate(scores) if found is not None]
+        self.alike = alike_scores([found for _, found in self.linear])
         self.others = [(at, model) for at, model in enumerate(models.values()) if scores[at] is None]
         self.slopes = np.array([found.slopes for _, found in self.linear]).reshape(len(self.linear), len(shift.numeric))
 
@@ -159,8 +160,8 @@ class _Trial:
         found = np.empty((len(self.models), len(self.metrics)))
         if self.linear:
             scores = self.slopes @ drawn.noise
-            for row, (_, model) in enumerate(self.linear):
-                _complete(scores[row], model, drawn)
+            for group in self.alike:
+                scores[group.places] = group.complete(scores, drawn)
             rows = [at for at, _ in self.linear]
             found[rows] = metrics_of_scores(scores, self.positive, self.metrics, self.n_bins)
         if self.others:
@@ -168,11 +169,6 @@ class _Trial:
             rows = [at for at, _ in self.others]
             found[rows] = metrics_of_probabilities(answers[0], answers[1], self.positive, self.metrics, self.n_bins)
         return found
-
-
-def _complete(scores: FloatArray, model: ShiftedScores, drawn: Perturbation) -> None:
-    scores += model.start
-    model.add_levels(scores, drawn)
 
 
 def _run(

@@ -88,11 +88,14 @@ def _metrics(
             found[:, at] = ((probability > 0.5) == positive).mean(axis=1)
     if "auc" in metrics or "ace" in metrics:
         values, labels = _sorted_rows(probability, positive)
-        tied = values[:, 1:] == values[:, :-1]
-        for model in np.flatnonzero(tied.any(axis=1)).tolist():
-            starts = np.flatnonzero(np.append(True, ~tied[model]))
-            counts = np.diff(np.append(starts, values.shape[1]))
-            labels[model] = np.repeat(np.add.reduceat(labels[model], starts) / counts, counts)
+        starting = np.ones(values.shape, dtype=bool)
+        np.not_equal(values[:, 1:], values[:, :-1], out=starting[:, 1:])
+        tied = np.flatnonzero(~starting.all(axis=1))
+        if tied.size:
+            starts = np.flatnonzero(starting[tied])
+            counts = np.diff(starts, append=tied.size * values.shape[1])
+            shared = np.add.reduceat(labels[tied].ravel(), starts) / counts
+            labels[tied] = np.repeat(shared, counts).reshape(tied.size, -1)
         for at, name in enumerate(metrics):
             if name == "auc":
                 found[:, at] = _auc(labels)

@@ -71,6 +71,22 @@ class TableShift:
         return np.array([column.scale for column in self.numeric])
 
     @cached_property
+    def _codes(self) -> IntArray:
+        """The levels before any shift."""
+        block = np.empty((len(self.categorical), self.n_rows), dtype=np.int32)
+        for at, column in enumerate(self.categorical):
+            block[at] = column.levels.codes
+        return block
+
+    @cached_property
+    def _change(self) -> FloatArray:
+        return np.array([1.0 - column.certainty for column in self.categorical])
+
+    @cached_property
+    def _n_levels(self) -> IntArray:
+        return np.array([column.n_levels for column in self.categorical], dtype=np.int32)
+
+    @cached_property
     def _gaps(self) -> BoolArray | None:
         gaps: BoolArray = np.isnan(self.base)
         return gaps if gaps.any() else None
@@ -95,15 +111,14 @@ class TableShift:
         noise *= self._scales[:, None]
         if self._gaps is not None:
             noise[self._gaps] = 0.0
-        codes = np.empty((len(self.categorical), self.n_rows), dtype=np.int32)
-        for at, column in enumerate(self.categorical):
+        codes = self._codes.copy()
+        if codes.size:
             # One number tells both whether a value changes and to which of the others: below 1 - rho it is uniform there.
-            others, change = column.n_levels - 1, 1.0 - column.certainty
-            chance = generator.random(self.n_rows)
-            changed = np.flatnonzero(chance < change)
-            steps = np.minimum((chance[changed] * (others / change)).astype(np.int32), others - 1) + 1
-            codes[at] = column.levels.codes
-            codes[at, changed] = (column.levels.codes[changed] + steps) % column.n_levels
+            chance = generator.random(codes.shape)
+            changed, rows = np.nonzero(chance < self._change[:, None])
+            levels, others = self._n_levels[changed], self._n_levels[changed] - 1
+            steps = np.minimum((chance[changed, rows] * (others / self._change[changed])).astype(np.int32), others - 1) + 1
+            codes[changed, rows] = (codes[changed, rows] + steps) % levels
         return Perturbation(noise, codes)
 
     def write(self, drawn: Perturbation) -> Any:
