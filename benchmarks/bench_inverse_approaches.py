@@ -164,7 +164,7 @@ def run(options: argparse.Namespace) -> Report:
         method=[
             f"{costs} random costs per section; examples {', '.join(map(str, sizes))}, measured on {options.tests} others; "
             "same sizes and distributions as in the paper, other random numbers.",
-            "Seconds are those of all fits of a curve, certificates included, on one thread; the paper's are for its own "
+            "Seconds are CPU seconds of all fits of a curve, certificates included, on one thread; the paper's are for its own "
             "numbers of examples, on another machine, with Gurobi and MOSEK, and say little more than an order of magnitude.",
             "Cost difference: distance of the costs scaled to length 1. Decision error: mean Euclidean distance of decisions. "
             "Relative cost difference: what our decisions cost more, in the true cost.",
@@ -202,7 +202,7 @@ def _measure(
                 time_limit=options.time_limit,
                 **{**scenario.common, **approach.parameters},
             )
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 with threadpool_limits(limits=1):
                     model.fit(part.signals, part.responses)
@@ -210,7 +210,7 @@ def _measure(
                 say(f"  {approach.name}, cost {row}, {size} examples: {error}")
                 continue
             finally:
-                seconds += time.perf_counter() - start
+                seconds += time.process_time() - start
             if not np.any(model.cost_):
                 say(f"  {approach.name}, cost {row}, {size} examples: no cost but 0 within the time limit")
                 continue

@@ -21,6 +21,10 @@ using Vector = nb::ndarray<const T, nb::numpy, nb::shape<-1>, nb::c_contig, nb::
 template <class T>
 using Matrix = nb::ndarray<const T, nb::numpy, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 
+// Written in place.
+template <class T>
+using Changed = nb::ndarray<T, nb::numpy, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
+
 // A NumPy array that owns the vector's memory.
 template <class T>
 nb::object to_numpy(std::vector<T>&& values, std::size_t columns = 0) {
@@ -54,5 +58,6 @@ void bind_quadratic_step(nb::module_& module);
 void bind_support_search(nb::module_& module);
 void bind_axis_loss(nb::module_& module);
 void bind_binary_search(nb::module_& module);
+void bind_mirror_walk(nb::module_& module);
 
 }  // namespace surefoot::bindings

@@ -216,5 +216,45 @@ def search_flips(
     rows: _Float, room: _Float, slack: _Float, gain: _Float, table: _Float, floor: float, max_nodes: int
 ) -> tuple[bool, bool, float, _Float, int]: ...
 def search_all_flips(
-    rows: _Float, room: _Float, slack: _Float, gain: _Float, table: _Float, max_nodes: int
+    rows: _Float, room: _Float, slack: _Float, gain: _Float, table: _Float, max_nodes: int, prices: _Float
 ) -> tuple[_Float, _Float, NDArray[np.int8]]: ...
+
+class FlipExamples: ...
+
+def flip_examples(
+    rows: _Float,
+    room: _Float,
+    slack: _Float,
+    start: _Float,
+    tilt: _Float,
+    constant: _Float,
+    table: _Float,
+    features: _Float,
+    own: _Float,
+) -> FlipExamples: ...
+def walk(
+    examples: FlipExamples,
+    exponentiated: bool,
+    fixed_total: bool,
+    log_radius: float,
+    lower: _Float,
+    upper: _Float,
+    signs: NDArray[np.int8],
+    rule: int,
+    scale: float,
+    convexity: float,
+    linear_average: bool,
+    kappa: float,
+    squares: bool,
+    center: _Float,
+    state: _Float,
+    mean: _Float,
+    mass: float,
+    sum_squares: float,
+    steps: int,
+    drawn: NDArray[np.int64],
+    max_nodes: int,
+    complete: bool,
+    prices: _Float,
+    decided: NDArray[np.int8],
+) -> tuple[int, _Float, _Float, float, float, NDArray[np.int8]]: ...

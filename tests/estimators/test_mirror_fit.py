@@ -38,7 +38,23 @@ def test_samd_comes_with_a_certificate_that_brackets_the_exact_optimum() -> None
 def test_a_fit_that_ends_before_its_tolerance_warns_and_names_the_bound_that_holds() -> None:
     _, signals, responses = data()
     with pytest.warns(ConvergenceLimitWarning, match="iteration limit after 3 iterations.*still holds for every model"):
-        optimizer(tol=1e-9, max_iter=3).fit(signals, responses)
+        found = optimizer(tol=1e-9, max_iter=3).fit(signals, responses)
+    assert np.any(found.cost_)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 0.05])
+def test_a_fit_that_is_cut_short_returns_a_cost_that_tells_decisions_apart(kappa: float) -> None:
+    _, signals, responses = data()
+    model = optimizer(solver="exact", kappa=kappa, max_iter=1, tol=1e-9)
+    with pytest.warns(ConvergenceLimitWarning, match="still holds for every model"):
+        model.fit(signals, responses)
+    assert np.any(model.cost_)
+    paid = kappa * model.cost_ @ model.cost_ / 2 + loss(model.cost_, signals, responses, "l1").mean()
+    assert model.certificate_.upper_bound == pytest.approx(paid)
+    assert model.certificate_.lower_bound <= model.set_params(max_iter=None).fit(signals, responses).outcome_.upper_bound + 1e-7
+    model.set_params(time_limit=1e-9)
+    with pytest.warns(ConvergenceLimitWarning, match="found no cost but 0"):
+        model.fit(signals, responses)
 
 
 def test_random_states_repeat_fits() -> None:

@@ -30,7 +30,35 @@ struct FlipAnswer {
   std::int64_t n_nodes;
 };
 
-// Vectors with a value of at most `floor` are of no interest; `slack` is how far a row may be missed, per row.
+// A search that keeps its memory for the next one.
+class FlipSearch {
+ public:
+  // Vectors with a value of at most `floor` are of no interest; `slack` is how far a row may be missed, per row. `prices`, if
+  // given, are multipliers of the rows that served an earlier search of the same rows: they are where this one begins, and come
+  // back as it leaves them. The answer is valid until the next search.
+  const FlipAnswer& search(const FlipProgram& program, const double* slack, double floor, std::int64_t max_nodes,
+                           double* prices = nullptr);
+
+ private:
+  std::size_t at(int j, int r) const { return static_cast<std::size_t>(j) * m_ + r; }
+  double best_prefix(int& count);
+  void price_rows(int steps);
+  void order_unknowns();
+  void tabulate(const std::vector<double>& gain, std::vector<double>& completion);
+  void descend(int j, int h, double plain, double priced);
+
+  FlipProgram p_{};
+  int n_ = 0, m_ = 0;
+  double floor_ = 0, constant_ = 0;
+  std::int64_t max_nodes_ = 0, n_nodes_ = 0;
+  bool found_ = false;
+  std::vector<double> limit_, mu_, trial_, gain_, excess_, sorted_, priced_, plain_, column_, completion_, plain_completion_,
+      rest_, side_;
+  std::vector<int> order_;
+  std::vector<char> flip_, best_;
+  FlipAnswer answer_{};
+};
+
 FlipAnswer search_flips(const FlipProgram& program, const double* slack, double floor, std::int64_t max_nodes);
 
 }  // namespace surefoot

@@ -5,17 +5,22 @@
 Over an ellipsoid a multiplier proves the bound (:mod:`surefoot.problems.trust_region`). Lists, and the vectors of a few 0/1
 unknowns, are priced one by one. Other sets of 0/1 unknowns are searched breadth first, all nodes of a level at once: a node
 leaves a row beyond repair, or, with rows paid for by multipliers, cannot exceed the value to be proven; the rest is split. The
-multipliers only decide how many nodes there are, never whether the bound is right.
+multipliers only decide how many nodes there are, never whether the bound is right. Linear sets with continuous or larger whole
+unknowns need a tree of multipliers from the solver (:mod:`surefoot.problems.decision_proof`), which proves what it proves,
+whoever made it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from surefoot.certificates.listed_decisions import ROW_ROUNDING
 from surefoot.problems.arrays import FloatArray, RowArray
+from surefoot.problems.augmented_terms import Term, distance_terms
+from surefoot.problems.decision_proof import TermBound, Tree
 from surefoot.problems.decision_set import EllipsoidSet, LinearSet, ListedSet
 from surefoot.problems.distance import Distance
 from surefoot.problems.ellipsoid_decisions import EllipsoidDecisions
@@ -32,7 +37,13 @@ SUBGRADIENT_STEPS = 60
 
 
 def decision_bound(
-    example: Example, theta: FloatArray, distance: Distance, claimed: float, *, weight: float = 1.0
+    example: Example,
+    theta: FloatArray,
+    distance: Distance,
+    claimed: float,
+    *,
+    weight: float = 1.0,
+    trees: Sequence[Tree] | None = None,
 ) -> float | None:
     """A bound that no decision exceeds, near ``claimed`` if that is the largest value; None where there is no way to tell."""
     decisions, features = example.instance.decisions, example.instance.features
@@ -41,8 +52,10 @@ def decision_bound(
         return float((example.slopes(points) @ theta + weight * example.distances(distance, points)).max(initial=-np.inf))
     if isinstance(decisions, EllipsoidSet):
         return EllipsoidDecisions(example.instance).best(example, theta, distance, weight)[1]
-    if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures) and decisions.binary.all()):
+    if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):
         return None
+    if not decisions.binary.all():
+        return None if trees is None or weight != 1.0 else _by_trees(example, theta, distance, trees)
     response = example.response
     settled = np.rint(response)
     binary = bool(np.all(np.abs(response - settled) <= 1e-6) and np.isin(settled, (0.0, 1.0)).all())
@@ -61,6 +74,23 @@ def decision_bound(
     else:
         return None
     return _searched(decisions, gain, table, start, claimed + ROUNDING - base, base)
+
+
+def _by_trees(example: Example, theta: FloatArray, distance: Distance, trees: Sequence[Tree]) -> float | None:
+    """The bound that trees of multipliers prove, one for every term of the distance."""
+    decisions, features = example.instance.decisions, example.instance.features
+    assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
+    cost = features.linear_cost(theta)
+    own = float(cost @ example.response)
+    plain = [Term(np.zeros(cost.size), 0.0)]
+    terms = plain if distance.absent else distance_terms(decisions, example.response, distance)
+    if len(terms) != len(trees):
+        return None
+    bounds = [
+        own + term.constant + TermBound(decisions, cost + term.tilt, term.table, example.response).tree(tree)
+        for term, tree in zip(terms, trees, strict=True)
+    ]
+    return max(bounds)
 
 
 def _searched(

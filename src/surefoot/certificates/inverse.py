@@ -19,6 +19,7 @@ from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import BoolArray, FloatArray, IntArray
 from surefoot.problems.cost_proof import CostProof, FacetProof, proven_bound
+from surefoot.problems.decision_proof import Tree
 from surefoot.problems.inverse import InverseProblem
 
 # What the tolerances of forward solvers leave open in losses, and what a loss that must not be above 0 may be.
@@ -34,6 +35,7 @@ def certify_cost(
     losses: FloatArray,
     proof: CostProof | FacetProof | None,
     tolerance: float,
+    trees: Sequence[Sequence[Tree] | None] | None = None,
 ) -> Certificate:
     """Judge a cost vector and what is said to prove it best.
 
@@ -48,12 +50,15 @@ def certify_cost(
         A ``FacetProof`` is about the facets of a sphere, on which the cost vector must lie.
     tolerance : float
         The relative gap to prove; what rounding may cost is allowed on top.
+    trees : sequence, one entry per observation, optional
+        Proofs that no decision exceeds a loss, for linear sets with unknowns that are not 0/1.
 
     Returns
     -------
     Certificate
-        ``verified`` needs losses that could be recomputed: of lists, ellipsoids and sets of 0/1 unknowns. ``claim`` says so
-        where they could not be, and the upper bound is then as good as the forward solver.
+        ``verified`` needs losses that could be recomputed: of lists, ellipsoids and sets of 0/1 unknowns, and of other linear
+        sets with a linear cost where ``trees`` prove them. ``claim`` says so where they could not be (quadratic costs over
+        polyhedra, solvers of the caller's own), and the upper bound is then as good as the forward solver.
     """
     require_tolerance(tolerance)
     if theta.shape != (problem.n_features,) or not np.isfinite(theta).all():
@@ -62,7 +67,7 @@ def certify_cost(
         raise CertificateError(f"{losses.size} losses were given; there are {problem.n_examples} observations.")
     proofs = _by_facet(problem, proof)
     lower, reason = _lower(proofs)
-    bounds, known = checked_losses(problem, theta, losses)
+    bounds, known = checked_losses(problem, theta, losses, trees)
     outside = min(task.prior.excess(theta) for task, _ in proofs)
     if outside > PRIOR_SLACK * max(1.0, float(np.abs(theta).max())):
         upper, reason = np.inf, reason or f"the cost vector lies outside its prior set by {outside:.3g}."
@@ -79,11 +84,17 @@ def certify_cost(
     )
 
 
-def checked_losses(problem: InverseProblem, theta: FloatArray, losses: FloatArray) -> tuple[FloatArray, BoolArray]:
+def checked_losses(
+    problem: InverseProblem,
+    theta: FloatArray,
+    losses: FloatArray,
+    trees: Sequence[Sequence[Tree] | None] | None = None,
+) -> tuple[FloatArray, BoolArray]:
     """Bounds on the losses at a cost vector, and which of them were recomputed."""
     bounds, known = np.empty(problem.n_examples), np.ones(problem.n_examples, dtype=np.bool_)
     for i, example in enumerate(problem.examples):
-        found = decision_bound(example, theta, problem.distance, float(losses[i]))
+        proof = None if trees is None else trees[i]
+        found = decision_bound(example, theta, problem.distance, float(losses[i]), trees=proof)
         known[i] = found is not None
         bounds[i] = losses[i] if found is None else found
         if (example.inside or problem.clamp) and bounds[i] <= ROUNDING:

@@ -10,12 +10,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from surefoot.certificates.inverse import certify_cost
-from surefoot.estimators.judged_cost import judged
+from surefoot.estimators.judged_cost import certified, judged
 from surefoot.estimators.limit_warning import warn_of_limit
 from surefoot.estimators.mirror_fit import begin_online, fit_by_mirror, observe_all
 from surefoot.estimators.progress import ProgressPrinter
-from surefoot.exceptions import ForwardSolveError, InconsistentDataError, InvalidObservationError, UnsupportedProblemError
+from surefoot.exceptions import (
+    ForwardSolveError,
+    InconsistentDataError,
+    InvalidObservationError,
+    UnsupportedProblemError,
+)
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.distance import Distance
 from surefoot.problems.forward import ForwardProblem
@@ -86,6 +90,8 @@ class InverseOptimizer(BaseEstimator):
         "exponentiated" multiplies costs, for costs without signs, or of a bounded sum; "auto" means so on a simplex.
     batch_size : int or None, default=1
         Observations per step, drawn at random; None takes all of them.
+    sampling : {"passes", "uniform"}, default="passes"
+        Whether each observation is drawn once before any is drawn again, or each step draws among all of them.
     oracle_time_limit : float, optional
         Seconds for one forward problem in a step, whose best decision until then is taken; by default it is solved to the end.
     step : {"auto", "adaptive", "normalized", "sqrt", "strong", "constant"} or callable, default="auto"
@@ -149,6 +155,7 @@ class InverseOptimizer(BaseEstimator):
         verbose: int = 0,
         update: str = "auto",
         batch_size: int | None = 1,
+        sampling: str = "passes",
         oracle_time_limit: float | None = None,
         step: str | Callable[[int], float] = "auto",
         step_scale: float = 1.0,
@@ -173,6 +180,7 @@ class InverseOptimizer(BaseEstimator):
         self.verbose = verbose
         self.update = update
         self.batch_size = batch_size
+        self.sampling = sampling
         self.oracle_time_limit = oracle_time_limit
         self.step = step
         self.step_scale = step_scale
@@ -200,8 +208,7 @@ class InverseOptimizer(BaseEstimator):
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
                 found = flaw.outcome
-                losses = solver.losses(flaw.problem, found.primal)[1]
-                flaw.certificate = certify_cost(flaw.problem, found.primal, losses, found.dual, self.tol)
+                flaw.certificate = certified(solver, flaw.problem, found.primal, found.dual, self.tol)
             raise
         except ForwardSolveError as flaw:
             if isinstance(flaw.outcome, SolveOutcome):
@@ -210,7 +217,8 @@ class InverseOptimizer(BaseEstimator):
         self.n_iter_ = self.outcome_.iterations
         self.cost_, self.certificate_ = judged(self.approach, solver, problem, self.outcome_, self.tol)
         if self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT):
-            warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), "InverseOptimizer")
+            lost = "" if np.any(self.cost_) else " found no cost but 0, which prices all decisions alike, and"
+            warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
         return self
 
     def partial_fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:

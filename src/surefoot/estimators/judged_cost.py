@@ -30,5 +30,10 @@ def judged(
         return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid)
     if approach == "predictability":
         return cost, certify_predictions(problem, cost, tolerance)
+    return cost, certified(solver, problem, cost, outcome.dual, tolerance)
+
+
+def certified(solver: LossCuts, problem: InverseProblem, cost: FloatArray, proof: Any, tolerance: float) -> Certificate:
+    """The verdict on a cost vector, with proofs of its losses where certificates cannot recompute them alone."""
     losses = solver.losses(problem, cost)[1]
-    return cost, certify_cost(problem, cost, losses, outcome.dual, tolerance)
+    return certify_cost(problem, cost, losses, proof, tolerance, solver.trees(problem, cost, losses))

@@ -28,6 +28,7 @@ def mirror_switches(model: Any, start: FloatArray | None = None) -> MirrorSwitch
     return MirrorSwitches(
         update=model.update,
         batch_size=model.batch_size,
+        sampling=model.sampling,
         oracle_seconds=model.oracle_time_limit,
         step=model.step,
         step_scale=model.step_scale,

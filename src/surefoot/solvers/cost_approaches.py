@@ -40,6 +40,10 @@ def augmented(solver: LossCuts, problem: InverseProblem, options: SolveOptions) 
         # A larger multiple of a consistent cost has no loss, and rounding has no say in that.
         theta = outcome.primal * (1.0 + 1e-6)
         return problem, replace(outcome, primal=theta, upper_bound=0.0, lower_bound=0.0, dual=None)
+    if outcome.status is not Status.STALLED and np.any(outcome.primal):
+        # Cut short: the cost met last explains most observations, and says more than 0.
+        losses = solver.losses(problem, outcome.primal)[1]
+        return problem, replace(outcome, upper_bound=problem.objective(outcome.primal, losses), lower_bound=0.0, dual=None)
     return problem, solver.solve(problem, options, pool)
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot import _native
 from surefoot.exceptions import ForwardSolveError
-from surefoot.problems.arrays import BoolArray, FloatArray
+from surefoot.problems.arrays import BoolArray, FloatArray, RowArray
+from surefoot.problems.augmented_terms import Term, distance_terms
 from surefoot.problems.decision_set import LinearSet
 from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.hypothesis import LinearFeatures
 from surefoot.problems.inverse import InverseProblem
-from surefoot.solvers.augmented_terms import Term, distance_terms
 from surefoot.solvers.flip_search import MOST_FLIPPED, VALUE_SLACK, FlipSearch
+from surefoot.solvers.listed_decisions import LISTED_SLACK
 
 # Nodes of one search before it is left to the tree of relaxations; a quarter of a second or so.
 MOST_NODES = 500_000
@@ -35,18 +37,14 @@ class Worst:
 class FlipBatch:
     """The searches of all observations of a problem, stacked."""
 
-    def __init__(self, problem: InverseProblem, searches: list[FlipSearch], terms: list[Term]) -> None:
+    def __init__(self, problem: InverseProblem, decisions: list[LinearSet], terms: list[Term]) -> None:
         self.problem = problem
-        count, n = len(searches), problem.examples[0].response.size
-        most = max(search.rows.shape[0] for search in searches)
-        # Rows that are missing are rows of zeros with room left.
-        self._rows, self._room, self._slack = np.zeros((count, most, n)), np.ones((count, most)), np.zeros((count, most))
-        for i, search in enumerate(searches):
-            m = search.rows.shape[0]
-            self._rows[i, :m], self._room[i, :m], self._slack[i, :m] = search.rows, search.room, search.slack
-        self._rows = self._rows.reshape(count * most, n)
-        self._start = np.array([search.start for search in searches])
-        self._sign = np.array([search.sign for search in searches])
+        responses = np.array([example.response for example in problem.examples])
+        n = responses.shape[1]
+        self._start = np.where(np.isin(responses, (0.0, 1.0)).all(axis=1, keepdims=True), responses, 0.0)
+        self._sign = 1.0 - 2.0 * self._start
+        rows, self._room, self._slack = _stacked(decisions, self._start)
+        self._rows = rows.reshape(-1, n)
         self._tilt = np.array([term.tilt for term in terms])
         self._constant = np.array([term.constant for term in terms])
         flat = np.zeros(n + 1)
@@ -58,33 +56,57 @@ class FlipBatch:
         self._matrix = first.matrix[None] if same else np.array([each.matrix for each in features])  # type: ignore[union-attr]
         self._offset = np.array([each.offset for each in features])  # type: ignore[union-attr]
         self._own = np.array([example.own for example in problem.examples])
+        # Multipliers of the rows: where a search begins is where the last one of the same rows ended.
+        self._prices = np.zeros(self._room.shape)
 
     @classmethod
     def of(cls, problem: InverseProblem) -> FlipBatch | None:
         """The batch, or None if some observation is of another kind."""
         n = problem.examples[0].response.size
-        searches, terms = [], []
+        sets = []
         for example in problem.examples:
             decisions, features = example.instance.decisions, example.instance.features
             if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):
                 return None
             if n > MOST_FLIPPED or decisions.n_unknowns != n or not decisions.binary.all():
                 return None
-            plain = problem.distance.absent
-            term = [Term(np.zeros(n), 0.0)] if plain else distance_terms(decisions, example.response, problem.distance)
-            if len(term) != 1:
-                return None
-            binary = bool(np.isin(example.response, (0.0, 1.0)).all())
-            searches.append(FlipSearch(decisions, example.response if binary else np.zeros(n)))
-            terms.append(term[0])
-        return cls(problem, searches, terms)
+            sets.append(decisions)
+        terms = _terms(problem, sets)
+        return None if terms is None else cls(problem, sets, terms)
+
+    def examples(self) -> _native.FlipExamples | None:
+        """The observations for native walks, or None if their features differ or a response is not one of its decisions."""
+        inside = all(example.inside for example in self.problem.examples)
+        if len(self._matrix) > 1 or not inside or not np.isin(self._start, (0.0, 1.0)).all():
+            return None
+        return _native.flip_examples(
+            self._rows,
+            self._room,
+            self._slack,
+            self._start,
+            self._tilt,
+            self._constant,
+            self._table,
+            np.ascontiguousarray(self._matrix[0]),
+            self._own - self._offset,
+        )
+
+    @property
+    def prices(self) -> FloatArray:
+        """Multipliers of the rows of all observations, changed by every search."""
+        return self._prices
+
+    def points(self, at: RowArray, flips: NDArray[np.int8]) -> FloatArray:
+        """The decisions that flips make of observations."""
+        start = self._start[at]
+        return np.where(flips > 0, 1.0 - start, start)
 
     def worst(self, theta: FloatArray, weight: float) -> Worst:
         """The decision of largest value for every observation."""
         cost = np.einsum("ipn,p->in", self._matrix, theta) + weight * self._tilt
         gain = np.ascontiguousarray(-cost * self._sign)
         table = np.ascontiguousarray(weight * self._table)
-        flips, _, state = _native.search_all_flips(self._rows, self._room, self._slack, gain, table, MOST_NODES)
+        flips, _, state = _native.search_all_flips(self._rows, self._room, self._slack, gain, table, MOST_NODES, self._prices)
         if np.any(state < 0):
             index = self.problem.examples[int(np.argmin(state))].index
             raise ForwardSolveError(f"observation {index}: no decision is allowed at this signal.")
@@ -99,3 +121,46 @@ class FlipBatch:
             far = np.zeros(len(points))
         values = slopes @ theta + weight * far
         return Worst(points, slopes, far, values, values + VALUE_SLACK, state > 0)
+
+
+def _terms(problem: InverseProblem, sets: list[LinearSet]) -> list[Term] | None:
+    """The distance of every observation as one term, or None if that takes more."""
+    distance, examples = problem.distance, problem.examples
+    if distance.absent:
+        return [Term(np.zeros(sets[0].n_unknowns), 0.0)] * len(sets)
+    found = [distance_terms(sets[0], examples[0].response, distance)]
+    if found[0][0].table is not None and np.isin([example.response for example in examples], (0.0, 1.0)).all():
+        # A table prices the number of flips alone, whatever the response.
+        found = found * len(sets)
+    else:
+        rest = zip(sets[1:], examples[1:], strict=True)
+        found += [distance_terms(decisions, example.response, distance) for decisions, example in rest]
+    return [terms[0] for terms in found] if all(len(terms) == 1 for terms in found) else None
+
+
+def _stacked(sets: list[LinearSet], start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rows in terms of flips, their room and their slack, of all sets."""
+    first = sets[0]
+    above, below = np.isfinite(first.high), np.isfinite(first.low)
+    alike = all(
+        each.matrix.shape == first.matrix.shape
+        and np.array_equal(np.isfinite(each.high), above)
+        and np.array_equal(np.isfinite(each.low), below)
+        for each in sets
+    )
+    if alike:
+        matrix = np.array([each.matrix for each in sets])
+        high, low = np.array([each.high for each in sets]), np.array([each.low for each in sets])
+        rows = np.concatenate((matrix[:, above], -matrix[:, below]), axis=1)
+        sides = np.concatenate((high[:, above], -low[:, below]), axis=1)
+        slack = LISTED_SLACK * np.maximum(1.0, np.abs(rows).max(axis=2, initial=0.0))
+        return rows * (1.0 - 2.0 * start)[:, None, :], sides - np.einsum("imn,in->im", rows, start), slack
+    searches = [FlipSearch(each, here) for each, here in zip(sets, start, strict=True)]
+    most = max(search.rows.shape[0] for search in searches)
+    # Rows that are missing are rows of zeros with room left.
+    shape = (len(sets), most)
+    rows, room, slack = np.zeros((*shape, start.shape[1])), np.ones(shape), np.zeros(shape)
+    for i, search in enumerate(searches):
+        m = search.rows.shape[0]
+        rows[i, :m], room[i, :m], slack[i, :m] = search.rows, search.room, search.slack
+    return rows, room, slack

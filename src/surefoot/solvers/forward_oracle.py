@@ -17,12 +17,12 @@ import numpy as np
 
 from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
 from surefoot.problems.arrays import FloatArray
+from surefoot.problems.augmented_terms import Term, distance_terms
 from surefoot.problems.decision_set import EllipsoidSet, LinearSet, ListedSet, OpaqueSet
 from surefoot.problems.distance import NO_DISTANCE, Distance
 from surefoot.problems.ellipsoid_decisions import EllipsoidDecisions
 from surefoot.problems.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.problems.inverse import Example, Instance
-from surefoot.solvers.augmented_terms import Term, distance_terms
 from surefoot.solvers.curved_decisions import CurvedDecisions
 from surefoot.solvers.flip_search import MOST_FLIPPED, MOST_NODES, NODES_PER_SECOND, FlipSearch
 from surefoot.solvers.milp import End

@@ -11,10 +11,14 @@ import numpy as np
 from surefoot.exceptions import ForwardSolveError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.cost_proof import CostProof, proven_bound
+from surefoot.problems.decision_proof import Tree
+from surefoot.problems.decision_set import LinearSet
 from surefoot.problems.distance import Distance
+from surefoot.problems.hypothesis import LinearFeatures
 from surefoot.problems.inverse import Cuts, Example, InverseProblem
 from surefoot.solvers.cost_master import LinearMaster, MasterPoint, solve_conic_master
 from surefoot.solvers.cut_pool import CutPool
+from surefoot.solvers.decision_tree import prove_loss
 from surefoot.solvers.flip_batch import FlipBatch, Worst
 from surefoot.solvers.forward_oracle import ForwardOracle
 from surefoot.solvers.least_distance import solve_least_distance
@@ -28,6 +32,8 @@ REACH = 1e4
 NOTHING = 5e-8
 # How far a first guess may lie outside the prior set.
 MEMBER = 1e-9
+# What a proof may add to a loss: the rounding of its multipliers.
+PROOF_SLACK = 1e-8
 # And so are losses, where they must not be above 0.
 HARD_SLACK = 2e-8
 
@@ -61,6 +67,18 @@ class LossCuts:
                 pool.add(i, choice.point, choice.slope, choice.distance)
         return found, bounds
 
+    def trees(self, problem: InverseProblem, theta: FloatArray, losses: FloatArray) -> list[tuple[Tree, ...] | None]:
+        """Proofs of losses at a cost vector, for observations whose decisions are linear but not all 0/1."""
+        found: list[tuple[Tree, ...] | None] = []
+        for example, loss in zip(problem.examples, losses.tolist(), strict=True):
+            decisions = example.instance.decisions
+            linear = isinstance(decisions, LinearSet) and isinstance(example.instance.features, LinearFeatures)
+            if not linear or decisions.binary.all() or not np.isfinite(loss):  # type: ignore[union-attr]
+                found.append(None)
+            else:
+                found.append(prove_loss(example, theta, problem.distance, loss + PROOF_SLACK * max(1.0, abs(loss))))
+        return found
+
     def _together(self, problem: InverseProblem, theta: FloatArray, weight: float) -> Worst | None:
         """Worst decisions from one call, where that is possible; the batch of the last observations is kept."""
         key = (id(problem.examples), problem.distance)
@@ -89,6 +107,8 @@ class _Run:
         self.solver, self.problem, self.options, self.pool, self.cutoff = solver, problem, options, pool, cutoff
         self.best = np.clip(problem.regularizer.center, problem.prior.lower, problem.prior.upper)
         self.upper, self.lower = np.inf, -np.inf
+        # The best cost that is not 0: what a run that is cut short returns, since 0 decides nothing.
+        self.telling: tuple[float, FloatArray] | None = None
         self.proof: CostProof | None = None
         self.history: list[Progress] = []
         self.iterations = 0
@@ -160,6 +180,9 @@ class _Run:
         # larger by as much, does not miss them.
         share = 1.0 - self.options.tolerance / 8 if problem.hard else 1.0
         _, bounds = self.solver.losses(problem, theta, self.pool, weight=share)
+        worth = problem.kappa * problem.regularizer(theta) + float(bounds.mean())
+        if np.any(theta) and (self.telling is None or worth < self.telling[0]):
+            self.telling = (worth, theta)
         if problem.hard:
             if bounds.max() > HARD_SLACK:
                 return
@@ -175,8 +198,12 @@ class _Run:
             self.options.on_progress(line)
 
     def outcome(self, status: Status) -> CostOutcome:
+        best, upper = self.best, self.upper
+        if status is not Status.OPTIMAL and self.telling is not None and not np.any(best):
+            best = self.telling[1]
+            upper = upper if self.problem.hard else self.telling[0]
         return SolveOutcome(
-            status, self.best, self.proof, self.upper, self.lower, self.iterations, self.options.elapsed, tuple(self.history)
+            status, best, self.proof, upper, self.lower, self.iterations, self.options.elapsed, tuple(self.history)
         )
 
 

@@ -26,16 +26,19 @@ from surefoot.exceptions import ForwardSolveError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.cost_proof import CostProof, proven_bound
 from surefoot.problems.inverse import InverseProblem
+from surefoot.solvers.flip_walk import FlipWalk
 from surefoot.solvers.forward_oracle import ForwardOracle
 from surefoot.solvers.loss_cuts import CostOutcome
 from surefoot.solvers.mirror_map import EuclideanMap, ExponentiatedMap, MirrorMap, project, refuses_exponentiated
-from surefoot.solvers.mirror_run import MirrorRun, MirrorSwitches
+from surefoot.solvers.mirror_run import Draws, MirrorRun, MirrorSwitches
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status, handed_over
 from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.visited_decisions import VisitedDecisions
 
 # Passes over the examples if no number of steps is given.
 DEFAULT_PASSES = 100
+# Forward problems solved in one native call.
+MOST_SEARCHES = 2000
 # Share of a time limit that the pass after it may take.
 LAST_PASS = 0.05
 
@@ -124,25 +127,27 @@ class _Solve:
         self.problem, self.options, self.switches = problem, options, solver.switches
         self.oracle = solver.oracle
         self.seen = VisitedDecisions(problem)
-        self.generator = np.random.default_rng(solver.switches.random_state)
         self.run_ = solver.begin(problem)
+        self.draws = Draws(solver.switches, problem.n_examples)
+        self.native = FlipWalk.of(problem, self.run_)
         self.best, self.upper = self.run_.answer, np.nan
+        # The best cost that is not 0: what a run that is cut short returns, since 0 decides nothing.
+        self.telling: tuple[float, FloatArray] | None = None
         self.proof: CostProof | None = None
         self.lower = np.nan
         self.history: list[Progress] = []
 
     def run(self) -> CostOutcome:
-        size = min(self.switches.batch_size or self.problem.n_examples, self.problem.n_examples)
         limit = self.options.max_iter
         if limit is None:
-            limit = DEFAULT_PASSES * -(-self.problem.n_examples // size)
+            limit = DEFAULT_PASSES * -(-self.problem.n_examples // self.draws.size)
         status, check = Status.ITERATION_LIMIT, 1
         try:
             while self.run_.steps < limit:
                 if self.options.out_of_time:
                     status = Status.TIME_LIMIT
                     break
-                self._step(size)
+                self._advance(min(limit, check) - self.run_.steps)
                 if self.run_.steps == check:
                     check *= 2
                     if self._look():
@@ -160,12 +165,21 @@ class _Solve:
             ) from flaw
         return handed_over(self._outcome(status))
 
-    def _step(self, size: int) -> None:
-        theta = self.run_.theta
-        count = self.problem.n_examples
-        drawn = np.arange(count) if size == count else self.generator.choice(count, size=size, replace=False)
-        batch = price(self.problem, self.oracle, drawn.tolist(), theta, self._seconds(), self.seen, self.run_.weight)
-        self.run_.advance(batch.slope + regular_slope(self.problem, theta))
+    def _advance(self, steps: int) -> None:
+        """Some of the next ``steps`` steps: as many as leave a look at the clock now and then."""
+        drawn = self.draws.next(min(steps, max(1, MOST_SEARCHES // self.draws.size)) if self.native is not None else 1)
+        made = 0
+        if self.native is not None:
+            first = self.run_.weight
+            made, points = self.native.advance(self.run_, drawn, self._seconds())
+            weights = first + np.arange(made) if self.run_.switches.average == "linear" else np.ones(made)
+            owners = drawn[:made].ravel().tolist()
+            for at, point, weight in zip(owners, points, np.repeat(weights, self.draws.size).tolist(), strict=False):
+                self.seen.add(at, None if np.isnan(point[0]) else point, weight)
+        for row in drawn[made:]:
+            theta = self.run_.theta
+            batch = price(self.problem, self.oracle, row.tolist(), theta, self._seconds(), self.seen, self.run_.weight)
+            self.run_.advance(batch.slope + regular_slope(self.problem, theta))
 
     def _seconds(self) -> float:
         return np.inf if self.switches.oracle_seconds is None else self.switches.oracle_seconds
@@ -177,6 +191,8 @@ class _Solve:
         """Both bounds at what would be returned now; whether they have met."""
         theta = self.run_.answer
         upper = self.problem.objective(theta, loss_bounds(self.problem, self.oracle, theta, seconds))
+        if np.any(theta) and (self.telling is None or upper < self.telling[0]):
+            self.telling = (upper, theta)
         if np.isfinite(upper) and not upper >= self.upper:
             self.best, self.upper = theta, upper
         elif not np.isfinite(upper):
@@ -194,6 +210,8 @@ class _Solve:
     def _outcome(self, status: Status) -> CostOutcome:
         if not self.history:
             self.best = self.run_.answer
+        if status is not Status.OPTIMAL and self.telling is not None and not np.any(self.best):
+            self.upper, self.best = self.telling
         return SolveOutcome(
             status=status,
             primal=self.best,

@@ -12,6 +12,9 @@ Step t along a subgradient g_t has the size (Proposition 5.2 and Section 6.4 of 
 ("normalized" lengthens the short subgradients among stochastic ones, which biases their mean: where most examples are settled,
 what is left of g_t is the regulariser's share, stretched to full length. "adaptive" does not.)
 
+Examples are drawn in passes: each once, in random order, before any is drawn again. The noise of drawing cancels over a pass,
+so that averages settle several times sooner than with independent draws ("uniform", as in the paper's Algorithm 1).
+
 What is returned is the last point ("last"), the mean of all ("uniform"), or their mean with weights t ("linear", which the rate
 of "strong" is proved for).
 """
@@ -23,12 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.problems.arrays import FloatArray
+from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.solvers.mirror_map import MirrorMap
 
 UPDATES = ("auto", "euclidean", "exponentiated")
 STEPS = ("auto", "adaptive", "normalized", "sqrt", "strong", "constant")
 AVERAGES = ("auto", "last", "uniform", "linear")
+SAMPLINGS = ("passes", "uniform")
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ class MirrorSwitches:
     ----------
     update : {"auto", "euclidean", "exponentiated"}
     batch_size : int or None
-        Examples per step, drawn anew each time; None takes all of them (deterministic).
+        Examples per step; None takes all of them (deterministic).
+    sampling : {"passes", "uniform"}
+        Whether every example is drawn once, in random order, before any is drawn again, or each step draws among all of them.
     oracle_seconds : float or None
         Time for one augmented forward problem, whose best decision until then is taken; None solves each to the end.
     step : {"auto", "adaptive", "normalized", "sqrt", "strong", "constant"} or callable
@@ -55,6 +61,7 @@ class MirrorSwitches:
 
     update: str = "auto"
     batch_size: int | None = 1
+    sampling: str = "passes"
     oracle_seconds: float | None = None
     step: str | Callable[[int], float] = "auto"
     step_scale: float = 1.0
@@ -64,7 +71,12 @@ class MirrorSwitches:
     random_state: int | np.random.Generator | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (("update", self.update, UPDATES), ("average", self.average, AVERAGES)):
+        choices = (
+            ("update", self.update, UPDATES),
+            ("average", self.average, AVERAGES),
+            ("sampling", self.sampling, SAMPLINGS),
+        )
+        for name, value, known in choices:
             if value not in known:
                 raise ValueError(f"{name}={value!r} is not known. Choose one of {', '.join(map(repr, known))}.")
         if not callable(self.step) and self.step not in STEPS:
@@ -84,6 +96,30 @@ class MirrorSwitches:
                 raise ValueError(f"{name} = {number!r} must be a positive number.")
 
 
+class Draws:
+    """Which examples the steps of a run look at."""
+
+    def __init__(self, switches: MirrorSwitches, n_examples: int) -> None:
+        self.count = n_examples
+        self.size = min(switches.batch_size or n_examples, n_examples)
+        self._uniform = switches.sampling == "uniform"
+        self._generator = np.random.default_rng(switches.random_state)
+        self._rest: RowArray = np.empty(0, dtype=np.int64)
+
+    def next(self, steps: int) -> RowArray:
+        """Examples of the next steps, one row each; a row in which one pass follows another may hold an example twice."""
+        shape = (steps, self.size)
+        if self.size == self.count:
+            return np.broadcast_to(np.arange(self.count), shape)
+        if self._uniform:
+            return np.array([self._generator.choice(self.count, size=self.size, replace=False) for _ in range(steps)])
+        missing = max(steps * self.size - self._rest.size, 0)
+        passes = [self._generator.permutation(self.count) for _ in range(-(-missing // self.count))]
+        drawn = np.concatenate([self._rest, *passes])
+        self._rest = drawn[steps * self.size :]
+        return drawn[: steps * self.size].reshape(shape)
+
+
 class MirrorRun:
     """Where a run stands.
 
@@ -100,9 +136,9 @@ class MirrorRun:
         self.chart, self.switches, self.convexity = chart, switches, convexity
         self.state = chart.begin(switches.start)
         self.steps = 0
-        self._mean = chart.point(self.state)
-        self._mass = 0.0
-        self._squares = 0.0
+        self.mean = chart.point(self.state)
+        self.mass = 0.0
+        self.squares = 0.0
 
     @property
     def theta(self) -> FloatArray:
@@ -112,7 +148,7 @@ class MirrorRun:
     @property
     def answer(self) -> FloatArray:
         """What the run returns: the last point, or the average of those at which subgradients were taken."""
-        return self.theta if self.switches.average == "last" or self._mass == 0.0 else self._mean
+        return self.theta if self.switches.average == "last" or self.mass == 0.0 else self.mean
 
     @property
     def weight(self) -> float:
@@ -123,12 +159,17 @@ class MirrorRun:
         """Step along a subgradient taken at ``theta``; the size of the step."""
         here, weight = self.theta, self.weight
         self.steps += 1
-        self._mass += weight
-        self._mean = self._mean + (here - self._mean) * (weight / self._mass)
+        self.mass += weight
+        self.mean = self.mean + (here - self.mean) * (weight / self.mass)
         size = self._size(gradient)
         if size > 0.0:
             self.state = self.chart.step(self.state, gradient, size)
         return size
+
+    def jump(self, state: FloatArray, mean: FloatArray, mass: float, squares: float, steps: int) -> None:
+        """Go where so many steps, made elsewhere, have led."""
+        self.state, self.mean, self.mass, self.squares = state, mean, mass, squares
+        self.steps += steps
 
     def _size(self, gradient: FloatArray) -> float:
         rule, scale, t = self.switches.step, self.switches.step_scale, self.steps
@@ -144,8 +185,8 @@ class MirrorRun:
         if rule == "sqrt":
             return float(scale / np.sqrt(t))
         length = self.chart.dual_norm(gradient)
-        self._squares += length**2
+        self.squares += length**2
         # A subgradient of zero says that this point cannot be improved by what was sampled: stay.
         if length == 0.0:
             return 0.0
-        return float(scale / (np.sqrt(self._squares) if rule == "adaptive" else length * np.sqrt(t)))
+        return float(scale / (np.sqrt(self.squares) if rule == "adaptive" else length * np.sqrt(t)))

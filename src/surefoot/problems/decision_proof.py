@@ -1,0 +1,96 @@
+"""Why no decision of a linear set exceeds a value: multipliers of its rows, leaf by leaf of a tree over its whole unknowns.
+
+    max over x of   -cost . x + table[h(x)]   subject to   low <= matrix x <= high,  lower <= x <= upper,  marked x_j whole
+
+(see :mod:`surefoot.problems.augmented_terms`). For any multipliers y of the rows and any number s, with h(x) = base + far . x,
+
+    -cost . x + table[h(x)]  <=  sum_r max(y_r low_r, y_r high_r) + K(s) + s base + (-cost - matrix' y + s far) . x,
+
+K(s) = max over h of table[h] - s h; the right-hand side is largest at ends of [lower, upper]. A tree splits the box by
+x_j <= k or x_j >= k + 1 for whole x_j, so that its leaves hold every decision, and the largest bound of a leaf bounds all of
+them. Unknowns without bounds are taken to lie within ``FAR``: multipliers leave a slope of 1e-16 there instead of 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from surefoot.problems.arrays import FloatArray
+from surefoot.problems.decision_set import LinearSet
+
+FAR = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """Multipliers of the rows, and the slope that stands for the table."""
+
+    prices: FloatArray
+    slope: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """x_column <= at in one part, x_column >= at + 1 in the other."""
+
+    column: int
+    at: float
+    below: Tree
+    above: Tree
+
+
+Tree: TypeAlias = Leaf | Split
+
+
+@dataclass(frozen=True, eq=False)
+class TermBound:
+    """What is to be bounded: -cost . x + table[h(x)] over a set, h counting the 0/1 unknowns that differ from a response."""
+
+    decisions: LinearSet
+    cost: FloatArray
+    table: FloatArray | None
+    response: FloatArray
+
+    @property
+    def far(self) -> FloatArray:
+        """Slope of h."""
+        return np.where(self.decisions.whole, 1.0 - 2.0 * np.rint(self.response), 0.0)
+
+    def leaf(self, leaf: Leaf, lower: FloatArray, upper: FloatArray) -> float:
+        """The bound of a leaf over its box."""
+        decisions, prices = self.decisions, leaf.prices
+        if prices.shape != decisions.high.shape or not np.isfinite(prices).all():
+            return np.inf
+        with np.errstate(invalid="ignore"):
+            sides = np.where(prices > 0, prices * decisions.high, prices * decisions.low)
+        total = float(np.where(prices == 0, 0.0, sides).sum())
+        slope = -self.cost - decisions.matrix.T @ prices
+        if self.table is not None:
+            steps = np.arange(self.table.size)
+            base = float(np.rint(self.response)[decisions.whole].sum())
+            total += float(np.max(self.table - leaf.slope * steps)) + leaf.slope * base
+            slope = slope + leaf.slope * self.far
+        low, high = np.maximum(lower, -FAR), np.minimum(upper, FAR)
+        return total + float(np.maximum(slope * low, slope * high).sum())
+
+    def tree(self, tree: Tree) -> float:
+        """The largest bound of all leaves, over boxes that hold every decision."""
+        largest, open_ = -np.inf, [(tree, self.decisions.lower, self.decisions.upper)]
+        while open_:
+            node, lower, upper = open_.pop()
+            if isinstance(node, Leaf):
+                largest = max(largest, self.leaf(node, lower, upper))
+                continue
+            if not self.decisions.whole[node.column] or node.at != np.floor(node.at):
+                return np.inf
+            most, least = upper.copy(), lower.copy()
+            most[node.column], least[node.column] = node.at, node.at + 1.0
+            # A part with no whole value inside holds no decision.
+            if node.at >= lower[node.column]:
+                open_.append((node.below, lower, np.minimum(most, upper)))
+            if node.at + 1.0 <= upper[node.column]:
+                open_.append((node.above, np.maximum(least, lower), upper))
+        return largest
