@@ -296,15 +296,23 @@ def calibrate(
     outside : {"redraw", "clip"}
         See :func:`draw_certainty`.
     """
-    seed = (random_state, zlib.crc32(table.name.encode()), round(1000 * mean))
-    generator = np.random.default_rng(seed)
-    categorical = draw_certainty(1.0 / table.n_levels, mean=mean, generator=generator, outside=outside)
-    numeric = draw_certainty(np.zeros(len(table.numeric_names)), mean=mean, generator=generator, outside=outside)
+    numeric, categorical = certainties(table, mean=mean, random_state=random_state, outside=outside)
     delta = categorical_prices(categorical, table.n_levels)
     return GroundCost(
         numeric_weights=numeric_prices(numeric, INTERVAL * table.numeric.std(axis=0)),
         categorical_weights=delta if decimals is None else rounded(delta, decimals),
     )
+
+
+def certainties(
+    table: MixedTable, *, mean: float, random_state: int = 0, outside: str = "redraw"
+) -> tuple[FloatArray, FloatArray]:
+    """The drawn certainties of numeric and of categorical columns, from which :func:`calibrate` computes the prices."""
+    seed = (random_state, zlib.crc32(table.name.encode()), round(1000 * mean))
+    generator = np.random.default_rng(seed)
+    categorical = draw_certainty(1.0 / table.n_levels, mean=mean, generator=generator, outside=outside)
+    numeric = draw_certainty(np.zeros(len(table.numeric_names)), mean=mean, generator=generator, outside=outside)
+    return numeric, categorical
 
 
 def numeric_prices(certainty: FloatArray, interval: FloatArray) -> FloatArray:

@@ -33,6 +33,7 @@ BENCHMARKS = {
     "risk_rows": "bench_risk_rows",
     "risk_table": "bench_risk_table",
     "stress": "bench_stress",
+    "shift_evaluation": "bench_shift_evaluation",
     "chance_svm": "bench_chance_svm",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "inverse_approaches": "bench_inverse_approaches",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
 import surefoot
 
@@ -75,6 +76,36 @@ def test_stress_times_both_paths_and_finds_them_equal(tmp_path: Path) -> None:
     assert len(_rows(tmp_path / "stress_values.csv")) == 9
     apart = float(page.split("Both ways agree to ")[1].split(" in every")[0])
     assert apart < 1e-12
+
+
+@pytest.mark.skipif(not (DATA.parent / "uci").is_dir(), reason="the UCI files are not beside the repository")
+def test_shift_evaluation_measures_every_model_and_states_the_claims(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page = _run(
+        tmp_path, "shift_evaluation", "--data", "hayes-roth", "--thetas", "0.9", "0.99", "--sets", "5", "--threads", "1"
+    )
+    rows = _rows(tmp_path / "shift_evaluation_instances.csv")
+    assert len(rows) == 4 + 3 * 2 and {row["data"] for row in rows} == {"hayes-roth"}
+    for row in rows:
+        assert float(row["average ACE"]) <= float(row["worst ACE"]) and float(row["average AUC"]) >= float(row["worst AUC"])
+    assert page.count("Claim 'better than") == 8 and "(shift_evaluation_figure_5.png)" in page
+    assert (tmp_path / "shift_evaluation_figure_2.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(not (DATA.parent / "uci").is_dir(), reason="the UCI files are not beside the repository")
+def test_the_lasso_of_the_evaluation_predicts_what_scikit_learn_does() -> None:
+    instances = importlib.import_module("shift_instances")
+    parts = instances.split("hepatitis", 0)
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    like = surefoot.RobustLogisticRegression(unseen_categories="reference").fit(parts.X_train, parts.y_train)
+    design = instances._encoded(parts)
+    for model in instances.lassos(parts, folds, like).values():
+        own = min(
+            (instances._lasso(design, parts.y_train, penalty) for penalty in instances.PENALTIES),
+            key=lambda lasso: np.abs(lasso.coef_ - model.coef_).max(),
+        )
+        assert model.predict_proba(parts.X_train) == pytest.approx(own.predict_proba(design), abs=1e-12)
+        assert np.abs(model.coef_).max() > 0
 
 
 def test_dense_rows_grows_rows_and_columns_apart(tmp_path: Path) -> None:
