@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
+import math
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.cli.main import main
+from surefoot.cli.progress_bar import bar
+from surefoot.solvers.outcome import Progress
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -82,6 +87,26 @@ def test_fit_shows_its_guesses_and_proves_its_model(run: Run, folder: Path, tmp_
     np.testing.assert_array_equal(
         model.predict_proba(table[list(model.feature_names_in_)]), direct.predict_proba(table[list(model.feature_names_in_)])
     )
+
+
+def test_a_terminal_shows_a_bar_that_fills_as_the_gap_closes(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, _, err = run("fit", folder / "visits.csv", "--target", "bought", "--output", tmp_path / "model")
+    steps = [line for line in err.split("\r") if line.startswith("[")]
+    assert code == 0 and len(steps) > 1
+    filled = [line.count("#") for line in steps]
+    assert filled[0] < filled[-1] == 24 and filled == sorted(filled)
+    assert "gap" in steps[-1] and "RobustLogisticRegression" in steps[-1] and steps[-1].endswith("\n")
+    assert bar(Progress(3, 0.5, -math.inf, 1.0)).startswith(f"[{'-' * 24}] gap unknown")
+    assert bar(Progress(3, 0.5, 0.5, 1.0)).startswith(f"[{'#' * 24}] gap 0.0e+00")
+
+
+def test_the_name_of_the_program_leads_to_it() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, name = project["scripts"]["surefoot"].split(":")
+    assert getattr(importlib.import_module(module), name) is main
 
 
 def test_what_the_user_says_about_columns_overrules_the_guess(run: Run, folder: Path, tmp_path: Path) -> None:

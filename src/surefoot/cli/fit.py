@@ -22,6 +22,7 @@ from surefoot.cli.options import (
     open_source,
 )
 from surefoot.cli.parsed_rows import ParsedRows
+from surefoot.cli.progress_bar import progress_bars
 from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels
 from surefoot.estimators.chance_svc import ChanceConstrainedSVC
 from surefoot.estimators.risk_score import RiskScoreClassifier
@@ -90,7 +91,8 @@ def run_fit(args: argparse.Namespace) -> int:
     else:
         content = source.load([*columns, target, *_group_column(source, args)])
         extra = {} if args.groups is None else {"svm__groups": labels(content[args.groups])}
-        model.fit(source.frame(content, columns), labels(content[args.target]), **extra)
+        with progress_bars():
+            model.fit(source.frame(content, columns), labels(content[args.target]), **extra)
     save(model, place, overwrite=args.force)
     proof = last_step(model).certificate_
     if args.json:
@@ -138,7 +140,7 @@ def _fit_batches(
             f"{said}, and gaps of numbers ({gaps[0]!r}) cannot be filled in batches. Fill them, or --drop it."
         )
     note(f"{said}: they are parsed into a temporary folder and fitted in batches.")
-    with ParsedRows(source, columns, target) as batches:
+    with ParsedRows(source, columns, target) as batches, progress_bars():
         model.set_params(missing_numeric="error").fit(batches)
 
 

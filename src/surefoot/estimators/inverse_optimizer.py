@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.estimators.judged_cost import certified, judged
 from surefoot.estimators.limit_warning import warn_of_limit
 from surefoot.estimators.mirror_fit import begin_online, fit_by_mirror, observe_all
-from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.progress import progress_listener
 from surefoot.exceptions import (
     ForwardSolveError,
     InconsistentDataError,
@@ -196,7 +196,7 @@ class InverseOptimizer(BaseEstimator):
         problem = self._pose(signals, responses)
         self._oracle = ForwardOracle()
         self._online: OnlineMirror | None = None
-        listener = ProgressPrinter(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
+        listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
         options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
         solver = LossCuts(self._oracle)
         try:

@@ -19,7 +19,7 @@ from surefoot.design.schema import Level
 from surefoot.estimators.class_clusters import class_clusters, kernel_coordinates, require_batches
 from surefoot.estimators.given_moments import MomentSamples
 from surefoot.estimators.number_table import dense
-from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.progress import progress_listener
 from surefoot.estimators.svm_kernel import make_kernel
 from surefoot.estimators.training_rows import TrainingRows
 from surefoot.estimators.uncertain_inputs import (
@@ -92,7 +92,7 @@ class PosedSVM:
             tolerance=settings.tolerance,
             max_iter=settings.max_iter,
             time_limit=settings.time_limit,
-            on_progress=None if title is None else ProgressPrinter(title),
+            on_progress=None if title is None else progress_listener(title),
             started=started,
         )
         return self.judge(handed_over(settings.solver.solve(self.problem, options)), settings)

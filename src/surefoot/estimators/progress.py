@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from surefoot.solvers.outcome import Progress
+
+Listener: TypeAlias = Callable[[Progress], None]
 
 _HEADER = f"{'iteration':>9}  {'objective':>14}  {'lower bound':>14}  {'gap':>9}  {'seconds':>8}"
 
@@ -36,6 +41,26 @@ class ProgressPrinter:
         # Looked up at every call: notebooks and test runners exchange the stream.
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
+
+
+# Who listens to solves that are to be shown. One for all threads: paths are walked by several.
+_make_listener: Callable[[str], Listener] = ProgressPrinter
+
+
+def progress_listener(title: str) -> Listener:
+    """Who is told about a solve of that title."""
+    return _make_listener(title)
+
+
+@contextlib.contextmanager
+def shown_by(make: Callable[[str], Listener]) -> Iterator[None]:
+    """Within the block, have solves that are to be shown tell ``make(title)`` instead of a :class:`ProgressPrinter`."""
+    global _make_listener
+    before, _make_listener = _make_listener, make
+    try:
+        yield
+    finally:
+        _make_listener = before
 
 
 class CountPrinter:

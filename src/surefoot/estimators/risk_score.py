@@ -31,7 +31,7 @@ from surefoot.estimators.near_optimal import NearOptimalSet
 from surefoot.estimators.number_table import Remedies, dense, read_number_table
 from surefoot.estimators.posed_card import PosedCard, binary_columns, pose_card
 from surefoot.estimators.printed_card import print_card, value_ranges
-from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.progress import progress_listener
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows, require_columns_of_training
 from surefoot.estimators.worst_case import WorstCase
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
@@ -383,7 +383,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
             tolerance=float(self.gap),
             time_limit=None if self.time_limit is None else float(self.time_limit),
             n_threads=joblib.effective_n_jobs(self.n_jobs),
-            on_progress=ProgressPrinter(title) if self.verbose else None,
+            on_progress=progress_listener(title) if self.verbose else None,
             started=started,
         )
         try:

@@ -28,7 +28,7 @@ from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.output_frame import build_frame, frame_library
 from surefoot.design.schema import Level, Schema
 from surefoot.estimators.lazy_answers import lazy_on_dask
-from surefoot.estimators.progress import ProgressPrinter
+from surefoot.estimators.progress import progress_listener
 from surefoot.estimators.training_rows import (
     TrainingRows,
     flat_labels,
@@ -291,7 +291,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         return solver.solve(problem, replace(self._options(title), settle=settle), warm_start=warm_start)
 
     def _options(self, title: str) -> SolveOptions:
-        listener: Callable[[Progress], None] | None = ProgressPrinter(title) if self.verbose else None
+        listener: Callable[[Progress], None] | None = progress_listener(title) if self.verbose else None
         return SolveOptions(
             tolerance=float(self.tol),
             max_iter=None if self.max_iter is None else int(self.max_iter),

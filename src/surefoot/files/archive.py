@@ -33,7 +33,7 @@ from surefoot.problems.arrays import AnyArray
 DOCUMENT, SEAL = "model.json", "model.sha256"
 # A model with that many arrays, or that long a document, is none of ours: score cards have a dozen, paths a few hundred.
 MOST_MEMBERS = 20_000
-MOST_DOCUMENT_BYTES = 1 << 28
+MOST_DOCUMENT_BYTES = 1 << 26
 _END = struct.Struct("<4sHHHHIIH")
 _DIRECTORY_ENTRY_BYTES = 200
 _MOST_DIMENSIONS = 4

@@ -1,0 +1,70 @@
+"""One line on a terminal that says how far a solve is: by its gap, which shrinks to what is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+
+from surefoot.estimators.progress import Listener, shown_by
+from surefoot.solvers.outcome import Progress
+
+_WIDTH = 24
+# The bar is full at a relative gap of 1e-6, the default tolerance: four cells for each digit that is proven.
+_DIGITS = 6.0
+
+
+class ProgressBar:
+    """A line that is written over and over."""
+
+    def __init__(self) -> None:
+        self._shown = 0
+        self._lock = threading.Lock()
+
+    def listener(self, title: str) -> Listener:
+        """Who shows one of possibly many solves on the line."""
+
+        def show(progress: Progress) -> None:
+            columns = shutil.get_terminal_size().columns
+            self._write(f"{bar(progress)}  {title}"[: max(columns - 1, 20)])
+
+        return show
+
+    def close(self) -> None:
+        """Leave the line, if there is one."""
+        if self._shown:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+    def _write(self, text: str) -> None:
+        with self._lock:
+            sys.stderr.write(f"\r{text.ljust(self._shown)}")
+            sys.stderr.flush()
+            self._shown = len(text)
+
+
+def bar(progress: Progress) -> str:
+    """The line without the title: the bar, the gap, and what it took."""
+    size = abs(progress.upper_bound) or 1.0
+    share = progress.gap / size
+    digits = _DIGITS if share <= 0 else -math.log10(share) if math.isfinite(share) else 0.0
+    filled = round(_WIDTH * min(max(digits, 0.0), _DIGITS) / _DIGITS)
+    gap = f"{share:.1e}" if math.isfinite(share) else "unknown"
+    return f"[{'#' * filled}{'-' * (_WIDTH - filled)}] gap {gap}  step {progress.iteration}  {progress.seconds:.1f} s"
+
+
+@contextlib.contextmanager
+def progress_bars() -> Iterator[None]:
+    """Within the block, solves are shown as a bar if there is a terminal; otherwise line by line, as in Python."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    line = ProgressBar()
+    try:
+        with shown_by(line.listener):
+            yield
+    finally:
+        line.close()
