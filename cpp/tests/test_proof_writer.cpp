@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <random>
 #include <vector>
 
 #include "check.hpp"
+#include "drawn_cards.hpp"
 #include "surefoot/proof_levels.hpp"
 #include "surefoot/softplus.hpp"
 #include "surefoot/support_search.hpp"
@@ -14,38 +14,8 @@ using namespace surefoot;
 
 namespace {
 
-constexpr int n_columns = 5, most_points = 2, most_intercept = 4;
+constexpr int n_columns = 5;
 constexpr double rounding = 1e-12;
-
-struct Drawn {
-  std::vector<double> values, labels, weights;
-
-  ScoreProblem problem(int max_size, double penalty) const {
-    return {{values.data(), labels.size(), n_columns, labels.data(), weights.data()},
-            std::vector<int>(n_columns, -most_points),
-            std::vector<int>(n_columns, most_points),
-            -most_intercept,
-            most_intercept,
-            max_size,
-            penalty,
-            {}};
-  }
-};
-
-// Columns of 0 and 1, or of -1 to 2; the last column repeats the first, or mirrors it.
-Drawn draw(unsigned seed, bool binary) {
-  std::mt19937 random(seed);
-  Drawn drawn;
-  const std::size_t n = 30 + random() % 40;
-  for (std::size_t k = 0; k < n * (n_columns - 1); ++k)
-    drawn.values.push_back(binary ? random() % 2 : static_cast<double>(random() % 4) - 1);
-  for (std::size_t i = 0; i < n; ++i) drawn.values.push_back(seed % 2 ? drawn.values[i] : 1 - drawn.values[i]);
-  for (std::size_t i = 0; i < n; ++i) {
-    drawn.labels.push_back(drawn.values[i] + static_cast<double>(random() % 3) > 1.5 ? 1 : -1);
-    drawn.weights.push_back(1.0 / static_cast<double>(n));
-  }
-  return drawn;
-}
 
 struct Plane {
   double loss = 0, intercept_slope = 0;
@@ -253,7 +223,7 @@ SearchResult proven(const ScoreProblem& problem, std::size_t limit) {
 
 TEST(every_claim_of_a_proof_holds_and_together_they_cover_all_cards) {
   for (unsigned seed = 0; seed < 24; ++seed) {
-    const Drawn drawn = draw(seed, seed % 4 < 2);
+    const Drawn drawn = draw(seed, seed % 4 < 2, n_columns);
     const ScoreProblem problem = drawn.problem(static_cast<int>(seed % 5), seed % 3 ? 0.01 : 0);
     const SearchResult result = proven(problem, 1000000);
     CHECK(result.proof.complete);
@@ -265,7 +235,7 @@ TEST(every_claim_of_a_proof_holds_and_together_they_cover_all_cards) {
 
 TEST(a_proof_says_nothing_about_a_higher_threshold) {
   for (unsigned seed = 0; seed < 8; ++seed) {
-    const Drawn drawn = draw(seed, seed % 4 < 2);
+    const Drawn drawn = draw(seed, seed % 4 < 2, n_columns);
     const ScoreProblem problem = drawn.problem(3, 0.01);
     SearchResult result = proven(problem, 1000000);
     result.proof.threshold += 1e-3;
@@ -274,7 +244,7 @@ TEST(a_proof_says_nothing_about_a_higher_threshold) {
 }
 
 TEST(a_proof_that_grows_beyond_its_limit_is_given_up) {
-  const Drawn drawn = draw(2, false);
+  const Drawn drawn = draw(2, false, n_columns);
   const ScoreProblem problem = drawn.problem(3, 0);
   const SearchResult whole = proven(problem, 1000000), cut = proven(problem, 20);
   CHECK(whole.proof.steps.size() + whole.proof.points.size() > 20);

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "check.hpp"
+#include "drawn_cards.hpp"
 #include "surefoot/softplus.hpp"
 #include "surefoot/support_search.hpp"
 
@@ -14,35 +14,6 @@ using namespace surefoot;
 namespace {
 
 constexpr int n_columns = 4;
-
-struct Drawn {
-  std::vector<double> values, labels, weights;
-  ScoreProblem problem(int max_size, double penalty) const {
-    return {{values.data(), labels.size(), n_columns, labels.data(), weights.data()},
-            std::vector<int>(n_columns, -2),
-            std::vector<int>(n_columns, 2),
-            -4,
-            4,
-            max_size,
-            penalty,
-            {}};
-  }
-};
-
-// Columns of 0 and 1, or of -1 to 2; the last column repeats the first, or mirrors it.
-Drawn draw(unsigned seed, bool binary) {
-  std::mt19937 random(seed);
-  Drawn drawn;
-  const std::size_t n = 20 + random() % 40;
-  for (std::size_t k = 0; k < n * (n_columns - 1); ++k)
-    drawn.values.push_back(binary ? random() % 2 : static_cast<double>(random() % 4) - 1);
-  for (std::size_t i = 0; i < n; ++i) drawn.values.push_back(seed % 2 ? drawn.values[i] : 1 - drawn.values[i]);
-  for (std::size_t i = 0; i < n; ++i) {
-    drawn.labels.push_back(drawn.values[i] + static_cast<double>(random() % 3) > 1.5 ? 1 : -1);
-    drawn.weights.push_back(1.0 / static_cast<double>(n));
-  }
-  return drawn;
-}
 
 bool admitted(const ScoreProblem& problem, const int* card) {
   int support[n_columns], size = 0;
@@ -118,7 +89,7 @@ void check_search(const ScoreProblem& problem, const SearchOptions& options) {
 
 TEST(the_search_finds_the_best_of_all_cards) {
   for (unsigned seed = 0; seed < 24; ++seed) {
-    const Drawn drawn = draw(seed, seed % 4 < 2);
+    const Drawn drawn = draw(seed, seed % 4 < 2, n_columns);
     SearchOptions options;
     options.n_threads = 1 + static_cast<int>(seed % 3);
     options.heuristic = seed % 5 != 0;
@@ -128,7 +99,7 @@ TEST(the_search_finds_the_best_of_all_cards) {
 
 TEST(the_search_keeps_the_rules) {
   for (unsigned seed = 0; seed < 24; ++seed) {
-    const Drawn drawn = draw(seed, seed % 4 < 2);
+    const Drawn drawn = draw(seed, seed % 4 < 2, n_columns);
     ScoreProblem problem = drawn.problem(3, 1e-8);
     if (seed % 2) problem.rules.groups.push_back({{1, 1, 0, 1}, 1, 1});
     if (seed % 3) problem.rules.implications.push_back({{1, 0, 0, 1}, {0, 0, 1, 0}});
@@ -139,7 +110,7 @@ TEST(the_search_keeps_the_rules) {
 
 TEST(the_search_keeps_signs_point_sets_and_rates) {
   for (unsigned seed = 0; seed < 24; ++seed) {
-    const Drawn drawn = draw(seed, seed % 4 < 2);
+    const Drawn drawn = draw(seed, seed % 4 < 2, n_columns);
     ScoreProblem problem = drawn.problem(4, 0);
     if (seed % 2) problem.rules.signs = {{{1, 1, 0, 0}}, {{0, 1, 1, 1}}};
     if (seed % 3) problem.rules.values = {{-2, 1}, {}, {2}, {-1, 1, 2}};
@@ -149,7 +120,7 @@ TEST(the_search_keeps_signs_point_sets_and_rates) {
 }
 
 TEST(rules_that_contradict_each_other_leave_no_card) {
-  const Drawn drawn = draw(1, true);
+  const Drawn drawn = draw(1, true, n_columns);
   ScoreProblem problem = drawn.problem(3, 0);
   problem.rules.groups = {{{1, 1, 0, 0}, 2, 4}, {{1, 1, 0, 0}, 0, 1}};
   const SearchResult result = search_supports(problem, {});
@@ -158,7 +129,7 @@ TEST(rules_that_contradict_each_other_leave_no_card) {
 }
 
 TEST(a_search_told_to_stop_keeps_a_valid_bound) {
-  const Drawn drawn = draw(3, true);
+  const Drawn drawn = draw(3, true, n_columns);
   const ScoreProblem problem = drawn.problem(4, 0);
   SearchOptions options;
   options.time_limit = 0;
