@@ -12,6 +12,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # -qq keeps pip's remarks about indexes and versions away; errors, and the log of a failed build, still show.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
+# Modules are compiled when they are first imported, which most of them never are: set-up takes a third of the time.
+LAZILY := --no-compile
 CMAKE := $(BIN)/cmake
 SAY := @printf '==> %s\n'
 
@@ -108,22 +110,22 @@ check-machine:
 		echo "On Debian and Ubuntu: apt install g++. On macOS: xcode-select --install. Name another with 'CXX=clang++ make ...'."; exit 1; }
 
 # Stamps. Tools that build the package; the package itself (editable: Python files need no rebuild); tools that judge it.
-# $(call install-requirements,keys) installs a list of requirements that stands in pyproject.toml.
+# $(call install-requirements,keys,options) installs a list of requirements that stands in pyproject.toml.
 define install-requirements
-	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))$(1), sep="\n")' | $(PIP) install -r /dev/stdin
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))$(1), sep="\n")' | $(PIP) install $(2) -r /dev/stdin
 endef
 
 $(VENV)/.tools: pyproject.toml
 	@$(MAKE) --no-print-directory check-machine
 	@test -x $(BIN)/python || { echo "==> creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	$(SAY) "installing the build tools"
-	$(call install-requirements,["build-system"]["requires"])
-	@$(PIP) install 'cmake>=3.18' ninja
+	$(call install-requirements,["build-system"]["requires"],$(LAZILY))
+	@$(PIP) install $(LAZILY) 'cmake>=3.18' ninja
 	@touch $@
 
 $(VENV)/.package: $(VENV)/.tools $(NATIVE)
 	$(SAY) "building and installing surefoot"
-	@$(PIP) install --no-build-isolation --editable .
+	@$(PIP) install $(LAZILY) --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.tools
@@ -134,7 +136,7 @@ $(VENV)/.dev: $(VENV)/.tools
 
 $(VENV)/.demo: $(VENV)/.tools
 	$(SAY) "installing what the demo reads its table with"
-	$(call install-requirements,["project"]["optional-dependencies"]["demo"])
+	$(call install-requirements,["project"]["optional-dependencies"]["demo"],$(LAZILY))
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.tools
