@@ -98,23 +98,13 @@ def test_gram_matrix_beyond_the_memory_limit_is_not_kept():
     assert anew.upper_bound == pytest.approx(kept.upper_bound, rel=1e-7)
 
 
-def test_landmarks_give_a_plane_and_bounds_of_the_full_problem():
-    problem = random_problem(4, Kernel("rbf", gamma=0.2), n_batches=20, most=12)
-    optimum = solve(problem).upper_bound
-    gaps = []
-    for n_landmarks in (10, 40, 80):
-        outcome = WorstPoints(n_landmarks=n_landmarks).solve(problem, SolveOptions(tolerance=1e-7))
-        assert np.count_nonzero(outcome.primal.coefficients) <= n_landmarks
-        assert outcome.upper_bound >= optimum * (1 - 1e-9)
-        assert outcome.lower_bound <= optimum * (1 + 1e-9)
-        certificate = certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-7)
-        assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-5)
-        assert certificate.lower_bound == pytest.approx(outcome.lower_bound, rel=1e-5, abs=1e-9)
-        assert (outcome.status is Status.OPTIMAL) == certificate.verified
-        gaps.append(outcome.upper_bound - outcome.lower_bound)
-    assert gaps[0] > gaps[1] > gaps[2]
-    with pytest.raises(ValueError, match="n_landmarks = 0"):
-        WorstPoints(n_landmarks=0)
+def test_time_limit_ends_a_product_that_is_computed_in_blocks(monkeypatch):
+    problem = random_problem(4, Kernel("rbf", gamma=0.5))
+    monkeypatch.setattr("surefoot.solvers.point_images.BLOCK_MEMORY", 1)
+    for memory in (100, 1 << 31):
+        outcome = WorstPoints(memory=memory).solve(problem, SolveOptions(time_limit=1e-9))
+        assert outcome.status is Status.TIME_LIMIT and outcome.iterations == 0
+        assert outcome.upper_bound == problem.objective(outcome.primal)
 
 
 def test_duplicate_samples_count_like_weights():

@@ -7,6 +7,9 @@ both recomputed from the samples with NumPy, the Gram matrix in blocks. The lowe
 given, the bound is that of a feasible point near them (:mod:`surefoot.problems.feasible_mix`): an infeasible mix is not refused
 but pays, its bound is lower. Nothing here knows how plane and mix were found.
 
+If the problem is one on landmarks (:mod:`surefoot.problems.landmark_kernel`), the bound holds for planes that combine them, and
+the claim says so.
+
 Both bounds are computed in double precision and not widened by its errors; what these may amount to is estimated, and only the
 verdict allows for it.
 """
@@ -21,6 +24,7 @@ from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelPlane
 from surefoot.problems.feasible_mix import feasible_mix
+from surefoot.problems.landmark_kernel import LandmarkKernel
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -81,7 +85,9 @@ def _rounding(problem: ChanceSVMProblem, plane: KernelPlane, mix: FloatArray, va
     """What rounding may cost both bounds, if the errors of sums are as independent as they look."""
     sizes = [float(np.linalg.norm(part)) for part in (plane.coefficients, mix)]
     quadratic = sum(size * float(np.linalg.norm(part)) for size, part in zip(sizes, values.T, strict=True))
-    longest = float(problem.kernel.diagonal(problem.samples).max())
+    # Projections on landmarks are shorter, but they are made of the kernel's own products.
+    kernel = problem.kernel.base if isinstance(problem.kernel, LandmarkKernel) else problem.kernel
+    longest = float(kernel.diagonal(problem.samples).max())
     linear = float(np.linalg.norm(problem.costs)) * (1.0 + abs(plane.intercept) + sizes[0] * longest)
     return 16 * _EPS * (quadratic + linear)
 
@@ -92,11 +98,15 @@ def _verdict(
     gap = upper - lower
     relative_gap = gap / upper if upper > 0 else gap
     consistent = gap >= -rounding
+    among = of_them = beyond = ""
+    if isinstance(problem.kernel, LandmarkKernel):
+        among, of_them = f" that combines these {problem.kernel.places.size} landmarks", " among them"
+        beyond = f" Nothing is said about planes that use more of the {problem.n_samples} samples."
     verified = bool(consistent and gap <= tolerance * abs(upper) + rounding)
     if verified:
         claim = (
-            f"No plane has an objective below {lower:.10g} on these batches; this one has {upper:.10g}, so it is optimal to a "
-            f"relative gap of {max(relative_gap, 0.0):.1e} (asked for: {tolerance:.1e})."
+            f"No plane{among} has an objective below {lower:.10g} on these batches; this one has {upper:.10g}, so it is optimal"
+            f"{of_them} to a relative gap of {max(relative_gap, 0.0):.1e} (asked for: {tolerance:.1e}).{beyond}"
         )
     else:
         reason = (
@@ -105,7 +115,8 @@ def _verdict(
             else "the bounds contradict each other, so at least one of them is wrong"
         )
         claim = (
-            f"Not proven optimal: this plane has an objective of {upper:.10g}, and none has one below {lower:.10g}; {reason}."
+            f"Not proven optimal: this plane has an objective of {upper:.10g}, and none{among} has one below {lower:.10g}; "
+            f"{reason}.{beyond}"
         )
     return Certificate(
         claim=claim,

@@ -61,7 +61,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     random_state : int, RandomState or None, default=None
         Of k-means, and of the folds of ``probability``.
     time_limit : float, optional
-        Most seconds to spend on the solve; the best model found by then is kept, with a bound that holds.
+        Most seconds to spend on the solve; the best model found by then is kept, with a bound that holds. Its certificate comes
+        on top: one more look at the kernels of all pairs of rows, or of all rows with the landmarks.
     probability : bool, default=False
         Whether ``predict_proba`` is to work. The solve is then repeated on five folds, which hold out whole groups (rows, where
         no groups were given), and a sigmoid is fitted to the scores of what was held out.
@@ -72,9 +73,10 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     kernel_bound : float, optional
         The length in feature space that no sample can ever exceed, for ``confidence``. Known for the RBF kernel: 1.
     n_landmarks : int, optional
-        For tens of thousands of rows and kernels without an explicit feature space: build the model from so many rows only.
-        Objective and bound of the certificate remain those of the full problem, so that the gap says what this may have cost;
-        it will not close to ``tol``.
+        For tens of thousands of rows and kernels without a small explicit feature space: the best model among the combinations
+        of so many rows, drawn evenly from all groups, is found and certified (Nystroem's method). Its objective counts all
+        rows. The certificate's bound holds for combinations of these rows only, as its claim says; how much better a model of
+        all rows could be is not known. Time and memory grow with rows times landmarks instead of the square of the rows.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from surefoot.estimators.uncertain_inputs import (
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.chance_svm import ChanceSVMProblem
 from surefoot.problems.kernels import Kernel
+from surefoot.problems.landmark_kernel import LandmarkKernel, on_landmarks
 from surefoot.problems.moment_radii import MomentRadii, least_samples, moment_radii
 from surefoot.solvers.chance_registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
 from surefoot.solvers.outcome import handed_over
@@ -56,6 +57,7 @@ class SVMSettings:
     seed: int
     confidence: float | None
     kernel_bound: float | None
+    n_landmarks: int | None
 
     @property
     def precomputed(self) -> bool:
@@ -78,16 +80,20 @@ class SolvedSVM:
 
 @dataclass(frozen=True, eq=False)
 class PosedSVM:
-    """A problem, and the inputs behind its batches; ``from_rows`` is False if they were given by their moments."""
+    """A problem, and the inputs behind its batches; ``from_rows`` is False if they were given by their moments.
+
+    ``solved`` is what is solved in its place: the problem itself, or its restriction to landmarks.
+    """
 
     problem: ChanceSVMProblem
+    solved: ChanceSVMProblem
     inputs: UncertainInputs
     radii: MomentRadii | None
     from_rows: bool = True
 
     def solve(self, settings: SVMSettings, started: float, title: str | None = None) -> SolvedSVM:
         """Solve and certify; with a title, progress goes to standard error."""
-        require_chance_acceptance(settings.solver, self.problem)
+        require_chance_acceptance(settings.solver, self.solved)
         options = SolveOptions(
             tolerance=settings.tolerance,
             max_iter=settings.max_iter,
@@ -95,11 +101,13 @@ class PosedSVM:
             on_progress=None if title is None else progress_listener(title),
             started=started,
         )
-        return self.judge(handed_over(settings.solver.solve(self.problem, options)), settings)
+        return self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
 
     def judge(self, outcome: ChanceOutcome, settings: SVMSettings) -> SolvedSVM:
-        """The certificate of an answer."""
-        certificate = certify_chance_svm(self.problem, outcome.primal, outcome.dual, settings.tolerance)
+        """The certificate of an answer, which is one for the problem itself too."""
+        if isinstance(self.solved.kernel, LandmarkKernel):
+            outcome = replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
+        certificate = certify_chance_svm(self.solved, outcome.primal, outcome.dual, settings.tolerance)
         return SolvedSVM(outcome, certificate, settings.solver.name)
 
 
@@ -133,7 +141,7 @@ def read_settings(model: Any) -> SVMSettings:
         degree=model.degree,
         coef0=model.coef0,
         n_batches=require_batches(model.batches),
-        solver=make_chance_solver(model.solver, None if model.n_landmarks is None else int(model.n_landmarks)),
+        solver=make_chance_solver(model.solver),
         tolerance=float(model.tol),
         max_iter=None if model.max_iter is None else int(model.max_iter),
         time_limit=None if model.time_limit is None else float(model.time_limit),
@@ -141,6 +149,7 @@ def read_settings(model: Any) -> SVMSettings:
         seed=int(check_random_state(model.random_state).randint(np.iinfo(np.int32).max)),
         confidence=None if model.confidence is None else float(model.confidence),
         kernel_bound=1.0 if model.kernel_bound is None else float(model.kernel_bound),
+        n_landmarks=None if model.n_landmarks is None else int(model.n_landmarks),
     )
 
 
@@ -204,7 +213,7 @@ def _pose(
         weights=inputs.weights,
         **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
     )
-    return PosedSVM(problem, inputs, radii, from_rows)
+    return PosedSVM(problem, on_landmarks(problem, settings.n_landmarks), inputs, radii, from_rows)
 
 
 def _radii(inputs: UncertainInputs, settings: SVMSettings) -> MomentRadii | None:

@@ -32,6 +32,7 @@ R = sum_i (tau_i sqrt(v_i) sqrt(alpha_i^2 - ||g_i||^2) + r_i alpha_i), and the b
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -188,8 +189,11 @@ class ChanceSVMProblem:
         last = int(np.argmax(slopes > slack)) if np.any(slopes > slack) else first
         return 0.5 * float(points[order[first]] + points[order[last]])
 
-    def values(self, coefficients: FloatArray, memory: int = 1 << 27) -> FloatArray:
-        """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; in blocks of so many bytes, by features if fewer."""
+    def values(self, coefficients: FloatArray, memory: int = 1 << 27, on_block: Callable[[], None] | None = None) -> FloatArray:
+        """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; in blocks of so many bytes, by features if fewer.
+
+        ``on_block`` is called before every block; an exception it raises reaches the caller.
+        """
         used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
         out = np.empty(coefficients.shape)
         if self.kernel.name == "precomputed":
@@ -204,6 +208,8 @@ class ChanceSVMProblem:
             parts = [slice(start, start + height) for start in range(0, used.size, height)]
             w = np.sum([self.kernel.features(right[part]).T @ weights[part] for part in parts], axis=0)
         for start in range(0, self.n_samples, height):
+            if on_block is not None:
+                on_block()
             rows = slice(start, min(start + height, self.n_samples))
             block = self.samples[rows]
             out[rows] = self.kernel.features(block) @ w if explicit else self.kernel.products(block, right) @ weights

@@ -32,7 +32,8 @@ from surefoot.problems.arrays import FloatArray
 KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
 # A user's function is asked for squares of so many rows where only their diagonal is wanted.
 _SQUARE = 64
-KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed"]
+# "landmarks" is that of surefoot.problems.landmark_kernel alone.
+KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed", "landmarks"]
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ from surefoot.solvers.best_plane import BestPlane
 from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.chance_registry import ChanceOutcome, require_chance_acceptance
 from surefoot.solvers.outcome import Progress, Status
-from surefoot.solvers.point_images import DEFAULT_MEMORY, make_images
+from surefoot.solvers.point_images import DEFAULT_MEMORY, OutOfTimeError, make_images
 from surefoot.solvers.registry import SolveOptions
 
 DEFAULT_ITERATIONS = 2000
@@ -86,7 +86,7 @@ class ChanceADMM:
         iteration = 0
         try:
             with blas_threads(options.n_threads, problem.n_samples):
-                state = _Alternation(problem, self.penalty, options.n_threads)
+                state = _Alternation(problem, self.penalty, options)
                 for iteration in range(1, limit + 1):
                     residual, movement = state.advance()
                     settled = residual <= self.residual and movement <= self.movement
@@ -106,15 +106,17 @@ class ChanceADMM:
                         break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+        except OutOfTimeError:
+            status = Status.TIME_LIMIT
         return best.outcome(status, history, started, iteration)
 
 
 class _Alternation:
     """The iterate: points and their inner products, theta, b, a, beta."""
 
-    def __init__(self, problem: ChanceSVMProblem, penalty: float, n_threads: int) -> None:
+    def __init__(self, problem: ChanceSVMProblem, penalty: float, options: SolveOptions) -> None:
         self.problem, self.penalty = problem, penalty
-        self.images = make_images(problem, DEFAULT_MEMORY, n_threads=n_threads)
+        self.images = make_images(problem, DEFAULT_MEMORY, options)
         self.a, self.beta = np.zeros(problem.n_batches), np.zeros(problem.n_batches)
         self.coefficients, self.b = np.zeros(problem.n_samples), 0.0
         self.values = np.zeros(problem.n_samples)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from surefoot.exceptions import UnsupportedProblemError
@@ -25,23 +24,21 @@ class ChanceSVMSolver(Protocol):
     def solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome: ...
 
 
-def make_chance_solver(name: str, n_landmarks: int | None = None) -> ChanceSVMSolver:
-    """The solver of that name; ``"auto"`` is ``"worst-points"``, which alone knows landmarks."""
+def make_chance_solver(name: str) -> ChanceSVMSolver:
+    """The solver of that name; ``"auto"`` is ``"worst-points"``."""
     # Imported here: the solvers import this module for their types.
     from surefoot.solvers.chance_admm import ChanceADMM
     from surefoot.solvers.chance_socp import ChanceSOCP
     from surefoot.solvers.worst_points import WorstPoints
 
     makers: dict[str, Callable[[], ChanceSVMSolver]] = {
-        "auto": partial(WorstPoints, n_landmarks=n_landmarks),
-        "worst-points": partial(WorstPoints, n_landmarks=n_landmarks),
+        "auto": WorstPoints,
+        "worst-points": WorstPoints,
         "socp": ChanceSOCP,
         "admm": ChanceADMM,
     }
     if name not in makers:
         raise ValueError(f"solver={name!r} is not known. Choose one of {', '.join(map(repr, makers))}.")
-    if n_landmarks is not None and name not in ("auto", "worst-points"):
-        raise ValueError(f"solver={name!r} knows no landmarks. Use solver='auto', or n_landmarks=None.")
     return makers[name]()
 
 

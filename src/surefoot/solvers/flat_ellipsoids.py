@@ -59,8 +59,7 @@ class FlatEllipsoids:
         ones, signs = np.linalg.solve(matrix, np.stack((np.ones(labels.size), labels), axis=1)).T
         v = ones - float(labels @ ones) / float(labels @ signs) * signs
         image = self.image @ v
-        coefficients = self.images.coefficients(image, self.combinations.T @ v)
-        return coefficients, self.images.values(image), max(float(v @ self.inner @ v), 0.0)
+        return self.combinations.T @ v, self.images.values(image), max(float(v @ self.inner @ v), 0.0)
 
     def solve(self, tolerance: float) -> None:
         """Mix points of the flattened ellipsoids."""
@@ -92,7 +91,6 @@ class FlatEllipsoids:
         self.mix = self.combinations.T @ v
         self.share, self.bound = found.share, found.bound
         image = self.image @ v
-        self.coefficients = self.images.coefficients(image, self.mix)
         self.values = found.share * self.images.values(image)
         self.squared_length = found.share**2 * max(float(v @ self.inner @ v), 0.0)
 

@@ -5,31 +5,33 @@ A point is a combination of samples. What the method needs of it are inner produ
 - :class:`FeatureImages`, where the feature space is explicit and smaller than the number of samples: coordinates.
 - :class:`GramImages`, for all other kernels: the inner products with all samples themselves. The Gram matrix is kept if it fits
   into a memory limit, and otherwise computed anew in blocks for every product.
-- :class:`LandmarkImages`, for so many samples that even one product takes long: coordinates in the span of a few samples, the
-  landmarks (Nystroem's method). With K_SS = R R' the kernel of the landmarks, a sample has the coordinates R^-1 k(S, x), those
-  of its projection; for a w in this span, w . phi(x) is exact, and so is the objective.
 """
 
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Protocol
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 
 from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, require_inner_products
 from surefoot.solvers.blas_threads import blas_threads
+from surefoot.solvers.registry import SolveOptions
 
 # Bytes that a Gram matrix may take; a larger one is computed again in every pass.
 DEFAULT_MEMORY = 1 << 31
 # Blocks in which a Gram matrix is computed: small enough to stay in a processor's cache between the steps that make them.
 BLOCK_MEMORY = 1 << 22
+# Runs of samples with one column that are worth a product of their own.
+RUN_LENGTH = 8
 
-# Share of the mean diagonal that is added to the kernel of the landmarks.
-LANDMARK_LIFT = 1e-12
+
+class OutOfTimeError(Exception):
+    """The time limit came in the middle of a product that may take minutes."""
 
 
 class PointImages(Protocol):
@@ -46,9 +48,6 @@ class PointImages(Protocol):
 
     def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
         """Inner product of every sample with the point in its column of the images."""
-
-    def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
-        """Coefficients of the samples that make the point with this image, which is (the projection of) this combination."""
 
 
 class FeatureImages:
@@ -67,29 +66,33 @@ class FeatureImages:
         return np.asarray(self.features @ image)
 
     def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
-        return np.asarray(np.einsum("sf,fs->s", self.features, images[:, columns]))
-
-    def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
-        return combination
+        first = np.concatenate(([0], np.flatnonzero(np.diff(columns)) + 1, [columns.size]))
+        if RUN_LENGTH * first.size > columns.size:
+            return np.asarray(np.einsum("sf,fs->s", self.features, images[:, columns]))
+        # Samples of a batch stand together and share a column, so there is no need to repeat it for each.
+        out = np.empty(columns.size)
+        for start, end in itertools.pairwise(first.tolist()):
+            out[start:end] = self.features[start:end] @ images[:, columns[start]]
+        return out
 
 
 class GramImages:
     """Images are inner products with all samples."""
 
-    def __init__(self, problem: ChanceSVMProblem, memory: int = DEFAULT_MEMORY, n_threads: int = 1) -> None:
-        self.problem = problem
+    def __init__(self, problem: ChanceSVMProblem, memory: int, options: SolveOptions) -> None:
+        self.problem, self.options = problem, options
         self.gram: FloatArray | None = None
         if problem.kernel.name == "precomputed":
             self.gram = problem.samples
         elif 8 * problem.n_samples**2 <= memory:
-            self.gram = _gram_matrix(problem, n_threads)
+            self.gram = _gram_matrix(problem, options)
             if problem.kernel.name == "callable":
                 require_inner_products(self.gram, "matrix of the kernel function")
 
     def of(self, combinations: scipy.sparse.csr_array) -> FloatArray:
         if self.gram is not None:
             return np.ascontiguousarray((combinations @ self.gram).T)
-        return self.problem.values(combinations.toarray().T, BLOCK_MEMORY)
+        return self.problem.values(combinations.toarray().T, BLOCK_MEMORY, partial(_look_at_clock, self.options))
 
     def inner(self, combinations: scipy.sparse.csr_array, others: FloatArray, own: FloatArray) -> FloatArray:
         return np.asarray(combinations @ others)
@@ -100,64 +103,33 @@ class GramImages:
     def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
         return images[np.arange(columns.size), columns]
 
-    def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
-        return combination
 
-
-def _gram_matrix(problem: ChanceSVMProblem, n_threads: int) -> FloatArray:
+def _gram_matrix(problem: ChanceSVMProblem, options: SolveOptions) -> FloatArray:
     """All inner products, in blocks that are shared between threads: most of the time goes into functions of single entries."""
     count, kernel, samples = problem.n_samples, problem.kernel, problem.samples
     gram = np.empty((count, count))
     height = max(1, BLOCK_MEMORY // (8 * count))
 
     def fill(start: int) -> None:
+        _look_at_clock(options)
         gram[start : start + height] = kernel.products(samples[start : start + height], samples)
 
     # Nobody knows whether a user's function may be called by two threads at once.
-    with blas_threads(1), ThreadPoolExecutor(1 if kernel.name == "callable" else n_threads) as threads:
+    with blas_threads(1), ThreadPoolExecutor(1 if kernel.name == "callable" else options.n_threads) as threads:
         for _ in threads.map(fill, range(0, count, height)):
             pass
     return gram
 
 
-class LandmarkImages(FeatureImages):
-    """Images are coordinates in the span of landmarks: samples drawn evenly from all batches."""
-
-    def __init__(self, problem: ChanceSVMProblem, n_landmarks: int) -> None:
-        rng = np.random.default_rng(0)
-        # Within a batch samples come in any order; evenly spaced places in a shuffled batch are a fair draw from each.
-        order = np.argsort(problem.batch + rng.random(problem.n_samples), kind="stable")
-        self.landmarks = np.unique(order[np.linspace(0, problem.n_samples - 1, n_landmarks).astype(np.int64)])
-        chosen = problem.samples[self.landmarks]
-        if problem.kernel.name == "precomputed":
-            cross = problem.samples[:, self.landmarks]
-        else:
-            cross = np.empty((problem.n_samples, self.landmarks.size))
-            height = max(1, BLOCK_MEMORY // (8 * self.landmarks.size))
-            for start in range(0, problem.n_samples, height):
-                rows = slice(start, start + height)
-                cross[rows] = problem.kernel.products(problem.samples[rows], chosen)
-        square = cross[self.landmarks]
-        # Landmarks that nearly coincide would make the root singular.
-        lift = LANDMARK_LIFT * float(np.trace(square)) / self.landmarks.size
-        self.root = np.linalg.cholesky(0.5 * (square + square.T) + lift * np.eye(self.landmarks.size))
-        self.n_samples = problem.n_samples
-        self.features = np.ascontiguousarray(scipy.linalg.solve_triangular(self.root, cross.T, lower=True).T)
-
-    def coefficients(self, image: FloatArray, combination: FloatArray) -> FloatArray:
-        spread = np.zeros(self.n_samples)
-        spread[self.landmarks] = scipy.linalg.solve_triangular(self.root, image, lower=True, trans="T")
-        return spread
+def _look_at_clock(options: SolveOptions) -> None:
+    if options.out_of_time:
+        raise OutOfTimeError
 
 
-def make_images(
-    problem: ChanceSVMProblem, memory: int = DEFAULT_MEMORY, n_landmarks: int | None = None, n_threads: int = 1
-) -> PointImages:
-    """Coordinates where there are fewer of them than samples, else inner products, or coordinates of landmarks if allowed."""
+def make_images(problem: ChanceSVMProblem, memory: int, options: SolveOptions) -> PointImages:
+    """Coordinates where there are fewer of them than samples, else inner products."""
     n_features = problem.kernel.n_features(problem.samples.shape[1])
     if n_features is not None and n_features < problem.n_samples and 8 * n_features * problem.n_samples <= memory:
-        return FeatureImages(problem)
-    if n_landmarks is not None and n_landmarks < problem.n_samples:
-        with blas_threads(n_threads):
-            return LandmarkImages(problem, n_landmarks)
-    return GramImages(problem, memory, n_threads)
+        with blas_threads(options.n_threads):
+            return FeatureImages(problem)
+    return GramImages(problem, memory, options)

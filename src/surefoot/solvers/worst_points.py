@@ -24,13 +24,12 @@ from __future__ import annotations
 import time
 
 from surefoot.problems.chance_svm import ChanceSVMProblem
-from surefoot.problems.feasible_mix import feasible_mix
 from surefoot.solvers.best_plane import BestPlane
 from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.chance_registry import ChanceOutcome
 from surefoot.solvers.flat_ellipsoids import FlatEllipsoids
 from surefoot.solvers.outcome import Progress, Status
-from surefoot.solvers.point_images import DEFAULT_MEMORY, make_images
+from surefoot.solvers.point_images import DEFAULT_MEMORY, OutOfTimeError, make_images
 from surefoot.solvers.registry import SolveOptions
 
 DEFAULT_PASSES = 500
@@ -54,18 +53,12 @@ class WorstPoints:
     ----------
     memory : int, default=2**31
         Bytes that a Gram matrix may take; a larger one is computed anew, in blocks, in every pass.
-    n_landmarks : int, optional
-        Search w in the span of so many samples only, where that saves time. Its objective is that of the full problem all the
-        same, and the bound that is returned holds for the full problem too, so that the gap says what the restriction may have
-        cost: expect it to stay open, and the status to be ``STALLED``.
     """
 
     name = "worst-points"
 
-    def __init__(self, memory: int = DEFAULT_MEMORY, n_landmarks: int | None = None) -> None:
-        if n_landmarks is not None and n_landmarks < 1:
-            raise ValueError(f"n_landmarks = {n_landmarks} must be at least 1.")
-        self.memory, self.n_landmarks = memory, n_landmarks
+    def __init__(self, memory: int = DEFAULT_MEMORY) -> None:
+        self.memory = memory
 
     def refuses(self, problem: ChanceSVMProblem) -> str | None:
         """Every problem is taken."""
@@ -85,7 +78,7 @@ class WorstPoints:
                 options.on_progress(history[-1])
 
         try:
-            images = make_images(problem, self.memory, self.n_landmarks, options.n_threads)
+            images = make_images(problem, self.memory, options)
             with blas_threads(_threads(problem, problem.n_batches, options)):
                 flat = FlatEllipsoids(problem, images)
                 best.offer(*flat.least_squares(), sizes=FIRST_SIZES)
@@ -94,7 +87,7 @@ class WorstPoints:
                 before = best.relative_gap
                 with blas_threads(_threads(problem, flat.batch.size, options)):
                     flat.solve(max(inner * min(before, 1.0), LEAST_TOLERANCE))
-                    best.offer(flat.share * flat.coefficients, flat.values, flat.squared_length)
+                    best.offer(flat.share * flat.mix, flat.values, flat.squared_length)
                     best.offer_bound(flat.mix, flat.bound)
                     tell(iteration)
                     if best.relative_gap <= options.tolerance:
@@ -114,18 +107,10 @@ class WorstPoints:
                     break
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        if self.n_landmarks is not None and best.lower > 0:
-            status = _full_bound(problem, best, status, options)
+        except OutOfTimeError:
+            status = Status.TIME_LIMIT
         return best.outcome(status, history, started)
 
 
 def _threads(problem: ChanceSVMProblem, unknowns: int, options: SolveOptions) -> int:
     return options.n_threads if max(unknowns, problem.n_samples // SHARED_SAMPLES) >= SHARED_UNKNOWNS else 1
-
-
-def _full_bound(problem: ChanceSVMProblem, best: BestPlane, status: Status, options: SolveOptions) -> Status:
-    """Replace the bound of the restricted problem, which projections make too good, by that of the full one."""
-    with blas_threads(options.n_threads, problem.n_samples):
-        feasible = feasible_mix(problem, best.mix.coefficients)
-        best.lower = max(0.0, feasible.bound(problem.values(feasible.coefficients)))
-    return Status.STALLED if status is Status.OPTIMAL and best.relative_gap > options.tolerance else status
