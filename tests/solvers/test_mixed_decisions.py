@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from reference.enumerated_inverse import binary_vectors
 
+from surefoot.certificates.cone_center import certify_rays
 from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
+from surefoot.problems.distance import NO_DISTANCE
+from surefoot.problems.inverse import InverseProblem, Regularizer
+from surefoot.problems.prior_set import PriorSet
 from surefoot.solvers.forward_oracle import ForwardOracle
 
 
@@ -29,6 +33,14 @@ def mixed_data(u: int, v: int, t: int, n_examples: int, seed: int, noise: float 
             cost = theta + noise * random.normal(size=u + v)
             responses.append(oracle.decide(problem.instance(0, signals[-1]), cost).point)
     return signals, responses
+
+
+def certified_task(model: InverseOptimizer, signals: list[Any], responses: list[np.ndarray]) -> InverseProblem:
+    """The problem that a model poses."""
+    pairs = enumerate(zip(signals, responses, strict=True))
+    examples = tuple(model.forward.example(i, s, x, None) for i, (s, x) in pairs)
+    p = responses[0].size
+    return InverseProblem(examples, NO_DISTANCE, Regularizer("l2", np.zeros(p)), 0.0, PriorSet.of(model.prior, p))
 
 
 def by_corollary(signals: list[Any], responses: list[np.ndarray], turns: np.ndarray, kappa: float) -> float:
@@ -75,6 +87,11 @@ def test_consistent_mixed_decisions_are_explained(approach: str) -> None:
         best = oracle.decide(problem.instance(0, signal), model.cost_)
         assert response @ model.cost_ <= best.value + 1e-6 * np.linalg.norm(model.cost_)
     assert model.certificate_.verified
+    if approach == "circumcenter":
+        # Rays that nobody proves are not vouched for.
+        task, proof = certified_task(model, signals, responses), model.outcome_.dual
+        verdict = certify_rays(task, model.cost_, proof, 1e-6)
+        assert not verdict.verified and "not recomputed" in verdict.claim
 
 
 def by_theorem(signals: list[Any], responses: list[np.ndarray], turns: np.ndarray, kappa: float, values: np.ndarray) -> float:
@@ -139,6 +156,8 @@ def test_totally_unimodular_programmes_are_their_binary_twins() -> None:
         ).fit(twins, responses)
         np.testing.assert_allclose(first.cost_, second.cost_, atol=1e-4)
         np.testing.assert_allclose(third.cost_, second.cost_, atol=1e-4)
+        assert first.certificate_.verified and second.certificate_.verified
+        assert third.certificate_.verified
 
 
 def test_linear_programmes_are_learned_from_their_corners() -> None:
@@ -150,6 +169,7 @@ def test_linear_programmes_are_learned_from_their_corners() -> None:
     model = InverseOptimizer(problem, approach="suboptimality").fit(signals, responses)
     for signal, response in zip(signals, responses, strict=True):
         assert response @ model.cost_ <= oracle.decide(problem.instance(0, signal), model.cost_).value + 1e-6
+    assert model.certificate_.verified
 
 
 def test_assignments_and_knapsacks_are_decided_as_by_listing() -> None:

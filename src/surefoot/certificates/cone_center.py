@@ -8,6 +8,7 @@ with how solvers find them.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from math import comb
 
 import numpy as np
@@ -19,6 +20,7 @@ from surefoot.certificates.listed_decisions import listed_decisions
 from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle
+from surefoot.problems.decision_proof import Tree
 from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof, ellipsoid_bound, ellipsoid_objective
 from surefoot.problems.inverse import Example, InverseProblem
@@ -32,15 +34,26 @@ ROUNDING = 1e-7
 
 
 def certify_rays(
-    problem: InverseProblem, theta: FloatArray, proof: RayProof, tolerance: float, *, ellipsoid: bool = False
+    problem: InverseProblem,
+    theta: FloatArray,
+    proof: RayProof,
+    tolerance: float,
+    *,
+    ellipsoid: bool = False,
+    trees: Sequence[Sequence[Sequence[Tree] | None]] | None = None,
 ) -> Certificate:
-    """Judge a circumcenter: bounds are on the largest angle, in radians, or on the logarithm of the ellipsoid's volume."""
+    """Judge a circumcenter: bounds are on the largest angle, in radians, or on the logarithm of the ellipsoid's volume.
+
+    ``trees`` prove, for every ray and observation, that the ray explains the observation, where decisions are linear sets with
+    unknowns that are not 0/1; without them the rays are taken on trust, which is then said and not verified.
+    """
     require_tolerance(tolerance)
-    reason = decisions_flaw(problem, proof.owners, proof.points) or _stray_ray(problem, proof.rays)
+    stray, explained = _stray_ray(problem, proof.rays, trees)
+    reason = decisions_flaw(problem, proof.owners, proof.points) or stray
     known = True
     if not reason:
         outer = _outer_rays(problem, proof)
-        known = outer is not None
+        known = outer is not None and explained
         if outer is not None and not _covered(outer, proof.rays):
             reason = "the proof is refused because the cone that its decisions leave has rays that it does not name."
     if reason:
@@ -56,7 +69,7 @@ def certify_rays(
         text = f"all consistent costs lie within {upper:.9g} rad of this one, and none has them within {lower:.9g}"
     gap = upper - lower
     verified = bool(known and gap <= tolerance * abs(upper) + ROUNDING)
-    text += "." if known else ", if the rays are all there are, which was not recomputed."
+    text += "." if known else ", if the rays are those of the consistent costs, which was not recomputed."
     return Certificate(
         text, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
     )
@@ -97,15 +110,20 @@ def _ellipsoid_loss(example: Example, cost: EllipsoidalCost) -> float:
     return float((slopes @ cost.theta + np.linalg.norm(slopes @ cost.shape, axis=1)).max())
 
 
-def _stray_ray(problem: InverseProblem, rays: FloatArray) -> str:
-    for ray in rays:
+def _stray_ray(
+    problem: InverseProblem, rays: FloatArray, trees: Sequence[Sequence[Sequence[Tree] | None]] | None
+) -> tuple[str, bool]:
+    """What is wrong with the rays, or nothing, and whether all of them are known to explain all observations."""
+    known = True
+    for k, ray in enumerate(rays):
         if problem.prior.excess(ray) > INSIDE:
-            return "the proof is refused because one of its rays lies outside the prior set."
-        for example in problem.examples:
-            bound = decision_bound(example, ray, NO_DISTANCE, 0.0)
+            return "the proof is refused because one of its rays lies outside the prior set.", known
+        for i, example in enumerate(problem.examples):
+            bound = decision_bound(example, ray, NO_DISTANCE, 0.0, trees=None if trees is None else trees[k][i])
             if bound is not None and bound > INSIDE:
-                return f"the proof is refused because one of its rays does not explain observation {example.index}."
-    return ""
+                return f"the proof is refused because one of its rays does not explain observation {example.index}.", known
+            known = known and bound is not None
+    return "", known
 
 
 def _outer_rays(problem: InverseProblem, proof: RayProof) -> FloatArray | None:

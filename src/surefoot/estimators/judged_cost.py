@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from surefoot.certificates.inverse import certify_cost
 from surefoot.certificates.predictability import certify_predictions
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.circumcenter import RayProof
+from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.ellipsoidal_cost import EllipsoidalCost
 from surefoot.problems.inverse import InverseProblem
 from surefoot.solvers.loss_cuts import LossCuts
@@ -27,7 +29,9 @@ def judged(
     cost = np.asarray(outcome.primal, dtype=np.float64)
     if isinstance(outcome.dual, RayProof):
         ellipsoid = approach == "ellipsoidal-circumcenter"
-        return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid)
+        plain = replace(problem, distance=NO_DISTANCE)
+        trees = [solver.trees(plain, ray, np.zeros(problem.n_examples)) for ray in outcome.dual.rays]
+        return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid, trees=trees)
     if approach == "predictability":
         return cost, certify_predictions(problem, cost, tolerance)
     return cost, certified(solver, problem, cost, outcome.dual, tolerance)
