@@ -34,6 +34,7 @@ BENCHMARKS = {
     "risk_table": "bench_risk_table",
     "stress": "bench_stress",
     "shift_evaluation": "bench_shift_evaluation",
+    "real_shift": "bench_real_shift",
     "chance_svm": "bench_chance_svm",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "inverse_approaches": "bench_inverse_approaches",
