@@ -36,6 +36,7 @@ BENCHMARKS = {
     "shift_evaluation": "bench_shift_evaluation",
     "real_shift": "bench_real_shift",
     "chance_svm": "bench_chance_svm",
+    "chance_rows": "bench_chance_rows",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "inverse_approaches": "bench_inverse_approaches",
     "inverse_enumeration": "bench_inverse_enumeration",

@@ -25,3 +25,14 @@ def test_worst_points_are_certified_on_the_small_set() -> None:
     account = bench.measure_fit("Syn_2d_20b", "quadratic", "worst-points", 1e-6, 1, 60.0, 0, 1)
     assert account.verified
     assert 0 <= account.gap <= 1e-6
+
+
+def test_fits_against_rows_say_what_was_solved() -> None:
+    bench = importlib.import_module("bench_chance_rows")
+    found = {kernel: bench.simulated_fit(kernel, count, 600, 60.0, 0) for kernel, count in (("quadratic", None), ("rbf", 40))}
+    for row in found.values():
+        assert set(row) == set(bench.FIGURES)
+        assert row["verified"] and row["accuracy"] > 0.9
+    rows = [{"kernel": "rbf", "rows": size, **found["rbf"], "cpu_seconds": size / 100} for size in (600, 6000)]
+    (line,) = bench._findings(rows)
+    assert "6000 rows in 60.0 CPU seconds" in line and "rows^1.00" in line
