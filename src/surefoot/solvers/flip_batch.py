@@ -50,10 +50,8 @@ class FlipBatch:
         flat = np.zeros(n + 1)
         self._table = np.array([flat if term.table is None else term.table for term in terms])
         features = [example.instance.features for example in problem.examples]
-        first = features[0]
-        assert isinstance(first, LinearFeatures)
-        same = all(isinstance(each, LinearFeatures) and np.array_equal(each.matrix, first.matrix) for each in features)
-        self._matrix = first.matrix[None] if same else np.array([each.matrix for each in features])  # type: ignore[union-attr]
+        matrices = np.array([each.matrix for each in features])  # type: ignore[union-attr]
+        self._matrix = matrices[:1] if np.all(matrices == matrices[0]) else matrices
         self._offset = np.array([each.offset for each in features])  # type: ignore[union-attr]
         self._own = np.array([example.own for example in problem.examples])
         # Multipliers of the rows: where a search begins is where the last one of the same rows ended.
@@ -140,17 +138,14 @@ def _terms(problem: InverseProblem, sets: list[LinearSet]) -> list[Term] | None:
 
 def _stacked(sets: list[LinearSet], start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rows in terms of flips, their room and their slack, of all sets."""
-    first = sets[0]
-    above, below = np.isfinite(first.high), np.isfinite(first.low)
-    alike = all(
-        each.matrix.shape == first.matrix.shape
-        and np.array_equal(np.isfinite(each.high), above)
-        and np.array_equal(np.isfinite(each.low), below)
-        for each in sets
-    )
-    if alike:
+    if len({each.matrix.shape for each in sets}) == 1:
         matrix = np.array([each.matrix for each in sets])
         high, low = np.array([each.high for each in sets]), np.array([each.low for each in sets])
+        above, below = np.isfinite(high[0]), np.isfinite(low[0])
+        alike = bool(np.all(np.isfinite(high) == above) and np.all(np.isfinite(low) == below))
+    else:
+        alike = False
+    if alike:
         rows = np.concatenate((matrix[:, above], -matrix[:, below]), axis=1)
         sides = np.concatenate((high[:, above], -low[:, below]), axis=1)
         slack = LISTED_SLACK * np.maximum(1.0, np.abs(rows).max(axis=2, initial=0.0))
