@@ -139,3 +139,14 @@ def test_norms_that_price_shifts_lower_give_tighter_bounds():
         for norm in ("linf", "l2", "l1")
     ]
     assert bounds[0].intercept < bounds[1].intercept < bounds[2].intercept
+
+
+def test_a_column_with_a_single_level_changes_no_bound_whatever_its_weight():
+    problem = draw_problem(10, rows=12, numeric=2, levels=(3, 1))
+    assert not (problem.codes[:, 1]).any()
+    bounds = []
+    for weight in (0.5, 1e6, np.inf):
+        weights = np.array([problem.cost.categorical_weights[0], weight])
+        priced = replace(problem, cost=replace(problem.cost, categorical_weights=weights))
+        bounds.append(coefficient_bounds(priced, 0.5, numeric_centre(priced)))
+    assert np.isfinite(bounds[0].levels) and bounds[0] == bounds[1] == bounds[2]

@@ -6,7 +6,8 @@ objective of some model. Every r_i >= 0 (staying costs nothing and the loss is p
     sum_{i in I} w_i r_i <= U - lambda radius   for every set I of rows,  and  lambda <= U / radius =: L.        (1)
 
 Suppose all weights gamma, delta are finite. Write low_l, high_l for the smallest and largest coefficient of feature l (the
-reference level is 0, so low_l <= 0 <= high_l), Delta = sum_l delta_l, c for any fixed centre of the numeric columns, and
+reference level is 0, so low_l <= 0 <= high_l), Delta = sum_l delta_l over features with at least two levels (a single one is
+lowest and highest at once, so nothing moves and its weight may be infinite), c for any fixed centre of the numeric columns, and
 
     b0 = beta_0 + beta_x . c,    A = b0 + sum_l low_l <= b0 <= B = b0 + sum_l high_l.
 
@@ -115,9 +116,15 @@ def label_sums(problem: PosedRows, centre: FloatArray) -> LabelSums:
     return LabelSums(positive, negative)
 
 
+def _moving_weights(terms: Terms) -> FloatArray:
+    """The weights of the categorical features that can move at all."""
+    weights: FloatArray = terms.cost.categorical_weights[terms.n_levels > 1]
+    return weights
+
+
 def _sides(terms: Terms, sums_of: LabelSums) -> tuple[list[_Side], list[_Side]]:
     """Ways to force final label +1 and ways to force final label -1; means are relative to the centre."""
-    delta = float(terms.cost.categorical_weights.sum())
+    delta = float(_moving_weights(terms).sum())
     kappa = terms.cost.label_weight
     towards: tuple[list[_Side], list[_Side]] = ([], [])
     for sums, own in ((sums_of.positive, 0), (sums_of.negative, 1)):
@@ -141,7 +148,7 @@ def bounds_from_sums(terms: Terms, sums: LabelSums, upper_bound: float) -> Coeff
     price = upper_bound / terms.radius
     distance = terms.cost.numeric_price
     intercept = levels = np.inf
-    if np.isfinite(terms.cost.numeric_weights).all() and np.isfinite(terms.cost.categorical_weights).all():
+    if np.isfinite(terms.cost.numeric_weights).all() and np.isfinite(_moving_weights(terms)).all():
         above, below = _sides(terms, sums)
 
         def reach(side: _Side) -> float:
