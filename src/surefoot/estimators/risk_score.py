@@ -1,44 +1,32 @@
-"""Score cards: the best small whole points, proven."""
+"""Score cards: the best small whole points, searched for and proven."""
 
 from __future__ import annotations
 
 import math
 import time
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
 import joblib
 import numpy as np
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from surefoot.certificates.certificate import Certificate
 from surefoot.certificates.risk_score import certify_risk_score
-from surefoot.design.binary_column import BinaryColumn
 from surefoot.design.encode import TableEncoder
-from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.output_frame import frame_library
-from surefoot.design.schema import Schema
 from surefoot.estimators.card_limits import is_number, read_limits
 from surefoot.estimators.card_shift import score_shift
-from surefoot.estimators.card_worst_case import card_worst_case
-from surefoot.estimators.near_optimal import NearOptimalSet
-from surefoot.estimators.number_table import Remedies, dense, read_number_table
+from surefoot.estimators.number_table import dense, read_number_table
 from surefoot.estimators.posed_card import PosedCard, binary_columns, pose_card
-from surefoot.estimators.printed_card import print_card, value_ranges
 from surefoot.estimators.progress import progress_listener
-from surefoot.estimators.training_rows import TrainingRows, read_training_rows, require_columns_of_training
-from surefoot.estimators.worst_case import WorstCase
+from surefoot.estimators.risk_score_model import REMEDIES, RiskScoreModel
+from surefoot.estimators.training_rows import TrainingRows, read_training_rows
 from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
-from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
+from surefoot.problems.arrays import FloatArray
 from surefoot.problems.risk_score import RiskScore
-from surefoot.reports.card_proof import CardProof
-from surefoot.reports.score_card import ScoreCard
 from surefoot.solvers.automatic_score import AutomaticScore
 from surefoot.solvers.exact_score import ExactScore
 from surefoot.solvers.outcome import SolveOutcome, Status
@@ -50,14 +38,9 @@ from surefoot.solvers.tangent_bound import TangentProof
 _PROOF_LIMIT = 20_000_000
 # Entries of the table that a certificate may read, column by column, claim by claim: about a second.
 _CHECKED_NUMBERS = 3e8
-_REMEDIES = Remedies(
-    text="A score card multiplies columns by points: put ThresholdBinarizer before this model, which makes 0/1 columns of text "
-    "and categories, or convert the column.",
-    gap="ThresholdBinarizer(missing='column') before this model, which makes 'missing' a column of its own",
-)
 
 
-class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
+class RiskScoreClassifier(RiskScoreModel):
     """The score card with the least log loss among all cards with few, small, whole points.
 
     The card is the solution of ::
@@ -169,19 +152,6 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    points_: dict[str, int]
-    intercept_: int
-    multiplier_: float
-    coef_: IntArray
-    classes_: AnyArray
-    certificate_: Certificate
-    outcome_: SolveOutcome[RiskScore, Any]
-    near_optimal_: NearOptimalSet | None
-    solver_: str
-    n_features_in_: int
-    feature_names_in_: AnyArray
-    schema_: Schema
-
     def __init__(
         self,
         *,
@@ -240,7 +210,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         started = time.perf_counter()
         limits = read_limits(self)
         solver = self._named_solver()
-        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, _REMEDIES), y, sample_weight)
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, REMEDIES), y, sample_weight)
         block, weights = dense(rows.design.numeric), self._class_weighted(rows)
         shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
         posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
@@ -258,96 +228,6 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         if outcome.status is not Status.OPTIMAL:
             _warn_of_limit(outcome, f"{type(self).__name__}.fit")
         return self
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """The log odds of the second class for each row: its score, intercept included, over ``multiplier_``.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        block = dense(self._design(X).numeric)
-        used = np.flatnonzero(self.coef_[0])
-        scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
-        return scores / self.multiplier_
-
-    def predict(self, X: Any) -> AnyArray:
-        """The more likely class of each row; the first one where both are equally likely."""
-        positive = self.decision_function(X) > 0
-        classes: AnyArray = self.classes_[positive.astype(np.intp)]
-        return classes
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, in the order of ``classes_``.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, 2)
-        """
-        scores = self.decision_function(X)
-        return np.column_stack([expit(-scores), expit(scores)])
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
-        scores = self.decision_function(X)
-        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
-
-    def score_card(self, *, title: str = "", meanings: Iterable[BinaryColumn] = ()) -> ScoreCard:
-        """The card for people: ``text``, ``html``, ``svg``, ``latex``, ``json`` and ``calculator()``; it prints readably.
-
-        Parameters
-        ----------
-        title : str, default=""
-            Heading; by default "Risk of ..." with the name of the positive class.
-        meanings : iterable of BinaryColumn, optional
-            What 0/1 columns say about the original table: ``columns_`` of the ``ThresholdBinarizer`` that made them.
-        """
-        check_is_fitted(self)
-        # What the certificate cannot confirm is printed as what it is: the solver's own account.
-        source = self.certificate_ if self.certificate_.verified else self.outcome_
-        bounds = source.upper_bound, source.lower_bound
-        gap = (bounds[0] - bounds[1]) / (bounds[0] or 1.0)
-        proof = CardProof(*bounds, gap, verified=self.certificate_.verified, rows=self._n_rows)
-        return print_card(
-            self.points_,
-            self.intercept_,
-            self.multiplier_,
-            self.classes_,
-            self._ranges,
-            proof,
-            title=title,
-            meanings=meanings,
-        )
-
-    def worst_case(self, X: Any, y: Any, *, radius: float | None = None) -> WorstCase:
-        """The shift of a table that would hurt this card most, at the prices of ``radius`` and ``shift`` above.
-
-        Parameters
-        ----------
-        X : data frame, 2-d array, or scipy sparse matrix
-        y : array-like of shape (n_rows,)
-            Labels among ``classes_``.
-        radius : float, optional
-            How far the table may shift; None means as far as in the fit.
-
-        Returns
-        -------
-        WorstCase
-            ``table`` (row, mass, feature, from, to), ``expected_loss``, ``nominal_loss`` and ``summary()``; prints readably.
-            Columns without points do not matter, and are not in it.
-        """
-        return card_worst_case(self, X, self._design(X), y, radius)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
-
-    def _design(self, X: Any) -> MixedDesign:
-        """The columns of training as numbers."""
-        require_columns_of_training(self, X)
-        return TableEncoder.from_schema(self.schema_).encode(read_number_table(X, _REMEDIES))
 
     def _named_solver(self) -> RiskScoreSolver:
         if not isinstance(self.solver, str):
@@ -403,36 +283,6 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
             return certify_risk_score(posed.problem, outcome.primal, proof, float(self.gap), tangent=tangent, max_claims=claims)
-
-    def _unpack(
-        self,
-        rows: TrainingRows,
-        block: FloatArray,
-        outcome: SolveOutcome[RiskScore, Any],
-        certificate: Certificate,
-        solver: str,
-        library: str | None,
-    ) -> None:
-        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
-        schema, card = rows.design.schema, outcome.primal
-        self.schema_ = schema
-        self.classes_ = rows.classes
-        self.points_ = {schema.names[at]: int(card.points[at]) for at in np.flatnonzero(card.points)}
-        self.intercept_ = int(card.intercept)
-        self.multiplier_ = float(card.multiplier)
-        self.coef_ = card.points[None, :].copy()
-        self.outcome_ = outcome
-        self.certificate_ = certificate
-        near = getattr(outcome.dual, "near_optimal", None)
-        self._n_rows = len(block)
-        self._ranges = value_ranges(block, schema.names, card.points)
-        self.near_optimal_ = None if near is None else NearOptimalSet(near, schema.names, library)
-        self.solver_ = solver
-        self.n_features_in_ = len(schema.columns)
-        if schema.named:
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
 
 def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], where: str) -> None:
