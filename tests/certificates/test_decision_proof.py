@@ -100,3 +100,23 @@ def test_splits_must_be_of_whole_unknowns_at_whole_values() -> None:
     assert task.tree(Split(3, 0.5, leaf, leaf)) == np.inf
     assert np.isfinite(task.tree(Split(3, 0.0, leaf, leaf)))
     assert task.leaf(Leaf(np.zeros(2)), decisions.lower, decisions.upper) == np.inf
+
+
+@pytest.mark.parametrize(("upper", "bound"), [(np.inf, np.inf), (1e9, 1e9)])
+def test_an_unknown_is_followed_to_its_own_bound_however_far(upper: float, bound: float) -> None:
+    # x_0 <= x_1 binds neither; the cost falls along x_0.
+    decisions = LinearSet(
+        np.array([[1.0, -1.0]]), np.array([-np.inf]), np.zeros(1), np.zeros(2), np.full(2, upper), np.zeros(2, dtype=bool)
+    )
+    term = TermBound(decisions, np.array([-1.0, 0.0]), None, np.zeros(2))
+    assert term.tree(Leaf(np.zeros(1))) == bound
+    assert term.tree(Leaf(np.ones(1))) == bound
+
+
+def test_a_slope_that_is_rounding_proves_as_if_it_were_none() -> None:
+    # -0.3 + 0.1 * 3 is not 0 in floating point; the unknown has no bound, its row has.
+    decisions = LinearSet(
+        np.full((3, 1), 0.1), np.full(3, -np.inf), np.ones(3), np.zeros(1), np.array([np.inf]), np.zeros(1, dtype=bool)
+    )
+    assert 0.3 - (0.1 + 0.1 + 0.1) != 0
+    assert TermBound(decisions, np.array([-0.3]), None, np.zeros(1)).tree(Leaf(np.ones(3))) == 3.0

@@ -8,7 +8,8 @@
 
 K(s) = max over h of table[h] - s h; the right-hand side is largest at ends of [lower, upper]. A tree splits the box by
 x_j <= k or x_j >= k + 1 for whole x_j, so that its leaves hold every decision, and the largest bound of a leaf bounds all of
-them. Unknowns without bounds are taken to lie within ``FAR``: multipliers leave a slope of 1e-16 there instead of 0.
+them. An unknown without a bound must have no slope towards that side, and nothing is proven where it has; a slope within the
+error of its own summation counts as 0.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ import numpy as np
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.decision_set import LinearSet
-
-FAR = 1e6
+from surefoot.problems.row_blocks import summation_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,18 @@ class TermBound:
             sides = np.where(prices > 0, prices * decisions.high, prices * decisions.low)
         total = float(np.where(prices == 0, 0.0, sides).sum())
         slope = -self.cost - decisions.matrix.T @ prices
+        size = np.abs(self.cost) + np.abs(decisions.matrix).T @ np.abs(prices)
         if self.table is not None:
             steps = np.arange(self.table.size)
             base = float(np.rint(self.response)[decisions.whole].sum())
             total += float(np.max(self.table - leaf.slope * steps)) + leaf.slope * base
             slope = slope + leaf.slope * self.far
-        low, high = np.maximum(lower, -FAR), np.minimum(upper, FAR)
-        return total + float(np.maximum(slope * low, slope * high).sum())
+            size = size + abs(leaf.slope)
+        end = np.where(slope > 0, upper, lower)
+        noise = np.abs(slope) <= summation_error(prices.size + 2) * size
+        # What is left is infinite times a slope: no bound.
+        still = (slope == 0) | (noise & ~np.isfinite(end))
+        return total + float(np.sum(slope[~still] * end[~still]))
 
     def tree(self, tree: Tree) -> float:
         """The largest bound of all leaves, over boxes that hold every decision."""
