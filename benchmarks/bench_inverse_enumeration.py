@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +27,8 @@ from surefoot.solvers.registry import SolveOptions
 
 DESCRIPTION = "generated decisions against full enumeration at n = 10, and n = 20, t = 15, N = 50 to a certified gap"
 KAPPA = 0.001
+# Solves of milliseconds vary from one to the next.
+TURNS = 3
 
 
 @dataclass(frozen=True)
@@ -104,10 +107,12 @@ def run(options: argparse.Namespace) -> Report:
             f"kappa = {KAPPA:g}. Both ways minimise the same objective with the same solvers: an active-set method "
             "for the incenter, an interior point for the ASL.",
             "seconds: until the gap is closed, forward problems included. enumeration: listing all feasible decisions and "
-            "one solve with a constraint for each. excess: objective of enumeration's cost minus ours, both recomputed.",
+            "one solve with a constraint for each. excess: objective of enumeration's cost minus ours, both recomputed. The "
+            "objective of the incenter is half the square of 1 / radius: thousands.",
             f"n = 20, t = 15, {large} examples (Section 6.4): seconds to a relative gap of {options.tolerance:g}; certify: "
             "both bounds recomputed from the raw arrays afterwards. 2^20 decisions per example are not enumerated.",
-            f"CPU seconds of one thread; {costs} random costs; each solve once.",
+            f"CPU seconds of one thread; {costs} random costs. n = 10: both ways {TURNS} times in turns, the fastest of each "
+            "counts. n = 20: once.",
         ],
         not_measured=["InvOpt itself: it needs Gurobi, whose free licence is too small for its constraints."],
     )
@@ -123,16 +128,20 @@ def posed(data: ExpertDecisions, distance: str, regularizer: str, kappa: float, 
 
 
 def race(approach: str, cost: int, problem: InverseProblem, tolerance: float) -> Race:
-    """Solve both ways."""
-    with threadpool_limits(limits=1):
-        start = time.process_time()
-        solver = LossCuts()
-        outcome = solver.solve(problem, SolveOptions(tolerance=tolerance))
-        seconds = time.process_time() - start
-        start = time.process_time()
-        cuts = _all_cuts(problem)
-        everything = _everything(problem, cuts, tolerance)
-        enumeration = time.process_time() - start
+    """Solve both ways, in turns; the fastest turn of each counts."""
+    seconds = enumeration = np.inf
+    for _ in range(TURNS):
+        # A copy, so that a later turn finds nothing that an earlier one has worked out.
+        fresh = copy.deepcopy(problem)
+        with threadpool_limits(limits=1):
+            start = time.process_time()
+            solver = LossCuts()
+            outcome = solver.solve(fresh, SolveOptions(tolerance=tolerance))
+            seconds = min(seconds, time.process_time() - start)
+            start = time.process_time()
+            cuts = _all_cuts(fresh)
+            everything = _everything(fresh, cuts, tolerance)
+            enumeration = min(enumeration, time.process_time() - start)
     return Race(
         approach=approach,
         cost=cost,

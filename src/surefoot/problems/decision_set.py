@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,7 +41,7 @@ class LinearSet:
     def n_unknowns(self) -> int:
         return int(self.lower.size)
 
-    @property
+    @cached_property
     def binary(self) -> BoolArray:
         """Which unknowns are 0 or 1."""
         return np.asarray(self.whole & (self.lower == 0) & (self.upper == 1))

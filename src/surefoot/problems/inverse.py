@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 
-from surefoot.problems.arrays import FloatArray, IntArray
+from surefoot.problems.arrays import FloatArray, IntArray, RowArray
 from surefoot.problems.decision_set import DecisionSet, fingerprint
 from surefoot.problems.distance import Distance
 from surefoot.problems.hypothesis import Features
@@ -110,9 +110,9 @@ class Cuts:
     def size(self) -> int:
         return int(self.owners.size)
 
-    def chosen(self, at: Iterable[int]) -> Cuts:
+    def chosen(self, at: RowArray) -> Cuts:
         """The cuts at these positions."""
-        rows = np.asarray(list(at), dtype=np.int64)
+        rows = np.asarray(at, dtype=np.int64)
         return Cuts(self.owners[rows], tuple(self.points[k] for k in rows.tolist()), self.slopes[rows], self.offsets[rows])
 
 

@@ -67,7 +67,7 @@ def _outcome(
     touching = (np.abs(cone.rays @ normals.T) <= 1e-8).sum(axis=0)
     facets = np.flatnonzero((size > 0) & (touching >= task.n_features - 1))
     _, first = np.unique(np.round(normals[facets], 9), axis=0, return_index=True)
-    kept = cuts.chosen(facets[first].tolist())
+    kept = cuts.chosen(facets[first])
     proof = RayProof(kept.owners, kept.points, cone.rays, weights)
     upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
     return SolveOutcome(Status.OPTIMAL, theta, proof, upper, lower, cuts.size, options.elapsed)

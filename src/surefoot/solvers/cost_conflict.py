@@ -39,6 +39,6 @@ def few_in_conflict(problem: InverseProblem, cuts: Cuts, reach: float) -> CostPr
     used = np.flatnonzero(weights > SMALL * max(float(weights.max()), SMALL))
     if used.size == 0:
         return None
-    kept = cuts.chosen(used.tolist())
+    kept = cuts.chosen(used)
     share = 1.0 / (n * np.bincount(kept.owners, weights=weights[used]).max())
     return CostProof(kept.owners, kept.points, share * weights[used], share * rows, reach=reach)

@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 
-from surefoot.problems.arrays import FloatArray
+from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.problems.inverse import Cuts, InverseProblem
 
 
@@ -18,21 +18,37 @@ class CutPool:
         self._seen: set[tuple[int, bytes]] = set()
         self.owners: list[int] = []
         self.points: list[FloatArray] = []
-        self._slopes: list[FloatArray] = []
-        self._offsets: list[float] = []
+        # Blocks of rows: decisions come one by one, or one of every observation at once.
+        self._slopes: list[FloatArray] = [np.empty((0, problem.n_features))]
+        self._offsets: list[FloatArray] = [np.empty(0)]
 
     def add(self, owner: int, point: FloatArray, slope: FloatArray | None = None, distance: float | None = None) -> bool:
         """Keep a decision; whether it is a new one. Slope and distance are computed where they are not known."""
-        mark = (owner, (point + 0.0).tobytes())
-        if mark in self._seen:
+        if not self._is_new(owner, point, (point + 0.0).tobytes()):
             return False
-        self._seen.add(mark)
         example = self.problem.examples[owner]
+        self._slopes.append(example.slopes(point[None, :]) if slope is None else slope[None, :])
+        far = example.distances(self.problem.distance, point[None, :])[0] if distance is None else distance
+        self._offsets.append(np.array([float(far)]))
+        return True
+
+    def add_all(self, owners: RowArray, points: FloatArray, slopes: FloatArray, distances: FloatArray) -> None:
+        """Keep the decisions among rows of ``points`` that are new."""
+        written = (points + 0.0).tobytes()
+        size = points.shape[1] * points.itemsize
+        places = enumerate(owners.tolist())
+        new = [k for k, owner in places if self._is_new(owner, points[k], written[k * size : (k + 1) * size])]
+        if new:
+            self._slopes.append(slopes[new])
+            self._offsets.append(distances[new])
+
+    def _is_new(self, owner: int, point: FloatArray, written: bytes) -> bool:
+        """Keep owner and point unless they are known; ``written`` are the point's bytes, with zeros of one sign."""
+        if (owner, written) in self._seen:
+            return False
+        self._seen.add((owner, written))
         self.owners.append(owner)
         self.points.append(point)
-        self._slopes.append(example.slopes(point[None, :])[0] if slope is None else slope)
-        far = example.distances(self.problem.distance, point[None, :])[0] if distance is None else distance
-        self._offsets.append(float(far))
         return True
 
     def over(self, problem: InverseProblem) -> CutPool:
@@ -42,5 +58,7 @@ class CutPool:
         return other
 
     def cuts(self) -> Cuts:
-        slopes = np.array(self._slopes).reshape(len(self._slopes), self.problem.n_features)
-        return Cuts(np.asarray(self.owners, dtype=np.int32), tuple(self.points), slopes, np.array(self._offsets))
+        # In place: pools over other problems share the blocks.
+        self._slopes[:] = [np.concatenate(self._slopes)]
+        self._offsets[:] = [np.concatenate(self._offsets)]
+        return Cuts(np.asarray(self.owners, dtype=np.int32), tuple(self.points), self._slopes[0], self._offsets[0])

@@ -70,7 +70,7 @@ class Ellipsoidal:
             bound = ellipsoid_bound(problem, cuts.slopes, claim)
             if bound > lower:
                 used = np.flatnonzero(claim.weights > 0)
-                kept = cuts.chosen(used.tolist())
+                kept = cuts.chosen(used)
                 lower = bound
                 proof = EllipsoidProof(kept.owners, kept.points, claim.weights[used], claim.directions[used])
             fresh, cost, losses = self._separate(problem, every, pool, cost)

@@ -41,7 +41,8 @@ class FlipBatch:
         self.problem = problem
         responses = np.array([example.response for example in problem.examples])
         n = responses.shape[1]
-        self._start = np.where(np.isin(responses, (0.0, 1.0)).all(axis=1, keepdims=True), responses, 0.0)
+        whole = np.asarray(np.isin(responses, (0.0, 1.0)).all(axis=1))
+        self._start = np.where(whole[:, None], responses, 0.0)
         self._sign = 1.0 - 2.0 * self._start
         rows, self._room, self._slack = _stacked(decisions, self._start)
         self._rows = rows.reshape(-1, n)
@@ -54,6 +55,9 @@ class FlipBatch:
         self._matrix = matrices[:1] if np.all(matrices == matrices[0]) else matrices
         self._offset = np.array([each.offset for each in features])  # type: ignore[union-attr]
         self._own = np.array([example.own for example in problem.examples])
+        # No flip at all is worth the first entry of the table, where it is a decision: what is no better need not be found.
+        inside = np.array([example.inside for example in problem.examples])
+        self._floors = np.where(whole & inside, self._table[:, 0], -np.inf)
         # Multipliers of the rows: where a search begins is where the last one of the same rows ended.
         self._prices = np.zeros(self._room.shape)
 
@@ -104,15 +108,17 @@ class FlipBatch:
         cost = np.einsum("ipn,p->in", self._matrix, theta) + weight * self._tilt
         gain = np.ascontiguousarray(-cost * self._sign)
         table = np.ascontiguousarray(weight * self._table)
-        flips, _, state = _native.search_all_flips(self._rows, self._room, self._slack, gain, table, MOST_NODES, self._prices)
+        floors = np.where(np.isfinite(self._floors), weight * self._floors, -np.inf)
+        flips, _, state = _native.search_all_flips(
+            self._rows, self._room, self._slack, gain, table, floors, MOST_NODES, self._prices
+        )
         if np.any(state < 0):
             index = self.problem.examples[int(np.argmin(state))].index
             raise ForwardSolveError(f"observation {index}: no decision is allowed at this signal.")
         points = np.where(flips > 0, 1.0 - self._start, self._start)
-        slopes = self._own - np.einsum(
-            "ipn,in->ip", np.broadcast_to(self._matrix, (len(points), *self._matrix.shape[1:])), points
-        )
-        slopes -= self._offset
+        alike = len(self._matrix) == 1
+        priced = points @ self._matrix[0].T if alike else np.einsum("ipn,in->ip", self._matrix, points)
+        slopes = self._own - priced - self._offset
         count = flips.sum(axis=1).astype(np.int64)
         far = self._constant - (self._tilt * points).sum(axis=1) + self._table[np.arange(len(points)), count]
         if self.problem.distance == NO_DISTANCE:

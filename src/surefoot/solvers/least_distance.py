@@ -9,6 +9,8 @@ rows.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.optimize
 
@@ -19,18 +21,54 @@ from surefoot.solvers.outcome import Status
 
 # A residual this small, of a right-hand side of length 1, has vanished: costs would have to be longer than its inverse.
 VANISHED = 1e-9
+# How far the nearest cost may miss a decision it was found without, per unit of its own terms: rounding.
+MISSED = 1e-12
+
+
+class LeastDistance:
+    """The master for cuts that only grow in number.
+
+    At most as many cuts hold the nearest cost as it has entries. So the next one is found from those and the new ones, and all
+    others are looked at once it is known; cuts that it misses come back.
+    """
+
+    def __init__(self, problem: InverseProblem) -> None:
+        self.problem = problem
+        self._prior = PriorRows.of(problem.prior)
+        self._held = np.empty(0, dtype=np.bool_)
+
+    def solve(self, cuts: Cuts) -> MasterPoint:
+        """The master with these cuts, of which the earlier ones are the same as last time."""
+        working = np.ones(cuts.size, dtype=np.bool_)
+        working[: self._held.size] = self._held
+        while True:
+            found = _solve(self.problem, self._prior, cuts.slopes[working], cuts.offsets[working])
+            if found.ended is not Status.OPTIMAL:
+                return found
+            gains = cuts.slopes @ found.theta
+            missed = gains + cuts.offsets > MISSED * (np.abs(gains) + cuts.offsets)
+            if not np.any(missed & ~working):
+                break
+            working |= missed
+        weights = np.zeros(cuts.size)
+        weights[working] = found.weights
+        self._held = weights > 0
+        return replace(found, weights=weights)
 
 
 def solve_least_distance(problem: InverseProblem, cuts: Cuts) -> MasterPoint:
     """The master with losses that must not be above 0 and a Euclidean regularizer."""
+    return _solve(problem, PriorRows.of(problem.prior), cuts.slopes, cuts.offsets)
+
+
+def _solve(problem: InverseProblem, known: PriorRows, slopes: FloatArray, offsets: FloatArray) -> MasterPoint:
     prior, center = problem.prior, problem.regularizer.center
-    known = PriorRows.of(prior)
     total = known.equal[:1] if prior.total is not None else known.equal[:0]
     value = known.equal_sides[: len(total)]
-    rows = np.vstack((-cuts.slopes, -known.rows, total, -total))
-    sides = np.concatenate((cuts.offsets, -known.sides, value, -value)) - rows @ center
+    rows = np.concatenate((-slopes, -known.rows, total, -total))
+    sides = np.concatenate((offsets, -known.sides, value, -value)) - rows @ center
     answer = nearest(rows, sides)
-    m, n = cuts.size, prior.matrix.shape[0]
+    m, n = offsets.size, prior.matrix.shape[0]
     if answer is None:
         return MasterPoint(center.copy(), np.zeros(m), np.zeros(n), 0.0, None, Status.STALLED)
     away, multipliers = answer

@@ -21,7 +21,7 @@ from surefoot.solvers.cut_pool import CutPool
 from surefoot.solvers.decision_tree import prove_loss
 from surefoot.solvers.flip_batch import FlipBatch, Worst
 from surefoot.solvers.forward_oracle import ForwardOracle
-from surefoot.solvers.least_distance import solve_least_distance
+from surefoot.solvers.least_distance import LeastDistance
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
 
@@ -36,6 +36,8 @@ MEMBER = 1e-9
 PROOF_SLACK = 1e-8
 # And so are losses, where they must not be above 0.
 HARD_SLACK = 2e-8
+# The share of its distance that a decision may be missed by; costs have to grow by as much.
+SLIVER = 1e-7
 
 
 class LossCuts:
@@ -52,18 +54,20 @@ class LossCuts:
         self, problem: InverseProblem, theta: FloatArray, pool: CutPool | None = None, *, weight: float = 1.0
     ) -> tuple[FloatArray, FloatArray]:
         """Losses at a cost vector as found, and bounds they do not exceed; worst decisions go into the pool."""
-        found, bounds = np.empty(problem.n_examples), np.empty(problem.n_examples)
+        least = np.array([0.0 if example.inside or problem.clamp else -np.inf for example in problem.examples])
+        found, bounds = np.empty(least.size), np.empty(least.size)
+        left = np.ones(least.size, dtype=np.bool_)
         together = self._together(problem, theta, weight)
-        for i, example in enumerate(problem.examples):
-            least = 0.0 if example.inside or problem.clamp else -np.inf
-            if together is not None and together.known[i]:
-                found[i], bounds[i] = max(together.values[i], least), max(together.bounds[i], least)
-                if pool is not None and together.values[i] > least:
-                    pool.add(i, together.points[i], together.slopes[i], float(together.distances[i]))
-                continue
-            choice = self.oracle.augmented(example, theta, problem.distance, weight=weight)
-            found[i], bounds[i] = max(choice.value, least), max(choice.bound, least)
-            if pool is not None and choice.value > least:
+        if together is not None:
+            left = ~together.known
+            found, bounds = np.maximum(together.values, least), np.maximum(together.bounds, least)
+            if pool is not None:
+                at = np.flatnonzero(together.known & (together.values > least))
+                pool.add_all(at, together.points[at], together.slopes[at], together.distances[at])
+        for i in np.flatnonzero(left).tolist():
+            choice = self.oracle.augmented(problem.examples[i], theta, problem.distance, weight=weight)
+            found[i], bounds[i] = max(choice.value, least[i]), max(choice.bound, least[i])
+            if pool is not None and choice.value > least[i]:
                 pool.add(i, choice.point, choice.slope, choice.distance)
         return found, bounds
 
@@ -114,6 +118,7 @@ class _Run:
         self.iterations = 0
         linear = (problem.regularizer.kind == "l1" or problem.kappa == 0) and not problem.prior.psd
         self._linear: LinearMaster | None = None
+        self._nearest: LeastDistance | None = None
         self.reach = REACH if linear else np.inf
         self.is_linear = linear
 
@@ -149,7 +154,9 @@ class _Run:
 
     def _master(self, cuts: Cuts) -> MasterPoint:
         if self.problem.hard and self.problem.regularizer.kind == "l2" and not self.problem.prior.psd:
-            found = solve_least_distance(self.problem, cuts)
+            if self._nearest is None:
+                self._nearest = LeastDistance(self.problem)
+            found = self._nearest.solve(cuts)
             if found.ended is Status.OPTIMAL:
                 return found
         if not self.is_linear:
@@ -160,7 +167,7 @@ class _Run:
 
     def _raise(self, cuts: Cuts, master: MasterPoint) -> None:
         used = np.flatnonzero(master.weights > 0)
-        kept = cuts.chosen(used.tolist())
+        kept = cuts.chosen(used)
         proof = CostProof(
             kept.owners,
             kept.points,
@@ -178,7 +185,7 @@ class _Run:
         problem = self.problem
         # Decisions that a consistent cost misses by a sliver of their distance are no reason to go on: a multiple of the cost,
         # larger by as much, does not miss them.
-        share = 1.0 - self.options.tolerance / 8 if problem.hard else 1.0
+        share = 1.0 - min(self.options.tolerance, SLIVER) / 8 if problem.hard else 1.0
         _, bounds = self.solver.losses(problem, theta, self.pool, weight=share)
         worth = problem.kappa * problem.regularizer(theta) + float(bounds.mean())
         if np.any(theta) and (self.telling is None or worth < self.telling[0]):
