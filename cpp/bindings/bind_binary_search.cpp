@@ -41,10 +41,9 @@ void bind_binary_search(nb::module_& module) {
           nb::gil_scoped_release free;
           FlipSearch search;
           for (std::size_t i = 0; i < count; ++i) {
-            const FlipAnswer& answer =
-                search.search({static_cast<int>(n), static_cast<int>(m), rows.data() + i * m * n, room.data() + i * m,
-                               gain.data() + i * n, table.data() + i * (n + 1)},
-                              slack.data() + i * m, floors(i), max_nodes, prices.data() + i * m);
+            const FlipAnswer& answer = search.search({static_cast<int>(n), static_cast<int>(m), rows.data() + i * m * n,
+                                                      room.data() + i * m, gain.data() + i * n, table.data() + i * (n + 1)},
+                                                     slack.data() + i * m, floors(i), max_nodes, prices.data() + i * m);
             std::copy(answer.flips.begin(), answer.flips.end(), flips.begin() + static_cast<std::ptrdiff_t>(i * n));
             values[i] = answer.value;
             // A floor is what no flip at all is worth: if nothing is better, that is the answer.
