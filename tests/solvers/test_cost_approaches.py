@@ -135,6 +135,20 @@ def test_ellipsoids_are_those_of_the_enumerated_programme(approach: str, noise: 
     assert model.certificate_.upper_bound == pytest.approx(task.value, abs=1e-5)
 
 
+@pytest.mark.parametrize(("approach", "noise"), [("ellipsoidal-incenter", 0.0), ("ellipsoidal-asl", 0.4)])
+def test_ellipsoids_have_room_only_where_decisions_vary(approach: str, noise: float) -> None:
+    _, signals, responses = drawn(4, 3, 12, seed=12, noise=noise, signed=True)
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 4)))[0]
+    plain = InverseOptimizer(forward.BinaryProgram(), approach=approach, kappa=0.05).fit(signals, responses)
+    turned = InverseOptimizer(forward.BinaryProgram(), approach=approach, kappa=0.05, features=lambda _signal, x: turn @ x).fit(
+        signals, responses
+    )
+    assert turned.certificate_.verified, turned.certificate_.claim
+    assert "in the 4 of 6 directions" in turned.certificate_.claim
+    assert turned.certificate_.upper_bound == pytest.approx(plain.certificate_.upper_bound, abs=1e-6)
+    np.testing.assert_allclose(turn.T @ turned.cost_, plain.cost_, atol=2e-3)
+
+
 def extreme_rays(rows: np.ndarray) -> np.ndarray:
     found = set()
     for chosen in itertools.combinations(range(len(rows)), rows.shape[1] - 1):

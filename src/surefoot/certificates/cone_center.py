@@ -22,8 +22,14 @@ from surefoot.problems.arrays import FloatArray
 from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle
 from surefoot.problems.decision_proof import Tree
 from surefoot.problems.distance import NO_DISTANCE
-from surefoot.problems.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof, ellipsoid_bound, ellipsoid_objective
-from surefoot.problems.inverse import Example, InverseProblem
+from surefoot.problems.ellipsoidal_cost import (
+    EllipsoidalCost,
+    EllipsoidProof,
+    ellipsoid_bound,
+    ellipsoid_objective,
+    moving_directions,
+)
+from surefoot.problems.inverse import InverseProblem
 
 # Sets of half-spaces beyond this are too many to go through.
 MOST_SETS = 300_000
@@ -80,34 +86,45 @@ def certify_ellipsoid(
 ) -> Certificate:
     """Judge a cost with an ellipsoid of room and what is said to prove it best."""
     require_tolerance(tolerance)
-    losses = np.array([max(0.0, _ellipsoid_loss(example, cost)) for example in problem.examples])
+    slopes = _all_slopes(problem)
+    if slopes is None:
+        reason = "the decisions are too many to be listed, and nothing was checked."
+        return Certificate(reason, np.inf, -np.inf, np.inf, np.inf, tolerance, proof, False, problem.digest())
+    moving = moving_directions(np.vstack(slopes))
+    room = moving @ (moving.T @ cost.shape @ moving)
+    losses = np.array([max(0.0, float((g @ cost.theta + np.linalg.norm(g @ room, axis=1)).max())) for g in slopes])
     reason = ""
     if np.linalg.norm(cost.theta) > 1 + INSIDE or problem.prior.excess(cost.theta) > INSIDE:
         reason = "the cost vector is longer than 1, or outside its prior set."
     if problem.hard and losses.max() > INSIDE:
         reason = f"the room around the cost reaches a decision of observation {problem.examples[int(np.argmax(losses))].index}."
-    upper = np.inf if reason else ellipsoid_objective(problem, cost, losses)
+    upper = np.inf if reason else ellipsoid_objective(problem, cost, losses, moving)
     lower = -np.inf
     if proof is not None:
         wrong = decisions_flaw(problem, proof.owners, proof.points)
         if wrong or not (len(proof.owners) == len(proof.weights) == len(proof.directions)):
             reason = reason or wrong or "the proof is refused because its parts differ in number."
         else:
-            lower = ellipsoid_bound(problem, problem.cuts(proof.owners.tolist(), proof.points).slopes, proof)
+            lower = ellipsoid_bound(problem, problem.cuts(proof.owners.tolist(), proof.points).slopes, proof, moving)
     gap = upper - lower
     verified = bool(not reason and np.isfinite(gap) and gap <= tolerance * abs(upper) + ROUNDING)
-    claim = reason or f"no cost has an objective below {lower:.9g}; this one has {upper:.9g}."
+    p, order = moving.shape
+    where = "" if order == p else f", with room in the {order} of {p} directions in which decisions vary"
+    claim = reason or f"no cost has an objective below {lower:.9g}; this one has {upper:.9g}{where}."
     return Certificate(
         claim, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
     )
 
 
-def _ellipsoid_loss(example: Example, cost: EllipsoidalCost) -> float:
-    points = listed_decisions(example.instance.decisions, MOST_UNKNOWNS)
-    if points is None:
-        return np.inf
-    slopes = example.slopes(points)
-    return float((slopes @ cost.theta + np.linalg.norm(slopes @ cost.shape, axis=1)).max())
+def _all_slopes(problem: InverseProblem) -> list[FloatArray] | None:
+    """The slopes of all decisions, observation by observation, or None if they are too many."""
+    found = []
+    for example in problem.examples:
+        points = listed_decisions(example.instance.decisions, MOST_UNKNOWNS)
+        if points is None:
+            return None
+        found.append(example.slopes(points))
+    return found
 
 
 def _stray_ray(

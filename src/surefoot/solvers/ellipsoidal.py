@@ -12,10 +12,16 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from surefoot.exceptions import InfeasibleProblemError, UnsupportedProblemError
+from surefoot.exceptions import UnsupportedProblemError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.decision_set import LinearSet, ListedSet
-from surefoot.problems.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof, ellipsoid_bound, ellipsoid_objective
+from surefoot.problems.ellipsoidal_cost import (
+    EllipsoidalCost,
+    EllipsoidProof,
+    ellipsoid_bound,
+    ellipsoid_objective,
+    moving_directions,
+)
 from surefoot.problems.inverse import Cuts, InverseProblem
 from surefoot.solvers.conic import solve_cones
 from surefoot.solvers.cost_master import unpacked
@@ -27,8 +33,6 @@ from surefoot.solvers.sparse_rows import SparseRows
 
 # 0/1 unknowns whose decisions can be listed for this.
 MOST_UNKNOWNS = 16
-# Directions in which features vary less than this, against the others, count as constant.
-FLAT = 1e-9
 
 EllipsoidOutcome = SolveOutcome[EllipsoidalCost, EllipsoidProof]
 
@@ -59,22 +63,23 @@ class Ellipsoidal:
         if not prior.is_cone or prior.matrix.shape[0] or prior.psd:
             raise UnsupportedProblemError("ellipsoidal approaches know two prior sets: none, and 'nonnegative'.")
         every = listed(problem)
-        pool = self._first(problem, every, start)
+        moving = moving_directions(np.vstack([slope for _, slope in every]))
+        pool = self._first(problem, every, start, moving.shape[1])
         best, upper, lower, proof = None, np.inf, -np.inf, None
         history: list[Progress] = []
         status, iteration = Status.ITERATION_LIMIT, 0
         while options.max_iter is None or iteration < options.max_iter:
             iteration += 1
             cuts = pool.cuts()
-            cost, claim, ended = self._master(problem, cuts, options)
-            bound = ellipsoid_bound(problem, cuts.slopes, claim)
+            cost, claim, ended = self._master(problem, cuts, options, moving)
+            bound = ellipsoid_bound(problem, cuts.slopes, claim, moving)
             if bound > lower:
                 used = np.flatnonzero(claim.weights > 0)
                 kept = cuts.chosen(used)
                 lower = bound
                 proof = EllipsoidProof(kept.owners, kept.points, claim.weights[used], claim.directions[used])
             fresh, cost, losses = self._separate(problem, every, pool, cost)
-            value = ellipsoid_objective(problem, cost, losses)
+            value = ellipsoid_objective(problem, cost, losses, moving)
             if best is None or value < upper:
                 best, upper = cost, value
             line = Progress(iteration, upper, lower, options.elapsed)
@@ -90,20 +95,16 @@ class Ellipsoidal:
         assert best is not None
         return SolveOutcome(status, best, proof, upper, lower, iteration, options.elapsed, tuple(history))
 
-    def _first(self, problem: InverseProblem, every: list[tuple[FloatArray, FloatArray]], start: FloatArray) -> CutPool:
+    def _first(
+        self, problem: InverseProblem, every: list[tuple[FloatArray, FloatArray]], start: FloatArray, order: int
+    ) -> CutPool:
         """Decisions in every direction, so that the room is bounded, and those that matter at the start."""
         pool = CutPool(problem)
         owners = np.concatenate([np.full(len(points), i) for i, (points, _) in enumerate(every)])
         within = np.concatenate([np.arange(len(points)) for points, _ in every])
         slopes = np.vstack([slope for _, slope in every])
-        _, triangle, order = scipy.linalg.qr(slopes.T, mode="economic", pivoting=True)
-        size = np.abs(np.diag(triangle))
-        if size.size < problem.n_features or size[-1] <= FLAT * max(size[0], FLAT):
-            raise InfeasibleProblemError(
-                "the ellipsoid has no largest volume: features of decisions do not vary in every direction. Drop features, or "
-                "choose approach='incenter' or 'asl'."
-            )
-        for k in order[: problem.n_features]:
+        _, _, longest = scipy.linalg.qr(slopes.T, mode="economic", pivoting=True)
+        for k in longest[:order]:
             pool.add(int(owners[k]), every[int(owners[k])][0][int(within[k])])
         for i, (points, slope) in enumerate(every):
             far = np.linalg.norm(slope, axis=1)
@@ -125,7 +126,8 @@ class Ellipsoidal:
             losses[i] = max(float(values[worst]), 0.0)
             if values[worst] > 1e-9:
                 fresh |= pool.add(i, points[worst])
-            moved = room > 0
+            # What is less is the response itself, and rounding.
+            moved = room > 1e-12 * room.max()
             if problem.hard and moved.any():
                 share = min(share, float(np.min(-gains[moved] / room[moved])))
         if problem.hard:
@@ -133,13 +135,14 @@ class Ellipsoidal:
         return fresh, cost, losses
 
     def _master(
-        self, problem: InverseProblem, cuts: Cuts, options: SolveOptions
+        self, problem: InverseProblem, cuts: Cuts, options: SolveOptions, moving: FloatArray
     ) -> tuple[EllipsoidalCost, EllipsoidProof, Status]:
         p, n = problem.n_features, 0 if problem.hard else problem.n_examples
-        pairs = [(row, column) for column in range(p) for row in range(column + 1)]
+        r = moving.shape[1]
+        pairs = [(row, column) for column in range(r) for row in range(column + 1)]
         place = {pair: k for k, pair in enumerate(pairs)}
         shape, lower, logs = p + n, p + n + len(pairs), p + n + 2 * len(pairs)
-        size = logs + p
+        size = logs + r
         rows = SparseRows(size)
         for i in range(n):
             rows.row([p + i], [-1.0], 0.0)
@@ -154,28 +157,29 @@ class Ellipsoidal:
             rows.row([j], [-1.0], 0.0)
         cones.append(("second-order", p + 1))
         first = rows.count
-        for owner, slope in zip(cuts.owners.tolist(), cuts.slopes, strict=True):
+        turned = cuts.slopes @ moving
+        for owner, slope, part in zip(cuts.owners.tolist(), cuts.slopes, turned, strict=True):
             head = list(range(p)) + ([] if problem.hard else [p + owner])
             rows.row(head, [*slope.tolist(), *([] if problem.hard else [-1.0])], 0.0)
-            for a in range(p):
-                columns = [shape + place[(min(a, b), max(a, b))] for b in range(p)]
-                rows.row(columns, (-slope).tolist(), 0.0)
-            cones.append(("second-order", p + 1))
+            for a in range(r):
+                columns = [shape + place[(min(a, b), max(a, b))] for b in range(r)]
+                rows.row(columns, (-part).tolist(), 0.0)
+            cones.append(("second-order", r + 1))
         # [A, Z; Z', diag Z] by columns of its upper triangle; Z is lower triangular, Z_ab = lower + place[(b, a)] for a >= b.
         root = np.sqrt(2.0)
-        for column in range(2 * p):
+        for column in range(2 * r):
             for row in range(column + 1):
                 scale = -1.0 if row == column else -root
-                if column < p:
+                if column < r:
                     rows.row([shape + place[(row, column)]], [scale], 0.0)
-                elif row < p:
-                    kept = row >= column - p
-                    rows.row([lower + place[(column - p, row)]] if kept else [], [scale] if kept else [], 0.0)
+                elif row < r:
+                    kept = row >= column - r
+                    rows.row([lower + place[(column - r, row)]] if kept else [], [scale] if kept else [], 0.0)
                 else:
                     kept = row == column
-                    rows.row([lower + place[(row - p, row - p)]] if kept else [], [scale] if kept else [], 0.0)
-        cones.append(("psd", 2 * p))
-        for j in range(p):
+                    rows.row([lower + place[(row - r, row - r)]] if kept else [], [scale] if kept else [], 0.0)
+        cones.append(("psd", 2 * r))
+        for j in range(r):
             rows.row([logs + j], [-1.0], 0.0)
             rows.row([], [], 1.0)
             rows.row([lower + place[(j, j)]], [-1.0], 0.0)
@@ -185,10 +189,12 @@ class Ellipsoidal:
         cost[logs:] = -problem.kappa
         found = solve_cones(None, cost, rows.matrix(), np.array(rows.sides), cones, options)
         triangle = found.x[shape:lower] * np.array([1.0 if a == b else root for a, b in pairs])
-        matrix = unpacked(triangle, p)
-        duals = found.multipliers[first : first + cuts.size * (p + 1)].reshape(cuts.size, p + 1)
+        room = unpacked(triangle, r)
+        # As much room as 1 where no decision notices.
+        matrix = moving @ room @ moving.T + (np.eye(p) - moving @ moving.T)
+        duals = found.multipliers[first : first + cuts.size * (r + 1)].reshape(cuts.size, r + 1)
         weights = np.maximum(duals[:, 0], 0.0)
-        pushed = -duals[:, 1:] / np.maximum(weights, 1e-300)[:, None]
+        pushed = -duals[:, 1:] @ moving.T / np.maximum(weights, 1e-300)[:, None]
         theta = found.x[:p] / max(1.0, float(np.linalg.norm(found.x[:p])))
         theta = np.clip(theta, problem.prior.lower, problem.prior.upper)
         proof = EllipsoidProof(cuts.owners, cuts.points, weights, np.where(weights[:, None] > 0, pushed, 0.0))
