@@ -45,7 +45,7 @@ BENCHMARKS = {
 }
 ALL = "all"
 HELP = ("-h", "--help")
-PATHS = ("--output", "--dro-python", "--rivals-python")
+PATHS = ("--output", "--dro-python", "--rivals-python", "--kept")
 
 
 class Benchmark(Protocol):

@@ -41,7 +41,7 @@ def test_less_certainty_means_more_noise_and_columns_without_certainty_stay() ->
     X = pd.DataFrame({"x": np.arange(2000.0), "z": ["a", "b"] * 1000, "still": 2.0})
     model = sf.ShiftModel({"x": 0.8}, 1.0, 0.9)
     shift = model.on(X, None, lambda rho, lowest: UNEXPECTED[0].certainties(rho, lowest, SEED))
-    moved = shift.write(shift.draw(SEED))
+    moved = shift.write(shift.draw([SEED]))
     assert np.mean(np.abs(moved["x"] - X["x"]) <= 1.0) == pytest.approx(0.6, abs=0.04)
     assert np.mean(moved["z"] == X["z"]) == pytest.approx(0.7, abs=0.04)
     assert moved["still"].equals(X["still"])

@@ -75,12 +75,12 @@ class AlikeScores:
     divisors: FloatArray
 
     def complete(self, moves: FloatArray, drawn: Perturbation) -> FloatArray:
-        """Scores of these models from the moves of the numeric columns times their slopes."""
-        scores: FloatArray = moves[self.places] + self.start
+        """Scores of these models on every set, from the moves of the numeric columns times their slopes."""
+        scores: FloatArray = moves[self.places] + self.start[:, None]
         for term in self.terms:
             # Codes are levels of the table, so nothing is ever clipped; numpy just looks them up faster so.
-            scores += term.values if term.at is None else term.values.take(drawn.codes[term.at], axis=1, mode="clip")
-        scores /= self.divisors
+            scores += term.values[:, None] if term.at is None else term.values.take(drawn.codes[term.at], axis=1, mode="clip")
+        scores /= self.divisors[:, None]
         return scores
 
 

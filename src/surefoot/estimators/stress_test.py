@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import joblib
@@ -24,7 +24,10 @@ from surefoot.shift.stress_report import StressReport
 from surefoot.shift.table_shift import Perturbation, TableShift, seed_entropy, set_seeds
 
 # Sets that one thread takes at a time; few enough to share work evenly, enough to make hand-overs cheap.
-_BATCH = 25
+_BATCH = 50
+# Scores that are worked on at a time: small tables go together, because a set of them is too little work for a call of numpy,
+# and what belongs together stays in the processor's cache.
+_SCORES = 30_000
 # Draws of the certainties of a scenario; sets count from 0 upwards in the same stream.
 _CERTAINTY_KEY = (1 << 32) - 1
 
@@ -144,30 +147,34 @@ class _Trial:
     def unshifted(self) -> FloatArray:
         """Metrics on the table as it is."""
         still = Perturbation(
-            np.zeros((len(self.shift.numeric), self.shift.n_rows)),
+            np.zeros((len(self.shift.numeric), 1, self.shift.n_rows)),
             np.array([column.levels.codes for column in self.shift.categorical])
-            .reshape(-1, self.shift.n_rows)
+            .reshape(-1, 1, self.shift.n_rows)
             .astype(np.int32),
         )
-        return self._measure(still, self.shift.table.source)
+        return self._measure(still, [self.shift.table.source])[:, :, 0]
 
-    def measure(self, seed: np.random.SeedSequence) -> FloatArray:
-        """Metrics on one shifted table, an array of shape (n_models, n_metrics)."""
-        drawn = self.shift.draw(seed)
-        return self._measure(drawn, self.shift.write(drawn) if self.others else None)
+    def measure(self, seeds: Sequence[np.random.SeedSequence]) -> FloatArray:
+        """Metrics on one shifted table per seed, an array of shape (n_models, n_metrics, n_sets)."""
+        drawn = self.shift.draw(seeds)
+        return self._measure(drawn, (self.shift.write(drawn, which) for which in range(len(seeds))))
 
-    def _measure(self, drawn: Perturbation, table: Any) -> FloatArray:
-        found = np.empty((len(self.models), len(self.metrics)))
+    def _measure(self, drawn: Perturbation, tables: Iterable[Any]) -> FloatArray:
+        """``tables`` are those that were drawn, written only if a model wants to read them."""
+        sets, rows = drawn.noise.shape[1:]
+        found = np.empty((len(self.models), len(self.metrics), sets))
         if self.linear:
-            scores = self.slopes @ drawn.noise
+            scores = (self.slopes @ drawn.noise.reshape(-1, sets * rows)).reshape(-1, sets, rows)
             for group in self.alike:
                 scores[group.places] = group.complete(scores, drawn)
-            rows = [at for at, _ in self.linear]
-            found[rows] = metrics_of_scores(scores, self.positive, self.metrics, self.n_bins)
+            measured = metrics_of_scores(scores.reshape(-1, rows), self.positive, self.metrics, self.n_bins)
+            found[[at for at, _ in self.linear]] = measured.reshape(-1, sets, len(self.metrics)).transpose(0, 2, 1)
         if self.others:
-            answers = np.stack([np.asarray(model.predict_proba(table), dtype=np.float64).T for _, model in self.others], axis=1)
-            rows = [at for at, _ in self.others]
-            found[rows] = metrics_of_probabilities(answers[0], answers[1], self.positive, self.metrics, self.n_bins)
+            places = [at for at, _ in self.others]
+            for at, table in enumerate(tables):
+                answers = [np.asarray(model.predict_proba(table), dtype=np.float64).T for _, model in self.others]
+                first, second = np.stack(answers, axis=1)
+                found[places, :, at] = metrics_of_probabilities(first, second, self.positive, self.metrics, self.n_bins)
         return found
 
 
@@ -179,11 +186,13 @@ def _run(
     printer: CountPrinter | None,
 ) -> None:
     """Measure all sets into ``values``, of shape (n_models, n_metrics, n_sets); who does which makes no difference."""
+    together = max(1, _SCORES // (trial.positive.size * len(trial.models)))
 
     def run(start: int) -> None:
         stop = min(start + _BATCH, len(seeds))
-        for at in range(start, stop):
-            values[:, :, at] = trial.measure(seeds[at])
+        for at in range(start, stop, together):
+            end = min(at + together, stop)
+            values[:, :, at:end] = trial.measure(seeds[at:end])
         if printer is not None:
             printer.advance(stop - start)
 

@@ -121,13 +121,13 @@ def _sorted_rows(probability: FloatArray, positive: BoolArray) -> tuple[FloatArr
 def _auc(labels: FloatArray) -> FloatArray:
     """From labels in the order of the probabilities, evenly shared among equal ones.
 
-    With y the shared labels, sum_i y_i sum_{j <= i} (1 - y_j) counts every pair that is in order once, and h (m - h) (m + 1) /
-    (2 m) for a group of m equal rows with h positives, where h (m - h) / 2 is due; the surplus is sum y (1 - y) / 2 over them.
+    The ranks of P positives sum up to P (P + 1) / 2 plus the pairs that are in order. Shared labels give every row of a group
+    of equal ones the mean rank of the group, which counts its pairs half.
     """
+    rows = labels.shape[1]
     positives = labels.sum(axis=1)
-    others = 1.0 - labels
-    pairs = np.einsum("ij,ij->i", labels, np.cumsum(others, axis=1)) - 0.5 * np.einsum("ij,ij->i", labels, others)
-    shares: FloatArray = pairs / (positives * (labels.shape[1] - positives))
+    pairs = labels @ np.arange(1.0, rows + 1.0) - 0.5 * positives * (positives + 1.0)
+    shares: FloatArray = pairs / (positives * (rows - positives))
     return shares
 
 

@@ -202,7 +202,7 @@ class ShiftModel:
             raise ValueError(f"n_sets = {n_sets!r} must be a whole number at or above 0.")
         shift = self.on(X, reference)
         seeds = set_seeds(random_state, EXPECTED.stream, int(n_sets))
-        return (shift.write(shift.draw(seed)) for seed in seeds)
+        return (shift.write(shift.draw([seed])) for seed in seeds)
 
     def on(self, X: Any, reference: Any = None, certainties: Any = None) -> TableShift:
         """How a table shifts under this model.

@@ -23,13 +23,13 @@ from surefoot.shift.shifting_columns import CategoricalShift, NumericShift
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One draw. Rows are those of :attr:`TableShift.numeric` and :attr:`TableShift.categorical`, columns those of the table.
+    """Draws of one or more sets, column by column of :attr:`TableShift.numeric` and :attr:`TableShift.categorical`.
 
     Attributes
     ----------
-    noise : ndarray of shape (n_numeric, n_rows)
+    noise : ndarray of shape (n_numeric, n_sets, n_rows)
         What is added to the numeric columns that move.
-    codes : ndarray of shape (n_categorical, n_rows)
+    codes : ndarray of shape (n_categorical, n_sets, n_rows)
         New levels of the categorical columns that move.
     """
 
@@ -102,31 +102,36 @@ class TableShift:
                 runs.append((column.noise, at, at + 1))
         return runs
 
-    def draw(self, seed: np.random.SeedSequence) -> Perturbation:
-        """One perturbation; it depends on the seed alone."""
-        generator = np.random.Generator(np.random.SFC64(seed))
-        noise = np.empty((len(self.numeric), self.n_rows))
-        for law, start, stop in self._runs:
-            law.fill(noise[start:stop], generator)
-        noise *= self._scales[:, None]
+    def draw(self, seeds: Sequence[np.random.SeedSequence]) -> Perturbation:
+        """One set per seed; a set depends on its own seed alone."""
+        sets = len(seeds)
+        noise = np.empty((len(self.numeric), sets, self.n_rows))
+        chance = np.empty((sets, len(self.categorical), self.n_rows))
+        for at, seed in enumerate(seeds):
+            generator = np.random.Generator(np.random.SFC64(seed))
+            for law, start, stop in self._runs:
+                block = np.empty((stop - start, self.n_rows))
+                law.fill(block, generator)
+                noise[start:stop, at] = block
+            generator.random(out=chance[at])
+        noise *= self._scales[:, None, None]
         if self._gaps is not None:
-            noise[self._gaps] = 0.0
-        codes = self._codes.copy()
-        if codes.size:
-            # One number tells both whether a value changes and to which of the others: below 1 - rho it is uniform there.
-            chance = generator.random(codes.shape)
-            changed, rows = np.nonzero(chance < self._change[:, None])
-            levels, others = self._n_levels[changed], self._n_levels[changed] - 1
-            steps = np.minimum((chance[changed, rows] * (others / self._change[changed])).astype(np.int32), others - 1) + 1
-            codes[changed, rows] = (codes[changed, rows] + steps) % levels
+            noise.transpose(0, 2, 1)[self._gaps] = 0.0
+        # One number tells both whether a value changes and to which of the others: below 1 - rho it is uniform there.
+        places = np.nonzero(chance < self._change[:, None])
+        drawn, (at_sets, changed, rows) = chance[places], places
+        codes: IntArray = np.repeat(self._codes[:, None], sets, axis=1)
+        levels, others = self._n_levels[changed], self._n_levels[changed] - 1
+        steps = np.minimum((drawn * (others / self._change[changed])).astype(np.int32), others - 1) + 1
+        codes[changed, at_sets, rows] = (self._codes[changed, rows] + steps) % levels
         return Perturbation(noise, codes)
 
-    def write(self, drawn: Perturbation) -> Any:
-        """The perturbed table, of the type of the one that came in."""
-        moved = self.base + drawn.noise
+    def write(self, drawn: Perturbation, which: int = 0) -> Any:
+        """One perturbed table, of the type of the one that came in."""
+        moved = self.base + drawn.noise[:, which]
         return self.table.write(
             {column.position: moved[at] for at, column in enumerate(self.numeric)},
-            {column.position: drawn.codes[at] for at, column in enumerate(self.categorical)},
+            {column.position: drawn.codes[at, which] for at, column in enumerate(self.categorical)},
             {column.position: column.levels for column in self.categorical},
         )
 
