@@ -72,10 +72,11 @@ def main(arguments: Sequence[str]) -> None:
     parser = _parser(description=f"{chosen.name}: {benchmark.DESCRIPTION}.")
     benchmark.add_options(parser)
     options = parser.parse_args(arguments)
+    # Long runs save there what they have as they go.
+    options.output = options.output or RESULTS / ("local" if options.quick else "published")
     report = benchmark.run(options)
     print(report.text())
-    directory = options.output or RESULTS / ("local" if options.quick else "published")
-    for path in report.save(directory, _command(arguments), facts()):
+    for path in report.save(options.output, _command(arguments), facts()):
         print(f"saved {path}")
 
 

@@ -248,6 +248,11 @@ def test_uncertain_accuracy_sets_our_figures_beside_those_of_scikit_learn_and_th
     assert [row["model"] for row in _rows(tmp_path / "uncertain_accuracy_seconds.csv")] == [
         "svc quad", "svc rbf", "chance quad", "chance rbf",
     ]  # fmt: skip
+    proven = [row for row in _rows(tmp_path / "uncertain_accuracy_seconds.csv") if row["model"].startswith("chance")]
+    assert [(row["grid_fits"], row["proven"]) for row in proven] == [("40", "100.00%")] * 2
+    # A path ends where the fit of its best point alone does.
+    for row in proven:
+        assert float(row["accuracy_alone"]) == pytest.approx(float(found[row["model"].replace(" ", "_")]), abs=1.0)
     assert "cod-rna: the file is not in the collection" in page
 
 

@@ -287,3 +287,42 @@ def test_landmarks_build_the_model_from_few_rows(machines: Measured) -> None:
     assert exact.certificate_.verified and "landmarks" not in exact.certificate_.claim
     with pytest.raises(ValueError, match="n_landmarks = 0"):
         ChanceConstrainedSVC(n_landmarks=0).fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "poly", "gamma": 0.7}, {"kernel": "rbf", "gamma": 0.5, "n_landmarks": 20}])
+def test_a_path_gives_the_models_of_separate_fits(machines: Measured, options: dict[str, Any]) -> None:
+    X, y, groups = machines
+    costs, violations = [3.0, 0.1], [0.2, dict.fromkeys("abcdefgh", 0.6), np.linspace(0.1, 0.9, 8)]
+    model = ChanceConstrainedSVC(tol=1e-7, **options)
+    models = model.fit_path(X, y, costs=costs, violations=violations, groups=groups)
+    assert not hasattr(model, "certificate_")
+    for violation, row in zip(violations, models, strict=True):
+        for cost, found in zip(costs, row, strict=True):
+            alone = ChanceConstrainedSVC(C=cost, violation=violation, tol=1e-7, **options).fit(X, y, groups)
+            assert found.certificate_.verified
+            assert (found.C, found.groups_) == (cost, alone.groups_)
+            assert found.certificate_.problem_digest == alone.certificate_.problem_digest
+            assert found.certificate_.upper_bound == pytest.approx(alone.certificate_.upper_bound, rel=2e-7)
+            np.testing.assert_allclose(found.decision_function(X), alone.decision_function(X), atol=5e-3)
+            np.testing.assert_array_equal(found.row_groups_, alone.row_groups_)
+
+
+def test_a_path_makes_its_clusters_once_and_its_probabilities_for_every_model(machines: Measured) -> None:
+    X, y, _ = machines
+    asked = {"kernel": "linear", "random_state": 3, "probability": True}
+    ((found,),) = ChanceConstrainedSVC(**asked).fit_path(X, y, costs=[2.0], violations=[0.3])
+    alone = ChanceConstrainedSVC(C=2.0, violation=0.3, **asked).fit(X, y)
+    np.testing.assert_array_equal(found.row_groups_, alone.row_groups_)
+    np.testing.assert_allclose(found.predict_proba(X), alone.predict_proba(X), atol=1e-6)
+
+
+def test_a_path_refuses_what_it_cannot_walk(machines: Measured) -> None:
+    X, y, groups = machines
+    with pytest.raises(ValueError, match=r"costs and violations, but there are 0 and 1"):
+        ChanceConstrainedSVC().fit_path(X, y, costs=[], violations=[0.1], groups=groups)
+    with pytest.raises(ValueError, match="a path needs solver='worst-points', not 'socp'"):
+        ChanceConstrainedSVC(solver="socp").fit_path(X, y, costs=[1.0], violations=[0.1], groups=groups)
+    with pytest.raises(ValueError, match=r"C = -1\.0 must be"):
+        ChanceConstrainedSVC().fit_path(X, y, costs=[1.0, -1.0], violations=[0.1], groups=groups)
+    with pytest.warns(ConvergenceLimitWarning, match=r"fit_path \(C = 9.0, violation = 0.1\)"):
+        ChanceConstrainedSVC(tol=1e-12, max_iter=1).fit_path(X, y, costs=[9.0], violations=[0.1], groups=groups)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
+from sklearn.base import clone
 
 from surefoot.design.encode import TableEncoder
 from surefoot.design.level_codes import listing
 from surefoot.design.output_frame import frame_library
+from surefoot.design.row_groups import RowGroups
 from surefoot.estimators.chance_svc_model import REMEDIES, ChanceSVCModel
 from surefoot.estimators.given_moments import moment_samples
 from surefoot.estimators.held_out import held_out_sigmoid
@@ -18,6 +21,7 @@ from surefoot.estimators.limit_warning import warn_of_limit
 from surefoot.estimators.number_table import dense, read_number_table
 from surefoot.estimators.posed_svm import PosedSVM, SolvedSVM, SVMSettings, pose_moments, pose_rows, read_groups, read_settings
 from surefoot.estimators.training_rows import TrainingRows, read_training_rows
+from surefoot.estimators.uncertain_inputs import read_violation, violation_of
 from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
 from surefoot.solvers.outcome import SolveOutcome
 
@@ -199,25 +203,70 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         """
         started = time.perf_counter()
         settings = read_settings(self)
-        table = read_number_table(X, REMEDIES)
-        if settings.precomputed and table.n_rows != len(table.names):
-            raise ValueError(
-                f"Precomputed matrix must be a square matrix. Input is a {table.n_rows}x{len(table.names)} matrix: row i holds "
-                "the kernels of row i with all rows."
-            )
-        rows = read_training_rows(TableEncoder(categorical_features=None), table, y, sample_weight)
-        given = read_groups(groups, table.n_rows, rows, settings)
+        rows, given, n_rows = _read(X, y, groups, sample_weight, settings)
         posed = pose_rows(rows, given, settings)
         if given is not None:
             _warn_of_single_samples(posed, f"{type(self).__name__}.fit")
         solved = self._solve(posed, settings, started, rows, frame_library(X))
-        of_row = np.full(table.n_rows, -1, dtype=np.int64)
-        of_row[rows.positions[posed.inputs.order]] = np.repeat(np.arange(len(posed.inputs.names)), posed.inputs.sizes)
-        self.row_groups_ = of_row
+        self.row_groups_ = posed.groups_of_rows(rows.positions, n_rows)
         self.sigmoid_ = held_out_sigmoid(rows, given, settings) if self.probability else None
         if not solved.certificate.verified:
             warn_of_limit(solved, f"{type(self).__name__}.fit")
         return self
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        costs: Sequence[float],
+        violations: Sequence[Any],
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> list[list[Self]]:
+        """Fit a model for every pair of a violation and a price of slack, for a search among them; each is certified.
+
+        The models are those of separate fits, to ``tol``, but far cheaper: kernels of all pairs of rows are computed once, and
+        what was found at one point of the grid is where its neighbours begin. Beyond the price at which all slack is gone
+        nothing is left to solve at all. ``self`` is not fitted.
+
+        Parameters
+        ----------
+        X, y, groups, sample_weight
+            As for :meth:`fit`. Without groups, all models share the same clusters.
+        costs : sequence of float
+            In the place of ``C``.
+        violations : sequence
+            In the place of ``violation``: each entry is what that parameter takes.
+
+        Returns
+        -------
+        list of list of ChanceConstrainedSVC
+            ``models[i][j]`` is fitted with ``violations[i]`` and ``costs[j]``; limits hold for each model.
+        """
+        models = [[clone(self).set_params(C=cost, violation=violation) for cost in costs] for violation in violations]
+        if not (models and models[0]):
+            raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
+        settings = [[read_settings(model) for model in row] for row in models]
+        shared = replace(settings[0][0], cost=1.0)
+        rows, given, n_rows = _read(X, y, groups, sample_weight, shared)
+        where = f"{type(self).__name__}.fit_path"
+        posed = pose_rows(rows, given, shared)
+        if given is not None:
+            _warn_of_single_samples(posed, where)
+        library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
+        named = None if given is None else given.names
+        wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
+        title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
+        for row, column, own, solved in posed.walk(shared, costs, wanted, title if self.verbose else None):
+            model = models[row][column]
+            model._unpack(own, solved, rows, library, None)
+            model.row_groups_ = of_row
+            fold_settings = replace(settings[row][column], seed=shared.seed)
+            model.sigmoid_ = held_out_sigmoid(rows, given, fold_settings) if self.probability else None
+            if not solved.certificate.verified:
+                warn_of_limit(solved, f"{where} (C = {costs[column]!r}, violation = {violations[row]!r})")
+        return models
 
     def fit_moments(self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None) -> Self:
         """Fit the model to inputs that are known by their first two moments, and certify it.
@@ -274,6 +323,18 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             raise
         self._unpack(posed, solved, rows, library, feature_map)
         return solved
+
+
+def _read(X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings) -> tuple[TrainingRows, RowGroups | None, int]:
+    """Rows of training, their groups if any were named, and how many rows there were."""
+    table = read_number_table(X, REMEDIES)
+    if settings.precomputed and table.n_rows != len(table.names):
+        raise ValueError(
+            f"Precomputed matrix must be a square matrix. Input is a {table.n_rows}x{len(table.names)} matrix: row i holds "
+            "the kernels of row i with all rows."
+        )
+    rows = read_training_rows(TableEncoder(categorical_features=None), table, y, sample_weight)
+    return rows, read_groups(groups, table.n_rows, rows, settings), table.n_rows
 
 
 def _warn_of_single_samples(posed: PosedSVM, where: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +30,7 @@ from surefoot.estimators.uncertain_inputs import (
     require_enough_samples,
     violation_of,
 )
-from surefoot.problems.arrays import FloatArray
+from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.problems.chance_svm import ChanceSVMProblem
 from surefoot.problems.kernels import Kernel
 from surefoot.problems.landmark_kernel import LandmarkKernel, on_landmarks
@@ -37,6 +38,8 @@ from surefoot.problems.moment_radii import MomentRadii, least_samples, moment_ra
 from surefoot.solvers.chance_registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
 from surefoot.solvers.outcome import handed_over
 from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.worst_path import walk_worst_path
+from surefoot.solvers.worst_points import WorstPoints
 
 
 @dataclass(frozen=True)
@@ -94,14 +97,31 @@ class PosedSVM:
     def solve(self, settings: SVMSettings, started: float, title: str | None = None) -> SolvedSVM:
         """Solve and certify; with a title, progress goes to standard error."""
         require_chance_acceptance(settings.solver, self.solved)
-        options = SolveOptions(
-            tolerance=settings.tolerance,
-            max_iter=settings.max_iter,
-            time_limit=settings.time_limit,
-            on_progress=None if title is None else progress_listener(title),
-            started=started,
-        )
+        options = _options(settings, started, title)
         return self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
+
+    def walk(
+        self, settings: SVMSettings, costs: Sequence[float], violations: Sequence[FloatArray], title: str | None = None
+    ) -> Iterator[tuple[int, int, PosedSVM, SolvedSVM]]:
+        """Solve and certify for all pairs of violations and costs, this problem being that of a cost of 1."""
+        if not isinstance(settings.solver, WorstPoints):
+            raise ValueError(
+                f"a path needs solver='worst-points', not {settings.solver.name!r}: no other one has a use for what its "
+                "neighbours found."
+            )
+        options = _options(settings, time.perf_counter(), title)
+        for row, column, solved, outcome in walk_worst_path(settings.solver, self.solved, costs, violations, options):
+            problem = solved
+            if self.solved is not self.problem:
+                problem = replace(self.problem, costs=solved.costs, violation=solved.violation)
+            own = replace(self, problem=problem, solved=solved)
+            yield row, column, own, own.judge(handed_over(outcome), settings)
+
+    def groups_of_rows(self, positions: RowArray, n_rows: int) -> RowArray:
+        """For each of so many rows the place of its input, or -1; those of training stand at ``positions``."""
+        of_row = np.full(n_rows, -1, dtype=np.int64)
+        of_row[positions[self.inputs.order]] = np.repeat(np.arange(len(self.inputs.names)), self.inputs.sizes)
+        return of_row
 
     def judge(self, outcome: ChanceOutcome, settings: SVMSettings) -> SolvedSVM:
         """The certificate of an answer, which is one for the problem itself too."""
@@ -109,6 +129,16 @@ class PosedSVM:
             outcome = replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
         certificate = certify_chance_svm(self.solved, outcome.primal, outcome.dual, settings.tolerance)
         return SolvedSVM(outcome, certificate, settings.solver.name)
+
+
+def _options(settings: SVMSettings, started: float, title: str | None) -> SolveOptions:
+    return SolveOptions(
+        tolerance=settings.tolerance,
+        max_iter=settings.max_iter,
+        time_limit=settings.time_limit,
+        on_progress=None if title is None else progress_listener(title),
+        started=started,
+    )
 
 
 def read_settings(model: Any) -> SVMSettings:

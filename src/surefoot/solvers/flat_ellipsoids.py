@@ -3,6 +3,9 @@
 Batch i stands for the ellipsoid mu_i + tau_i A_i' u, ||u|| <= 1, with A_i the deviations of its samples times the roots of
 their weights. Flattened, u is a mix of orthonormal vectors u_i1, u_i2, ... that are found one by one. The flat ellipsoids lie
 inside the full ones: they demand less, so that what separates them bounds the problem from below.
+
+Directions and their inner products know nothing of tau_i and of the costs: problems on the same batches that differ in these
+alone share them, see :meth:`FlatEllipsoids.pose`.
 """
 
 from __future__ import annotations
@@ -27,14 +30,14 @@ FIRST_BATCHES, JOINING_BATCHES = 1000, 500
 
 
 class FlatEllipsoids:
-    """Columns y_i mu_i, and y_i tau_i A_i' u_ij for each direction, and the dual's mix of them; see the module docstring."""
+    """Columns y_i mu_i, and y_i A_i' u_ij for each direction, and the dual's mix of them; see the module docstring."""
 
     def __init__(self, problem: ChanceSVMProblem, images: PointImages) -> None:
         self.problem, self.images = problem, images
         signs = np.repeat(problem.labels, problem.sizes)
         # Coefficients of the samples in a mean, and in a direction whose coordinates are 1.
         self.central = signs * problem.weights
-        self.reach = signs * np.repeat(problem.tau, problem.sizes) * np.sqrt(problem.weights)
+        self.reach = signs * np.sqrt(problem.weights)
         self.batch = _first_batches(problem)
         self.is_mean = np.ones(self.batch.size, dtype=np.bool_)
         self.combinations = _rows(problem, self.batch, self.central)
@@ -45,6 +48,15 @@ class FlatEllipsoids:
         self.directions = [np.sqrt(problem.weights)[None]]
         self.joined = np.zeros(problem.n_batches, dtype=np.bool_)
         self.joined[self.batch] = True
+        self.working = self.joined.copy()
+
+    @property
+    def has_directions(self) -> bool:
+        return bool(self.batch.size > self.is_mean.sum())
+
+    def pose(self, problem: ChanceSVMProblem) -> None:
+        """Take another problem on the same batches, with all directions that are known."""
+        self.problem = problem
         self.working = self.joined.copy()
 
     def least_squares(self) -> tuple[FloatArray, FloatArray, float]:
@@ -71,7 +83,8 @@ class FlatEllipsoids:
         coordinates = np.flatnonzero(~self.is_mean & self.working[self.batch])
         used = np.concatenate((means, coordinates))
         batch = place[self.batch[coordinates]]
-        quadratic = self.inner[np.ix_(used, used)]
+        scale = np.concatenate((np.ones(means.size), problem.tau[self.batch[coordinates]]))
+        quadratic = self.inner[np.ix_(used, used)] * np.outer(scale, scale)
         if not problem.has_radii:
             objective = Objective(quadratic)
         else:
@@ -87,7 +100,7 @@ class FlatEllipsoids:
         self.weights = np.zeros(problem.n_batches)
         self.weights[members] = found.v[: members.size]
         v = np.zeros(self.batch.size)
-        v[used] = found.v[: used.size]
+        v[used] = scale * found.v[: used.size]
         self.mix = self.combinations.T @ v
         self.share, self.bound = found.share, found.bound
         image = self.image @ v

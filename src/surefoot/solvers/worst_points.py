@@ -31,10 +31,13 @@ from surefoot.solvers.flat_ellipsoids import FlatEllipsoids
 from surefoot.solvers.outcome import Progress, Status
 from surefoot.solvers.point_images import DEFAULT_MEMORY, OutOfTimeError, make_images
 from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.worst_path import WorstPath
 
 DEFAULT_PASSES = 500
 # The dual is solved to this share of the gap that the last pass left.
 INNER_SHARE, LEAST_SHARE = 0.01, 1e-6
+# Or, with the directions of other problems at hand, to this share of the gap that is asked for.
+READY_SHARE = 0.1
 # Rounding does not allow for more.
 LEAST_TOLERANCE = 1e-12
 # A first model may be off in size by much.
@@ -64,9 +67,14 @@ class WorstPoints:
         """Every problem is taken."""
         return None
 
-    def solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome:
-        """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
+    def solve(self, problem: ChanceSVMProblem, options: SolveOptions, path: WorstPath | None = None) -> ChanceOutcome:
+        """Minimise until the relative gap is at most the tolerance, or a limit ends it.
+
+        With a path, begin with what is known of problems on the same batches, and leave there what was found.
+        """
         started = time.perf_counter()
+        path = WorstPath() if path is None else path
+        path.require_same(problem)
         best = BestPlane(problem)
         status, history = Status.ITERATION_LIMIT, list[Progress]()
         limit = DEFAULT_PASSES if options.max_iter is None else options.max_iter
@@ -78,15 +86,28 @@ class WorstPoints:
                 options.on_progress(history[-1])
 
         try:
-            images = make_images(problem, self.memory, options)
+            if path.flat is None:
+                images = make_images(problem, self.memory, options)
             with blas_threads(_threads(problem, problem.n_batches, options)):
-                flat = FlatEllipsoids(problem, images)
-                best.offer(*flat.least_squares(), sizes=FIRST_SIZES)
+                if path.flat is None:
+                    path.flat = FlatEllipsoids(problem, images)
+                flat = path.flat
+                flat.pose(problem)
+                for known in path.near:
+                    known.offer(best)
+                if not path.near:
+                    best.offer(*flat.least_squares(), sizes=FIRST_SIZES)
             tell(0)
+            if best.relative_gap <= options.tolerance:
+                return best.outcome(Status.OPTIMAL, history, started)
+            # Where directions are known, one dual may be all that it takes.
+            ready = flat.has_directions
             for iteration in range(1, limit + 1):
                 before = best.relative_gap
                 with blas_threads(_threads(problem, flat.batch.size, options)):
-                    flat.solve(max(inner * min(before, 1.0), LEAST_TOLERANCE))
+                    wanted = inner * min(before, 1.0)
+                    flat.solve(max(min(wanted, READY_SHARE * options.tolerance) if ready else wanted, LEAST_TOLERANCE))
+                    path.remember()
                     best.offer(flat.share * flat.mix, flat.values, flat.squared_length)
                     best.offer_bound(flat.mix, flat.bound)
                     tell(iteration)
