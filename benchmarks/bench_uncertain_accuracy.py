@@ -61,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", nargs="+", choices=tuple(SOURCES), help="tables (default: all; quick: sonar)")
     parser.add_argument("--grid", choices=tuple(GRIDS), help="parameters to search (default: paper; with --quick: quick)")
     parser.add_argument("--train", type=int, default=150, help="training rows a fold, for tables of more than 600 rows")
-    parser.add_argument("--tol", type=float, default=1e-3, help="relative gap asked for during the search")
+    parser.add_argument("--tol", type=float, default=1e-6, help="relative gap asked for, in every fit of the search")
     parser.add_argument("--time-limit", type=float, default=2.0, help="seconds until a fit is ended")
     parser.add_argument("--jobs", type=int, default=min(2, available_cores()), help="processes")
     parser.add_argument("--random-state", type=int, default=0, help="of folds and clusters")
