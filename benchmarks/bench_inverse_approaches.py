@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,11 @@ METRICS = ("cost difference", "decision error", "relative cost difference")
 
 @dataclass(frozen=True)
 class Approach:
-    """A way to learn, and the seconds of its whole curve in the paper's Tables 1 to 3; ``why_not`` says why it is left out."""
+    """A way to learn, and the seconds of its whole curve in the paper's Tables 1 to 3."""
 
     name: str
     seconds: float
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    why_not: str = ""
+    parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -95,11 +94,9 @@ SCENARIOS = (
             Approach("suboptimality loss", 607, {"approach": "suboptimality", "distance": "none"}),
             Approach("ASL-z", 694, {"approach": "asl", "distance": ("none", "l2")}),
             Approach("ASL-yz", 7060, {"approach": "asl", "distance": ("linf", "l2")}),
+            Approach("circumcenter", 5954, {"approach": "circumcenter"}),
             Approach("cutting plane", 981, {"approach": "cutting-plane"}),
-            Approach(
-                "circumcenter", 5954, why_not="the cone of consistent costs has too many extreme rays to list (12 features)"
-            ),
-            Approach("predictability loss", 1336, why_not="offered for listed and for 0/1 decisions only"),
+            Approach("predictability loss", 1336, {"approach": "predictability"}),
         ),
     ),
 )
@@ -133,14 +130,10 @@ def run(options: argparse.Namespace) -> Report:
     times: list[Row] = []
     points: list[Row] = []
     pictures: list[Picture] = []
-    left_out: list[str] = []
     for scenario in chosen:
         data = [_draw(scenario, sizes, options, cost) for cost in range(costs)]
         curves: dict[str, Curve] = {}
         for approach in scenario.approaches:
-            if approach.why_not:
-                left_out.append(f"{scenario.title}, {approach.name}: {approach.why_not}.")
-                continue
             say(f"{scenario.name}: {approach.name}")
             curve = curves[approach.name] = _measure(scenario, approach, data, sizes, options)
             times.append(_time_row(scenario, approach, curve))
@@ -170,7 +163,7 @@ def run(options: argparse.Namespace) -> Report:
             "Relative cost difference: what our decisions cost more, in the true cost.",
             f"Fits end at a relative gap of {options.tolerance:g}, or after {options.time_limit:g} s.",
         ],
-        not_measured=[*left_out, "The paper's own program on this machine: it needs Gurobi."],
+        not_measured=["The paper's own program on this machine: it needs Gurobi."],
         pictures=pictures,
     )
 

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from reference.enumerated_inverse import binary_vectors, decisions, distance, drawn, loss
+from sklearn.base import clone
 
 from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
@@ -179,6 +180,25 @@ def test_circumcenters_are_those_of_all_extreme_rays(prior: str | None) -> None:
     center = middle + np.linalg.solve(shape.value, shift.value) @ axes[: flat.shape[1]]
     other = InverseOptimizer(forward.BinaryProgram(), approach="ellipsoidal-circumcenter", prior=prior).fit(signals, responses)
     np.testing.assert_allclose(other.cost_, center / np.linalg.norm(center), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rays_that_a_search_finds_have_the_circumcenter_of_all_rays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, signals, responses = drawn(6, 4, 20, seed=seed)
+    model = InverseOptimizer(forward.BinaryProgram(), approach="circumcenter", prior="nonnegative")
+    every = clone(model).fit(signals, responses)
+    monkeypatch.setattr("surefoot.solvers.circumcenter.FEW_DIMENSIONS", 1)
+    monkeypatch.setattr("surefoot.solvers.circumcenter.FEW_RAYS", 1)
+    few = clone(model).fit(signals, responses)
+    np.testing.assert_allclose(few.cost_, every.cost_, atol=1e-6)
+    proven = few.certificate_
+    # Rays prove how wide the cone is at least; that it is no wider takes all of them.
+    assert proven.lower_bound == pytest.approx(every.certificate_.lower_bound, abs=1e-6)
+    assert proven.upper_bound >= every.certificate_.upper_bound - 1e-9
+    assert not proven.verified and "too many rays" in proven.claim
+    other = drawn(6, 4, 20, seed=seed, noise=2.0)
+    with pytest.raises(InconsistentDataError):
+        clone(model).fit(*other[1:])
 
 
 def test_the_cutting_plane_cost_is_the_nearest_consistent_one() -> None:

@@ -76,7 +76,9 @@ def test_linear_costs_over_mixed_sets_are_those_of_corollary_4_6(distance: Any, 
     assert model.certificate_.verified and "forward solver" not in model.certificate_.claim
 
 
-@pytest.mark.parametrize("approach", ["asl", "incenter", "suboptimality", "feasibility", "cutting-plane", "circumcenter"])
+@pytest.mark.parametrize(
+    "approach", ["asl", "incenter", "suboptimality", "feasibility", "cutting-plane", "circumcenter", "predictability"]
+)
 def test_consistent_mixed_decisions_are_explained(approach: str) -> None:
     signals, responses = mixed_data(2, 3, 3, 12, seed=2)
     model = InverseOptimizer(
@@ -92,6 +94,13 @@ def test_consistent_mixed_decisions_are_explained(approach: str) -> None:
         task, proof = certified_task(model, signals, responses), model.outcome_.dual
         verdict = certify_rays(task, model.cost_, proof, 1e-6)
         assert not verdict.verified and "not recomputed" in verdict.claim
+
+
+def test_predictions_that_miss_some_decision_need_a_list_of_them() -> None:
+    signals, responses = mixed_data(2, 3, 3, 12, seed=2, noise=1.0)
+    model = InverseOptimizer(forward.MixedIntegerProgram(), approach="predictability", prior="nonnegative")
+    with pytest.raises(UnsupportedProblemError, match="observation 0: this approach needs decisions that can be listed"):
+        model.fit(signals, responses)
 
 
 def by_theorem(signals: list[Any], responses: list[np.ndarray], turns: np.ndarray, kappa: float, values: np.ndarray) -> float:

@@ -19,7 +19,7 @@ from surefoot.certificates.inverse import decisions_flaw
 from surefoot.certificates.listed_decisions import listed_decisions
 from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle
+from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 from surefoot.problems.decision_proof import Tree
 from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.ellipsoidal_cost import (
@@ -57,6 +57,8 @@ def certify_rays(
     stray, explained = _stray_ray(problem, proof.rays, trees)
     reason = decisions_flaw(problem, proof.owners, proof.points) or stray
     known = True
+    if not reason and not proof.complete and not ellipsoid:
+        return _partial(problem, theta, proof, tolerance, explained)
     if not reason:
         outer = _outer_rays(problem, proof)
         known = outer is not None and explained
@@ -79,6 +81,18 @@ def certify_rays(
     return Certificate(
         text, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
     )
+
+
+def _partial(problem: InverseProblem, theta: FloatArray, proof: RayProof, tolerance: float, explained: bool) -> Certificate:
+    """The verdict where other rays may exist: they bound the angle from below, and the prior set alone from above."""
+    upper, lower = widest_angle(theta, problem.prior), least_angle(proof.rays, proof.weights)
+    trust = "" if explained else ", if its rays are consistent, which was not recomputed"
+    text = (
+        f"no cost has all consistent costs within {lower:.9g} rad{trust}; that this one has them within {upper:.9g} is all "
+        "that is proven, since the cone has too many rays to list."
+    )
+    gap = upper - lower
+    return Certificate(text, upper, lower, gap, gap / upper, tolerance, proof, False, problem.digest())
 
 
 def certify_ellipsoid(

@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from surefoot.certificates.certificate import Certificate
+from surefoot.certificates.decision_bound import decision_bound
 from surefoot.certificates.listed_decisions import listed_decisions
 from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.problems.arrays import FloatArray
+from surefoot.problems.decision_proof import Tree
+from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.inverse import InverseProblem
-from surefoot.problems.predictability import predicted_distances
+from surefoot.problems.predictability import TIED, predicted_distances
 
 MOST_UNKNOWNS = 16
 
 
-def certify_predictions(problem: InverseProblem, theta: FloatArray, tolerance: float) -> Certificate:
-    """The predictability loss of a cost. Nothing but 0 is proven to bound it from below: it is verified if it is 0."""
+def certify_predictions(
+    problem: InverseProblem, theta: FloatArray, tolerance: float, trees: Sequence[Sequence[Tree] | None] | None = None
+) -> Certificate:
+    """The predictability loss of a cost. Nothing but 0 is proven to bound it from below: it is verified if it is 0.
+
+    Where decisions are too many to list, ``trees`` can prove that no decision of an observation costs less than the response,
+    which is then predicted; nothing else is known there.
+    """
     require_tolerance(tolerance)
     points = [listed_decisions(example.instance.decisions, MOST_UNKNOWNS) for example in problem.examples]
     known = [each for each in points if each is not None]
     upper = np.nan
     claim = "the predictability loss was not recomputed: decisions are too many to list."
-    if len(known) == len(points) and np.any(theta):
+    if np.any(theta) and len(known) == len(points):
         upper = float(predicted_distances(problem, theta, known).mean())
         claim = f"the best decisions of this cost lie at a mean distance of {upper:.9g} from the observed ones."
+    elif np.any(theta) and _explained(problem, theta / np.abs(theta).max(), trees):
+        upper = 0.0
+        claim = "no decision costs less than the observed one, in any observation: all of them are predicted."
     relative = upper / abs(upper) if upper else upper
     return Certificate(claim, upper, 0.0, upper, relative, tolerance, None, bool(upper == 0), problem.digest())
+
+
+def _explained(problem: InverseProblem, theta: FloatArray, trees: Sequence[Sequence[Tree] | None] | None) -> bool:
+    """Whether every response is a decision, and no other costs less by more than what counts as a tie."""
+    if not all(example.inside for example in problem.examples):
+        return False
+    for i, example in enumerate(problem.examples):
+        bound = decision_bound(example, theta, NO_DISTANCE, 0.0, trees=None if trees is None else trees[i])
+        if bound is None or bound > TIED:
+            return False
+    return True

@@ -60,8 +60,10 @@ class InverseOptimizer(BaseEstimator):
           "suboptimality"
 
         The approaches from "feasibility" to "ellipsoidal-circumcenter" raise ``InconsistentDataError`` where no cost explains
-        all observations. Ellipsoids (but for the circumcenter) and predictability need decisions that can be listed:
-        alternatives, or at most 16 unknowns that are all 0/1.
+        all observations. Ellipsoids (but for the circumcenter), and predictability where no cost explains all observations,
+        need decisions that can be listed: alternatives, or at most 16 unknowns that are all 0/1. The circumcenter is proven
+        where the consistent costs have few extreme rays; otherwise, without negative costs, it is that of the rays a search
+        found, and the certificate says so.
     features : callable, optional
         ``features(signal, decision)`` returns the vector that the cost vector prices; the decision itself by default.
     distance : str or pair of str, default="l2"

@@ -33,7 +33,8 @@ def judged(
         trees = [solver.trees(plain, ray, np.zeros(problem.n_examples)) for ray in outcome.dual.rays]
         return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid, trees=trees)
     if approach == "predictability":
-        return cost, certify_predictions(problem, cost, tolerance)
+        plain, scaled = replace(problem, distance=NO_DISTANCE), cost / max(float(np.abs(cost).max()), 1e-300)
+        return cost, certify_predictions(problem, cost, tolerance, solver.trees(plain, scaled, np.zeros(problem.n_examples)))
     return cost, certified(solver, problem, cost, outcome.dual, tolerance)
 
 

@@ -14,16 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.problems.arrays import FloatArray, IntArray
+from surefoot.problems.prior_set import PriorSet
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RayProof:
-    """Rays inside the cone with weights, and the decisions that bound the cone from outside."""
+    """Rays inside the cone with weights, and the decisions that bound the cone from outside.
+
+    Unless it is ``complete``, nothing says that the cone has no other rays.
+    """
 
     owners: IntArray
     points: tuple[FloatArray, ...]
     rays: FloatArray
     weights: FloatArray
+    complete: bool = True
 
 
 def ellipsoid_volumes(rays: FloatArray, weights: FloatArray) -> tuple[float, float]:
@@ -58,3 +63,11 @@ def largest_angle(theta: FloatArray, rays: FloatArray) -> float:
     """The largest angle of a vector to rays."""
     unit = rays / np.linalg.norm(rays, axis=1)[:, None]
     return float(np.arccos(np.clip(np.min(unit @ theta) / np.linalg.norm(theta), -1.0, 1.0)))
+
+
+def widest_angle(theta: FloatArray, prior: PriorSet) -> float:
+    """The largest angle of a vector to whatever a prior set holds: without negative entries, to one of the axes."""
+    length = float(np.linalg.norm(theta))
+    if length == 0 or not np.all(prior.lower >= 0):
+        return float(np.pi)
+    return float(np.arccos(np.clip(theta.min() / length, -1.0, 1.0)))

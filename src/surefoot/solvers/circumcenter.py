@@ -12,14 +12,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.optimize
 
+from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle
+from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.inverse import InverseProblem
-from surefoot.solvers.consistent_cone import RayCone, consistent_rays
+from surefoot.solvers.consistent_cone import MOST_RAYS, RayCone, consistent_rays
 from surefoot.solvers.cut_pool import CutPool
+from surefoot.solvers.far_rays import FarRays
+from surefoot.solvers.least_distance import nearest_to_zero
 from surefoot.solvers.loss_cuts import LossCuts
 from surefoot.solvers.outcome import SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
@@ -27,29 +29,57 @@ from surefoot.solvers.registry import SolveOptions
 RayOutcome = SolveOutcome[FloatArray, RayProof]
 ELLIPSOID_STEPS = 20_000
 ELLIPSOID_GAP = 1e-7
+# In more dimensions than this, so many rays are a sign of many more.
+FEW_DIMENSIONS, FEW_RAYS = 8, 200
 
 
-def _rays(solver: LossCuts, problem: InverseProblem, options: SolveOptions) -> tuple[InverseProblem, RayCone, CutPool]:
-    task = replace(problem, distance=NO_DISTANCE, hard=True, kappa=1.0)
-    pool = CutPool(task)
-    for direction in np.vstack((np.eye(problem.n_features), -np.eye(problem.n_features))):
+def _rays(solver: LossCuts, task: InverseProblem, pool: CutPool, options: SolveOptions, most: int = MOST_RAYS) -> RayCone:
+    eye = np.eye(task.n_features)
+    for direction in eye if np.all(task.prior.lower >= 0) else np.vstack((eye, -eye)):
         solver.losses(task, direction, pool)
-    return task, *consistent_rays(solver, task, pool, options)
+    return consistent_rays(solver, task, pool, options, most)
+
+
+def _plain(problem: InverseProblem) -> InverseProblem:
+    return replace(problem, distance=NO_DISTANCE, hard=True, kappa=1.0)
 
 
 def circumcenter(solver: LossCuts, problem: InverseProblem, options: SolveOptions) -> tuple[InverseProblem, RayOutcome]:
     """The axis of the smallest circular cone around the consistent costs."""
-    task, cone, pool = _rays(solver, problem, options)
+    task = _plain(problem)
+    pool = CutPool(task)
+    # Without negative costs there is another way if rays are many, as they are in more dimensions than a few.
+    other = bool(np.all(task.prior.lower >= 0))
+    try:
+        cone = _rays(solver, task, pool, options, FEW_RAYS if other and task.n_features > FEW_DIMENSIONS else MOST_RAYS)
+    except UnsupportedProblemError:
+        if not other or not task.prior.is_cone or task.prior.psd:
+            raise
+        return task, _from_far_rays(solver, task, pool, options)
     weights = nearest_to_zero(cone.rays)
     theta = weights @ cone.rays
     return task, _outcome(task, cone, pool, theta / np.linalg.norm(theta), weights, options)
+
+
+def _from_far_rays(solver: LossCuts, task: InverseProblem, pool: CutPool, options: SolveOptions) -> RayOutcome:
+    rays, weights, theta = FarRays(solver, task, pool, options).run()
+    if len(rays) == 0:
+        if options.out_of_time:
+            raise UnsupportedProblemError("no consistent cost was found within the time limit; choose approach='incenter'.")
+        raise InconsistentDataError("no cost vector but 0 explains all observations. approach='asl' learns from such data.")
+    proof = RayProof(np.empty(0, dtype=np.int32), (), rays, weights, complete=False)
+    status = Status.TIME_LIMIT if options.out_of_time else Status.STALLED
+    upper, lower = widest_angle(theta, task.prior), least_angle(rays, weights)
+    return SolveOutcome(status, theta, proof, upper, lower, len(pool.owners), options.elapsed)
 
 
 def ellipsoidal_circumcenter(
     solver: LossCuts, problem: InverseProblem, options: SolveOptions
 ) -> tuple[InverseProblem, RayOutcome]:
     """The centre of the smallest ellipsoid around the ends of the rays."""
-    task, cone, pool = _rays(solver, problem, options)
+    task = _plain(problem)
+    pool = CutPool(task)
+    cone = _rays(solver, task, pool, options)
     middle, weights = ellipsoid_center(cone.rays)
     outcome = _outcome(task, cone, pool, middle / np.linalg.norm(middle), weights, options)
     upper, lower = ellipsoid_volumes(cone.rays, weights)
@@ -71,17 +101,6 @@ def _outcome(
     proof = RayProof(kept.owners, kept.points, cone.rays, weights)
     upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
     return SolveOutcome(Status.OPTIMAL, theta, proof, upper, lower, cuts.size, options.elapsed)
-
-
-def nearest_to_zero(points: FloatArray) -> FloatArray:
-    """Weights of the point nearest to 0 in the convex hull of points.
-
-    Least squares without signs, of sum_k w_k p_k = 0 and sum_k w_k = 1, has the same active points: at its optimum the products
-    of the sum with the active points are equal, and smaller with none. An active-set method finds it exactly.
-    """
-    rows = np.vstack((points.T, np.ones(len(points))))
-    weights, _ = scipy.optimize.nnls(rows, np.append(np.zeros(points.shape[1]), 1.0))
-    return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 def ellipsoid_center(points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -71,8 +71,10 @@ def prior_normals(prior: PriorSet) -> FloatArray:
     return np.asarray(rows[size > 0] / size[size > 0][:, None], dtype=np.float64)
 
 
-def consistent_rays(solver: LossCuts, problem: InverseProblem, pool: CutPool, options: SolveOptions) -> tuple[RayCone, CutPool]:
-    """The extreme rays of the consistent costs within the prior set, and the decisions that prove there are no others."""
+def consistent_rays(
+    solver: LossCuts, problem: InverseProblem, pool: CutPool, options: SolveOptions, most: int = MOST_RAYS
+) -> RayCone:
+    """The extreme rays of the consistent costs within the prior set; decisions that prove there are no others join the pool."""
     if not problem.prior.is_cone or problem.prior.psd:
         raise UnsupportedProblemError("circumcenters need a prior set that is a cone: none, 'nonnegative', or A theta <= 0.")
     p = problem.n_features
@@ -97,20 +99,20 @@ def consistent_rays(solver: LossCuts, problem: InverseProblem, pool: CutPool, op
         open_rays = [ray for ray in cone.rays if ray.tobytes() not in settled]
         if not open_rays:
             break
-        if options.out_of_time or len(cone.rays) > MOST_RAYS:
-            raise UnsupportedProblemError(
-                f"the cone of consistent costs has too many extreme rays ({len(cone.rays)} so far) for a circumcenter; "
-                "choose approach='incenter'."
-            )
         ray = open_rays[0]
         normals = _refuted(solver, problem, ray, pool)
         if len(normals) == 0:
             settled.add(ray.tobytes())
         for normal in normals:
             cone.cut(normal)
+            if options.out_of_time or len(cone.rays) > most:
+                raise UnsupportedProblemError(
+                    f"the cone of consistent costs has too many extreme rays ({len(cone.rays)} so far) for a circumcenter; "
+                    "choose approach='incenter'."
+                )
     if len(cone.rays) == 0:
         raise InconsistentDataError("no cost vector but 0 explains all observations. approach='asl' learns from such data.")
-    return cone, pool
+    return cone
 
 
 def _refuted(solver: LossCuts, problem: InverseProblem, ray: FloatArray, pool: CutPool) -> list[FloatArray]:

@@ -90,3 +90,14 @@ def nearest(rows: FloatArray, sides: FloatArray) -> tuple[FloatArray, FloatArray
     if np.linalg.norm(residual) <= VANISHED:
         return None
     return np.asarray(residual[:p] / -residual[p]), np.asarray(weights / -residual[p])
+
+
+def nearest_to_zero(points: FloatArray) -> FloatArray:
+    """Weights of the point nearest to 0 in the convex hull of points.
+
+    Least squares without signs, of sum_k w_k p_k = 0 and sum_k w_k = 1, has the same active points: at its optimum the products
+    of the sum with the active points are equal, and smaller with none. An active-set method finds it exactly.
+    """
+    rows = np.vstack((points.T, np.ones(len(points))))
+    weights, _ = scipy.optimize.nnls(rows, np.append(np.zeros(points.shape[1]), 1.0))
+    return np.asarray(weights / weights.sum(), dtype=np.float64)

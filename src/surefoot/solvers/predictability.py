@@ -6,6 +6,8 @@ A node says of some observations which decision is to be a best one; whether a c
 (:mod:`surefoot.solvers.consistent_cost`). Their distances, and 0 for the others, bound every cost of the node. The cost that
 the linear problem returns is tried, and the observation that it predicts worst is branched on: first as observed, then ever
 farther. Nodes are taken by their bounds. The problem is NP-hard, so there is a limit to their number.
+
+A cost that explains all observations predicts all of them: no search is needed then, and no list of decisions.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.inverse import Example, InverseProblem
-from surefoot.problems.predictability import predicted_distances
+from surefoot.problems.predictability import TIED, predicted_distances
 from surefoot.solvers.consistent_cost import on_sphere
 from surefoot.solvers.ellipsoidal import listed
 from surefoot.solvers.loss_cuts import LossCuts
@@ -38,8 +40,12 @@ def predictability(
     solver: LossCuts, problem: InverseProblem, options: SolveOptions
 ) -> tuple[InverseProblem, SolveOutcome[FloatArray, None]]:
     """The cost that predicts decisions best."""
-    search = _Search(solver, problem, options)
-    return problem, search.run()
+    everything = replace(problem, distance=NO_DISTANCE, kappa=0.0)
+    guess = on_sphere(solver, everything, options, any_consistent=True)
+    worst = float(solver.losses(everything, guess.primal)[1].max())
+    if worst <= TIED * np.abs(guess.primal).max() and all(example.inside for example in problem.examples):
+        return problem, SolveOutcome(Status.OPTIMAL, guess.primal, None, 0.0, 0.0, guess.iterations, options.elapsed)
+    return problem, _Search(solver, problem, options).run(guess.primal)
 
 
 class _Search:
@@ -53,14 +59,13 @@ class _Search:
         self.best: FloatArray | None = None
         self.upper = np.inf
 
-    def run(self) -> SolveOutcome[FloatArray, None]:
+    def run(self, guess: FloatArray) -> SolveOutcome[FloatArray, None]:
+        """Begin with a guess."""
         options, n = self.options, self.problem.n_examples
         counter = itertools.count()
         nodes: list[tuple[float, int, _Wishes, int | None]] = []
-        everything = replace(self.problem, distance=NO_DISTANCE, kappa=0.0)
-        guess = on_sphere(self.solver, everything, options)
-        self._try(guess.primal)
-        worst = self._worst(guess.primal, ())
+        self._try(guess)
+        worst = self._worst(guess, ())
         if worst is not None:
             nodes.append((0.0, next(counter), (), worst))
         most = MOST_NODES if options.max_iter is None else options.max_iter
