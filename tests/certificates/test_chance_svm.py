@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.chance_svm import KERNELS, random_problem
 
-from surefoot.certificates.chance_svm import certify_chance_svm
+from surefoot.certificates.chance_svm import certify_chance_svm, certify_chance_svms
 from surefoot.exceptions import CertificateError
 from surefoot.problems.chance_svm import EllipsoidMix, KernelPlane
 from surefoot.problems.feasible_mix import feasible_mix
@@ -107,3 +107,18 @@ def test_arrays_that_do_not_belong_together_are_refused(case):
     tampered.weights[0] = 3.0
     with pytest.raises(CertificateError, match="breaks its own conventions"):
         certify_chance_svm(tampered, plane, mix, 1e-7)
+
+
+def test_answers_are_judged_together_as_they_are_alone(case):
+    problem = case[0]
+    dearer = dataclasses.replace(problem, costs=3 * problem.costs)
+    answers = [case, (dearer, *solved(dearer))]
+    together = certify_chance_svms(answers, 1e-7)
+    for certificate, alone in zip(together, [certify_chance_svm(*answer, 1e-7) for answer in answers], strict=True):
+        assert certificate.verified
+        assert certificate.problem_digest == alone.problem_digest
+        assert certificate.upper_bound == pytest.approx(alone.upper_bound, rel=1e-12)
+        assert certificate.lower_bound == pytest.approx(alone.lower_bound, rel=1e-12)
+    moved = (dataclasses.replace(problem, samples=problem.samples + 1.0), *case[1:])
+    with pytest.raises(CertificateError, match="the same samples and kernel"):
+        certify_chance_svms([case, moved], 1e-7)

@@ -16,6 +16,8 @@ verdict allows for it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from surefoot.certificates.certificate import Certificate
@@ -23,9 +25,10 @@ from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, EllipsoidMix, KernelPlane
-from surefoot.problems.feasible_mix import feasible_mix
+from surefoot.problems.feasible_mix import FeasibleMix, feasible_mix
 from surefoot.problems.landmark_kernel import LandmarkKernel
 
+Answer = tuple[ChanceSVMProblem, KernelPlane, EllipsoidMix | None]
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -53,7 +56,58 @@ def certify_chance_svm(
     CertificateError
         If the problem's own arrays break its conventions, or plane or mix do not have one finite coefficient per sample.
     """
+    return certify_chance_svms([(problem, plane, mix)], tolerance)[0]
+
+
+def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Certificate]:
+    """Judge answers to problems on the same samples with the same kernel, whose products are computed once for all of them.
+
+    Parameters
+    ----------
+    answers : sequence of tuple
+        Problem, plane and mix of each, as for :func:`certify_chance_svm`.
+    tolerance : float
+
+    Raises
+    ------
+    CertificateError
+        As :func:`certify_chance_svm`, and if samples or kernels differ.
+    """
     require_tolerance(tolerance)
+    for problem, plane, mix in answers:
+        _require_answer(problem, plane, mix)
+    first = answers[0][0]
+    for problem, _, _ in answers:
+        same = problem.samples is first.samples or np.array_equal(problem.samples, first.samples)
+        if not (same and problem.kernel == first.kernel):
+            raise CertificateError("answers are judged together only if their problems have the same samples and kernel.")
+    nothing = np.zeros(first.n_samples)
+    mixes = [feasible_mix(problem, nothing if mix is None else mix.coefficients) for problem, _, mix in answers]
+    columns = [
+        part for (_, plane, _), mix in zip(answers, mixes, strict=True) for part in (plane.coefficients, mix.coefficients)
+    ]
+    values = first.values(np.stack(columns, axis=1)).T
+    return [
+        _judged(*answer, feasible, values[2 * at : 2 * at + 2], tolerance)
+        for at, (answer, feasible) in enumerate(zip(answers, mixes, strict=True))
+    ]
+
+
+def _judged(
+    problem: ChanceSVMProblem,
+    plane: KernelPlane,
+    mix: EllipsoidMix | None,
+    feasible: FeasibleMix,
+    values: FloatArray,
+    tolerance: float,
+) -> Certificate:
+    squared_length = max(float(plane.coefficients @ values[0]), 0.0)
+    upper = 0.5 * squared_length + problem.hinge(problem.demands(values[0], squared_length), plane.intercept)
+    lower = max(0.0, feasible.bound(values[1]))
+    return _verdict(problem, upper, lower, _rounding(problem, plane, feasible.coefficients, values), tolerance, mix)
+
+
+def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:
     try:
         problem.check()
     except ValueError as flaw:
@@ -63,12 +117,6 @@ def certify_chance_svm(
         raise CertificateError(f"the plane's intercept is {plane.intercept}.")
     if mix is not None:
         _require_coefficients(problem, "mix", mix.coefficients)
-    feasible = feasible_mix(problem, np.zeros(problem.n_samples) if mix is None else mix.coefficients)
-    values = problem.values(np.stack((plane.coefficients, feasible.coefficients), axis=1))
-    squared_length = max(float(plane.coefficients @ values[:, 0]), 0.0)
-    upper = 0.5 * squared_length + problem.hinge(problem.demands(values[:, 0], squared_length), plane.intercept)
-    lower = max(0.0, feasible.bound(values[:, 1]))
-    return _verdict(problem, upper, lower, _rounding(problem, plane, feasible.coefficients, values), tolerance, mix)
 
 
 def _require_coefficients(problem: ChanceSVMProblem, name: str, coefficients: FloatArray) -> None:
@@ -84,7 +132,7 @@ def _require_coefficients(problem: ChanceSVMProblem, name: str, coefficients: Fl
 def _rounding(problem: ChanceSVMProblem, plane: KernelPlane, mix: FloatArray, values: FloatArray) -> float:
     """What rounding may cost both bounds, if the errors of sums are as independent as they look."""
     sizes = [float(np.linalg.norm(part)) for part in (plane.coefficients, mix)]
-    quadratic = sum(size * float(np.linalg.norm(part)) for size, part in zip(sizes, values.T, strict=True))
+    quadratic = sum(size * float(np.linalg.norm(part)) for size, part in zip(sizes, values, strict=True))
     # Projections on landmarks are shorter, but they are made of the kernel's own products.
     kernel = problem.kernel.base if isinstance(problem.kernel, LandmarkKernel) else problem.kernel
     longest = float(kernel.diagonal(problem.samples).max())

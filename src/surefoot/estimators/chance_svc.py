@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from sklearn.base import clone
-
 from surefoot.design.encode import TableEncoder
 from surefoot.design.level_codes import listing
 from surefoot.design.output_frame import frame_library
@@ -244,7 +242,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         list of list of ChanceConstrainedSVC
             ``models[i][j]`` is fitted with ``violations[i]`` and ``costs[j]``; limits hold for each model.
         """
-        models = [[clone(self).set_params(C=cost, violation=violation) for cost in costs] for violation in violations]
+        asked = self.get_params(deep=False)
+        models = [[type(self)(**{**asked, "C": cost, "violation": value}) for cost in costs] for value in violations]
         if not (models and models[0]):
             raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
         settings = [[read_settings(model) for model in row] for row in models]

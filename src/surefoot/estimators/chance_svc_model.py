@@ -135,7 +135,7 @@ class ChanceSVCModel(ClassifierMixin, BaseEstimator):
         self._kernel_columns = rows.positions if kernel.name == "precomputed" else None
         self._feature_map = feature_map
         self._library = library
-        self._inputs = input_table(posed, solved.outcome, rows.classes)
+        self._inputs = input_table(posed, solved, rows.classes)
         self.schema_ = schema
         self.classes_ = rows.classes
         self.groups_ = list(posed.inputs.names)

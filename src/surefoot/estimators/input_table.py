@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.design.schema import Level
-from surefoot.estimators.posed_svm import PosedSVM
+from surefoot.estimators.posed_svm import PosedSVM, SolvedSVM
 from surefoot.problems.arrays import AnyArray, FloatArray
-from surefoot.solvers.chance_registry import ChanceOutcome
 
 # An input supports the model if its multiplier is more than this share of its price; solvers stop at such accuracy.
 _SUPPORT_SHARE = 1e-6
@@ -24,10 +23,10 @@ _SUPPORT_SHARE = 1e-6
 _TOUCHING = 1e-4
 
 
-def input_table(posed: PosedSVM, outcome: ChanceOutcome, classes: AnyArray) -> dict[str, NDArray[Any] | Sequence[Level]]:
+def input_table(posed: PosedSVM, solved: SolvedSVM, classes: AnyArray) -> dict[str, NDArray[Any] | Sequence[Level]]:
     """The columns of the table that ``ChanceConstrainedSVC.inputs`` returns."""
-    problem, plane = posed.problem, outcome.primal
-    values = problem.values(plane.coefficients)
+    problem, outcome, values = posed.problem, solved.outcome, solved.values
+    plane = outcome.primal
     squared_length = max(float(plane.coefficients @ values), 0.0)
     means, spreads = problem.moments(values)
     margins = problem.labels * (means + plane.intercept) - problem.mean_radius * np.sqrt(squared_length)

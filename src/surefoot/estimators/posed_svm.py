@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from surefoot.certificates.certificate import Certificate
-from surefoot.certificates.chance_svm import certify_chance_svm
+from surefoot.certificates.chance_svm import certify_chance_svm, certify_chance_svms
 from surefoot.design.mixed_design import MixedDesign
 from surefoot.design.row_groups import RowGroups, read_row_groups
 from surefoot.design.schema import Level
@@ -74,11 +74,12 @@ class SVMSettings:
 
 @dataclass(frozen=True, eq=False)
 class SolvedSVM:
-    """An answer, the verdict on it, and the name of the solver that gave it."""
+    """An answer, the verdict on it, the name of the solver that gave it, and the values of its w at the samples."""
 
     outcome: ChanceOutcome
     certificate: Certificate
     solver: str
+    values: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +111,19 @@ class PosedSVM:
                 "neighbours found."
             )
         options = _options(settings, time.perf_counter(), title)
+        places, posed, outcomes = list[tuple[int, int]](), list[PosedSVM](), list[ChanceOutcome]()
         for row, column, solved, outcome in walk_worst_path(settings.solver, self.solved, costs, violations, options):
             problem = solved
             if self.solved is not self.problem:
                 problem = replace(self.problem, costs=solved.costs, violation=solved.violation)
-            own = replace(self, problem=problem, solved=solved)
-            yield row, column, own, own.judge(handed_over(outcome), settings)
+            places.append((row, column))
+            posed.append(replace(self, problem=problem, solved=solved))
+            outcomes.append(posed[-1].in_place(handed_over(outcome)))
+        answers = [(own.solved, outcome.primal, outcome.dual) for own, outcome in zip(posed, outcomes, strict=True)]
+        certificates = certify_chance_svms(answers, settings.tolerance)
+        planes = self.problem.values(np.stack([outcome.primal.coefficients for outcome in outcomes], axis=1)).T
+        for place, own, outcome, certificate, values in zip(places, posed, outcomes, certificates, planes, strict=True):
+            yield *place, own, SolvedSVM(outcome, certificate, settings.solver.name, values)
 
     def groups_of_rows(self, positions: RowArray, n_rows: int) -> RowArray:
         """For each of so many rows the place of its input, or -1; those of training stand at ``positions``."""
@@ -125,10 +133,15 @@ class PosedSVM:
 
     def judge(self, outcome: ChanceOutcome, settings: SVMSettings) -> SolvedSVM:
         """The certificate of an answer, which is one for the problem itself too."""
-        if isinstance(self.solved.kernel, LandmarkKernel):
-            outcome = replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
+        outcome = self.in_place(outcome)
         certificate = certify_chance_svm(self.solved, outcome.primal, outcome.dual, settings.tolerance)
-        return SolvedSVM(outcome, certificate, settings.solver.name)
+        return SolvedSVM(outcome, certificate, settings.solver.name, self.problem.values(outcome.primal.coefficients))
+
+    def in_place(self, outcome: ChanceOutcome) -> ChanceOutcome:
+        """The answer with a plane that has the same scores in the problem itself."""
+        if isinstance(self.solved.kernel, LandmarkKernel):
+            return replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
+        return outcome
 
 
 def _options(settings: SVMSettings, started: float, title: str | None) -> SolveOptions:

@@ -236,16 +236,16 @@ def _walk(objective: Objective, labels: FloatArray, ceilings: FloatArray, batch:
     return DualMix(v, share, float(v[:n_batches].sum()) - value)
 
 
-def _factorised(matrix: FloatArray) -> tuple[FloatArray, bool] | None:
+def _factorised(matrix: FloatArray) -> FloatArray | None:
     """Cholesky's factor; where rounding has made the matrix indefinite, of one with a slightly larger diagonal."""
     diagonal = np.diagonal(matrix).copy()
     for lift in LIFTS:
         matrix.flat[:: matrix.shape[0] + 1] = (1.0 + lift) * diagonal
-        try:
-            factor: tuple[FloatArray, bool] = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
-            return factor
-        except scipy.linalg.LinAlgError:
-            continue
+        # LAPACK itself: on small systems SciPy's checks take longer than the work. The matrix equals its transpose, which is in
+        # the order that LAPACK wants.
+        factor, flaw = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, clean=0)
+        if flaw == 0:
+            return np.asarray(factor)
     return None
 
 
@@ -266,7 +266,7 @@ class _Newton:
 
     cones: Cones
     scaling: Scaling
-    factor: tuple[FloatArray, bool]
+    factor: FloatArray
     v: FloatArray
     u: FloatArray
     t: FloatArray
@@ -292,7 +292,7 @@ class _Newton:
         pull = scaling.over(cones.quotient(lam, target))
         right = pull - self.dual
         right[:n] -= (ceiling + self.x * self.over) / self.t
-        free, along = scipy.linalg.cho_solve(self.factor, np.stack((right, self.signs), axis=1), check_finite=False).T
+        free, along = scipy.linalg.lapack.dpotrs(self.factor, np.stack((right, self.signs)).T, lower=1)[0].T
         db = (float(self.signs @ free) + self.equality) / float(self.signs @ along)
         dv = free - db * along
         dt = -self.over - dv[:n]

@@ -95,6 +95,8 @@ class WorstPoints:
                 flat.pose(problem)
                 for known in path.near:
                     known.offer(best)
+                    if best.relative_gap <= options.tolerance:
+                        break
                 if not path.near:
                     best.offer(*flat.least_squares(), sizes=FIRST_SIZES)
             tell(0)
