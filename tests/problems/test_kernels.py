@@ -33,6 +33,23 @@ def test_features_reproduce_the_polynomial_kernel(degree, coef0):
     np.testing.assert_allclose(left @ right.T, kernel.products(ROWS, OTHERS), rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("kernel", [Kernel("linear"), Kernel("poly", coef0=0.5), Kernel("poly", degree=3), Kernel("rbf")])
+def test_combinations_are_products_in_blocks_whether_by_features_or_not(kernel):
+    weights = np.random.default_rng(2).normal(size=(20, 2))
+    looks = []
+    found = kernel.combined(ROWS, OTHERS, weights, memory=8 * 20 * 7, on_block=lambda: looks.append(1))
+    np.testing.assert_allclose(found, kernel.products(ROWS, OTHERS) @ weights, rtol=1e-10, atol=1e-10)
+    assert len(looks) > 1 or kernel.name == "linear"
+    np.testing.assert_allclose(kernel.combined(ROWS, OTHERS, weights[:, 0]), found[:, 0], rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(kernel.combined(ROWS, OTHERS[:0], weights[:0]), np.zeros((30, 2)))
+
+
+def test_combinations_by_features_name_what_overflows():
+    kernel = Kernel("poly", degree=2)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="the poly kernel of samples 1 and 0"):
+        kernel.combined(np.vstack((ROWS[:1], 1e200 * ROWS[1:2])), OTHERS, np.ones(20))
+
+
 def test_callable_kernels_have_a_diagonal():
     kernel = Kernel("callable", function=lambda left, right: (left @ right.T) ** 2)
     many = np.random.default_rng(2).normal(size=(150, 3))

@@ -11,9 +11,6 @@ from surefoot.problems.arrays import FloatArray
 from surefoot.problems.chance_svm import ChanceSVMProblem, KernelPlane
 from surefoot.problems.kernels import Kernel
 
-# Bytes of kernel values held at a time.
-_BLOCK_BYTES = 1 << 27
-
 
 @dataclass(frozen=True, eq=False)
 class KernelScores:
@@ -46,14 +43,6 @@ class KernelScores:
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Scores of rows; with a precomputed kernel the columns are the kernels with all rows of training."""
-        scores = np.full(len(rows), self.intercept)
-        if self.support.size == 0:
-            return scores
         if self.kernel.name == "precomputed":
-            scores += rows[:, self.support] @ self.coefficients
-            return scores
-        height = max(1, _BLOCK_BYTES // (8 * self.support.size))
-        for start in range(0, len(rows), height):
-            part = slice(start, start + height)
-            scores[part] += self.kernel.products(rows[part], self.samples) @ self.coefficients
-        return scores
+            return np.asarray(rows[:, self.support] @ self.coefficients + self.intercept)
+        return self.kernel.combined(rows, self.samples, self.coefficients) + self.intercept

@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from surefoot.problems.arrays import FloatArray, RowArray
-from surefoot.problems.kernels import Kernel
+from surefoot.problems.kernels import BLOCK_MEMORY, Kernel
 from surefoot.problems.row_checks import require_dimensions
 
 # Batch weights sum to 1 within this.
@@ -189,31 +189,14 @@ class ChanceSVMProblem:
         last = int(np.argmax(slopes > slack)) if np.any(slopes > slack) else first
         return 0.5 * float(points[order[first]] + points[order[last]])
 
-    def values(self, coefficients: FloatArray, memory: int = 1 << 27, on_block: Callable[[], None] | None = None) -> FloatArray:
-        """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; in blocks of so many bytes, by features if fewer.
-
-        ``on_block`` is called before every block; an exception it raises reaches the caller.
-        """
-        used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
-        out = np.empty(coefficients.shape)
+    def values(
+        self, coefficients: FloatArray, memory: int = BLOCK_MEMORY, on_block: Callable[[], None] | None = None
+    ) -> FloatArray:
+        """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; in blocks as in :meth:`Kernel.combined`."""
         if self.kernel.name == "precomputed":
             return np.asarray(self.samples @ coefficients)
-        if used.size == 0:
-            return np.zeros(coefficients.shape)
-        right, weights = self.samples[used], coefficients[used]
-        n_features = self.kernel.n_features(self.samples.shape[1])
-        explicit = n_features is not None and n_features < used.size
-        height = max(1, memory // (8 * (n_features if explicit and n_features is not None else used.size)))
-        if explicit:
-            parts = [slice(start, start + height) for start in range(0, used.size, height)]
-            w = np.sum([self.kernel.features(right[part]).T @ weights[part] for part in parts], axis=0)
-        for start in range(0, self.n_samples, height):
-            if on_block is not None:
-                on_block()
-            rows = slice(start, min(start + height, self.n_samples))
-            block = self.samples[rows]
-            out[rows] = self.kernel.features(block) @ w if explicit else self.kernel.products(block, right) @ weights
-        return out
+        used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
+        return self.kernel.combined(self.samples, self.samples[used], coefficients[used], memory, on_block)
 
     def objective(self, plane: KernelPlane) -> float:
         """The objective of the module docstring."""

@@ -32,6 +32,8 @@ from surefoot.problems.arrays import FloatArray
 KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
 # A user's function is asked for squares of so many rows where only their diagonal is wanted.
 _SQUARE = 64
+# Bytes of products or features that are made at a time.
+BLOCK_MEMORY = 1 << 27
 # "landmarks" is that of surefoot.problems.landmark_kernel alone.
 KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed", "landmarks"]
 
@@ -150,6 +152,38 @@ class Kernel:
                     mapped[:, at] *= samples[:, column]
                 at += 1
         return np.ascontiguousarray(mapped)
+
+    def combined(
+        self,
+        rows: FloatArray,
+        others: FloatArray,
+        weights: FloatArray,
+        memory: int = BLOCK_MEMORY,
+        on_block: Callable[[], None] | None = None,
+    ) -> FloatArray:
+        """``products(rows, others) @ weights``, in blocks of so many bytes; by features where these are fewer than the others.
+
+        ``on_block`` is called before every block of rows; an exception it raises reaches the caller. Not for "precomputed".
+        """
+        if len(others) == 0:
+            return np.zeros((len(rows), *weights.shape[1:]))
+        n_features = self.n_features(others.shape[1])
+        explicit = n_features is not None and n_features < len(others)
+        height = max(1, memory // (8 * (n_features if explicit and n_features is not None else len(others))))
+        if explicit:
+            parts = [slice(start, start + height) for start in range(0, len(others), height)]
+            w = np.sum([self.features(others[part]).T @ weights[part] for part in parts], axis=0)
+        out = np.empty((len(rows), *weights.shape[1:]))
+        for start in range(0, len(rows), height):
+            if on_block is not None:
+                on_block()
+            block = rows[start : start + height]
+            with np.errstate(over="ignore", invalid="ignore"):
+                part = self.features(block) @ w if explicit else None
+            # Products say which of them is not finite.
+            finite = part is not None and np.isfinite(part).all()
+            out[start : start + height] = part if finite else self.products(block, others) @ weights
+        return out
 
     def spelled(self) -> str:
         """The kernel in words, for fingerprints."""
