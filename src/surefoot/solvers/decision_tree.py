@@ -85,10 +85,13 @@ class _Prover:
         if answer.end is not End.SOLVED or answer.point is None or answer.prices is None:
             return None
         count = len(self._owners)
-        prices = np.bincount(self._owners, weights=-answer.prices[:count], minlength=self.task.decisions.high.size).astype(
-            np.float64
+        decisions = self.task.decisions
+        prices = np.bincount(self._owners, weights=-answer.prices[:count], minlength=decisions.high.size).astype(np.float64)
+        # A side that a row does not have has no price; what HiGHS says of it is rounding.
+        prices = np.clip(
+            prices, np.where(np.isfinite(decisions.low), -np.inf, 0.0), np.where(np.isfinite(decisions.high), np.inf, 0.0)
         )
-        leaf = Leaf(prices[: self.task.decisions.high.size], float(-answer.prices[count:] @ np.array(self._chords)))
+        leaf = Leaf(prices, float(-answer.prices[count:] @ np.array(self._chords)))
         if self.task.leaf(leaf, lower, upper) <= goal:
             return leaf
         column = self._column(answer.point, lower, upper)

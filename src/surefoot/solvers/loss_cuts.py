@@ -80,7 +80,10 @@ class LossCuts:
             if not linear or decisions.binary.all() or not np.isfinite(loss):  # type: ignore[union-attr]
                 found.append(None)
             else:
-                found.append(prove_loss(example, theta, problem.distance, loss + PROOF_SLACK * max(1.0, abs(loss))))
+                # Rounding grows with the cost; what is not needed of it is not allowed for.
+                sizes = (max(1.0, abs(loss)), max(1.0, abs(loss), float(np.abs(theta).sum())))
+                trees = (prove_loss(example, theta, problem.distance, loss + PROOF_SLACK * size) for size in sizes)
+                found.append(next((tree for tree in trees if tree is not None), None))
         return found
 
     def _together(self, problem: InverseProblem, theta: FloatArray, weight: float) -> Worst | None:
