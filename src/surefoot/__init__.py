@@ -12,6 +12,7 @@ from surefoot.estimators.stress_display import StressDisplay
 from surefoot.estimators.stress_test import stress_test
 from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
 from surefoot.exceptions import (
+    BelowChanceWarning,
     CertificateError,
     ConvergenceLimitWarning,
     ForwardSolveError,
@@ -46,6 +47,7 @@ except PackageNotFoundError:  # imported from a source tree that was never insta
 
 __all__ = [
     "Ambiguity",
+    "BelowChanceWarning",
     "CertificateError",
     "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",

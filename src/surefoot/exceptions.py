@@ -57,6 +57,10 @@ class SingleSampleWarning(UserWarning):
     """Groups of one row were given as uncertain inputs: nothing is known about their spread, so they count as exact."""
 
 
+class BelowChanceWarning(UserWarning):
+    """An estimated certainty was at or below chance and has been raised; the message names column, estimate and new value."""
+
+
 class InvalidObservationError(SurefootError, ValueError):
     """A signal or a response cannot be used; the message names the observation."""
 

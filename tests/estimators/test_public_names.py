@@ -11,6 +11,7 @@ import surefoot as sf
 
 PUBLIC = {
     "Ambiguity",
+    "BelowChanceWarning",
     "CertificateError",
     "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",

@@ -160,6 +160,22 @@ def test_equal_tables_do_not_shift() -> None:
     assert {*found.numeric_weights.values(), *found.categorical_weights.values()} == {math.inf}
 
 
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_category_that_kept_less_than_chance_is_raised_to_where_a_change_costs_next_to_nothing(paired: bool) -> None:
+    # No row keeps its job. Before there are 2 jobs, after 3 others: whoever sees only the table before has a chance of 1/2.
+    before = pd.DataFrame({"job": ["cook", "cook", "smith", "smith"] * 3, "town": ["north", "south"] * 6})
+    after = before.assign(job=["nurse", "miner", "pilot", "pilot"] * 3)
+    with pytest.warns(sf.BelowChanceWarning, match=r"column 'job': a share of 0 .* among 2 levels .* probability 0\.5"):
+        model = sf.ShiftModel.from_two(before, after, paired=paired)
+    assert model.categorical_certainty["town"] == 1.0
+    assert model.calibrate(before).categorical_weights == {"job": pytest.approx(0.01), "town": math.inf}
+    assert 0.01 < model.calibrate(after).categorical_weights["job"] < 1.0
+    assert len(list(model.perturb(before, 2, 0, reference=after))) == 2
+    fitted = sf.RobustLogisticRegression(shift=model).fit(before, [0, 1] * 4 + [0, 1, 1, 0])
+    weights = {line["feature"]: abs(line["coefficient"]) for line in fitted.coefficients().to_dict("records")}
+    assert weights["job"] < 1e-3 < weights["town"]
+
+
 def test_a_constant_column_that_moved_as_a_whole_has_the_price_of_its_move() -> None:
     model = sf.ShiftModel.from_two(np.full((5, 1), 3.0), np.full((4, 1), 7.0))
     assert model.calibrate(np.full((5, 1), 3.0)).numeric_weights["x0"] == pytest.approx(0.25)

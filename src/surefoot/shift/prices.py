@@ -7,6 +7,9 @@ unmoved one is at least theta ** N exactly if
     (1/N) sum_i ( sum_j gamma_j |x_ij - x'_ij| + sum_l delta_l 1[z_il != z'_il] )  <=  radius,
 
     gamma_j = 1 / b_j = -log(1 - rho_j) / u_j,    delta_l = log(rho_l (|C_l| - 1) / (1 - rho_l)),    radius = -log(theta).
+
+At rho_l = 1 / |C_l|, chance, a category may change for nothing; below it staying would be what costs, and no set of shifts
+around a table says that.
 """
 
 from __future__ import annotations
@@ -22,6 +25,11 @@ def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:
     """delta_l = log(rho_l (|C_l| - 1) / (1 - rho_l))."""
     prices: FloatArray = np.log(certainty * (n_levels - 1) / (1.0 - certainty))
     return prices
+
+
+def certainty_at_price(price: float, n_levels: int) -> float:
+    """rho = exp(delta) / (|C| - 1 + exp(delta)), the certainty that has this price."""
+    return math.exp(price) / (n_levels - 1 + math.exp(price))
 
 
 def shift_radius(robustness: float) -> float:

@@ -126,6 +126,12 @@ class ShiftModel:
         -------
         ShiftModel
             With certainties and intervals, in units, by column.
+
+        Warns
+        -----
+        BelowChanceWarning
+            If a categorical column kept no more of its values than one drawn anew would: its certainty is raised to just above
+            chance, where a robust model hardly uses the column.
         """
         plain = cls(
             numeric_certainty=1.0,
