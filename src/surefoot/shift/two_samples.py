@@ -63,8 +63,8 @@ def _raised(column: CategoricalShift, kept: float) -> float:
     warnings.warn(
         f"column {column.name!r}: a share of {kept:.4g} of its values stays the same between the two tables, but one that is "
         f"drawn anew among {fewest} levels stays the same with probability {1 / fewest:.4g}. So its certainty is set to "
-        f"{least:.4g}, just above chance, and a robust model will hardly use the column. Drop it if it should not be used at all, "
-        "or give it a certainty of your own if the next table will not differ as much as these two do.",
+        f"{least:.4g}, just above chance, and a robust model will hardly use the column. Drop it if it should not be used at "
+        "all, or give it a certainty of your own if the next table will not differ as much as these two do.",
         BelowChanceWarning,
         stacklevel=4,
     )
