@@ -8,6 +8,7 @@ cannot tell apart keep equal scores.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,6 +83,32 @@ class AlikeScores:
             scores += term.values[:, None] if term.at is None else term.values.take(drawn.codes[term.at], axis=1, mode="clip")
         scores /= self.divisors[:, None]
         return scores
+
+    def every_score(self, n_levels: Sequence[int], most: int) -> FloatArray | None:
+        """Scores of all rows that the moving columns allow; None if other columns count as well, or there are too many.
+
+        Parameters
+        ----------
+        n_levels : sequence of int
+            Levels of the columns that move, in the order of a perturbation.
+        most : int
+
+        Returns
+        -------
+        ndarray of shape (n_models, n_possible_rows), or None
+            The last column changes fastest.
+        """
+        moving = {term.at for term in self.terms}
+        if None in moving or len(moving) < len(n_levels) or math.prod(n_levels) > most:
+            return None
+        if (self.start != self.start[:, :1]).any():
+            return None
+        codes = np.stack([code.ravel() for code in np.indices(tuple(n_levels), dtype=np.int32)])
+        start = np.repeat(self.start[:, :1], codes.shape[1], axis=1)
+        every = AlikeScores([*range(len(start))], start, self.terms, self.divisors)
+        return every.complete(np.zeros((len(start), 1, codes.shape[1])), Perturbation(np.empty((0, 1, 0)), codes[:, None]))[
+            :, 0
+        ]
 
 
 def alike_scores(models: Sequence[ShiftedScores]) -> list[AlikeScores]:

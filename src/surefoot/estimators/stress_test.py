@@ -18,6 +18,7 @@ from surefoot.estimators.training_rows import flat_labels
 from surefoot.exceptions import InvalidTableError
 from surefoot.problems.arrays import BoolArray, FloatArray
 from surefoot.shift.metrics import N_BINS, metrics_of_probabilities, metrics_of_scores, named_metrics
+from surefoot.shift.possible_rows import MOST_LISTS, MOST_ROWS, PossibleRows
 from surefoot.shift.scenarios import Scenario, named_scenarios
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress_report import StressReport
@@ -142,7 +143,16 @@ class _Trial:
         self.linear = [(at, found) for at, found in enumerate(scores) if found is not None]
         self.alike = alike_scores([found for _, found in self.linear])
         self.others = [(at, model) for at, model in enumerate(models.values()) if scores[at] is None]
+        self.possible = self._possible_rows()
         self.slopes = np.array([found.slopes for _, found in self.linear]).reshape(len(self.linear), len(shift.numeric))
+
+    def _possible_rows(self) -> PossibleRows | None:
+        """All rows that there can be, if they are few and all models are of one form."""
+        n_levels = [column.n_levels for column in self.shift.categorical]
+        if self.others or len(self.alike) != 1 or self.shift.numeric or len(self.models) > MOST_LISTS // _BATCH:
+            return None
+        scores = self.alike[0].every_score(n_levels, MOST_ROWS)
+        return None if scores is None else PossibleRows(scores, n_levels, self.positive, self.metrics, self.n_bins)
 
     def unshifted(self) -> FloatArray:
         """Metrics on the table as it is."""
@@ -161,6 +171,8 @@ class _Trial:
 
     def _measure(self, drawn: Perturbation, tables: Iterable[Any]) -> FloatArray:
         """``tables`` are those that were drawn, written only if a model wants to read them."""
+        if self.possible is not None:
+            return self.possible.measure(drawn.codes)
         sets, rows = drawn.noise.shape[1:]
         found = np.empty((len(self.models), len(self.metrics), sets))
         if self.linear:

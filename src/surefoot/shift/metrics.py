@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from surefoot.problems.arrays import BoolArray, FloatArray
@@ -45,10 +46,15 @@ def metrics_of_scores(scores: FloatArray, positive: BoolArray, metrics: Sequence
     """The same for log odds of the positive class."""
     losses = None
     if "log_loss" in metrics:
-        # log(1 + exp(-m)) for the margin m, in a form that neither over- nor underflows.
-        margins = np.where(positive, scores, -scores)
-        losses = (np.log1p(np.exp(-np.abs(margins))) - np.minimum(margins, 0.0)).mean(axis=1)
+        losses = log_losses(scores, positive).mean(axis=1)
     return _metrics(expit(scores), positive, metrics, losses, n_bins)
+
+
+def log_losses(scores: FloatArray, positive: BoolArray) -> FloatArray:
+    """log(1 + exp(-m)) for the margin m of each row, in a form that neither over- nor underflows."""
+    margins = np.where(positive, scores, -scores)
+    losses: FloatArray = np.log1p(np.exp(-np.abs(margins))) - np.minimum(margins, 0.0)
+    return losses
 
 
 def metrics_of_probabilities(
@@ -110,12 +116,16 @@ def _sorted_rows(probability: FloatArray, positive: BoolArray) -> tuple[FloatArr
     Bits of floats in [0, 1] have the order of the floats and leave the first two of 64 unused, so a label fits behind them, and
     sorting whole numbers takes a third of the time that sorting positions does.
     """
-    bits = np.ascontiguousarray(probability + 0.0).view(np.int64)
-    bits = (bits + (1 << (_LOOSE_BITS - 1))) & ~np.int64((1 << _LOOSE_BITS) - 1)
-    keys = (bits << 1) | positive
+    keys = (rounded_bits(probability) << 1) | positive
     keys.sort(axis=1)
     labels = (keys & 1).astype(np.float64)
     return (keys >> 1).view(np.float64), labels
+
+
+def rounded_bits(probability: FloatArray) -> NDArray[np.int64]:
+    """The bits of probabilities, rounded so that those which only the order of a sum tells apart are equal."""
+    bits = np.ascontiguousarray(probability + 0.0).view(np.int64)
+    return (bits + (1 << (_LOOSE_BITS - 1))) & ~np.int64((1 << _LOOSE_BITS) - 1)
 
 
 def _auc(labels: FloatArray) -> FloatArray:
@@ -133,10 +143,13 @@ def _auc(labels: FloatArray) -> FloatArray:
 
 def _ace(values: FloatArray, labels: FloatArray, n_bins: int) -> FloatArray:
     rows = values.shape[1]
+    errors: FloatArray = np.abs(np.add.reduceat(labels - values, bin_starts(rows, n_bins), axis=1)).sum(axis=1) / rows
+    return errors
+
+
+def bin_starts(rows: int, n_bins: int) -> NDArray[np.intp]:
+    """Where the bins of sorted rows begin."""
     bins = min(n_bins, rows)
     size, longer = divmod(rows, bins)
-    sizes = np.full(bins, size)
-    sizes[bins - longer :] += 1
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    errors: FloatArray = np.abs(np.add.reduceat(labels - values, starts, axis=1)).sum(axis=1) / rows
-    return errors
+    at = np.arange(bins)
+    return at * size + np.maximum(at - (bins - longer), 0)
