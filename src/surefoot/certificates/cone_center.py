@@ -20,7 +20,7 @@ from surefoot.certificates.listed_decisions import listed_decisions
 from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.circumcenter import RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
-from surefoot.problems.decision_proof import Tree
+from surefoot.problems.decision_proof import LossProof
 from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.ellipsoidal_cost import (
     EllipsoidalCost,
@@ -46,7 +46,7 @@ def certify_rays(
     tolerance: float,
     *,
     ellipsoid: bool = False,
-    trees: Sequence[Sequence[Sequence[Tree] | None]] | None = None,
+    trees: Sequence[Sequence[LossProof | None]] | None = None,
 ) -> Certificate:
     """Judge a circumcenter: bounds are on the largest angle, in radians, or on the logarithm of the ellipsoid's volume.
 
@@ -142,7 +142,7 @@ def _all_slopes(problem: InverseProblem) -> list[FloatArray] | None:
 
 
 def _stray_ray(
-    problem: InverseProblem, rays: FloatArray, trees: Sequence[Sequence[Sequence[Tree] | None]] | None
+    problem: InverseProblem, rays: FloatArray, trees: Sequence[Sequence[LossProof | None]] | None
 ) -> tuple[str, bool]:
     """What is wrong with the rays, or nothing, and whether all of them are known to explain all observations."""
     known = True

@@ -6,8 +6,8 @@ Over an ellipsoid a multiplier proves the bound (:mod:`surefoot.problems.trust_r
 unknowns, are priced one by one. Other sets of 0/1 unknowns are searched breadth first, all nodes of a level at once: a node
 leaves a row beyond repair, or, with rows paid for by multipliers, cannot exceed the value to be proven; the rest is split. The
 multipliers only decide how many nodes there are, never whether the bound is right. Linear sets with continuous or larger whole
-unknowns need a tree of multipliers from the solver (:mod:`surefoot.problems.decision_proof`), which proves what it proves,
-whoever made it.
+unknowns need a tree of multipliers from the solver (:mod:`surefoot.problems.decision_proof`), and quadratic costs prices
+(:mod:`surefoot.problems.curved_terms`); both prove what they prove, whoever made them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import numpy as np
 from surefoot.certificates.listed_decisions import ROW_ROUNDING
 from surefoot.problems.arrays import FloatArray, RowArray
 from surefoot.problems.augmented_terms import Term, distance_terms
-from surefoot.problems.decision_proof import TermBound, Tree
+from surefoot.problems.curved_terms import curved_bound
+from surefoot.problems.decision_proof import LossProof, TermBound, Tree
 from surefoot.problems.decision_set import EllipsoidSet, LinearSet, ListedSet
 from surefoot.problems.distance import Distance
 from surefoot.problems.ellipsoid_decisions import EllipsoidDecisions
-from surefoot.problems.hypothesis import LinearFeatures
+from surefoot.problems.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.problems.inverse import Example
 
 # Levels with more nodes than this are too much for memory.
@@ -43,7 +44,7 @@ def decision_bound(
     claimed: float,
     *,
     weight: float = 1.0,
-    trees: Sequence[Tree] | None = None,
+    trees: LossProof | None = None,
 ) -> float | None:
     """A bound that no decision exceeds, near ``claimed`` if that is the largest value; None where there is no way to tell."""
     decisions, features = example.instance.decisions, example.instance.features
@@ -52,10 +53,14 @@ def decision_bound(
         return float((example.slopes(points) @ theta + weight * example.distances(distance, points)).max(initial=-np.inf))
     if isinstance(decisions, EllipsoidSet):
         return EllipsoidDecisions(example.instance).best(example, theta, distance, weight)[1]
+    if isinstance(decisions, LinearSet) and isinstance(features, QuadraticFeatures):
+        return curved_bound(example, theta, distance, trees) if isinstance(trees, np.ndarray) and weight == 1.0 else None
     if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):
         return None
     if not decisions.binary.all():
-        return None if trees is None or weight != 1.0 else _by_trees(example, theta, distance, trees)
+        if trees is None or isinstance(trees, np.ndarray) or weight != 1.0:
+            return None
+        return _by_trees(example, theta, distance, trees)
     response = example.response
     settled = np.rint(response)
     binary = bool(np.all(np.abs(response - settled) <= 1e-6) and np.isin(settled, (0.0, 1.0)).all())

@@ -19,7 +19,7 @@ from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.exceptions import CertificateError
 from surefoot.problems.arrays import BoolArray, FloatArray, IntArray
 from surefoot.problems.cost_proof import CostProof, FacetProof, proven_bound
-from surefoot.problems.decision_proof import Tree
+from surefoot.problems.decision_proof import LossProof
 from surefoot.problems.inverse import InverseProblem
 
 # What the tolerances of forward solvers leave open in losses, and what a loss that must not be above 0 may be.
@@ -35,7 +35,7 @@ def certify_cost(
     losses: FloatArray,
     proof: CostProof | FacetProof | None,
     tolerance: float,
-    trees: Sequence[Sequence[Tree] | None] | None = None,
+    trees: Sequence[LossProof | None] | None = None,
 ) -> Certificate:
     """Judge a cost vector and what is said to prove it best.
 
@@ -51,14 +51,14 @@ def certify_cost(
     tolerance : float
         The relative gap to prove; what rounding may cost is allowed on top.
     trees : sequence, one entry per observation, optional
-        Proofs that no decision exceeds a loss, for linear sets with unknowns that are not 0/1.
+        Proofs that no decision exceeds a loss, for linear sets with unknowns that are not 0/1, and for quadratic costs.
 
     Returns
     -------
     Certificate
         ``verified`` needs losses that could be recomputed: of lists, ellipsoids and sets of 0/1 unknowns, and of other linear
-        sets with a linear cost where ``trees`` prove them. ``claim`` says so where they could not be (quadratic costs over
-        polyhedra, solvers of the caller's own), and the upper bound is then as good as the forward solver.
+        sets where ``trees`` prove them. ``claim`` says so where they could not be (solvers of the caller's own), and the upper
+        bound is then as good as the forward solver.
     """
     require_tolerance(tolerance)
     if theta.shape != (problem.n_features,) or not np.isfinite(theta).all():
@@ -88,7 +88,7 @@ def checked_losses(
     problem: InverseProblem,
     theta: FloatArray,
     losses: FloatArray,
-    trees: Sequence[Sequence[Tree] | None] | None = None,
+    trees: Sequence[LossProof | None] | None = None,
 ) -> tuple[FloatArray, BoolArray]:
     """Bounds on the losses at a cost vector, and which of them were recomputed."""
     bounds, known = np.empty(problem.n_examples), np.ones(problem.n_examples, dtype=np.bool_)

@@ -11,7 +11,7 @@ from surefoot.certificates.decision_bound import decision_bound
 from surefoot.certificates.listed_decisions import listed_decisions
 from surefoot.certificates.robust_logistic import require_tolerance
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.decision_proof import Tree
+from surefoot.problems.decision_proof import LossProof
 from surefoot.problems.distance import NO_DISTANCE
 from surefoot.problems.inverse import InverseProblem
 from surefoot.problems.predictability import TIED, predicted_distances
@@ -20,7 +20,7 @@ MOST_UNKNOWNS = 16
 
 
 def certify_predictions(
-    problem: InverseProblem, theta: FloatArray, tolerance: float, trees: Sequence[Sequence[Tree] | None] | None = None
+    problem: InverseProblem, theta: FloatArray, tolerance: float, trees: Sequence[LossProof | None] | None = None
 ) -> Certificate:
     """The predictability loss of a cost. Nothing but 0 is proven to bound it from below: it is verified if it is 0.
 
@@ -42,7 +42,7 @@ def certify_predictions(
     return Certificate(claim, upper, 0.0, upper, relative, tolerance, None, bool(upper == 0), problem.digest())
 
 
-def _explained(problem: InverseProblem, theta: FloatArray, trees: Sequence[Sequence[Tree] | None] | None) -> bool:
+def _explained(problem: InverseProblem, theta: FloatArray, trees: Sequence[LossProof | None] | None) -> bool:
     """Whether every response is a decision, and no other costs less by more than what counts as a tie."""
     if not all(example.inside for example in problem.examples):
         return False

@@ -14,6 +14,7 @@ error of its own summation counts as 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,6 +44,8 @@ class Split:
 
 
 Tree: TypeAlias = Leaf | Split
+# What proves a loss: a tree for every term of the distance, or prices (see :mod:`surefoot.problems.curved_terms`).
+LossProof: TypeAlias = Sequence[Tree] | FloatArray
 
 
 @dataclass(frozen=True, eq=False)

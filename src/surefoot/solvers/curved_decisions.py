@@ -7,62 +7,26 @@ for every z and, where the distance measures y, every signed unit vector h: smal
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 
-from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
+from surefoot.exceptions import ForwardSolveError
 from surefoot.problems.arrays import FloatArray
+from surefoot.problems.curved_terms import continuous_rows, curved_axes, directions, largest_left, whole_values
 from surefoot.problems.decision_set import LinearSet
 from surefoot.problems.distance import Distance
 from surefoot.problems.hypothesis import QuadraticFeatures
 from surefoot.problems.inverse import Example, Instance
+from surefoot.problems.row_blocks import summation_error
 from surefoot.solvers.conic import solve_cones
 from surefoot.solvers.outcome import Status
 from surefoot.solvers.registry import SolveOptions
 
-# More values of the whole unknowns are not worth a programme each.
-MOST_VALUES = 4096
-
-
-def whole_values(instance: Instance) -> FloatArray:
-    """Every value of the whole unknowns within their bounds."""
-    decisions = instance.decisions
-    assert isinstance(decisions, LinearSet)
-    low, high = decisions.lower[decisions.whole], decisions.upper[decisions.whole]
-    spans = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
-    count = np.prod([span.size for span in spans], dtype=np.float64)
-    if count > MOST_VALUES:
-        raise UnsupportedProblemError(
-            f"observation {instance.index}: whole unknowns have {count:.0f} values, more than the {MOST_VALUES} that a "
-            "quadratic cost can be learned with."
-        )
-    return np.array(list(itertools.product(*spans)), dtype=np.float64).reshape(int(count), low.size)
-
-
-def continuous_rows(decisions: LinearSet) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A, B and c of A y + B z <= c, bounds of y included."""
-    whole = decisions.whole
-    u = int((~whole).sum())
-    above, below = np.isfinite(decisions.high), np.isfinite(decisions.low)
-    rows = np.vstack((decisions.matrix[above], -decisions.matrix[below]))
-    sides = np.concatenate((decisions.high[above], -decisions.low[below]))
-    lower, upper = decisions.lower[~whole], decisions.upper[~whole]
-    eye = np.eye(u)
-    most, least = np.isfinite(upper), np.isfinite(lower)
-    first = np.vstack((rows[:, ~whole], eye[most], -eye[least]))
-    second = np.vstack((rows[:, whole], np.zeros((int(most.sum() + least.sum()), int(whole.sum())))))
-    return first, second, np.concatenate((sides, upper[most], -lower[least]))
-
-
-def directions(n_continuous: int, distance: Distance) -> FloatArray:
-    """The vectors h of Theorem 4.5: signed unit vectors, or 0 alone where continuous unknowns are not measured."""
-    if distance.continuous == "squared-l2" and n_continuous:
-        raise UnsupportedProblemError("distance='squared-l2' is exact over an ellipsoid only. Choose 'linf' or 'none' here.")
-    if distance.continuous == "none" or n_continuous == 0:
-        return np.zeros((1, n_continuous))
-    return np.vstack((np.eye(n_continuous), -np.eye(n_continuous)))
+# What missing a row by 1 costs, per unit of cost, where no decision keeps to all of them.
+DEAR = 1e4
+# Prices of less than this share of the largest are an interior point's, and not of a row that holds the decision.
+HOLDING = 1e-7
 
 
 class CurvedDecisions:
@@ -94,6 +58,79 @@ class CurvedDecisions:
         if found is None:
             raise ForwardSolveError(f"observation {self.instance.index}: no decision is allowed at this signal.")
         return found
+
+    def prices(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
+        """Prices that prove the largest value: see :mod:`surefoot.problems.curved_terms`."""
+        axes = curved_axes(self.features, theta)
+        if axes is None:
+            return None
+        turns = directions(self.features.n_continuous, distance)
+        found = np.zeros((len(self.values), len(turns), self.sides.size))
+        for j, z in enumerate(self.values):
+            curve, slope, _ = self.features.quadratic_cost(theta, z)
+            sides = self.sides - self.mixed @ z
+            for k, turn in enumerate(turns):
+                price = self._row_prices(curve, slope + turn, sides)
+                given = np.array(
+                    [
+                        price,
+                        self._settled(curve, slope + turn, sides, price),
+                        self._flattened(axes[1], slope + turn, price),
+                    ]
+                )
+                # All of them are proofs; the best one is kept.
+                found[j, k] = given[int(np.argmin(self._proven(axes, slope + turn, sides, given)))]
+        return found
+
+    def _proven(
+        self, axes: tuple[FloatArray, FloatArray], slope: FloatArray, sides: FloatArray, prices: FloatArray
+    ) -> FloatArray:
+        whole = self.decisions.whole
+        size = np.linalg.norm(np.abs(slope) + prices @ np.abs(self.rows), axis=1)
+        noise = summation_error(sides.size + slope.size) * size
+        ends = self.decisions.lower[~whole], self.decisions.upper[~whole]
+        return prices @ sides + largest_left(axes, *ends, slope + prices @ self.rows, noise)
+
+    def _settled(self, curve: FloatArray, slope: FloatArray, sides: FloatArray, price: FloatArray) -> FloatArray:
+        """Prices that solve the equations of the rows that hold the decision, to the last digit."""
+        holding = np.flatnonzero(price > HOLDING * max(float(price.max(initial=0.0)), 1e-300))
+        u, m = slope.size, holding.size
+        if u == 0 or m == 0:
+            return np.zeros_like(price)
+        system = np.zeros((u + m, u + m))
+        system[:u, :u], system[:u, u:], system[u:, :u] = 2 * curve, self.rows[holding].T, self.rows[holding]
+        solved = np.linalg.lstsq(system, np.concatenate((-slope, sides[holding])), rcond=None)[0]
+        settled = np.zeros_like(price)
+        settled[holding] = np.maximum(solved[u:], 0.0)
+        return settled
+
+    def _flattened(self, along: FloatArray, slope: FloatArray, price: FloatArray) -> FloatArray:
+        """Prices that leave nothing to be paid where the cost does not curve."""
+        flat = scipy.linalg.null_space(along.T) if along.size else np.eye(slope.size)
+        holding = np.flatnonzero(price > HOLDING * max(float(price.max(initial=0.0)), 1e-300))
+        if flat.size == 0 or holding.size == 0:
+            return price
+        left = (slope + price @ self.rows) @ flat
+        moved = price.copy()
+        moved[holding] -= np.linalg.lstsq((self.rows[holding] @ flat).T, left, rcond=None)[0]
+        return np.maximum(moved, 0.0)
+
+    def _row_prices(self, curve: FloatArray, slope: FloatArray, sides: FloatArray) -> FloatArray:
+        """Multipliers of the rows at the best y; where there is none, of the programme in which rows may be missed."""
+        u, options = slope.size, SolveOptions()
+        dear = DEAR * (1.0 + float(np.abs(slope).sum() + np.abs(curve).sum()))
+        if u == 0:
+            return np.where(sides < -1e-9, dear / np.minimum(sides, -1e-9), 0.0) * -1.0
+        cones = [("nonnegative", sides.size)]
+        rows = scipy.sparse.csc_matrix(self.rows)
+        solved = solve_cones(scipy.sparse.csc_matrix(2 * curve), slope, rows, sides, cones, options)
+        if solved.ended is Status.OPTIMAL:
+            return np.maximum(solved.multipliers, 0.0)
+        missing = scipy.sparse.csc_matrix(np.vstack((np.column_stack((self.rows, -np.ones(sides.size))), -np.eye(1, u + 1, u))))
+        bent = scipy.sparse.csc_matrix(np.pad(2 * curve, (0, 1)))
+        cones = [("nonnegative", sides.size + 1)]
+        elastic = solve_cones(bent, np.append(slope, dear), missing, np.append(sides, 0.0), cones, options)
+        return np.maximum(elastic.multipliers[:-1], 0.0)
 
     def _quadratic(self, curve: FloatArray, slope: FloatArray, sides: FloatArray) -> FloatArray | None:
         """min y' curve y + slope . y subject to rows y <= sides; None if nothing is allowed."""

@@ -74,6 +74,11 @@ class ForwardOracle:
         """A decision whose cost falls short of the response's most, distance added."""
         return self._engine(example.instance)(example, theta, distance, weight, seconds)
 
+    def prices(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
+        """Prices of rows that prove a loss of a quadratic cost; None for other costs, or where there are none."""
+        engine = self._engine(example.instance)
+        return engine.curved.prices(example, theta, distance) if isinstance(engine, _Curved) else None
+
     def _engine(self, instance: Instance) -> _Engine:
         kept = self._engines.get(id(instance))
         if kept is None or kept[0] is not instance:

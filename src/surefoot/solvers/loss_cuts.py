@@ -11,10 +11,10 @@ import numpy as np
 from surefoot.exceptions import ForwardSolveError
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.cost_proof import CostProof, proven_bound
-from surefoot.problems.decision_proof import Tree
+from surefoot.problems.decision_proof import LossProof
 from surefoot.problems.decision_set import LinearSet
 from surefoot.problems.distance import Distance
-from surefoot.problems.hypothesis import LinearFeatures
+from surefoot.problems.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.problems.inverse import Cuts, Example, InverseProblem
 from surefoot.solvers.cost_master import LinearMaster, MasterPoint, solve_conic_master
 from surefoot.solvers.cut_pool import CutPool
@@ -71,13 +71,16 @@ class LossCuts:
                 pool.add(i, choice.point, choice.slope, choice.distance)
         return found, bounds
 
-    def trees(self, problem: InverseProblem, theta: FloatArray, losses: FloatArray) -> list[tuple[Tree, ...] | None]:
+    def trees(self, problem: InverseProblem, theta: FloatArray, losses: FloatArray) -> list[LossProof | None]:
         """Proofs of losses at a cost vector, for observations whose decisions are linear but not all 0/1."""
-        found: list[tuple[Tree, ...] | None] = []
+        found: list[LossProof | None] = []
         for example, loss in zip(problem.examples, losses.tolist(), strict=True):
             decisions = example.instance.decisions
-            linear = isinstance(decisions, LinearSet) and isinstance(example.instance.features, LinearFeatures)
-            if not linear or decisions.binary.all() or not np.isfinite(loss):  # type: ignore[union-attr]
+            if not isinstance(decisions, LinearSet) or not np.isfinite(loss):
+                found.append(None)
+            elif isinstance(example.instance.features, QuadraticFeatures):
+                found.append(self.oracle.prices(example, theta, problem.distance))
+            elif decisions.binary.all() or not isinstance(example.instance.features, LinearFeatures):
                 found.append(None)
             else:
                 # Rounding grows with the cost; what is not needed of it is not allowed for.

@@ -19,13 +19,13 @@ import numpy as np
 
 from surefoot.problems.arrays import FloatArray
 from surefoot.problems.cost_proof import CostProof, proven_bound
+from surefoot.problems.curved_terms import continuous_rows, directions, whole_values
 from surefoot.problems.decision_set import LinearSet
 from surefoot.problems.distance import Distance
 from surefoot.problems.hypothesis import QuadraticFeatures
 from surefoot.problems.inverse import Example, InverseProblem
 from surefoot.solvers.conic import solve_cones
 from surefoot.solvers.cost_master import PriorRows, unpacked
-from surefoot.solvers.curved_decisions import continuous_rows, directions, whole_values
 from surefoot.solvers.loss_cuts import CostOutcome, LossCuts
 from surefoot.solvers.outcome import Progress, SolveOutcome, Status
 from surefoot.solvers.registry import SolveOptions
