@@ -182,6 +182,30 @@ def test_circumcenters_are_those_of_all_extreme_rays(prior: str | None) -> None:
     np.testing.assert_allclose(other.cost_, center / np.linalg.norm(center), atol=1e-4)
 
 
+def test_without_a_consistent_cost_the_cutting_plane_takes_the_least_suboptimality() -> None:
+    _, signals, responses = drawn(4, 3, 15, seed=9, noise=0.6)
+    best = InverseOptimizer(forward.BinaryProgram(), approach="suboptimality", prior="nonnegative").fit(signals, responses)
+    assert best.certificate_.lower_bound > 1e-3
+    model = InverseOptimizer(forward.BinaryProgram(), approach="cutting-plane", prior="nonnegative").fit(signals, responses)
+    assert model.certificate_.verified
+    mean = loss(model.cost_ / model.cost_.sum(), signals, responses, "none").mean()
+    assert mean == pytest.approx(best.certificate_.upper_bound, abs=1e-7)
+
+
+def test_the_radius_of_the_consistent_costs_is_that_around_the_incenter() -> None:
+    _, signals, responses = drawn(5, 3, 20, seed=6)
+    model = InverseOptimizer(forward.BinaryProgram(), approach="incenter", prior="nonnegative").fit(signals, responses)
+    rows = np.vstack(slopes(signals, responses))
+    # The sine of the angle to the nearest cost that a decision not taken would refute.
+    radius = np.min(-rows @ model.cost_ / np.linalg.norm(rows, axis=1)) / np.linalg.norm(model.cost_)
+    claim = model.certificate_.claim
+    assert claim.startswith("the cone of consistent costs has a radius between")
+    low, high = (float(word) for word in claim.replace(";", " ").split() if word.startswith("0."))
+    assert low <= radius * (1 + 1e-6)
+    assert radius <= high * (1 + 1e-6)
+    assert high == pytest.approx(low, rel=1e-5)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rays_that_a_search_finds_have_the_circumcenter_of_all_rays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _, signals, responses = drawn(6, 4, 20, seed=seed)
