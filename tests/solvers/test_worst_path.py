@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
@@ -40,6 +41,15 @@ def test_nothing_is_left_to_solve_once_all_slack_is_gone():
     problem = random_problem(3, Kernel("rbf", gamma=2.0), violation=0.5)
     walked = walk_worst_path(WorstPoints(), problem, (1e6, 1e7, 1e8), [problem.violation], SolveOptions(tolerance=1e-6))
     assert [outcome.iterations > 0 for *_, outcome in walked] == [True, False, False]
+
+
+def test_every_solve_of_a_path_has_a_clock_of_its_own():
+    problem, path = random_problem(3, Kernel("rbf", gamma=2.0), violation=0.5), WorstPath()
+    # No memory for a Gram matrix: its blocks are made anew, and each looks at the clock first.
+    WorstPoints(memory=0).solve(problem, SolveOptions(time_limit=0.2), path)
+    time.sleep(0.2)
+    dearer = dataclasses.replace(problem, costs=100 * problem.costs)
+    assert WorstPoints(memory=0).solve(dearer, SolveOptions(), path).status is Status.OPTIMAL
 
 
 def test_bounds_of_larger_ellipsoids_are_no_bounds_of_smaller_ones():

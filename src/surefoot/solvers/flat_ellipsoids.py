@@ -54,8 +54,9 @@ class FlatEllipsoids:
     def has_directions(self) -> bool:
         return bool(self.batch.size > self.is_mean.sum())
 
-    def pose(self, problem: ChanceSVMProblem) -> None:
+    def pose(self, problem: ChanceSVMProblem, options: SolveOptions) -> None:
         """Take another problem on the same batches, with all directions that are known."""
+        self.images.obey(options)
         self.problem = problem
         self.working = self.joined.copy()
 

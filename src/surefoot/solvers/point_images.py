@@ -49,6 +49,9 @@ class PointImages(Protocol):
     def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
         """Inner product of every sample with the point in its column of the images."""
 
+    def obey(self, options: SolveOptions) -> None:
+        """Look at another clock from now on."""
+
 
 class FeatureImages:
     """Images are coordinates."""
@@ -74,6 +77,9 @@ class FeatureImages:
         for start, end in itertools.pairwise(first.tolist()):
             out[start:end] = self.features[start:end] @ images[:, columns[start]]
         return out
+
+    def obey(self, options: SolveOptions) -> None:
+        """Nothing here takes so long that it looks at a clock."""
 
 
 class GramImages:
@@ -102,6 +108,9 @@ class GramImages:
 
     def own(self, images: FloatArray, columns: RowArray) -> FloatArray:
         return images[np.arange(columns.size), columns]
+
+    def obey(self, options: SolveOptions) -> None:
+        self.options = options
 
 
 def _gram_matrix(problem: ChanceSVMProblem, options: SolveOptions) -> FloatArray:

@@ -92,7 +92,7 @@ class WorstPoints:
                 if path.flat is None:
                     path.flat = FlatEllipsoids(problem, images)
                 flat = path.flat
-                flat.pose(problem)
+                flat.pose(problem, options)
                 for known in path.near:
                     known.offer(best)
                     if best.relative_gap <= options.tolerance:
