@@ -28,6 +28,8 @@ APPROACHES: dict[str, tuple[tuple[str, str] | None, float, float]] = {
     "regression + classification": (None, 27.44, 0.2125),
 }
 
+Errors = tuple[float, float, float, bool | None]
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="the table, a CSV file")
@@ -40,7 +42,7 @@ def run(options: argparse.Namespace) -> Report:
     """Measure, and say what was found."""
     data = load_prognoses(options.data)
     count = 1 if options.quick else options.splits
-    found: dict[str, list[tuple[float, float, float, bool]]] = {name: [] for name in APPROACHES}
+    found: dict[str, list[Errors]] = {name: [] for name in APPROACHES}
     for split in range(count):
         say(f"split {split}")
         order = np.random.default_rng((options.random_state, split)).permutation(len(data))
@@ -65,7 +67,8 @@ def run(options: argparse.Namespace) -> Report:
             "ASL-z measures distances in the recurrence alone, ASL-yz in the months as well.",
             "regression + classification: scikit-learn's kernel ridge regression and support vector classifier with their "
             "defaults, the best of the paper's candidates.",
-            "gap_closed: fits whose relative gap is at most 1e-4. The splits of the paper are not published; these are others.",
+            "certified: fits whose losses and lower bound were recomputed from the raw data, with a relative gap of at most "
+            "1e-4. The splits of the paper are not published; these are others.",
         ],
         not_measured=["Other values of kappa, and scaled features."],
     )
@@ -77,10 +80,10 @@ def _part(context: FloatArray, z: FloatArray) -> FloatArray:
 
 def _measure(
     data: Prognoses, train: RowArray, test: RowArray, distance: tuple[str, str] | None, kappa: float
-) -> tuple[float, float, float, bool]:
-    """Mean error in months, share of wrong recurrences, seconds, and whether the gap was closed."""
+) -> Errors:
+    """Mean error in months, share of wrong recurrences, seconds, and whether the certificate was verified, if there is one."""
     start = time.process_time()
-    closed = True
+    certified = None
     if distance is None:
         months = KernelRidge().fit(data.signals[train], data.responses[train, 0]).predict(data.signals[test])
         recurs = SVC().fit(data.signals[train], data.responses[train, 1]).predict(data.signals[test])
@@ -93,13 +96,13 @@ def _measure(
         model = InverseOptimizer(program, distance=distance, kappa=kappa, tol=1e-4)
         model.fit([signals[at] for at in train], data.responses[train])
         seconds = time.process_time() - start
-        closed = model.certificate_.relative_gap <= 1e-4
+        certified = bool(model.certificate_.verified)
         ours = np.asarray(model.predict([signals[at] for at in test]))
     errors = np.abs(ours - data.responses[test])
-    return float(errors[:, 0].mean()), float(errors[:, 1].mean()), seconds, closed
+    return float(errors[:, 0].mean()), float(errors[:, 1].mean()), seconds, certified
 
 
-def _row(name: str, results: Sequence[tuple[float, float, float, bool]]) -> Row:
+def _row(name: str, results: Sequence[Errors]) -> Row:
     _, months, recurrence = APPROACHES[name]
     row: dict[str, Cell] = {
         "approach": name,
@@ -108,7 +111,7 @@ def _row(name: str, results: Sequence[tuple[float, float, float, bool]]) -> Row:
         "recurrence": float(np.mean([one[1] for one in results])),
         "paper_recurrence": recurrence,
         "seconds_per_fit": float(np.mean([one[2] for one in results])),
-        "gap_closed": sum(one[3] for one in results),
+        "certified": None if results[0][3] is None else sum(bool(one[3]) for one in results),
         "splits": len(results),
     }
     return row
