@@ -54,7 +54,7 @@ class FlipBatch:
         matrices = np.array([each.matrix for each in features])  # type: ignore[union-attr]
         self._matrix = matrices[:1] if np.all(matrices == matrices[0]) else matrices
         self._offset = np.array([each.offset for each in features])  # type: ignore[union-attr]
-        self._own = np.array([example.own for example in problem.examples])
+        self._own = self._priced(responses) + self._offset
         # No flip at all is worth the first entry of the table, where it is a decision: what is no better need not be found.
         inside = np.array([example.inside for example in problem.examples])
         self._floors = np.where(whole & inside, self._table[:, 0], -np.inf)
@@ -70,9 +70,12 @@ class FlipBatch:
             decisions, features = example.instance.decisions, example.instance.features
             if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):
                 return None
-            if n > MOST_FLIPPED or decisions.n_unknowns != n or not decisions.binary.all():
+            if n > MOST_FLIPPED or decisions.lower.size != n:
                 return None
             sets.append(decisions)
+        lower, upper, whole = (np.array([getattr(each, name) for each in sets]) for name in ("lower", "upper", "whole"))
+        if not np.all(whole & (lower == 0) & (upper == 1)):
+            return None
         terms = _terms(problem, sets)
         return None if terms is None else cls(problem, sets, terms)
 
@@ -103,6 +106,12 @@ class FlipBatch:
         start = self._start[at]
         return np.where(flips > 0, 1.0 - start, start)
 
+    def _priced(self, points: FloatArray) -> FloatArray:
+        """Features of a decision of every observation, without what is constant in them."""
+        if len(self._matrix) == 1:
+            return np.asarray(points @ self._matrix[0].T)
+        return np.asarray(np.einsum("ipn,in->ip", self._matrix, points))
+
     def worst(self, theta: FloatArray, weight: float) -> Worst:
         """The decision of largest value for every observation."""
         cost = np.einsum("ipn,p->in", self._matrix, theta) + weight * self._tilt
@@ -116,9 +125,7 @@ class FlipBatch:
             index = self.problem.examples[int(np.argmin(state))].index
             raise ForwardSolveError(f"observation {index}: no decision is allowed at this signal.")
         points = np.where(flips > 0, 1.0 - self._start, self._start)
-        alike = len(self._matrix) == 1
-        priced = points @ self._matrix[0].T if alike else np.einsum("ipn,in->ip", self._matrix, points)
-        slopes = self._own - priced - self._offset
+        slopes = self._own - self._priced(points) - self._offset
         count = flips.sum(axis=1).astype(np.int64)
         far = self._constant - (self._tilt * points).sum(axis=1) + self._table[np.arange(len(points)), count]
         if self.problem.distance == NO_DISTANCE:
