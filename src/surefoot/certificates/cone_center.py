@@ -92,7 +92,7 @@ def _partial(problem: InverseProblem, theta: FloatArray, proof: RayProof, tolera
         "that is proven, since the cone has too many rays to list."
     )
     gap = upper - lower
-    return Certificate(text, upper, lower, gap, gap / upper, tolerance, proof, False, problem.digest())
+    return Certificate(text, upper, lower, gap, gap / upper if upper else gap, tolerance, proof, False, problem.digest())
 
 
 def certify_ellipsoid(
