@@ -15,6 +15,8 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot.cli.table_source import ReadColumn, TableSource, labels
+from surefoot.design.column import Categories, CodedColumn, NumberColumn
+from surefoot.design.table import Table
 
 
 class ParsedRows:
@@ -28,17 +30,16 @@ class ParsedRows:
     """
 
     def __init__(self, source: TableSource, columns: Sequence[ReadColumn], target: ReadColumn) -> None:
-        self._source, self._columns, self._target = source, list(columns), target
-        self._levels: dict[str, dict[Any, int]] = {}
+        self._source, self._columns = source, [*columns, target]
+        self._levels: dict[str, dict[Any, int]] = {column.name: {} for column in self._columns if column.kind == "categorical"}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._batches: list[Path] = []
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="surefoot-")
-        every = [*self._columns, self._target]
-        for at, chunk in enumerate(self._source.chunks(every)):
+        for at, chunk in enumerate(self._source.chunks(self._columns)):
             path = Path(self._folder.name) / f"{at}.npz"
-            np.savez(path, **{str(k): self._packed(column, chunk[column.name]) for k, column in enumerate(every)})
+            np.savez(path, **{str(k): self._packed(column, chunk[column.name]) for k, column in enumerate(self._columns)})
             self._batches.append(path)
         return self
 
@@ -46,19 +47,30 @@ class ParsedRows:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        every = [*self._columns, self._target]
-        texts = {name: np.array([*known], dtype=object) for name, known in self._levels.items()}
+    def __iter__(self) -> Iterator[tuple[Table, Any]]:
+        levels = {name: tuple(known) for name, known in self._levels.items()}
+        names = tuple(column.name for column in self._columns[:-1])
+        first = 0
         for path in self._batches:
             with np.load(path, allow_pickle=False) as packed:
-                chunk = {
-                    column.name: packed[str(k)] if column.kind == "numeric" else texts[column.name][packed[str(k)]].tolist()
-                    for k, column in enumerate(every)
-                }
-            yield self._source.frame(chunk, self._columns), labels(chunk[self._target.name])
+                values = [packed[str(k)] for k in range(len(self._columns))]
+            *read, y = [
+                NumberColumn(f"column {column.name!r}", numbers, first_row=first)
+                if column.kind == "numeric"
+                else CodedColumn(f"column {column.name!r}", Categories(numbers, levels[column.name]), first)
+                for column, numbers in zip(self._columns, values, strict=True)
+            ]
+            rows = values[-1].size
+            yield Table(rows, names, True, read, first_row=first), labels(y.values) if isinstance(y, NumberColumn) else y
+            first += rows
 
     def _packed(self, column: ReadColumn, values: Any) -> Any:
+        """Numbers, or places of levels; that of a gap is -1."""
         if column.kind == "numeric":
             return values
-        known = self._levels.setdefault(column.name, {})
-        return np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int32)
+        known = self._levels[column.name]
+        for value in dict.fromkeys(values):
+            if value is not None:
+                known.setdefault(value, len(known))
+        places = {**known, None: -1}
+        return np.fromiter(map(places.__getitem__, values), np.int32, len(values))

@@ -14,7 +14,7 @@ import datetime
 import decimal
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -66,6 +66,14 @@ class ColumnTally:
     def add(self, values: Sequence[Any], missing: frozenset[str]) -> None:
         """Count the values of some more rows."""
         counts = Counter(values)
+        if self.truncated and not self._styles["text"] and len(counts) > _FEW_LEVELS and _plain_floats(values, missing):
+            points = "".join(values).count(".")
+            self._styles["dot"] += points
+            self._styles["whole"] += len(values) - points
+            for level in self.levels:
+                self.levels[level] += counts[level]
+            self.n_rows += len(values)
+            return
         for value, count in counts.items():
             text = value.strip() if isinstance(value, str) else value
             if _is_missing(text, missing):
@@ -199,11 +207,27 @@ def parse_numbers(
     InvalidTableError
         For the first value that is no number; the message names column, row and value.
     """
+    plain = _plain_floats(values, missing) if spelling == "plain" else None
+    if plain is not None:
+        return np.array(plain)
     parsed = [_parse(value, spelling, missing) for value in values]
     if None in parsed:
         at = parsed.index(None)
         raise InvalidTableError(f"column {name!r}, row {first_row + at + 1}: {values[at]!r:.80} is not a number.")
     return np.array(parsed, dtype=np.float64)
+
+
+def _plain_floats(values: Sequence[Any], missing: frozenset[str]) -> list[float] | None:
+    """The numbers, if all values are written plainly and none is missing: what most columns are, in a tenth of the time."""
+    if any(_PLAIN.fullmatch(token) for token in missing):
+        return None
+    try:
+        # What is left would be read by float, but not here: nan, inf, 1_000, digits of other alphabets.
+        if "\n".join(values).encode("ascii").translate(None, b"0123456789.+-eE\n"):
+            return None
+        return list(map(float, values))
+    except (TypeError, ValueError):
+        return None
 
 
 def _parse(value: Any, spelling: Spelling, missing: frozenset[str]) -> float | None:
@@ -221,9 +245,8 @@ def _parse(value: Any, spelling: Spelling, missing: frozenset[str]) -> float | N
     return float(value) if isinstance(value, (bool, int, float, decimal.Decimal, np.number)) else None
 
 
-def parse_levels(values: Iterable[Any], known: dict[str, Any] | None, missing: frozenset[str]) -> list[Any]:
+def parse_levels(values: Sequence[Any], known: dict[str, Any] | None, missing: frozenset[str]) -> list[Any]:
     """Values as levels, None where they are missing; ``known`` gives the levels that a text stands for."""
-    shared: dict[Any, Any] = {}  # one object per level instead of one per row
 
     def level(value: Any) -> Any:
         text = value.strip() if isinstance(value, str) else value
@@ -233,4 +256,5 @@ def parse_levels(values: Iterable[Any], known: dict[str, Any] | None, missing: f
             return known.get(str(text), text)
         return text if isinstance(text, (str, bool, int)) else str(text)
 
-    return [shared[value] if value in shared else shared.setdefault(value, level(value)) for value in values]
+    shared = {value: level(value) for value in dict.fromkeys(values)}  # one object per level instead of one per row
+    return list(map(shared.__getitem__, values))

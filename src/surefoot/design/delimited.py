@@ -10,9 +10,10 @@ from __future__ import annotations
 import codecs
 import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
+from operator import methodcaller
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,21 +53,30 @@ class DelimitedFile:
         places = [self.header.index(name) for name in names]
         width = len(self.header)
         with _open(self.path, self.encoding) as file:
-            reader = _reader(file, self.delimiter)
+            reader, read = _reader(file, self.delimiter), 0
             try:
                 next(reader)
-                while chunk := list(islice(reader, rows)):
-                    if set(map(len, chunk)) != {width}:
-                        chunk = [row for row in chunk if row]  # blank lines
-                        _require_width(chunk, width, reader.line_num, self)
+                read = reader.line_num
+                while lines := list(islice(file, rows)):
+                    cells = _plain_cells(lines, self.delimiter, width)
+                    if cells is not None:
+                        read += len(lines)
+                        yield {name: cells[place::width] for name, place in zip(names, places, strict=True)}
+                        continue
+                    # A cell in quotation marks may go on for lines that have not been read yet.
+                    reader = _reader(chain(lines, file), self.delimiter)
+                    chunk = [row for row in islice(reader, len(lines)) if row]  # without blank lines
+                    read += reader.line_num
+                    _require_width(chunk, width, read, self)
                     if chunk:
                         columns = list(zip(*chunk, strict=True))
                         yield {name: columns[place] for name, place in zip(names, places, strict=True)}
             except UnicodeDecodeError as error:
                 raise _wrong_encoding(self.path, self.encoding, error) from error
             except csv.Error as error:
+                line = reader.line_num + read
                 raise InvalidTableError(
-                    f"{self.path}, line {reader.line_num}: {error}. Check the quotation marks there, or --delimiter."
+                    f"{self.path}, line {line}: {error}. Check the quotation marks there, or --delimiter."
                 ) from error
 
 
@@ -111,7 +121,7 @@ def _open(path: Path, encoding: str) -> IO[str]:
     return path.open(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline="")
 
 
-def _reader(file: IO[str], delimiter: str) -> Any:
+def _reader(file: Iterable[str], delimiter: str) -> Any:
     csv.field_size_limit(_LONGEST_CELL)
     return csv.reader(file, delimiter=delimiter, strict=True)
 
@@ -141,6 +151,23 @@ def _guess_delimiter(path: Path, encoding: str) -> str:
         header = _first_rows(path, encoding, "\n")[0][0]
         return max(DELIMITERS, key=header.count)
     return best
+
+
+def _plain_cells(lines: list[str], delimiter: str, width: int) -> list[str] | None:
+    """All cells of some lines, row after row; None if they have to be read with care: quotation marks, lines of other lengths.
+
+    Splitting the text at once takes a fifth of the time of reading it row by row.
+    """
+    if set(map(methodcaller("count", delimiter), lines)) != {width - 1} or width == 1:
+        return None
+    text = "".join(lines)
+    if '"' in text:
+        return None
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        if "\r" in text:
+            return None
+    return text.removesuffix("\n").replace("\n", delimiter).split(delimiter)
 
 
 def _require_header(path: Path, header: tuple[str, ...], drop_unnamed: bool) -> None:

@@ -119,11 +119,13 @@ def _read(X: Any, first_row: int) -> Table:
 
 
 def read_column(values: Any, label: str, *, first_row: int = 0) -> Column:
-    """Read a one-dimensional sequence: a series of a data frame library, an array, or a list."""
+    """Read a one-dimensional sequence: a series of a data frame library, an array, a list, or a column that was read before."""
     return replace(_read_column(values, label), first_row=first_row)
 
 
 def _read_column(values: Any, label: str) -> AnyColumn:
+    if isinstance(values, AnyColumn):
+        return values
     series = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series):
         return _read_series(series, label)
