@@ -65,6 +65,7 @@ class AlikeScores:
     places : list of int
         Where the models stand among all.
     start : ndarray of shape (n_models, n_rows)
+    slopes : ndarray of shape (n_models, n_moving)
     terms : tuple of LevelTerm
         With one row of values per model.
     divisors : ndarray of shape (n_models, 1)
@@ -72,12 +73,15 @@ class AlikeScores:
 
     places: list[int]
     start: FloatArray
+    slopes: FloatArray
     terms: tuple[LevelTerm, ...]
     divisors: FloatArray
 
-    def complete(self, moves: FloatArray, drawn: Perturbation) -> FloatArray:
-        """Scores of these models on every set, from the moves of the numeric columns times their slopes."""
-        scores: FloatArray = moves[self.places] + self.start[:, None]
+    def on(self, drawn: Perturbation) -> FloatArray:
+        """Scores of these models on every set, an array of shape (n_models, n_sets, n_rows)."""
+        sets, rows = drawn.noise.shape[1:]
+        scores: FloatArray = (self.slopes @ drawn.noise.reshape(-1, sets * rows)).reshape(-1, sets, rows)
+        scores += self.start[:, None]
         for term in self.terms:
             # Codes are levels of the table, so nothing is ever clipped; numpy just looks them up faster so.
             scores += term.values[:, None] if term.at is None else term.values.take(drawn.codes[term.at], axis=1, mode="clip")
@@ -99,33 +103,33 @@ class AlikeScores:
             The last column changes fastest.
         """
         moving = {term.at for term in self.terms}
-        if None in moving or len(moving) < len(n_levels) or math.prod(n_levels) > most:
+        if self.slopes.size or None in moving or len(moving) < len(n_levels) or math.prod(n_levels) > most:
             return None
         if (self.start != self.start[:, :1]).any():
             return None
         codes = np.stack([code.ravel() for code in np.indices(tuple(n_levels), dtype=np.int32)])
         start = np.repeat(self.start[:, :1], codes.shape[1], axis=1)
-        every = AlikeScores([*range(len(start))], start, self.terms, self.divisors)
-        return every.complete(np.zeros((len(start), 1, codes.shape[1])), Perturbation(np.empty((0, 1, 0)), codes[:, None]))[
-            :, 0
-        ]
+        every = AlikeScores(self.places, start, self.slopes, self.terms, self.divisors)
+        return every.on(Perturbation(np.empty((0, 1, codes.shape[1])), codes[:, None]))[:, 0]
 
 
-def alike_scores(models: Sequence[ShiftedScores]) -> list[AlikeScores]:
-    """The models in groups that can be evaluated together."""
-    groups: dict[tuple[int | None, ...], list[int]] = {}
+def alike_scores(models: Sequence[ShiftedScores], most: int) -> list[AlikeScores]:
+    """The models in groups of up to ``most`` that can be evaluated together."""
+    orders: dict[tuple[int | None, ...], list[int]] = {}
     for place, model in enumerate(models):
-        groups.setdefault(tuple(term.at for term in model.terms), []).append(place)
+        orders.setdefault(tuple(term.at for term in model.terms), []).append(place)
+    groups = [(order, places[at : at + most]) for order, places in orders.items() for at in range(0, len(places), most)]
     return [
         AlikeScores(
             places,
             np.stack([models[place].start for place in places]),
+            np.stack([models[place].slopes for place in places]),
             tuple(
                 LevelTerm(np.stack([models[place].terms[term].values for place in places]), at) for term, at in enumerate(order)
             ),
             np.array([[models[place].divisor] for place in places]),
         )
-        for order, places in groups.items()
+        for order, places in groups
     ]
 
 

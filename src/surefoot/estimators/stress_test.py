@@ -13,12 +13,12 @@ from threadpoolctl import threadpool_limits
 from surefoot.design.labels import encode_labels
 from surefoot.design.output_frame import frame_library
 from surefoot.estimators.progress import CountPrinter
-from surefoot.estimators.shifted_scores import alike_scores, shifted_scores
+from surefoot.estimators.shifted_scores import AlikeScores, alike_scores, shifted_scores
 from surefoot.estimators.training_rows import flat_labels
 from surefoot.exceptions import InvalidTableError
 from surefoot.problems.arrays import BoolArray, FloatArray
 from surefoot.shift.metrics import N_BINS, metrics_of_probabilities, metrics_of_scores, named_metrics
-from surefoot.shift.possible_rows import MOST_LISTS, MOST_ROWS, PossibleRows
+from surefoot.shift.possible_rows import MOST_ROWS, PossibleRows
 from surefoot.shift.scenarios import Scenario, named_scenarios
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress_report import StressReport
@@ -27,7 +27,7 @@ from surefoot.shift.table_shift import Perturbation, TableShift, seed_entropy, s
 # Sets that one thread takes at a time; few enough to share work evenly, enough to make hand-overs cheap.
 _BATCH = 50
 # Scores that are worked on at a time: small tables go together, because a set of them is too little work for a call of numpy,
-# and what belongs together stays in the processor's cache.
+# and models on large tables one after the other, because what is worked on should stay in the processor's cache.
 _SCORES = 30_000
 # Draws of the certainties of a scenario; sets count from 0 upwards in the same stream.
 _CERTAINTY_KEY = (1 << 32) - 1
@@ -140,18 +140,15 @@ class _Trial:
     ) -> None:
         self.models, self.shift, self.positive, self.metrics, self.n_bins = models, shift, positive, metrics, n_bins
         scores = [shifted_scores(model, name, shift) for name, model in models.items()]
-        self.linear = [(at, found) for at, found in enumerate(scores) if found is not None]
-        self.alike = alike_scores([found for _, found in self.linear])
+        self.linear = [at for at, found in enumerate(scores) if found is not None]
         self.others = [(at, model) for at, model in enumerate(models.values()) if scores[at] is None]
-        self.possible = self._possible_rows()
-        self.slopes = np.array([found.slopes for _, found in self.linear]).reshape(len(self.linear), len(shift.numeric))
+        alike = alike_scores([found for found in scores if found is not None], max(1, _SCORES // positive.size))
+        self.groups = [(group, self._possible_rows(group)) for group in alike]
 
-    def _possible_rows(self) -> PossibleRows | None:
-        """All rows that there can be, if they are few and all models are of one form."""
+    def _possible_rows(self, group: AlikeScores) -> PossibleRows | None:
+        """All rows that there can be, if they are few."""
         n_levels = [column.n_levels for column in self.shift.categorical]
-        if self.others or len(self.alike) != 1 or self.shift.numeric or len(self.models) > MOST_LISTS // _BATCH:
-            return None
-        scores = self.alike[0].every_score(n_levels, MOST_ROWS)
+        scores = group.every_score(n_levels, MOST_ROWS)
         return None if scores is None else PossibleRows(scores, n_levels, self.positive, self.metrics, self.n_bins)
 
     def unshifted(self) -> FloatArray:
@@ -171,16 +168,15 @@ class _Trial:
 
     def _measure(self, drawn: Perturbation, tables: Iterable[Any]) -> FloatArray:
         """``tables`` are those that were drawn, written only if a model wants to read them."""
-        if self.possible is not None:
-            return self.possible.measure(drawn.codes)
         sets, rows = drawn.noise.shape[1:]
         found = np.empty((len(self.models), len(self.metrics), sets))
-        if self.linear:
-            scores = (self.slopes @ drawn.noise.reshape(-1, sets * rows)).reshape(-1, sets, rows)
-            for group in self.alike:
-                scores[group.places] = group.complete(scores, drawn)
-            measured = metrics_of_scores(scores.reshape(-1, rows), self.positive, self.metrics, self.n_bins)
-            found[[at for at, _ in self.linear]] = measured.reshape(-1, sets, len(self.metrics)).transpose(0, 2, 1)
+        for group, possible in self.groups:
+            places = [self.linear[place] for place in group.places]
+            if possible is not None:
+                found[places] = possible.measure(drawn.codes)
+            else:
+                measured = metrics_of_scores(group.on(drawn).reshape(-1, rows), self.positive, self.metrics, self.n_bins)
+                found[places] = measured.reshape(-1, sets, len(self.metrics)).transpose(0, 2, 1)
         if self.others:
             places = [at for at, _ in self.others]
             for at, table in enumerate(tables):

@@ -20,9 +20,8 @@ from scipy.special import expit
 from surefoot.problems.arrays import BoolArray, FloatArray, IntArray
 from surefoot.shift.metrics import bin_starts, log_losses, rounded_bits
 
-# Ranks and a label share 16 bits of a word, and the number of the sorted list has the rest.
+# A rank and a label share 16 bits of a word; the number of the sorted list, of one model and one set, has 15 of the others.
 MOST_ROWS = 1 << 15
-MOST_LISTS = 1 << 15
 
 
 class PossibleRows:
