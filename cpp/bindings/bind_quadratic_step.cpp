@@ -10,7 +10,7 @@ void bind_quadratic_step(nb::module_& module) {
          Vector<double> first_coef, Vector<std::int32_t> second, Vector<double> second_coef, Vector<double> slack,
          Vector<std::int32_t> wide_slot, Vector<double> wide_coef, double wide_slack, Vector<std::int32_t> norm_slot,
          Vector<double> norm_scale, Vector<double> norm_value, std::int32_t price_slot, double price, double tolerance,
-         int max_iterations, double near, int n_threads) {
+         int max_iterations, double final_decrease, double near, int n_threads) {
         const std::size_t length = model.gradient.size();
         const std::size_t n = slack.shape(0);
         require(linear.shape(0) == length && damping.shape(0) == length,
@@ -46,7 +46,7 @@ void bind_quadratic_step(nb::module_& module) {
         {
           nb::gil_scoped_release released;
           result = solve_quadratic_step(model, static_cast<int>(length) - 1, linear.data(), damping.data(), constraints,
-                                        {tolerance, max_iterations, near, n_threads});
+                                        {tolerance, max_iterations, near, n_threads, final_decrease});
         }
         return nb::make_tuple(to_numpy(std::move(result.step)), to_numpy(std::move(result.mass)),
                               to_numpy(std::move(result.hinge_mass)), to_numpy(std::move(result.multiplier)), result.decrease,
@@ -55,7 +55,7 @@ void bind_quadratic_step(nb::module_& module) {
       nb::arg("model"), nb::arg("linear"), nb::arg("damping"), nb::arg("first"), nb::arg("first_coef"), nb::arg("second"),
       nb::arg("second_coef"), nb::arg("slack"), nb::arg("wide_slot"), nb::arg("wide_coef"), nb::arg("wide_slack"),
       nb::arg("norm_slot"), nb::arg("norm_scale"), nb::arg("norm_value"), nb::arg("price_slot"), nb::arg("price"),
-      nb::arg("tolerance"), nb::arg("max_iterations"), nb::arg("near"), nb::arg("n_threads"));
+      nb::arg("tolerance"), nb::arg("max_iterations"), nb::arg("final_decrease"), nb::arg("near"), nb::arg("n_threads"));
 }
 
 }  // namespace surefoot::bindings

@@ -11,6 +11,9 @@
 namespace surefoot {
 namespace {
 
+// How exact a decrease must be, relative to itself, before the last steps: the next one is made at another point anyway.
+constexpr double rough = 0.01;
+
 class InteriorPoint {
  public:
   InteriorPoint(const RowModel& model, const TiedRows& tied, int size, const double* linear, const double* damping,
@@ -33,7 +36,8 @@ class InteriorPoint {
     start();
   }
 
-  QuadraticStep run(double tolerance, int max_iterations) {
+  // Up to the tolerance, or to a hundredth of a decrease that is larger than `final_decrease`.
+  QuadraticStep run(double tolerance, int max_iterations, double final_decrease) {
     QuadraticStep result;
     double total_share = tied_.total_share();
     for_each_pair([&](const ComplementaryPair& pair) { total_share += pair.share; });
@@ -47,7 +51,8 @@ class InteriorPoint {
       result.iterations = iteration;
       const double complementarity = pair_products_ + cone_products();
       const double merit = complementarity + dual_error_ + primal_error_;
-      if (complementarity <= tolerance && dual_error_ <= tolerance && primal_error_ <= tolerance) {
+      const double enough = decrease_ > final_decrease ? std::max(tolerance, rough * decrease_) : tolerance;
+      if (complementarity <= enough && dual_error_ <= enough && primal_error_ <= enough) {
         result.converged = true;
         break;
       }
@@ -144,6 +149,9 @@ class InteriorPoint {
     if (cone_.present()) cone_.refresh(d_);
     std::copy(linear_, linear_ + stride_, dual_residual_.begin());
     apply_curvature(d_, dual_residual_);
+    double change = 0;
+    for (int a = 0; a < size_; ++a) change += 0.5 * (linear_[a] + dual_residual_[a]) * d_[a];
+    decrease_ = -(change + tied_.change());
     tied_.add_pull(d_, dual_residual_);
     for (std::size_t c = 0; c < shared_.size(); ++c) add_constraint(constraints_[c], shared_[c].multiplier, dual_residual_);
     for (const ComplementaryPair& pair : wide_pair_) add_wide(pair.multiplier, dual_residual_);
@@ -284,6 +292,7 @@ class InteriorPoint {
   std::vector<ComplementaryPair> shared_, wide_pair_;  // of the latter one or none
   std::vector<ComplementaryPair> kept_shared_;
   std::vector<double> d_, kept_d_, step_d_, dual_residual_, system_;
+  double decrease_ = 0;  // of the model, from 0 to d, as far as the misses are 0
   double pair_products_ = 0, dual_error_ = 0, primal_error_ = 0, wide_miss_ = 0;
 };
 
@@ -328,16 +337,16 @@ QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double
     SiftedRows sifted(model.tied, linear, static_cast<std::size_t>(size) + 1, options.near);
     for (int round = 0; round < most_rounds && sifted.asleep() >= least_asleep; ++round) {
       InteriorPoint point = begin(sifted.rows(), sifted.linear().data());
-      QuadraticStep result = point.run(loose * options.tolerance, options.max_iterations);
+      QuadraticStep result = point.run(loose * options.tolerance, options.max_iterations, options.final_decrease);
       if (wake_missed(sifted, result, loose * options.tolerance)) continue;
-      result = point.run(options.tolerance, options.max_iterations);
+      result = point.run(options.tolerance, options.max_iterations, options.final_decrease);
       if (wake_missed(sifted, result, options.tolerance)) continue;
       result.mass = sifted.piece_masses(result.mass);
       result.hinge_mass = sifted.hinge_masses(result.hinge_mass);
       return result;
     }
   }
-  return begin(model.tied, linear).run(options.tolerance, options.max_iterations);
+  return begin(model.tied, linear).run(options.tolerance, options.max_iterations, options.final_decrease);
 }
 
 }  // namespace surefoot

@@ -68,25 +68,30 @@ void TiedBarrier::scatter(std::int64_t i, double common, const double* varied, s
 // The path follows slack * multiplier = mu * share, with the share a piece has of its row's weight: a row of a million weighs a
 // millionth, and a common mu would keep its multipliers far from their natural size for most of the solve.
 void TiedBarrier::start(double lift) {
+  before_ = 0;
   for (std::int64_t i = 0; i < tied_.size(); ++i) {
     const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
+    double best = -INFINITY;
     r_[i] = -INFINITY;
     for (auto k = first; k < last; ++k) {
       Piece& piece = pieces_[k];
-      piece.image = tied_.value[k];
+      double value = piece.image = tied_.value[k];
       piece.multiplier = piece.share = tied_.weight[i] / static_cast<double>(last - first);
       for (auto h = tied_.hinge_at[k]; h < tied_.hinge_at[k + 1]; ++h) {
         Hinge& hinge = hinges_[h];
         hinge.rise.slack = lift + std::max(0.0, tied_.hinge_value[h]);
         hinge.gap.slack = hinge.rise.slack - tied_.hinge_value[h];
         piece.image += hinge.rise.slack;
+        value += std::max(0.0, tied_.hinge_value[h]);
         for (ComplementaryPair* side : {&hinge.rise, &hinge.gap}) {
           side->multiplier = 0.5 * piece.share;
           side->share = hinge_share * piece.share;
         }
       }
       r_[i] = std::max(r_[i], piece.image + lift);
+      best = std::max(best, value);
     }
+    before_ += tied_.weight[i] * best;
     for (auto k = first; k < last; ++k) pieces_[k].slack = r_[i] - pieces_[k].image;
   }
 }
@@ -109,6 +114,12 @@ double TiedBarrier::total_share() const {
   for (const Piece& piece : pieces_) total += piece.share;
   for (const Hinge& hinge : hinges_) total += hinge.rise.share + hinge.gap.share;
   return total;
+}
+
+double TiedBarrier::change() const {
+  double after = 0;
+  for (std::int64_t i = 0; i < tied_.size(); ++i) after += tied_.weight[i] * r_[i];
+  return after - before_;
 }
 
 void TiedBarrier::add_pull(const std::vector<double>& d, std::vector<double>& gradient) {

@@ -132,6 +132,19 @@ TEST(a_step_sought_among_the_nearest_ties_falls_as_far_as_one_that_sees_all) {
   }
 }
 
+TEST(a_large_decrease_is_right_to_a_hundredth_in_fewer_iterations_and_a_small_one_to_the_tolerance) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const Step at(seed, 25, seed % 2 ? 0.8 : inf, 2.0, 0.8, 0.5, 1e-3);
+    const auto with = [&](double final_decrease) { return at.solve({1e-10, 200, inf, 1, final_decrease}); };
+    const QuadraticStep exact = with(inf), rough = with(0.5 * exact.decrease), last = with(1.01 * exact.decrease);
+    CHECK(rough.converged);
+    CHECK(rough.iterations < exact.iterations);
+    CHECK(rough.decrease >= 0.95 * exact.decrease);
+    CHECK(rough.decrease <= exact.decrease + 1e-9);
+    CHECK(last.step == exact.step);
+  }
+}
+
 TEST(a_step_limit_ends_with_finite_numbers_and_is_not_called_converged) {
   Step at(2, 25, 0.8, 1.0, 0.5, 0.2, 0.0);
   const auto cut = at.solve({1e-11, 2});

@@ -106,6 +106,7 @@ def solve_quadratic_step(
     price: float,
     tolerance: float,
     max_iterations: int,
+    final_decrease: float,
     near: float,
     n_threads: int,
 ) -> tuple[_Float, _Float, _Float, _Float, float, int, bool]: ...

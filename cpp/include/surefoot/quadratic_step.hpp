@@ -54,6 +54,7 @@ struct StepOptions {
   double near =
       std::numeric_limits<double>::infinity();  // how far the step is expected to move losses: a first guess, nothing more
   int n_threads = 1;
+  double final_decrease = std::numeric_limits<double>::infinity();  // a larger one need only be right to a hundredth
 };
 
 QuadraticStep solve_quadratic_step(const RowModel& model, int size, const double* linear, const double* damping,

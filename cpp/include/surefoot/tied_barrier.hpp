@@ -35,6 +35,7 @@ class TiedBarrier {
   void add_pull(const std::vector<double>& d, std::vector<double>& gradient);
   double product_sum() const { return product_sum_; }
   double error() const { return error_; }
+  double change() const;  // of the rows' part of the model, as the bounds r on them say
   double total_share() const;
 
   // lower += what eliminating all rows leaves, lower triangle.
@@ -103,6 +104,7 @@ class TiedBarrier {
   std::vector<double> effective_;  // varied entries of the pieces with their hinges' parts added
   std::vector<double> kept_mass_, kept_hinge_mass_;
   double product_sum_ = 0, error_ = 0;
+  double before_ = 0;  // the rows' part of the model at 0
 };
 
 }  // namespace surefoot

@@ -104,11 +104,16 @@ class Descent:
         self.tie_width = 0.07 if near else 0.1
         self.damping = 1e-4 if near else 0.1
         self.expected = (1e-4 if near else 0.1) * self.objective
-        self.short_steps = 0
+        # A walk along a path of a thin table has met those levels before: a single short step calls for far tangents.
+        self.short_steps = SHORT_STEPS - 1 if near and self._thin else 0
         self.inexact_steps = 0
         self.proofs = proofs
         self.bend = LEAST_BEND
         self.remembered = Remembered.nothing(rows.mask_words)
+
+    @property
+    def _thin(self) -> bool:
+        return self.rows.n_rows < THIN * int(self.rows.terms.n_levels.sum())
 
     @property
     def gap(self) -> float:
@@ -134,7 +139,7 @@ class Descent:
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)
                 return True
-            if self.gap > UNSEEN * step.decrease and self.rows.n_rows < THIN * int(self.rows.terms.n_levels.sum()):
+            if self.gap > UNSEEN * step.decrease and self._thin:
                 self.short_steps = SHORT_STEPS
         length, point, objective = self._line_search(step)
         if proven and step.decrease > 0:
@@ -210,7 +215,9 @@ class Descent:
     def _step(self) -> Step:
         accuracy = max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected)
         model = self._row_model()
-        direction, told, decrease = self._solve(model, *self._linear_terms(model), accuracy, AWAKE * self.tie_width)
+        # Only a step that may be the last must be exact.
+        final = self.worth_proving * self.objective
+        direction, told, decrease = self._solve(model, *self._linear_terms(model), accuracy, final, AWAKE * self.tie_width)
         return Step(direction, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease)
 
     def _exact_step(self) -> Step | None:
@@ -234,11 +241,18 @@ class Descent:
         )
 
     def _solve(
-        self, model: _native.RowModel, linear: FloatArray, damping: FloatArray, accuracy: float, near: float = np.inf
+        self,
+        model: _native.RowModel,
+        linear: FloatArray,
+        damping: FloatArray,
+        accuracy: float,
+        final: float = np.inf,
+        near: float = np.inf,
     ) -> tuple[FloatArray, Multipliers, float]:
         """Minimiser of the quadratic model, its multipliers, and by how much the model falls.
 
-        ``near`` is how close to breaking ties must be to be looked at first; a step to the last digit looks at all.
+        A fall greater than ``final`` is known to a hundredth only. ``near`` is how close to breaking ties must be to be looked
+        at first; a step to the last digit looks at all.
         """
         rows, constraints, norm = self.rows, self.rows.constraints, self.rows.norm_constraint
         direction, mass, hinge_mass, multiplier, decrease, _, _ = _native.solve_quadratic_step(
@@ -260,6 +274,7 @@ class Descent:
             float(self.x[rows.price_slot]),
             accuracy,
             100,
+            final,
             near,
             rows.n_threads,
         )

@@ -126,7 +126,9 @@ class _Sums:
         point = self.mixing.lift(coefficients)
         conjugate, cost, gradient, curvature = self.rows.plan_sums(self.plan, point, with_curvature)
         if with_curvature:
-            symmetric = np.tril(curvature) + np.tril(curvature, -1).T
+            # Only the lower triangle is told.
+            symmetric = curvature + curvature.T
+            np.fill_diagonal(symmetric, curvature.diagonal())
             curvature = self.mixing.unlift(self.mixing.unlift(symmetric).T)
         return float(conjugate), float(cost), self.mixing.unlift(gradient), curvature
 
@@ -165,8 +167,7 @@ def plan_bound(
         # Directions that only crumbs of mass can see have next to no curvature, and Newton's step along them goes astray; a
         # correction that does not shrink the residual is tried again with more of a ridge.
         for ridge in (1e-10, 1e-6, 1e-2):
-            damped = curvature + (ridge * scale + 1e-300) * np.eye(rows.n_coefficients)
-            corrected = at - scipy.linalg.solve(damped, residual, assume_a="pos", check_finite=False)
+            corrected = at - _newton_step(curvature, ridge * scale + 1e-300, residual)
             conjugate, cost, gradient, _ = sums.at(corrected)
             left, excess = sums.missing(gradient, cost)
             paid = _payment(rows, bounds, corrected, left, excess)
@@ -180,6 +181,16 @@ def plan_bound(
         at, residual, payment = corrected, left, paid
         curvature = sums.at(at, with_curvature=True)[3]
     return PlanBound(plan, lowest, highest, mixing.lift(point), value)
+
+
+def _newton_step(curvature: FloatArray, ridge: float, residual: FloatArray) -> FloatArray:
+    """The solution of (curvature + ridge) step = residual; no step where rounding has left the matrix without a root."""
+    if residual.size == 0:
+        return residual
+    damped = curvature.copy()
+    damped.flat[:: residual.size + 1] += ridge
+    _, step, failed = scipy.linalg.lapack.dposv(damped, residual)
+    return np.zeros(residual.size) if failed else step
 
 
 def _payment(

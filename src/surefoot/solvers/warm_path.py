@@ -16,8 +16,8 @@ from dataclasses import replace
 from threading import Event, Thread
 
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.solvers.blas_threads import blas_threads
 from surefoot.solvers.critical_radius import critical_radius
-from surefoot.solvers.descent import THIN
 from surefoot.solvers.outcome import Progress
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions
 
@@ -65,7 +65,9 @@ def walk_path(
     if asked.n_threads == 1 or asked.on_progress is not None:
         walks = _walk(halves[0], solver, options), _walk(halves[1], another(), options)
     else:
-        walks = _side_by_side(_Half(halves[0], solver, options), _Half(halves[1], another(), options))
+        # Each half works on its own core. Held once for all solves: setting the limit takes as long as a short step.
+        with blas_threads(1, 0):
+            walks = _side_by_side(_Half(halves[0], solver, options), _Half(halves[1], another(), options))
     for first, walk in zip((0, middle), walks, strict=True):
         for line, place, outcome in walk:
             yield line, first + place, outcome
@@ -83,10 +85,8 @@ def _middle(line: Line) -> int:
     # Above the critical radius nothing is solved.
     critical = critical_radius(first)
     known = sum(problem.radius >= critical for problem in line) if critical is not None else 0
-    left = len(line) - known
-    # Large radii tie more rows, most of all far below the critical one; but where rows are few, small radii take more steps.
-    few = first.n_rows < THIN * int(first.n_levels.sum())
-    return min(known + ((left + few) // 2 if known or few else (left + 1) // 3), len(line) - 1)
+    # Large radii tie more rows, so their part is the smaller one.
+    return max(known + (len(line) - known - 1) // 2, 1)
 
 
 def _walk(lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> Iterator[Point]:
