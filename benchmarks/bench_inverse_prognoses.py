@@ -78,9 +78,7 @@ def _part(context: FloatArray, z: FloatArray) -> FloatArray:
     return np.concatenate([context, z, z[0] * context, [1.0]])
 
 
-def _measure(
-    data: Prognoses, train: RowArray, test: RowArray, distance: tuple[str, str] | None, kappa: float
-) -> Errors:
+def _measure(data: Prognoses, train: RowArray, test: RowArray, distance: tuple[str, str] | None, kappa: float) -> Errors:
     """Mean error in months, share of wrong recurrences, seconds, and whether the certificate was verified, if there is one."""
     start = time.process_time()
     certified = None

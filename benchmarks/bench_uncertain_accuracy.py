@@ -22,9 +22,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
-from tables import Cell, Report, Table
+from tables import Cell, Report
 from threadpoolctl import threadpool_limits
-from uncertain_tables import SECONDS, SOURCES, load
+from uncertain_rows import FOLDS, MODELS, AccuracyRows, Searched, effort, gains, heart_scaling
+from uncertain_tables import SOURCES, load
 
 from surefoot.estimators.chance_svc import ChanceConstrainedSVC
 from surefoot.estimators.class_clusters import class_clusters
@@ -32,8 +33,6 @@ from surefoot.exceptions import ConvergenceLimitWarning, SingleSampleWarning
 from surefoot.problems.kernels import Kernel
 
 DESCRIPTION = "accuracy of ChanceConstrainedSVC and scikit-learn's SVC beside Tables 7 and 8 of the paper"
-FOLDS = 5
-MODELS = ("svc quad", "svc rbf", "chance quad", "chance rbf")
 # 1 separates the means; the estimator wants a number below.
 MEANS = 1 - 1e-9
 # Beyond these iterations libsvm creeps.
@@ -47,6 +46,12 @@ class Grid:
     costs: tuple[int, ...]
     widths: tuple[int, ...]
     violations: tuple[float, ...]
+
+    @property
+    def fits(self) -> set[int]:
+        """How many fits SVC has, and ours."""
+        points = len(self.costs) * len(self.widths) * FOLDS
+        return {points, points * len(self.violations)}
 
 
 GRIDS = {
@@ -62,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grid", choices=tuple(GRIDS), help="parameters to search (default: paper; with --quick: quick)")
     parser.add_argument("--train", type=int, default=150, help="training rows a fold, for tables of more than 600 rows")
     parser.add_argument("--tol", type=float, default=1e-6, help="relative gap asked for, in every fit of the search")
-    parser.add_argument("--time-limit", type=float, default=2.0, help="seconds until a fit is ended")
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds until a fit is ended")
     parser.add_argument("--jobs", type=int, default=min(2, available_cores()), help="processes")
     parser.add_argument("--random-state", type=int, default=0, help="of folds and clusters")
 
@@ -78,57 +83,30 @@ class Fold:
     y_test: np.ndarray
 
 
-@dataclass(frozen=True)
-class Searched:
-    """What a grid has found for one model on one table: shares over all fits, and the parameters with the best accuracy."""
-
-    accuracies: np.ndarray  # widths, violations, costs, folds
-    violations: Sequence[float | None]
-    proven: float
-    fits: int
-    cpu_seconds: float
-    cost: float
-    width: float
-    violation: float | None
-    alone_seconds: float
-    alone_accuracy: float
-
-    @property
-    def by_point(self) -> np.ndarray:
-        return np.asarray(self.accuracies.mean(axis=-1))
-
-    @property
-    def accuracy(self) -> float:
-        return float(self.by_point.max())
-
-    @property
-    def spread(self) -> float:
-        return float(self.accuracies.reshape(-1, FOLDS)[self.by_point.argmax()].std(ddof=1))
-
-
 def run(options: argparse.Namespace) -> Report:
-    """Measure, and say what was found; what is there after each table is saved at once."""
+    """Measure, and say what was found; what is there after each table is saved at once, and a run of some keeps the others."""
     names = options.sets or (("sonar",) if options.quick else tuple(SOURCES))
     options.grid = options.grid or ("quick" if options.quick else "paper")
-    found: dict[str, dict[str, Searched]] = {}
-    scalings: list[dict[str, Cell]] = []
+    others = [name for name in SOURCES if name not in names]
+    rows = AccuracyRows.earlier(options.output, others, GRIDS[options.grid].fits)
     # libsvm takes longest on liver, so it comes last: a run that is cut keeps the others.
     for name in sorted(names, key="liver".__eq__):
         folds = list(_folds(*load(name), options))
-        found[name] = {model: _search(model, folds, options) for model in MODELS}
+        found = {model: _search(model, folds, options) for model in MODELS}
+        say(f"{name}: {', '.join(f'{model} {100 * best.accuracy:.1f}' for model, best in found.items())}")
+        rows.add(name, found)
         if name == "heart":
-            scalings = _scaling_rows(name, options)
-        say(f"{name}: {', '.join(f'{model} {100 * best.accuracy:.1f}' for model, best in found[name].items())}")
+            rows.scalings = _scaling_rows(name, options)
         options.output.mkdir(parents=True, exist_ok=True)
-        found = {known: found[known] for known in SOURCES if known in found}
-        for table in _tables(found, scalings):
+        for table in rows.tables():
             table.save_csv(options.output, facts())
+    proven = {"chance": f"proven to a gap of {options.tol:g}", "svc": f"ended within {SVC_ITERATIONS} iterations"}
     return Report(
         name="uncertain_accuracy",
         title="Uncertain inputs made by k-means: accuracy beside scikit-learn's SVC and the paper's tables",
-        tables=_tables(found, scalings),
-        findings=[*_findings(found), *_heart(found, scalings), *_effort(found, options)],
-        method=_method(options),
+        tables=rows.tables(),
+        findings=[*gains(rows.accuracies), *heart_scaling(rows), *effort(rows.seconds, proven)],
+        method=[*_method(options), *rows.said()],
         not_measured=[
             "cod-rna: the file is not in the collection. Liver has 345 rows here (paper: 319), Wisconsin 683 (paper: 666); the "
             "paper does not say which rows it dropped.",
@@ -152,8 +130,8 @@ def _method(options: argparse.Namespace) -> list[str]:
         "k-means inside each class, since a cluster needs one label; clusters are the same for all parameters.",
         "rbf is exp(-|x - z|^2 / (2 width^2)), quad is (width + x . z)^2. A violation of 1 is 1 - 1e-9.",
         f"ChanceConstrainedSVC.fit_path with tol = {options.tol:g} and a limit of {options.time_limit:g} s a fit, each fit "
-        "certified from the raw rows; a fit at the limit counts with the model it has. 'proven' is the share of fits with a "
-        f"verified certificate; for SVC the share that ended before {SVC_ITERATIONS} iterations.",
+        "certified from the raw rows; a fit at the limit counts with the model it has. 'grid_proven' counts fits with a "
+        f"verified certificate; for SVC those that ended before {SVC_ITERATIONS} iterations.",
         "'cpu_seconds' are means over folds of one fit by itself at the best parameters, one thread, certificate included; "
         "'accuracy_alone' is the mean accuracy of these fits. 'grid_cpu_seconds' are those of all fits of the grid and of "
         "testing them.",
@@ -202,7 +180,7 @@ def _search(model: str, folds: Sequence[Fold], options: argparse.Namespace) -> S
     return Searched(
         accuracies=figures,
         violations=violations,
-        proven=float(np.mean([proven for _, proven, _ in parts])),
+        proven=sum(proven for _, proven, _ in parts),
         fits=figures.size,
         cpu_seconds=float(sum(seconds for _, _, seconds in parts)),
         cost=cost,
@@ -215,20 +193,20 @@ def _search(model: str, folds: Sequence[Fold], options: argparse.Namespace) -> S
 
 def _fit_svc(
     kernel: str, width: float, costs: Sequence[float], violations: Sequence[float | None], fold: Fold, options: Any
-) -> tuple[np.ndarray, float, float]:
-    """Accuracies by violation (there is none) and cost, the share of fits that ended by themselves, and CPU seconds."""
+) -> tuple[np.ndarray, int, float]:
+    """Accuracies by violation (there is none) and cost, how many fits ended by themselves, and CPU seconds."""
     started = time.process_time()
     with threadpool_limits(limits=1):
         models = [_alone(kernel, width, cost, None, fold, options) for cost in costs]
         accuracies = np.array([[model.score(fold.X_test, fold.y_test) for model in models]])
-    ended = float(np.mean([model.fit_status_ == 0 and model.n_iter_.max() < SVC_ITERATIONS for model in models]))
+    ended = sum(bool(model.n_iter_.max() < SVC_ITERATIONS) for model in models)
     return accuracies, ended, time.process_time() - started
 
 
 def _fit_chance(
     kernel: str, width: float, costs: Sequence[float], violations: Sequence[float], fold: Fold, options: Any
-) -> tuple[np.ndarray, float, float]:
-    """Accuracies by violation and cost, the share of fits that are proven, and CPU seconds."""
+) -> tuple[np.ndarray, int, float]:
+    """Accuracies by violation and cost, how many fits are proven, and CPU seconds."""
     started = time.process_time()
     with threadpool_limits(limits=1), _silenced():
         empty = ChanceConstrainedSVC(tol=options.tol, time_limit=options.time_limit, **_shape(kernel, width))
@@ -242,7 +220,7 @@ def _fit_chance(
         products = Kernel(named.pop("kernel"), **named).products(fold.X_test, fold.X)
         scores = products @ coefficients + np.array([model.intercept_[0] for model in models])
         accuracies = np.mean((scores > 0) == fold.y_test[:, None], axis=0).reshape(len(violations), len(costs))
-    proven = float(np.mean([model.certificate_.verified for model in models]))
+    proven = sum(model.certificate_.verified for model in models)
     return accuracies, proven, time.process_time() - started
 
 
@@ -285,110 +263,3 @@ def _scaling_rows(name: str, options: argparse.Namespace) -> list[dict[str, Cell
                 row[f"C = {cost:g}"] = f"{100 * np.mean(scores):.2f}"
             rows.append(row)
     return rows
-
-
-def _tables(found: dict[str, dict[str, Searched]], scalings: list[dict[str, Cell]]) -> list[Table]:
-    fitted = [(name, model, best) for name, models in found.items() for model, best in models.items()]
-    tables = [
-        Table(
-            "uncertain_accuracy",
-            "Accuracy in percent at the best parameters, here and in Table 7",
-            [_accuracy_row(name, models) for name, models in found.items()],
-        ),
-        Table(
-            "uncertain_accuracy_seconds",
-            "Best parameters, CPU seconds of one fit there, here and in Table 8, and the whole grid",
-            [_seconds_row(name, model, best) for name, model, best in fitted],
-        ),
-        Table(
-            "uncertain_accuracy_violations",
-            "Best accuracy in percent by violation, over all C and widths",
-            [_violations_row(name, model, best) for name, model, best in fitted if best.violation is not None],
-        ),
-    ]
-    if scalings:
-        tables.append(Table("uncertain_accuracy_scaling", "SVC quad on heart, by scaling and training rows", scalings))
-    return tables
-
-
-def _accuracy_row(name: str, models: dict[str, Searched]) -> dict[str, Cell]:
-    X, y = load(name)
-    row: dict[str, Cell] = {"data": name, "rows": len(y), "paper_rows": SOURCES[name].shape[0], "columns": X.shape[1]}
-    row["larger_class"] = f"{100 * max(y.mean(), 1 - y.mean()):.2f}"
-    for model, best in models.items():
-        row[model.replace(" ", "_")] = f"{100 * best.accuracy:.2f}"
-        row[f"paper_{model.replace(' ', '_')}"] = f"{SOURCES[name].published[model]:.2f}"
-    return row
-
-
-def _seconds_row(name: str, model: str, best: Searched) -> dict[str, Cell]:
-    return {
-        "data": name,
-        "model": model,
-        "C": best.cost,
-        "width": best.width,
-        "violation": best.violation,
-        "accuracy_sd": 100 * best.spread,
-        "accuracy_alone": f"{100 * best.alone_accuracy:.2f}",
-        "cpu_seconds": best.alone_seconds,
-        "paper_cpu_seconds": SECONDS[name][MODELS.index(model)],
-        "grid_fits": best.fits,
-        "grid_cpu_seconds": round(best.cpu_seconds, 1),
-        "proven": f"{best.proven:.2%}",
-    }
-
-
-def _violations_row(name: str, model: str, best: Searched) -> dict[str, Cell]:
-    by_violation = best.by_point.max(axis=(0, 2))
-    kept = {f"{value:g}": f"{100 * accuracy:.2f}" for value, accuracy in zip(best.violations, by_violation, strict=True)}
-    return {"data": name, "model": model, **kept}
-
-
-def _findings(found: dict[str, dict[str, Searched]]) -> list[str]:
-    lines = []
-    for kernel in ("quad", "rbf"):
-        gains = {
-            name: 100 * (best[f"chance {kernel}"].accuracy - best[f"svc {kernel}"].accuracy) for name, best in found.items()
-        }
-        ahead = [name for name, gain in gains.items() if gain >= 0]
-        lines.append(
-            f"{kernel}: at or above SVC on {len(ahead)} of {len(gains)} tables ({', '.join(ahead) or 'none'}), differences "
-            f"{min(gains.values()):+.2f} to {max(gains.values()):+.2f} points, mean {np.mean(list(gains.values())):+.2f}."
-        )
-        apart = [
-            100 * best[f"chance {kernel}"].accuracy - SOURCES[name].published[f"chance {kernel}"]
-            for name, best in found.items()
-        ]
-        lines.append(
-            f"{kernel}: at or above the paper's own figure of this model on {sum(gap >= 0 for gap in apart)} of {len(apart)} "
-            f"tables, differences {min(apart):+.2f} to {max(apart):+.2f} points."
-        )
-    return lines
-
-
-def _heart(found: dict[str, dict[str, Searched]], scalings: Sequence[dict[str, Cell]]) -> list[str]:
-    """Why SVC with the quadratic kernel is so far from the paper's accuracy there."""
-    if not scalings:
-        return []
-    heart = _accuracy_row("heart", found["heart"])
-    worst, best = (choose(scalings, key=lambda row: float(str(row["C = 0.5"]))) for choose in (min, max))
-    return [
-        f"heart: {heart['larger_class']}% of the rows have no event. The paper's accuracy of both SVCs is that of saying so of "
-        f"everyone. SVC quad reaches {heart['svc_quad']}% here because standardised columns make (width + x . z)^2 "
-        f"large and {worst['training_rows']} rows are then fitted all but exactly at every C; columns scaled to [0, 1] and "
-        f"C = 0.5 give {best['C = 0.5']}% from {best['training_rows']} rows. The paper does not say how it scaled."
-    ]
-
-
-def _effort(found: dict[str, dict[str, Searched]], options: argparse.Namespace) -> list[str]:
-    lines = []
-    for kind, what in (("chance", f"proven to a gap of {options.tol:g}"), ("svc", f"ended within {SVC_ITERATIONS} iterations")):
-        chosen = [best for models in found.values() for model, best in models.items() if model.startswith(kind)]
-        fits, seconds = sum(best.fits for best in chosen), sum(best.cpu_seconds for best in chosen)
-        done = sum(best.fits * best.proven for best in chosen)
-        alone = 1e3 * float(np.mean([best.alone_seconds for best in chosen]))
-        lines.append(
-            f"{kind}: {fits} fits in {seconds:.0f} CPU seconds, {1e3 * seconds / fits:.1f} ms a fit and its test; {done:.0f} "
-            f"of them {what}. One fit by itself at the best parameters takes {alone:.1f} ms of CPU time on average."
-        )
-    return lines

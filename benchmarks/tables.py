@@ -25,12 +25,15 @@ class Table:
         Every row has the columns of the first, in its order.
     on_page : bool
         Whether people see the table; a long one is saved as CSV only.
+    origins : sequence of mappings or None
+        Facts of the run that each row comes from, where that is an earlier one; empty if all are of this run.
     """
 
     name: str
     title: str
     rows: Sequence[Row]
     on_page: bool = True
+    origins: Sequence[Mapping[str, str] | None] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -57,7 +60,10 @@ class Table:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([*self.columns, *facts])
             # None is written as an empty cell.
-            writer.writerows([*row.values(), *facts.values()] for row in self.rows)
+            origins = self.origins or [None] * len(self.rows)
+            writer.writerows(
+                [*row.values(), *(origin or facts).values()] for row, origin in zip(self.rows, origins, strict=True)
+            )
         return path
 
 

@@ -239,21 +239,26 @@ def test_risk_table_sets_our_figures_beside_the_published(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(not (DATA.parent / "uci").is_dir(), reason="the UCI files are not beside the repository")
 def test_uncertain_accuracy_sets_our_figures_beside_those_of_scikit_learn_and_the_paper(tmp_path: Path) -> None:
-    page = _run(tmp_path, "uncertain_accuracy", "--sets", "liver", "--jobs", "1")
+    page = _run(tmp_path, "uncertain_accuracy", "--sets", "wisconsin", "--jobs", "1")
     (found,) = _rows(tmp_path / "uncertain_accuracy.csv")
-    assert (found["rows"], found["paper_rows"], found["columns"]) == ("345", "319", "6")
-    assert (found["paper_svc_rbf"], found["paper_chance_rbf"]) == ("76.49", "75.99")
-    # The larger class has 58 % of the rows.
-    assert all(55 <= float(found[name]) <= 85 for name in ("svc_quad", "svc_rbf", "chance_quad", "chance_rbf"))
+    assert (found["rows"], found["paper_rows"], found["columns"]) == ("683", "666", "9")
+    assert (found["paper_svc_rbf"], found["paper_chance_rbf"]) == ("95.97", "96.70")
+    # The larger class has 65 % of the rows.
+    assert all(90 <= float(found[name]) <= 99 for name in ("svc_quad", "svc_rbf", "chance_quad", "chance_rbf"))
     assert [row["model"] for row in _rows(tmp_path / "uncertain_accuracy_seconds.csv")] == [
         "svc quad", "svc rbf", "chance quad", "chance rbf",
     ]  # fmt: skip
     proven = [row for row in _rows(tmp_path / "uncertain_accuracy_seconds.csv") if row["model"].startswith("chance")]
-    assert [(row["grid_fits"], row["proven"]) for row in proven] == [("40", "100.00%")] * 2
+    assert [(row["grid_fits"], row["grid_proven"]) for row in proven] == [("40", "40")] * 2
     # A path ends where the fit of its best point alone does.
     for row in proven:
         assert float(row["accuracy_alone"]) == pytest.approx(float(found[row["model"].replace(" ", "_")]), abs=1.0)
     assert "cod-rna: the file is not in the collection" in page
+    page = _run(tmp_path, "uncertain_accuracy", "--sets", "sonar", "--jobs", "1")
+    assert "Measured by an earlier run with the same grid" in page
+    first, again = _rows(tmp_path / "uncertain_accuracy.csv")
+    assert (first["data"], again) == ("sonar", found)
+    assert [row["data"] for row in _rows(tmp_path / "uncertain_accuracy_seconds.csv")] == ["sonar"] * 4 + ["wisconsin"] * 4
 
 
 def test_calibration_error_compares_risks_with_shares_bin_by_bin() -> None:
