@@ -179,3 +179,9 @@ def test_the_estimator_is_cloned_and_not_changed_by_fit() -> None:
     copy = clone(model)
     assert not hasattr(copy, "cost_")
     assert copy.get_params(deep=False).keys() == before.keys()
+
+
+def test_a_signal_with_other_features_than_those_learned_from_is_named_when_predicting() -> None:
+    model = InverseOptimizer(forward.BinaryProgram()).fit([SIGNAL], [GOOD])
+    with pytest.raises(InvalidObservationError, match="observation 1: features have 3 entries, but the learned cost prices 2"):
+        model.predict([SIGNAL, (-np.ones((1, 3)), np.array([-1.0]))])

@@ -14,6 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 import surefoot as sf
 
+# At least three of four goods; two, and not the first.
+THREE = (-np.ones((1, 4)), np.array([-3.0]))
+NO_TEA = (np.array([[1.0, 0, 0, 0], [-1, -1, -1, -1]]), np.array([0.0, -2.0]))
+
 
 class Fitted(NamedTuple):
     """A fitted model, and rows that it can score."""
@@ -84,6 +88,32 @@ def fitted(people: tuple[pd.DataFrame, Any]) -> dict[str, Fitted]:
             "binarizer": Fitted(binarizer, table),
             "card of a table": Fitted(
                 make_pipeline(sf.ThresholdBinarizer(), sf.RiskScoreClassifier(max_features=2)).fit(table, y), table
+            ),
+            "incenter": Fitted(
+                sf.inverse.InverseOptimizer(sf.inverse.forward.BinaryProgram(), approach="incenter").fit(
+                    [THREE, NO_TEA], [[1, 1, 1, 0], [0, 1, 1, 0]]
+                ),
+                [THREE, NO_TEA],
+            ),
+            "ellipsoidal cost": Fitted(
+                sf.inverse.InverseOptimizer(sf.inverse.forward.FiniteChoice(), approach="ellipsoidal-asl", kappa=0.1).fit(
+                    [np.eye(2), -np.eye(2)], [0, 1]
+                ),
+                [np.eye(2)],
+            ),
+            "circumcenter": Fitted(
+                sf.inverse.InverseOptimizer(
+                    sf.inverse.forward.LinearProgram(upper=np.array([1.0, 2.0, 1.0])),
+                    approach="circumcenter",
+                    prior={"A": -np.eye(3), "b": np.zeros(3)},
+                ).fit([(-np.ones((1, 3)), np.array([-1.0]))], [[0.0, 1.0, 0.0]]),
+                [(-np.ones((1, 3)), np.array([-2.0]))],
+            ),
+            "online cost": Fitted(
+                sf.inverse.InverseOptimizer(
+                    sf.inverse.forward.ShortestPath([("a", "b"), ("b", "c"), ("a", "c")]), prior="simplex", distance="none"
+                ).partial_fit([("a", "c"), ("a", "b")], [[0, 0, 1], [1, 0, 0]]),
+                [("a", "c")],
             ),
             "scaled svc": Fitted(
                 make_pipeline(StandardScaler(), sf.ChanceConstrainedSVC(random_state=0)).fit(numbers, y), numbers

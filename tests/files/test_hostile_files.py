@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import surefoot as sf
 from surefoot.files.archive import DOCUMENT, SEAL, read_archive, write_archive
 
+SAVED = ("robust", "card of a table", "rbf svc", "path", "circumcenter", "online cost")
 CARELESS = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -29,9 +30,9 @@ CARELESS = settings(max_examples=150, deadline=None, suppress_health_check=[Heal
 def saved(fitted: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The path of a whole file of some kinds of models."""
     folder = tmp_path_factory.mktemp("saved")
-    for kind in ("robust", "card of a table", "rbf svc", "path"):
+    for kind in SAVED:
         sf.save(fitted[kind].model, folder / kind)
-    return {kind: folder / kind for kind in ("robust", "card of a table", "rbf svc", "path")}
+    return {kind: folder / kind for kind in SAVED}
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -255,6 +256,28 @@ def test_a_score_card_with_a_checkpoint_elsewhere_is_refused(saved: Any, tmp_pat
         card[1]["checkpoint"] = "/home/somebody/.profile"
 
     refused(edited(saved["card of a table"], tmp_path / "file", edit), "it names a file, checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("kind", "edit", "message"),
+    [
+        ("circumcenter", lambda forward: forward.__setitem__(0, "CallableProblem"), "no forward problem that a file holds"),
+        ("circumcenter", lambda forward: forward.__setitem__(0, "Popen"), "no forward problem that a file holds"),
+        ("circumcenter", lambda forward: forward[1].update(upper="all"), "upper of a LinearProgram is 'all'"),
+        ("circumcenter", lambda forward: forward[1].update(lower={"float": "nan"}), "lower of a LinearProgram is nan"),
+        ("circumcenter", lambda forward: forward[1].pop("lower"), "does not have the parameters"),
+        ("circumcenter", lambda forward: forward.__setitem__(slice(None), ["Assignment", {"n": 10**9}]), "n of a Assignment"),
+        ("circumcenter", lambda forward: forward.__setitem__(slice(None), ["Assignment", {"n": 2}]), "cost_ does not fit"),
+        ("online cost", lambda forward: forward[1]["edges"]["list"].pop(), "cost_ does not fit forward"),
+        ("online cost", lambda forward: forward[1].update(edges={"list": ["ab"]}), "edges of a ShortestPath"),
+    ],
+)
+def test_a_forward_problem_that_is_none_is_refused(kind: str, edit: Any, message: str, saved: Any, tmp_path: Path) -> None:
+    refused(edited(saved[kind], tmp_path / "file", lambda model: edit(model[1]["forward"]["forward"])), message)
+
+
+def test_a_cost_without_a_forward_problem_is_refused(saved: Any, tmp_path: Path) -> None:
+    refused(edited(saved["online cost"], tmp_path / "file", lambda model: model[1].update(forward="x")), "no forward problem")
 
 
 def test_a_kernel_that_is_called_is_refused(saved: Any, tmp_path: Path) -> None:

@@ -196,11 +196,10 @@ class InverseOptimizer(BaseEstimator):
         if self.solver not in SOLVERS:
             raise ValueError(f"solver={self.solver!r} is not known. Choose one of {', '.join(map(repr, SOLVERS))}.")
         problem = self._pose(signals, responses)
-        self._oracle = ForwardOracle()
-        self._online: OnlineMirror | None = None
+        self.__dict__.pop("_online", None)
         listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
         options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
-        solver = LossCuts(self._oracle)
+        solver = LossCuts(ForwardOracle())
         try:
             if self.solver == "samd":
                 problem, outcome = fit_by_mirror(self, solver, problem, options)
@@ -230,11 +229,10 @@ class InverseOptimizer(BaseEstimator):
         After ``fit`` the learned cost is where the steps begin.
         """
         problem = self._pose(signals, responses)
-        if getattr(self, "_online", None) is None:
-            self._online = begin_online(self, problem, getattr(self, "cost_", None))
+        online: OnlineMirror | None = getattr(self, "_online", None)
+        if online is None:
+            online = self._online = begin_online(self, problem, getattr(self, "cost_", None))
             self.__dict__.pop("certificate_", None)
-        online = self._online
-        assert online is not None
         try:
             observe_all(online, problem.examples)
         finally:
@@ -249,6 +247,11 @@ class InverseOptimizer(BaseEstimator):
         found = []
         for index, signal in enumerate(signals):
             instance = self.forward.instance(index, signal, self.features)
+            if instance.features.n_features != self.cost_.size:
+                raise InvalidObservationError(
+                    f"observation {index}: features have {instance.features.n_features} entries, but the learned cost prices "
+                    f"{self.cost_.size}."
+                )
             found.append(oracle.decide(instance, self.cost_).point)
         return found
 

@@ -14,6 +14,7 @@ from surefoot.design.binary_column import BinaryColumn
 from surefoot.design.schema import Schema
 from surefoot.estimators.near_optimal import NearOptimalSet
 from surefoot.exceptions import ModelFileError
+from surefoot.files.forward_problems import FORWARDS, fixed_size
 from surefoot.problems.arrays import AnyArray
 
 
@@ -75,6 +76,18 @@ def svc_fault(model: Any) -> str | None:
         (not schema.categorical_positions, "schema_ has categories"),
         (_matches_columns(model, schema), "the names of the columns contradict each other"),
         (len({len(column) for column in model._inputs.values()}) == 1, "the table of inputs has columns of different lengths"),
+    )
+
+
+def inverse_fault(model: Any) -> str | None:
+    """What is wrong with a learned cost."""
+    cost, forward = model.cost_, model.forward
+    size = fixed_size(forward)
+    return _first_fault(
+        (type(forward) in FORWARDS.values(), "forward is no forward problem"),
+        (cost.ndim == 1 and cost.size > 0 and _is_finite(cost, cost.shape), "cost_ is no vector of numbers"),
+        (size is None or cost.size == size, "cost_ does not fit forward"),
+        (model.features is None, "features is not a function"),
     )
 
 

@@ -27,7 +27,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     Parameters
     ----------
     model : estimator of surefoot, or a scikit-learn Pipeline of those and StandardScaler
-        Fitted or not.
+        Fitted or not. An :class:`~surefoot.inverse.InverseOptimizer` if its forward problem is all data.
     path : path
     overwrite : bool, default=False
         Whether a file that is there may be replaced.
@@ -37,8 +37,8 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     FileExistsError
         If there is a file and ``overwrite`` is False.
     ModelFileError
-        If the model holds what a file cannot: a kernel, a scorer or a law of shifts that is a function, a random state that is
-        not a number.
+        If the model holds what a file cannot: a kernel, a scorer, a law of shifts, features or a forward problem that is a
+        function, a random state that is not a number.
     OSError
         If the file cannot be written; one that was there before is left as it was.
 
@@ -46,6 +46,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     -----
     ``checkpoint`` of :class:`~surefoot.RiskScoreClassifier` names a file of this machine and is not kept. What a fit from
     batches or on Dask proves its bound with was never in memory as a whole; its certificate is kept, ``outcome_.dual`` is None.
+    A cost learned by ``partial_fit`` is kept; further steps begin there anew.
 
     Examples
     --------

@@ -20,6 +20,7 @@ from surefoot.design.binarize import BinaryPlan
 from surefoot.design.binary_column import BinaryColumn
 from surefoot.design.schema import Level, Schema
 from surefoot.estimators.chance_svc import ChanceConstrainedSVC
+from surefoot.estimators.inverse_optimizer import InverseOptimizer
 from surefoot.estimators.kernel_scores import KernelScores
 from surefoot.estimators.near_optimal import NearOptimalSet
 from surefoot.estimators.radius_path import RadiusPath
@@ -32,6 +33,7 @@ from surefoot.exceptions import ModelFileError
 from surefoot.files.consistency import (
     binarizer_fault,
     card_fault,
+    inverse_fault,
     path_fault,
     require_two_classes,
     robust_fault,
@@ -130,6 +132,20 @@ KINDS: dict[str, ModelKind] = {
         },
         {**_COLUMNS, "_sklearn_output_config": dict[str, str]},
         binarizer_fault,
+    ),
+    # After partial_fit there is no certificate; the steps themselves are not kept, but where they led.
+    "InverseOptimizer": ModelKind(
+        InverseOptimizer,
+        {"cost_": FloatArray},
+        {
+            "certificate_": Certificate,
+            "outcome_": SolveOutcome,
+            "n_iter_": int,
+            "n_seen_": int,
+            "paid_": float,
+            "regret_": float,
+        },
+        inverse_fault,
     ),
     # Kernels need columns of like size, so a scaler is what stands before them in a pipeline.
     "StandardScaler": ModelKind(

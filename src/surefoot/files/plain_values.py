@@ -10,6 +10,7 @@ Null, truth values, whole numbers, finite floats and text stand for themselves. 
     {"record": [name, {...}]}             one of :mod:`surefoot.files.records`
     {"status": "optimal"}                 how a solve ended
     {"splitter": [name, {...}]}           folds of scikit-learn
+    {"forward": [name, {...}]}            a forward problem of inverse optimization that is all data
     {"model": [name, {...}, {...}]}       an estimator: parameters and what a fit has left; see ``model_state``
 
 Floats come back as the same bits, since Python writes as many digits as it takes.
@@ -27,8 +28,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from surefoot.exceptions import ModelFileError
 from surefoot.files.archive import allowed_type
+from surefoot.files.forward_problems import FORWARDS, forward_fields, make_forward
 from surefoot.files.records import RECORDS, make_record, record_fields
 from surefoot.problems.arrays import AnyArray
+from surefoot.problems.forward import ForwardProblem
 from surefoot.solvers.outcome import SolveOutcome, Status
 
 # Of our own values none is deeper than a dozen; parameters of users may be.
@@ -74,6 +77,9 @@ class PlainWriter:
         if kind is SolveOutcome and not _is_savable_proof(value.dual):
             # What a solver kept for itself alone; the certificate is a record of its own.
             return self._record("SolveOutcome", {**record_fields(value), "dual": None}, place)
+        if FORWARDS.get(kind.__name__) is kind:
+            fields = {name: self.write(getattr(value, name), f"{place}.{name}") for name in forward_fields(kind)}
+            return {"forward": [kind.__name__, fields]}
         if RECORDS.get(kind.__name__) is kind:
             return self._record(kind.__name__, record_fields(value), place)
         if isinstance(value, Status):
@@ -206,13 +212,17 @@ class PlainReader:
         except (ValueError, TypeError) as error:
             raise ModelFileError(f"{name} in the file makes no sense: {error!s:.200}") from error
 
+    def _read_forward(self, inner: Any, depth: int) -> Any:
+        name, fields = _list(inner, 2)
+        return make_forward(_text(name), {key: self.read(value, depth) for key, value in _dict(fields).items()})
+
     def _read_model(self, inner: Any, depth: int) -> Any:
         name, parameters, fitted = _list(inner, 3)
         values = [{key: self.read(value, depth) for key, value in _dict(part).items()} for part in (parameters, fitted)]
         return self._make_model(_text(name), *values)
 
 
-_TAGS = ("float", "list", "tuple", "dict", "array", "scalar", "objects", "record", "status", "splitter", "model")
+_TAGS = ("float", "list", "tuple", "dict", "array", "scalar", "objects", "record", "status", "splitter", "forward", "model")
 
 
 def _list(content: Any, length: int | None = None) -> list[Any]:
@@ -238,6 +248,11 @@ def _is_savable_proof(dual: Any) -> bool:
 
 
 def _why_not(value: Any, place: str) -> str:
+    if isinstance(value, ForwardProblem):
+        return (
+            f"{place} is a {type(value).__name__}, a forward problem of your own program: a model file holds no code. What can "
+            f"be saved is one of {', '.join(FORWARDS)}. Of this model, keep cost_."
+        )
     if callable(value) and not isinstance(value, type):
         return (
             f"{place} is the function {value!r:.80}. A model file holds numbers and text but no code, so that a file from a "

@@ -26,6 +26,9 @@ from surefoot.estimators.radius_path import PathPoint, RadiusPath
 from surefoot.estimators.sigmoid import Sigmoid
 from surefoot.exceptions import ModelFileError
 from surefoot.problems.chance_svm import EllipsoidMix, KernelPlane
+from surefoot.problems.circumcenter import RayProof
+from surefoot.problems.cost_proof import CostProof
+from surefoot.problems.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
 from surefoot.problems.ground_cost import GroundCost
 from surefoot.problems.kernels import Kernel
 from surefoot.problems.moment_radii import MomentRadii
@@ -49,8 +52,11 @@ RECORDS: dict[str, Any] = {
         BinaryPlan,
         Certificate,
         ColumnSchema,
+        CostProof,
         CutTally,
         EllipsoidMix,
+        EllipsoidProof,
+        EllipsoidalCost,
         GroundCost,
         Kernel,
         KernelPlane,
@@ -61,6 +67,7 @@ RECORDS: dict[str, Any] = {
         PathPoint,
         Progress,
         RadiusPath,
+        RayProof,
         RiskScore,
         RobustCoefficients,
         Schema,

@@ -1,0 +1,101 @@
+"""Forward problems that a model file may hold: those that are numbers, and nothing that runs.
+
+A file names a class, which is looked up here and nowhere else. Its parameters are checked before they are handed over, because
+a forward problem itself looks at them only when it meets a signal.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from surefoot.exceptions import ModelFileError
+from surefoot.problems.ellipsoid_forward import EllipsoidProgram
+from surefoot.problems.forward import BinaryProgram, FiniteChoice, LinearProgram, MixedIntegerProgram
+from surefoot.problems.quadratic_forward import QuadraticProgram
+from surefoot.problems.ready_forward import Assignment, Knapsack, ShortestPath
+
+FORWARDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        Assignment,
+        BinaryProgram,
+        EllipsoidProgram,
+        FiniteChoice,
+        Knapsack,
+        LinearProgram,
+        MixedIntegerProgram,
+        QuadraticProgram,
+        ShortestPath,
+    )
+}
+# More than anybody can assign: the matrix of an assignment has 2 n^3 entries.
+_MOST_WORKERS = 1 << 12
+
+
+@cache
+def forward_fields(kind: type) -> tuple[str, ...]:
+    """Names of the parameters, which are also those of the attributes."""
+    return tuple(inspect.signature(kind).parameters)
+
+
+def make_forward(name: str, fields: Mapping[str, Any]) -> Any:
+    """The forward problem of that name.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such problem, or its parameters make no sense.
+    """
+    kind = FORWARDS.get(name)
+    if kind is None:
+        raise ModelFileError(f"it names {name!r:.80}, which is no forward problem that a file holds.")
+    if set(fields) != set(forward_fields(kind)):
+        raise ModelFileError(f"a {name} does not have the parameters {', '.join(map(str, fields))!s:.200}.")
+    for field, value in fields.items():
+        if not _CHECKS[field](value):
+            raise ModelFileError(f"{field} of a {name} is {value!r:.80}, which it cannot be.")
+    return kind(**fields)
+
+
+def fixed_size(forward: Any) -> int | None:
+    """Entries of a cost vector, where the forward problem says so before any signal does."""
+    if type(forward) is Assignment:
+        return forward.n**2
+    return len(forward.edges) if type(forward) is ShortestPath else None
+
+
+def _is_bound(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(type(entry) in (int, float) and entry == entry for entry in value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.ndim <= 1 and value.dtype.kind in "fiu" and not np.isnan(value).any()
+    return type(value) in (int, float) and value == value
+
+
+def _is_pair_of_bounds(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_bound, value))
+
+
+def _are_edges(value: Any) -> bool:
+    nodes = (bool, int, float, str)
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(edge, (list, tuple)) and len(edge) == 2 and all(type(node) in nodes for node in edge) for edge in value
+    )
+
+
+_CHECKS: dict[str, Any] = {
+    "n": lambda value: type(value) is int and 1 <= value <= _MOST_WORKERS,
+    "edges": _are_edges,
+    "lower": _is_bound,
+    "upper": _is_bound,
+    "totally_unimodular": lambda value: type(value) is bool,
+    "continuous_bounds": _is_pair_of_bounds,
+    "integer_bounds": _is_pair_of_bounds,
+    "inner": lambda value: value is None,
+    "outer": lambda value: value is None,
+}
