@@ -112,7 +112,8 @@ def _target(source: TableSource, name: str) -> ReadColumn:
             f"the target {name!r} is missing in {tally.n_missing:,} of {tally.n_rows:,} rows. Leave them out."
         )
     if len(tally.levels) != 2 or tally.truncated:
-        shown = ", ".join(f"{value!r} ({count:,} rows)" for value, count in list(tally.levels.items())[:5])
+        counts = list(tally.levels.items())[:5]
+        shown = ", ".join(f"{value!r}" if tally.truncated else f"{value!r} ({count:,} rows)" for value, count in counts)
         more = ", ..." if len(tally.levels) > 5 else ""
         raise InvalidTableError(
             f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart. Leave "

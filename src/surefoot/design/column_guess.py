@@ -49,7 +49,7 @@ class ColumnTally:
     name : str
     n_rows, n_missing : int
     levels : dict
-        Rows by value, up to a limit; only as long as the column is not all numbers.
+        Rows by value, up to a limit. Of numbers with more values than that, rows are counted no further.
     truncated : bool
         Whether there are more levels than those.
     """
@@ -65,16 +65,13 @@ class ColumnTally:
 
     def add(self, values: Sequence[Any], missing: frozenset[str]) -> None:
         """Count the values of some more rows."""
-        counts = Counter(values)
-        if self.truncated and not self._styles["text"] and len(counts) > _FEW_LEVELS and _plain_floats(values, missing):
+        if self.truncated and not self._styles["text"] and _plain_floats(values, missing):
             points = "".join(values).count(".")
             self._styles["dot"] += points
             self._styles["whole"] += len(values) - points
-            for level in self.levels:
-                self.levels[level] += counts[level]
             self.n_rows += len(values)
             return
-        for value, count in counts.items():
+        for value, count in Counter(values).items():
             text = value.strip() if isinstance(value, str) else value
             if _is_missing(text, missing):
                 self.n_missing += count
