@@ -15,6 +15,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.cli.main import main
+from surefoot.cli.parsed_rows import ParsedRows
 from surefoot.cli.table_source import open_table
 
 Fit = Callable[..., tuple[int, Any, str]]
@@ -239,7 +240,9 @@ def test_a_long_file_is_looked_through_in_little_memory(tmp_path: Path) -> None:
     source = open_table(str(path))
     columns = [source.column("x", "numeric"), source.column("z", "categorical")]
     seen = sum(len(chunk["x"]) for chunk in source.chunks(columns))
+    with ParsedRows(source, columns, source.column("y", "numeric")) as batches:
+        passes = [sum(X.n_rows for X, _ in batches) for _ in range(2)]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert seen == source.n_rows == 60_000
+    assert [seen, *passes] == [source.n_rows] * 3 == [60_000] * 3
     assert peak < 9e6  # all rows at once, as texts, would take thirty million bytes
