@@ -87,6 +87,14 @@ def test_quadratic_costs_are_learned_by_their_loss_only() -> None:
         InverseOptimizer(forward.QuadraticProgram(), approach="incenter").fit([signal], [np.zeros(1)])
 
 
+@pytest.mark.parametrize("approach", ["asl", "incenter", "suboptimality", "circumcenter", "predictability", "ellipsoidal-asl"])
+def test_an_infeasible_forward_problem_names_its_observation_when_fitting(approach: str) -> None:
+    nothing = np.array([[-1.0, -1.0]]), np.array([-3.0])
+    model = InverseOptimizer(forward.BinaryProgram(), approach=approach, kappa=0.1, infeasible="clamp")
+    with pytest.raises(ForwardSolveError, match="observation 1: no decision is allowed"):
+        model.fit([SIGNAL, nothing], [GOOD, GOOD])
+
+
 def test_infeasible_responses_can_be_clamped() -> None:
     _, signals, responses = drawn(4, 3, 8, seed=1, noise=0.3, signed=True)
     responses[2] = 1.0 - responses[2]
