@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from machine import available_cores
-from measured_shifts import KINDS, Instance, measured_instances
+from measured_shifts import KINDS, Instance, measured_instances, saved_instances
 from problems import MEANS, NAMES, THETAS
 from shift_instances import BASELINES, EQUAL, LASSO, ROUNDINGS
 from tables import Cell, Picture, Report, Row, Table
@@ -79,9 +79,14 @@ def run(options: argparse.Namespace) -> Report:
     sets = {"expected": options.sets, "unexpected": options.unexpected_sets}
     if options.quick:
         sets = {kind: min(count, 20) for kind, count in sets.items()}
-    start = time.perf_counter()
+    start, known = time.perf_counter(), saved_instances(options)
     found = Evaluation(list(measured_instances(names, means, thetas, sets, options)), thetas)
     minutes = (time.perf_counter() - start) / 60
+    took = (
+        f"{known} of the instances were saved by an earlier run of this command and read back."
+        if known
+        else f"The run took {minutes:.0f} minutes with {options.threads} thread(s)."
+    )
     done = [(instance.data, instance.mean) for instance in found.instances]
     missing = [f"{name} at mean {mean:g}" for mean in means for name in names if (name, mean) not in done]
     return Report(
@@ -98,7 +103,7 @@ def run(options: argparse.Namespace) -> Report:
             f"{len(found.instances)} instances: {len({data for data, _ in done})} data sets, certainties drawn with mean "
             f"{', '.join(f'{mean:g}' for mean in dict.fromkeys(mean for _, mean in done))} and standard deviation 0.2; theta "
             f"{', '.join(map(str, thetas))}. Four fifths of the rows train, the rest is perturbed; both parts hold the same "
-            f"share of the classes. Seed {options.random_state}. {minutes:.0f} minutes with {options.threads} thread(s).",
+            f"share of the classes. Seed {options.random_state}. {took}",
             f"Expected shifts: {sets['expected']} perturbed test sets per instance, the same for all models. Unexpected: "
             f"{sets['unexpected']} for each of the seven scenarios. worst: the worst of these sets. The paper takes 5,000 for "
             "each.",

@@ -55,6 +55,11 @@ def measured_instances(
             yield instance
 
 
+def saved_instances(options: argparse.Namespace) -> int:
+    """How many instances the folder for them holds already."""
+    return 0 if options.kept is None else len(list(options.kept.glob("*.npz")))
+
+
 def _key(name: str, mean: float, thetas: Sequence[float], sets: dict[str, int], options: argparse.Namespace) -> str:
     """What an instance depends on, as a file name."""
     numbers = [mean, *thetas, *sets.values(), options.random_state]
