@@ -100,6 +100,7 @@ class Descent:
         self.tolerance = tolerance
         self.lower_bound = 0.0
         self.bound: PlanBound | None = None
+        self.near = near
         # Near an optimum little is left to gain, and the model can be trusted farther than it will go.
         self.tie_width = 0.07 if near else 0.1
         self.damping = 1e-4 if near else 0.1
@@ -138,6 +139,7 @@ class Descent:
             self._prove(step, end)
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)
+                self.expected = max(step.decrease, 0.0)
                 return True
             if self.gap > UNSEEN * step.decrease and self._thin:
                 self.short_steps = SHORT_STEPS
@@ -215,8 +217,8 @@ class Descent:
     def _step(self) -> Step:
         accuracy = max(0.01 * self.tolerance * self.objective, 1e-3 * self.expected)
         model = self._row_model()
-        # Only a step that may be the last must be exact.
-        final = self.worth_proving * self.objective
+        # How far the first step from a neighbour's answer falls is not known before; only what may be the last must be exact.
+        final = self.worth_proving * self.objective if self.near else np.inf
         direction, told, decrease = self._solve(model, *self._linear_terms(model), accuracy, final, AWAKE * self.tie_width)
         return Step(direction, self.rows.make_plan(model, told.mass, told.hinge_mass), told.shared, decrease)
 
