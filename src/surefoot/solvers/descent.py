@@ -139,7 +139,6 @@ class Descent:
             self._prove(step, end)
             if self.optimal:
                 self._accept(*self._at(end), slack=ROUNDING * self.objective)
-                self.expected = max(step.decrease, 0.0)
                 return True
             if self.gap > UNSEEN * step.decrease and self._thin:
                 self.short_steps = SHORT_STEPS
