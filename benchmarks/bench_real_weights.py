@@ -9,23 +9,25 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from machine import available_cores
-from measure import certified, repeated_fit, say, timed_fit
+from measure import certified, say, timed_fit
 from problems import MEANS, NAMES, THETAS, calibrate, load, pose
 from tables import Cell, Report, Table
 
 from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.solvers.registry import SolveOptions
+from surefoot.solvers.registry import RobustOutcome, SolveOptions
 from surefoot.solvers.sqp import SQP
 from surefoot.solvers.warm_path import walk_path
 
 DESCRIPTION = "cold fits and radius paths of solver 'sqp' with real-valued weights, 13 data sets x 9 levels of robustness"
 QUICK_DATA = ("hayes-roth", "tic-tac-toe", "hepatitis")
 QUICK_MEANS = (0.8,)
+# Fits of a few milliseconds scatter: they are repeated until their rounds have taken so long, or are so many.
+ROUNDS_SECONDS, MOST_ROUNDS = 3.0, 15
 
 
 @dataclass(frozen=True)
 class ColdFit:
-    """One fit without a starting point; ``solve`` is the median of its repetitions, ``to_gap`` that without settling."""
+    """One fit without a starting point; ``solve`` is the median of its repetitions."""
 
     data: str
     mean: float
@@ -35,7 +37,6 @@ class ColdFit:
     m: int
     solve: float
     solve_slowest: float
-    to_gap: float
     certify: float
     iterations: int
     status: str
@@ -69,7 +70,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", nargs="+", choices=NAMES, help="data sets (default: all 13)")
     parser.add_argument("--thetas", nargs="+", type=float, default=list(THETAS), help="levels of robustness")
     parser.add_argument("--means", nargs="+", type=float, help=f"means of the certainty (default: {MEANS})")
-    parser.add_argument("--repeats", type=int, default=3, help="runs per cold fit and per path; their median is reported")
+    parser.add_argument("--repeats", type=int, default=3, help="runs per cold fit, and fewest rounds per path; medians count")
     parser.add_argument("--tolerance", type=float, default=1e-6, help="relative gap to reach and to certify")
     parser.add_argument("--threads", type=int, default=min(2, available_cores()), help="threads allowed to the solver")
     parser.add_argument("--units", choices=("raw", "standard"), default="raw", help="units of the numeric columns")
@@ -108,11 +109,12 @@ def run(options: argparse.Namespace) -> Report:
             f"Certainties outside their range: {options.outside}. Seed {options.random_state}.",
             f"solve: cold fit, median of {options.repeats}; the clock runs around solve(problem, options). certify: "
             "recomputing both bounds from the raw arrays, timed once and not part of solve. gap: certified relative gap.",
-            f"path: walk_path as in cross-validation: each theta starts from the coefficients of the one before, in two halves "
-            f"side by side where the table is large enough; median of {options.repeats} passes, without certificates and "
-            "without settling coefficients, compared with fits that do not settle theirs (to_gap). path_settled: the same walk "
-            "with settling, as on all rows, over the slowest default fit (solve) in path_per_settled_fit. Every fit of a path "
-            "is certified as well; path_gap is the largest gap among them.",
+            "path: walk_path as in cross-validation: each theta starts from the coefficients of the one before, in two halves "
+            "side by side where the table is large enough; without certificates, and without settling coefficients. It is "
+            "compared with cold fits that do not settle theirs either: a round is a fit of every theta and a walk, and the "
+            f"medians over the rounds are compared, at least {options.repeats} of them, and more (at most {MOST_ROUNDS}) while "
+            f"they take less than {ROUNDS_SECONDS:g} s together. path_settled and path_per_settled_fit: the same with settling "
+            "on both sides. Every fit of a first walk is certified; path_gap is the largest gap among them.",
         ],
         not_measured=[
             "Reading and encoding the tables; memory; the estimator around the solver.",
@@ -124,9 +126,6 @@ def run(options: argparse.Namespace) -> Report:
 def _cold_fit(name: str, mean: float, theta: float, problem: RobustLogisticProblem, options: argparse.Namespace) -> ColdFit:
     runs = [timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=options.threads) for _ in range(options.repeats)]
     outcome = runs[0].outcome
-    to_gap = repeated_fit(
-        SQP, problem, tolerance=options.tolerance, n_threads=options.threads, repeats=options.repeats, settle=False
-    )
     start = time.perf_counter()
     proof = certified(problem, outcome, options.tolerance)
     certify = time.perf_counter() - start
@@ -139,7 +138,6 @@ def _cold_fit(name: str, mean: float, theta: float, problem: RobustLogisticProbl
         m=problem.n_categorical,
         solve=statistics.median(fit.seconds for fit in runs),
         solve_slowest=max(fit.seconds for fit in runs),
-        to_gap=to_gap.seconds,
         certify=certify,
         iterations=outcome.iterations,
         status=outcome.status.value,
@@ -150,50 +148,60 @@ def _cold_fit(name: str, mean: float, theta: float, problem: RobustLogisticProbl
 
 
 @dataclass(frozen=True)
-class _Walk:
-    """One pass along the path."""
+class _Rounds:
+    """Medians over rounds of one cold fit for every theta and one walk along all of them, and what the first walk found."""
 
-    seconds: float
+    fits: list[float]
+    path: float
     iterations: int
     gap: float
     verified: bool
 
 
-def _walk(problems: Sequence[RobustLogisticProblem], options: argparse.Namespace, *, settle: bool) -> _Walk:
+def _rounds(problems: Sequence[RobustLogisticProblem], options: argparse.Namespace, *, settle: bool) -> _Rounds:
     asked = SolveOptions(tolerance=options.tolerance, n_threads=options.threads, settle=settle)
-    start = time.perf_counter()
-    found = list(walk_path([problems], SQP(), SQP, lambda _: asked))
-    seconds = time.perf_counter() - start
-    proofs = [certified(problems[place], outcome, options.tolerance) for _, place, outcome in found]
-    return _Walk(
-        seconds,
-        sum(outcome.iterations for _, _, outcome in found),
-        max(proof.relative_gap for proof in proofs),
-        all(proof.verified for proof in proofs),
+    fits: list[list[float]] = [[] for _ in problems]
+    walks: list[float] = []
+    first: list[tuple[int, int, RobustOutcome]] = []
+    began = time.perf_counter()
+    while len(walks) < options.repeats or (len(walks) < MOST_ROUNDS and time.perf_counter() - began < ROUNDS_SECONDS):
+        for seconds, problem in zip(fits, problems, strict=True):
+            fit = timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=options.threads, settle=settle)
+            seconds.append(fit.seconds)
+        start = time.perf_counter()
+        found = list(walk_path([problems], SQP(), SQP, lambda _: asked))
+        walks.append(time.perf_counter() - start)
+        first = first or found
+    proofs = [certified(problems[place], outcome, options.tolerance) for _, place, outcome in first]
+    return _Rounds(
+        fits=[statistics.median(seconds) for seconds in fits],
+        path=statistics.median(walks),
+        iterations=sum(outcome.iterations for _, _, outcome in first),
+        gap=max(proof.relative_gap for proof in proofs),
+        verified=all(proof.verified for proof in proofs),
     )
 
 
 def _path(problems: Sequence[RobustLogisticProblem], singles: Sequence[ColdFit], options: argparse.Namespace) -> Path:
     # Like with like: what settles its coefficients is compared with what settles them, and what does not with what does not.
-    walks, settled = ([_walk(problems, options, settle=settle) for _ in range(options.repeats)] for settle in (False, True))
-    seconds, settled_seconds = (statistics.median(walk.seconds for walk in group) for group in (walks, settled))
-    median, slowest = statistics.median(fit.to_gap for fit in singles), max(fit.to_gap for fit in singles)
+    plain, settled = (_rounds(problems, options, settle=settle) for settle in (False, True))
+    median, slowest = statistics.median(plain.fits), max(plain.fits)
     return Path(
         data=singles[0].data,
         mean=singles[0].mean,
         points=len(problems),
-        path=seconds,
-        path_settled=settled_seconds,
+        path=plain.path,
+        path_settled=settled.path,
         fit_median=median,
         fit_slowest=slowest,
-        path_per_median_fit=seconds / median,
-        path_per_slowest_fit=seconds / slowest,
-        path_per_settled_fit=settled_seconds / max(fit.solve for fit in singles),
-        cold_sum_per_path=sum(fit.to_gap for fit in singles) / seconds,
-        path_iterations=walks[0].iterations,
+        path_per_median_fit=plain.path / median,
+        path_per_slowest_fit=plain.path / slowest,
+        path_per_settled_fit=settled.path / max(settled.fits),
+        cold_sum_per_path=sum(plain.fits) / plain.path,
+        path_iterations=plain.iterations,
         cold_iterations=sum(fit.iterations for fit in singles),
-        path_gap=max(walk.gap for walk in (*walks, *settled)),
-        path_verified=all(walk.verified for walk in (*walks, *settled)),
+        path_gap=max(plain.gap, settled.gap),
+        path_verified=plain.verified and settled.verified,
     )
 
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "surefoot/mixed_table.hpp"
+#include "surefoot/shift_plan.hpp"
 
 namespace surefoot::bindings {
 
@@ -39,6 +40,16 @@ inline void require(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
+template <class T>
+std::vector<T> copied(const Vector<T>& values) {
+  return {values.data(), values.data() + values.shape(0)};
+}
+
+inline void require_point(const LiftedLayout& layout, std::size_t length) {
+  require(length == static_cast<std::size_t>(layout.size) + 1,
+          "the point must have one entry per lifted coordinate and a zero");
+}
+
 // A table together with the arrays it points into.
 struct BoundTable {
   MixedTable table;
@@ -46,13 +57,17 @@ struct BoundTable {
   std::vector<nb::object> owners;  // keep the arrays alive
 
   const double* point(const Vector<double>& x) const {
-    require(x.shape(0) == static_cast<std::size_t>(layout.size) + 1,
-            "the point must have one entry per lifted coordinate and a zero");
+    require_point(layout, x.shape(0));
     return x.data();
   }
 };
 
+void require_pieces(const BoundTable& rows, const RememberedPieces& pieces);
+void require_plan(const BoundTable& rows, const Plan& plan);
+
 void bind_mixed_table(nb::module_& module);
+void bind_lifted_space(nb::module_& module);
+void bind_descent(nb::module_& module);
 void bind_row_model(nb::module_& module);
 void bind_quadratic_step(nb::module_& module);
 void bind_support_search(nb::module_& module);

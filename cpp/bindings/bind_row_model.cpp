@@ -10,31 +10,6 @@
 namespace surefoot::bindings {
 namespace {
 
-RememberedPieces remembered_pieces(const BoundTable& rows, const Vector<std::int64_t>& row, const Matrix<std::uint64_t>& mask,
-                                   const Vector<std::uint8_t>& flipped, const Vector<double>& share) {
-  const std::size_t n = row.shape(0);
-  require(mask.shape(0) == n && mask.shape(1) == static_cast<std::size_t>(rows.table.mask_words()) && flipped.shape(0) == n &&
-              share.shape(0) == n,
-          "remembered pieces need one mask, flip and share each");
-  for (std::size_t k = 0; k < n; ++k)
-    require(row.data()[k] >= 0 && row.data()[k] < rows.table.n_rows && (k == 0 || row.data()[k - 1] <= row.data()[k]),
-            "remembered pieces must be sorted by row");
-  return {{row.data(), n}, {mask.data(), mask.size()}, {flipped.data(), n}, {share.data(), n}};
-}
-
-// A plan may come from elsewhere; what it points to must exist here.
-void require_plan(const BoundTable& rows, const Plan& plan) {
-  const std::size_t n = plan.mass.size();
-  bool sound = plan.point.size() == static_cast<std::size_t>(rows.layout.size) + 1 &&
-               plan.piece_at.size() == plan.row.size() + 1 && plan.piece_at.front() == 0 &&
-               plan.piece_at.back() == static_cast<std::int64_t>(n) && plan.flipped.size() == n && plan.cost.size() == n &&
-               plan.mask.size() == n * static_cast<std::size_t>(rows.table.mask_words());
-  for (std::size_t i = 0; sound && i < plan.row.size(); ++i)
-    sound = plan.row[i] >= 0 && plan.row[i] < rows.table.n_rows && (i == 0 || plan.row[i - 1] < plan.row[i]) &&
-            plan.piece_at[i] <= plan.piece_at[i + 1];
-  require(sound, "the plan does not belong to these rows");
-}
-
 // Calls visit with every field, for packing and unpacking alike.
 template <class Model, class Visit>
 void fields_of(Model& m, Visit&& visit) {
@@ -51,18 +26,35 @@ void plan_fields(P& p, Visit&& visit) {
 
 }  // namespace
 
+// Pieces that a model must contain may come from elsewhere; what they point to must exist here.
+void require_pieces(const BoundTable& rows, const RememberedPieces& pieces) {
+  const std::size_t n = pieces.row.size();
+  require(pieces.mask.size() == n * static_cast<std::size_t>(rows.table.mask_words()) && pieces.flipped.size() == n &&
+              pieces.share.size() == n,
+          "remembered pieces need one mask, flip and share each");
+  for (std::size_t k = 0; k < n; ++k)
+    require(pieces.row[k] >= 0 && pieces.row[k] < rows.table.n_rows && (k == 0 || pieces.row[k - 1] <= pieces.row[k]),
+            "remembered pieces must be sorted by row");
+}
+
+// So may a plan.
+void require_plan(const BoundTable& rows, const Plan& plan) {
+  const std::size_t n = plan.mass.size();
+  bool sound = plan.point.size() == static_cast<std::size_t>(rows.layout.size) + 1 &&
+               plan.piece_at.size() == plan.row.size() + 1 && plan.piece_at.front() == 0 &&
+               plan.piece_at.back() == static_cast<std::int64_t>(n) && plan.flipped.size() == n && plan.cost.size() == n &&
+               plan.mask.size() == n * static_cast<std::size_t>(rows.table.mask_words());
+  for (std::size_t i = 0; sound && i < plan.row.size(); ++i)
+    sound = plan.row[i] >= 0 && plan.row[i] < rows.table.n_rows && (i == 0 || plan.row[i - 1] < plan.row[i]) &&
+            plan.piece_at[i] <= plan.piece_at[i + 1];
+  require(sound, "the plan does not belong to these rows");
+}
+
 void bind_row_model(nb::module_& module) {
   nb::class_<RowModel>(module, "RowModel")
       .def_prop_ro("gradient", [](const RowModel& self) { return to_numpy(std::vector<double>(self.gradient)); })
       .def_prop_ro("curvature",
                    [](const RowModel& self) { return to_numpy(std::vector<double>(self.curvature), self.gradient.size()); })
-      .def_prop_ro("curvature_diagonal",
-                   [](const RowModel& self) {
-                     const std::size_t length = self.gradient.size();
-                     std::vector<double> diagonal(length);
-                     for (std::size_t a = 0; a < length; ++a) diagonal[a] = self.curvature[a * (length + 1)];
-                     return to_numpy(std::move(diagonal));
-                   })
       .def_prop_ro("n_pieces", [](const RowModel& self) { return self.tied.n_pieces(); })
       .def_prop_ro("n_hinges", [](const RowModel& self) { return self.tied.n_hinges(); })
       .def("pieces",
@@ -106,27 +98,6 @@ void bind_row_model(nb::module_& module) {
       });
 
   nb::class_<Plan>(module, "Plan")
-      .def_prop_ro("row",
-                   [](const Plan& self) {
-                     std::vector<std::int64_t> rows;
-                     rows.reserve(self.mass.size());
-                     for (std::size_t i = 0; i < self.row.size(); ++i)
-                       rows.insert(rows.end(), static_cast<std::size_t>(self.piece_at[i + 1] - self.piece_at[i]), self.row[i]);
-                     return to_numpy(std::move(rows));
-                   })
-      .def_prop_ro("mask", [](const Plan& self) { return to_numpy(std::vector<std::uint64_t>(self.mask)); })
-      .def_prop_ro("flipped", [](const Plan& self) { return to_numpy(std::vector<std::uint8_t>(self.flipped)); })
-      .def_prop_ro("mass", [](const Plan& self) { return to_numpy(std::vector<double>(self.mass)); })
-      .def_prop_ro("cost", [](const Plan& self) { return to_numpy(std::vector<double>(self.cost)); })
-      .def(
-          "with_mass",
-          [](const Plan& self, Vector<double> mass) {
-            require(mass.shape(0) == self.mass.size(), "mass needs one entry per piece of the plan");
-            Plan changed = self;
-            changed.mass.assign(mass.data(), mass.data() + mass.shape(0));
-            return changed;
-          },
-          nb::arg("mass"))
       .def("of_rows", &Plan::of_rows, nb::arg("begin"), nb::arg("end"), nb::arg("mask_words"))
       .def("__getstate__",
            [](const Plan& self) {
@@ -144,21 +115,16 @@ void bind_row_model(nb::module_& module) {
       [](const BoundTable& rows, Vector<double> x, double tie_width, double precision, double far, Vector<std::int64_t> row,
          Matrix<std::uint64_t> mask, Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
         const double* point = rows.point(x);
-        const auto remembered = remembered_pieces(rows, row, mask, flipped, share);
+        const RememberedPieces remembered{{row.data(), row.shape(0)},
+                                          {mask.data(), mask.size()},
+                                          {flipped.data(), flipped.shape(0)},
+                                          {share.data(), share.shape(0)}};
+        require_pieces(rows, remembered);
         nb::gil_scoped_release released;
         return build_row_model(rows.table, rows.layout, point, {tie_width, precision, far}, remembered, n_threads);
       },
       nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("precision"), nb::arg("far"), nb::arg("row"),
       nb::arg("mask"), nb::arg("flipped"), nb::arg("share"), nb::arg("n_threads"));
-
-  module.def(
-      "make_plan",
-      [](const BoundTable& rows, const RowModel& model, Vector<double> mass, Vector<double> hinge_mass) {
-        require(mass.shape(0) == static_cast<std::size_t>(model.tied.n_pieces()), "mass needs one entry per tied piece");
-        require(hinge_mass.shape(0) == static_cast<std::size_t>(model.tied.n_hinges()), "hinge_mass needs one entry per hinge");
-        return make_plan(rows.table, model, mass.data(), hinge_mass.data());
-      },
-      nb::arg("rows"), nb::arg("model"), nb::arg("mass"), nb::arg("hinge_mass"));
 
   module.def(
       "sum_plan",

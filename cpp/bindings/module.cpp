@@ -4,6 +4,8 @@ NB_MODULE(_native, module) {
   module.doc() = "Compiled core of surefoot. Imported by surefoot.solvers only.";
   surefoot::bindings::bind_mixed_table(module);
   surefoot::bindings::bind_row_model(module);
+  surefoot::bindings::bind_lifted_space(module);
+  surefoot::bindings::bind_descent(module);
   surefoot::bindings::bind_quadratic_step(module);
   surefoot::bindings::bind_support_search(module);
   surefoot::bindings::bind_axis_loss(module);

@@ -103,15 +103,15 @@ void OuterSum::add(const RowPart& part, const std::int32_t* slots, int n_slots, 
     scale_[count_] = scale;
     if (++count_ == gathered) flush();
   }
-  if (!std::is_sorted(slots, slots + n_slots)) {
-    sorted_.assign(slots, slots + n_slots);
-    std::sort(sorted_.begin(), sorted_.end());
-    slots = sorted_.data();
-  }
-  for (int s = 0; s < n_slots; ++s) {
-    double* line = M_ + static_cast<std::size_t>(slots[s]) * stride_;
+  // Most levels of most rows are the reference, and nobody reads what is summed up for those.
+  sorted_.clear();
+  for (int s = 0; s < n_slots; ++s)
+    if (static_cast<std::size_t>(slots[s]) + 1 < stride_) sorted_.push_back(slots[s]);
+  if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
+  for (std::size_t s = 0; s < sorted_.size(); ++s) {
+    double* line = M_ + static_cast<std::size_t>(sorted_[s]) * stride_;
     part.add_to(line, scale);
-    for (int r = 0; r <= s; ++r) line[slots[r]] += scale;
+    for (std::size_t r = 0; r <= s; ++r) line[sorted_[r]] += scale;
   }
 }
 

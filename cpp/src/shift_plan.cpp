@@ -6,6 +6,7 @@
 #include "surefoot/outer_product.hpp"
 #include "surefoot/row_view.hpp"
 #include "surefoot/softplus.hpp"
+#include "surefoot/worst_case.hpp"
 
 namespace surefoot {
 namespace {
@@ -97,6 +98,46 @@ Plan Plan::of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words)
   part.mass.assign(mass.begin() + from, mass.begin() + to);
   part.cost.assign(cost.begin() + from, cost.begin() + to);
   return part;
+}
+
+Plan whole_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads) {
+  const auto n = static_cast<std::size_t>(table.n_rows), words = static_cast<std::size_t>(table.mask_words());
+  const auto features = static_cast<std::size_t>(table.n_categorical);
+  std::vector<std::uint8_t> moved(n * features), flipped(n);
+  std::vector<double> cost(n);
+  worst_case_rows(table, layout, plan.point.data(), n_threads, nullptr, moved.data(), flipped.data(), cost.data());
+  const std::size_t n_pieces = n - plan.row.size() + plan.mass.size();
+  Plan whole;
+  whole.point = plan.point;
+  whole.row.resize(n);
+  whole.piece_at.assign(n + 1, 0);
+  whole.mask.assign(n_pieces * words, 0);
+  whole.flipped.resize(n_pieces);
+  whole.mass.resize(n_pieces);
+  whole.cost.resize(n_pieces);
+  std::size_t listed = 0, at = 0;
+  for (std::size_t row = 0; row < n; ++row) {
+    whole.row[row] = static_cast<std::int64_t>(row);
+    if (listed < plan.row.size() && plan.row[listed] == whole.row[row]) {
+      for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]);
+           ++p, ++at) {
+        std::copy_n(plan.mask.data() + p * words, words, whole.mask.data() + at * words);
+        whole.flipped[at] = plan.flipped[p];
+        whole.mass[at] = plan.mass[p];
+        whole.cost[at] = plan.cost[p];
+      }
+      ++listed;
+    } else {
+      for (std::size_t l = 0; l < features; ++l)
+        if (moved[row * features + l]) set_bit(whole.mask.data() + at * words, static_cast<int>(l));
+      whole.flipped[at] = flipped[row];
+      whole.mass[at] = table.weights[row];
+      whole.cost[at] = cost[row];
+      ++at;
+    }
+    whole.piece_at[row + 1] = static_cast<std::int64_t>(at);
+  }
+  return whole;
 }
 
 PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const double* x, bool with_curvature,

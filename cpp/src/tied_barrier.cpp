@@ -233,19 +233,25 @@ void TiedBarrier::system_row(std::int64_t i, Block& part, OuterSum& outer) {
   }
   const std::int32_t* slot = slots(i);
   std::vector<double>& M = part.matrix;
-  for (std::size_t e = 0; e < width; ++e)
+  // Nobody reads what is summed up for the coefficients that are fixed at 0.
+  const auto fixed = static_cast<std::int32_t>(stride_) - 1;
+  for (std::size_t e = 0; e < width; ++e) {
+    if (slot[e] == fixed) continue;
     for (std::size_t f = 0; f <= e; ++f) {
       const auto [low, high] = std::minmax(slot[e], slot[f]);
       M[static_cast<std::size_t>(high) * stride_ + static_cast<std::size_t>(low)] += block[e * width + f];
     }
+  }
   if (spread == 0) return;
   const RowPart own_part = tied_.part(i);
   const std::int32_t* shared = tied_.shared_slot.data() + tied_.shared_at[i];
   const int n_shared = static_cast<int>(tied_.shared_at[i + 1] - tied_.shared_at[i]);
   outer.add(own_part, shared, n_shared, spread);
   for (std::size_t e = 0; e < width; ++e) {
+    if (slot[e] == fixed) continue;
     own_part.add_to(M.data() + static_cast<std::size_t>(slot[e]) * stride_, cross[e]);
     for (int q = 0; q < n_shared; ++q) {
+      if (shared[q] == fixed) continue;
       const auto [low, high] = std::minmax(slot[e], shared[q]);
       M[static_cast<std::size_t>(high) * stride_ + static_cast<std::size_t>(low)] += cross[e];
     }

@@ -1,6 +1,7 @@
 // Sums of outer products against their definition.
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "check.hpp"
@@ -27,4 +28,17 @@ TEST(sums_of_dense_rows_are_right) {
     outer.flush();
     for (std::size_t k = 0; k < M.size(); ++k) CHECK(std::fabs(M[k] - expected[k]) <= 1e-12);
   }
+}
+
+TEST(units_join_the_dense_part_except_in_the_last_line) {
+  constexpr std::size_t stride = 8;
+  std::vector<double> M(stride * stride, 0.0);
+  OuterSum outer(M.data(), stride, 2);
+  const double row[] = {0.5, -2.0};
+  const std::int32_t slots[] = {7, 3, 7, 5};  // not sorted; 7 is the last line, which nobody reads
+  outer.add({row, nullptr, 2}, slots, 4, 3.0);
+  outer.flush();
+  const double v[stride] = {0.5, -2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0};
+  for (std::size_t a = 0; a < stride; ++a)
+    for (std::size_t b = 0; b < stride; ++b) CHECK_NEAR(M[a * stride + b], b <= a ? 3.0 * v[a] * v[b] : 0.0, 1e-15);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "drawn_table.hpp"
 #include "surefoot/row_model.hpp"
 #include "surefoot/shift_plan.hpp"
 #include "surefoot/softplus.hpp"
@@ -18,72 +19,12 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// A random table that owns its arrays, its layout, and a point with tight envelopes.
-struct Case {
-  std::vector<double> numeric, labels, weights, x;
-  std::vector<std::int32_t> codes;
-  MixedTable table;
-  LiftedLayout layout;
-
-  Case(unsigned seed, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size,
-       double price)
-      : Case(std::mt19937(seed), rows, n_numeric, levels, flip_price, size, price) {}
-  Case(const Case&) = delete;
-
- private:
-  Case(std::mt19937 draw, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price, double size,
-       double price)
-      : table(fill(draw, rows, n_numeric, levels, flip_price)), layout(table, true) {
-    std::normal_distribution<double> normal;
-    x.resize(static_cast<std::size_t>(layout.size) + 1);
-    for (int a = 0; a < layout.size; ++a) x[a] = size * normal(draw);
-    x[layout.price] = price;
-    x[layout.size] = 0.0;
-    for (int l = 0; l < table.n_categorical; ++l) {
-      if (layout.low[l] == layout.size) continue;
-      double low = 0, high = 0;
-      for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
-        low = std::min(low, x[layout.level[c]]);
-        high = std::max(high, x[layout.level[c]]);
-      }
-      x[layout.low[l]] = low;
-      x[layout.high[l]] = high;
-    }
-  }
-
-  MixedTable fill(std::mt19937& draw, std::int64_t rows, int n_numeric, const std::vector<int>& levels, double flip_price) {
-    std::normal_distribution<double> normal;
-    std::uniform_real_distribution<double> uniform(0.3, 1.7);
-    MixedTable made;
-    made.n_rows = rows;
-    made.n_numeric = n_numeric;
-    made.n_categorical = static_cast<int>(levels.size());
-    made.flip_price = flip_price;
-    made.level_offset.push_back(0);
-    for (const int count : levels) {
-      made.level_offset.push_back(made.level_offset.back() + count);
-      made.move_price.push_back(uniform(draw));
-    }
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (int j = 0; j < n_numeric; ++j) numeric.push_back(normal(draw));
-      for (const int count : levels) codes.push_back(static_cast<std::int32_t>(draw() % static_cast<unsigned>(count)));
-      labels.push_back(draw() % 2 ? 1.0 : -1.0);
-      weights.push_back(uniform(draw) / static_cast<double>(rows));
-    }
-    made.numeric = numeric.data();
-    made.codes = codes.data();
-    made.labels = labels.data();
-    made.weights = weights.data();
-    return made;
-  }
-};
-
-RowModel model_of(const Case& at, double tie_width, double precision, int n_threads = 1,
+RowModel model_of(const DrawnTable& at, double tie_width, double precision, int n_threads = 1,
                   const RememberedPieces& remembered = {}) {
   return build_row_model(at.table, at.layout, at.x.data(), {tie_width, precision}, remembered, n_threads);
 }
 
-double worst_sum(const Case& at, const std::vector<double>& x) {
+double worst_sum(const DrawnTable& at, const std::vector<double>& x) {
   return worst_case_sum(at.table, at.layout, x.data(), 1, nullptr);
 }
 
@@ -105,7 +46,7 @@ double hinge_along(const TiedRows& tied, std::int64_t i, std::int64_t h, const s
 }
 
 // What the model says of the sum of all rows at the point plus d, curvature left out.
-double linear_model(const Case& at, const RowModel& model, const std::vector<double>& d) {
+double linear_model(const DrawnTable& at, const RowModel& model, const std::vector<double>& d) {
   const TiedRows& tied = model.tied;
   double sum = model.value;
   for (int a = 0; a < at.layout.size; ++a) sum += model.gradient[a] * d[a];
@@ -150,7 +91,7 @@ struct WrittenPlan {
   std::vector<std::uint8_t> moved, flipped;
   std::vector<double> mass, slope;
 
-  WrittenPlan(const Case& at, const Plan& plan)
+  WrittenPlan(const DrawnTable& at, const Plan& plan)
       : row(static_cast<std::size_t>(at.table.n_rows) - plan.row.size() + plan.mass.size()),
         moved(row.size() * static_cast<std::size_t>(at.table.n_categorical)),
         flipped(row.size()),
@@ -159,7 +100,7 @@ struct WrittenPlan {
     write_plan(at.table, at.layout, plan, at.x.data(), row.data(), moved.data(), flipped.data(), mass.data(), slope.data());
   }
 
-  double argument(const Case& at, std::size_t k, const std::vector<double>& x) const {
+  double argument(const DrawnTable& at, std::size_t k, const std::vector<double>& x) const {
     const MixedTable& table = at.table;
     const double label = flipped[k] ? -table.labels[row[k]] : table.labels[row[k]];
     double score = x[at.layout.intercept];
@@ -175,14 +116,14 @@ struct WrittenPlan {
     return -label * score;
   }
 
-  double loss(const Case& at, const std::vector<double>& x) const {
+  double loss(const DrawnTable& at, const std::vector<double>& x) const {
     double sum = 0;
     for (std::size_t k = 0; k < row.size(); ++k) sum += mass[k] * softplus(argument(at, k, x));
     return sum;
   }
 };
 
-double largest_row_gap(const Case& at, const WrittenPlan& written) {
+double largest_row_gap(const DrawnTable& at, const WrittenPlan& written) {
   std::vector<double> totals(static_cast<std::size_t>(at.table.n_rows));
   for (std::size_t k = 0; k < written.row.size(); ++k) totals[written.row[k]] += written.mass[k];
   double gap = 0;
@@ -194,13 +135,13 @@ double largest_row_gap(const Case& at, const WrittenPlan& written) {
 
 TEST(value_equals_the_worst_case_sum_for_any_tie_width) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const Case at(seed, 40, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, 1.0, 0.4);
+    const DrawnTable at(seed, 40, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, 1.0, 0.4);
     for (const double tie_width : {0.0, 0.1, 1e9}) CHECK_NEAR(model_of(at, tie_width, 0.0).value, worst_sum(at, at.x), 1e-13);
   }
 }
 
 TEST(gradient_of_rows_with_one_piece_equals_finite_differences) {
-  const Case at(1, 30, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
+  const DrawnTable at(1, 30, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
   const RowModel model = model_of(at, 0.0, 0.0);
   CHECK_EQUAL(model.tied.size(), 0);
   for (int a = 0; a < at.layout.size; ++a) {
@@ -216,7 +157,7 @@ TEST(model_of_tied_rows_agrees_with_the_loss_to_first_order) {
   std::normal_distribution<double> normal;
   bool any_tie = false;
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const Case at(seed, 40, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, 1.0, 0.4);
+    const DrawnTable at(seed, 40, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, 1.0, 0.4);
     const RowModel model = model_of(at, 1e9, 0.0);
     any_tie = any_tie || model.tied.size() > 0;
     std::vector<double> d(at.x.size()), moved = at.x;
@@ -232,7 +173,7 @@ TEST(pieces_with_hinges_stand_for_all_subsets_within_the_precision) {
   bool any_hinge = false;
   for (unsigned seed = 0; seed < 20; ++seed) {
     // Large coefficients: most rows are where the loss is nearly straight.
-    const Case at(seed, 40, 1, {3, 2, 4, 3}, seed % 2 ? 2.0 : inf, 6.0, 2.0);
+    const DrawnTable at(seed, 40, 1, {3, 2, 4, 3}, seed % 2 ? 2.0 : inf, 6.0, 2.0);
     const double precision = 1e-3;
     const RowModel model = model_of(at, 3.0, precision);
     any_hinge = any_hinge || model.tied.n_hinges() > 0;
@@ -246,7 +187,7 @@ TEST(pieces_with_hinges_stand_for_all_subsets_within_the_precision) {
 TEST(tangents_with_hinges_bound_the_loss_from_below_wherever_a_step_ends) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const double flip_price = seed % 2 ? 0.8 : inf;
-    const Case at(seed, 12, 2, {3, 2, 4, 2}, flip_price, 0.5 + 0.01 * seed, 0.4);
+    const DrawnTable at(seed, 12, 2, {3, 2, 4, 2}, flip_price, 0.5 + 0.01 * seed, 0.4);
     const RowModel near = build_row_model(at.table, at.layout, at.x.data(), {0.1, 1e-12, 0.0}, {}, 1);
     const RowModel far = build_row_model(at.table, at.layout, at.x.data(), {0.1, 1e-12, 3.0}, {}, 1);
     CHECK(far.tied.size() == at.table.n_rows);
@@ -264,7 +205,7 @@ TEST(tangents_with_hinges_bound_the_loss_from_below_wherever_a_step_ends) {
 }
 
 TEST(plans_drop_crumbs_and_keep_the_weight_of_every_row) {
-  const Case at(5, 40, 2, {3, 2, 4}, 0.8, 1.0, 0.3);
+  const DrawnTable at(5, 40, 2, {3, 2, 4}, 0.8, 1.0, 0.3);
   const RowModel model = model_of(at, 0.5, 1e-3);
   auto mass = some_masses(model.tied);
   for (std::int64_t i = 0; i < model.tied.size(); ++i) {
@@ -277,7 +218,7 @@ TEST(plans_drop_crumbs_and_keep_the_weight_of_every_row) {
 }
 
 TEST(threads_do_not_change_a_bit) {
-  const Case at(2, 9001, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
+  const DrawnTable at(2, 9001, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
   const RowModel alone = model_of(at, 0.1, 1e-3, 1), together = model_of(at, 0.1, 1e-3, 3);
   CHECK(alone.tied.size() > 0);
   CHECK_EQUAL(alone.value, together.value);
@@ -300,7 +241,7 @@ TEST(threads_do_not_change_a_bit) {
 }
 
 TEST(remembered_pieces_enter_although_they_are_far_from_tied) {
-  const Case at(3, 20, 1, {3, 3}, 0.9, 1.0, 5.0);
+  const DrawnTable at(3, 20, 1, {3, 3}, 0.9, 1.0, 5.0);
   CHECK_EQUAL(model_of(at, 0.0, 0.0).tied.size(), 0);
   const PointTables point(at.table, at.layout, at.x.data());
   std::vector<std::int64_t> row;
@@ -334,7 +275,7 @@ TEST(remembered_pieces_enter_although_they_are_far_from_tied) {
 
 TEST(plan_sums_equal_finite_differences_of_the_plans_loss) {
   for (unsigned seed = 0; seed < 6; ++seed) {
-    const Case at(seed, 30, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, seed < 3 ? 1.0 : 4.0, seed < 3 ? 0.4 : 1.5);
+    const DrawnTable at(seed, 30, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, seed < 3 ? 1.0 : 4.0, seed < 3 ? 0.4 : 1.5);
     const RowModel model = model_of(at, 1.0, seed < 3 ? 0.0 : 1e-2);
     CHECK(model.tied.size() > 0);
     const auto mass = some_masses(model.tied);
@@ -368,7 +309,7 @@ TEST(plan_sums_equal_finite_differences_of_the_plans_loss) {
 }
 
 TEST(cost_of_a_plan_is_the_mass_times_the_ground_cost_of_its_shifts) {
-  const Case at(4, 30, 1, {3, 2, 4}, 0.8, 3.0, 0.7);
+  const DrawnTable at(4, 30, 1, {3, 2, 4}, 0.8, 3.0, 0.7);
   const RowModel model = model_of(at, 0.5, 1e-2);
   const auto mass = some_masses(model.tied);
   const Plan plan = make_plan(at.table, model, mass.data(), some_hinge_masses(model.tied, mass).data());
@@ -384,7 +325,7 @@ TEST(cost_of_a_plan_is_the_mass_times_the_ground_cost_of_its_shifts) {
 }
 
 TEST(more_features_than_one_mask_word_holds) {
-  const Case at(5, 12, 1, std::vector<int>(70, 2), 3.0, 0.5, 0.2);
+  const DrawnTable at(5, 12, 1, std::vector<int>(70, 2), 3.0, 0.5, 0.2);
   CHECK_EQUAL(at.table.mask_words(), 2);
   const RowModel model = model_of(at, 0.05, 1e-4);
   CHECK_NEAR(model.value, worst_sum(at, at.x), 1e-12);
@@ -406,7 +347,7 @@ TEST(more_features_than_one_mask_word_holds) {
 }
 
 TEST(models_and_plans_of_parts_join_to_those_of_the_whole) {
-  const Case at(8, 50, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
+  const DrawnTable at(8, 50, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
   const RowModel whole = model_of(at, 0.3, 1e-3);
   std::vector<RowModel> models;
   std::vector<MixedTable> tables;
@@ -448,7 +389,7 @@ TEST(models_and_plans_of_parts_join_to_those_of_the_whole) {
 }
 
 TEST(gradients_written_out_are_those_of_a_plan_and_of_the_hinges) {
-  const Case at(8, 50, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
+  const DrawnTable at(8, 50, 2, {3, 2, 4}, 0.8, 1.0, 0.4);
   const RowModel model = model_of(at, 0.3, 1e-3);
   const auto mass = some_masses(model.tied);
   const auto pieces = piece_gradients(model), hinges = hinge_gradients(model);
@@ -471,7 +412,7 @@ TEST(gradients_written_out_are_those_of_a_plan_and_of_the_hinges) {
 
 TEST(sparse_rows_give_the_sums_of_the_same_rows_written_out) {
   for (const bool with_flips : {false, true}) {
-    Case at(11, 60, 4, {3, 2, 2}, with_flips ? 0.7 : inf, 1.0, 0.3);
+    DrawnTable at(11, 60, 4, {3, 2, 2}, with_flips ? 0.7 : inf, 1.0, 0.3);
     std::vector<double> dense = at.numeric, stored;
     std::vector<std::int64_t> entry_at{0};
     std::vector<std::int32_t> column;

@@ -1,6 +1,7 @@
 """Types of the compiled core; documented in cpp/include/surefoot."""
 
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,6 @@ class RowModel:
     @property
     def gradient(self) -> _Float: ...
     @property
-    def curvature_diagonal(self) -> _Float: ...
-    @property
     def curvature(self) -> _Float: ...
     @property
     def n_pieces(self) -> int: ...
@@ -57,19 +56,79 @@ class RowModel:
     def append(self, part: RowModel, first_row: int) -> None: ...
 
 class Plan:
-    @property
-    def row(self) -> _Int64: ...
-    @property
-    def mask(self) -> _Words: ...
-    @property
-    def flipped(self) -> _Bytes: ...
-    @property
-    def mass(self) -> _Float: ...
-    @property
-    def cost(self) -> _Float: ...
-    def with_mass(self, mass: _Float) -> Plan: ...
     def of_rows(self, begin: int, end: int, mask_words: int) -> Plan: ...
 
+class AskedRows(Protocol):
+    """Rows that the core asks through Python; see solvers/lifted_rows.py."""
+
+    def value(self, x: _Float) -> float: ...
+    def row_model(self, x: _Float, tie_width: float, precision: float, far: float, remembered: Any) -> RowModel: ...
+    def plan_sums(self, plan: Plan, x: _Float, with_curvature: bool) -> tuple[float, float, _Float, _Float]: ...
+    def worst_pieces(self, x: _Float, before: _Float) -> _Pieces: ...
+
+class LiftedSpace:
+    def __init__(
+        self,
+        layout: RobustRows,
+        numeric_weights: _Float,
+        norm: str,
+        priced: _Int32,
+        constrained_levels: _Int32,
+        first: _Int32,
+        first_coef: _Float,
+        second: _Int32,
+        second_coef: _Float,
+        wide_slot: _Int32,
+        wide_coef: _Float,
+        cone_slot: _Int32,
+        cone_scale: _Float,
+    ) -> None: ...
+    def tighten(self, x: _Float) -> None: ...
+    def least_price(self, x: _Float) -> float: ...
+    def step_terms(self, model: RowModel, radius: float, damping: float) -> tuple[_Float, _Float]: ...
+
+_Pieces = tuple[_Int64, _Words, _Bytes, _Float]
+
+class Descent:
+    x: _Float
+    objective: float
+    remembered: _Pieces
+    tie_width: float
+    damping: float
+    expected: float
+    bend: float
+    def __init__(
+        self,
+        space: LiftedSpace,
+        rows: RobustRows | AskedRows,
+        x: _Float,
+        objective: float,
+        radius: float,
+        tolerance: float,
+        price_limit: float,
+        intercept_limit: float,
+        level_limit: float,
+        near: bool,
+        proofs: bool,
+        n_rows: int,
+        n_threads: int,
+    ) -> None: ...
+    @property
+    def lower_bound(self) -> float: ...
+    @property
+    def proven(self) -> bool: ...
+    @property
+    def optimal(self) -> bool: ...
+    @property
+    def reach(self) -> tuple[float, float, float]: ...
+    @property
+    def proof(self) -> tuple[Plan, _Float, _Float, _Float, float] | None: ...
+    def advance(self) -> bool: ...
+    def walk(self, most_steps: int, failures: int, patience: int, seconds: float) -> list[tuple[float, float, bool, float]]: ...
+    def prove_last(self) -> None: ...
+    def remember(self, plan: Plan, missed: _Float | None) -> None: ...
+
+def worst_pieces(rows: RobustRows, x: _Float, before: _Float, n_threads: int) -> _Pieces: ...
 def build_row_model(
     rows: RobustRows,
     x: _Float,
@@ -82,34 +141,22 @@ def build_row_model(
     share: _Float,
     n_threads: int,
 ) -> RowModel: ...
-def make_plan(rows: RobustRows, model: RowModel, mass: _Float, hinge_mass: _Float) -> Plan: ...
 def sum_plan(
     rows: RobustRows, plan: Plan, x: _Float, with_curvature: bool, n_threads: int
 ) -> tuple[float, float, _Float, _Float]: ...
 def write_plan(rows: RobustRows, plan: Plan, x: _Float) -> tuple[_Int64, _Bytes, _Bytes, _Float, _Float]: ...
 def solve_quadratic_step(
     model: RowModel,
+    space: LiftedSpace,
+    x: _Float,
     linear: _Float,
     damping: _Float,
-    first: _Int32,
-    first_coef: _Float,
-    second: _Int32,
-    second_coef: _Float,
-    slack: _Float,
-    wide_slot: _Int32,
-    wide_coef: _Float,
-    wide_slack: float,
-    norm_slot: _Int32,
-    norm_scale: _Float,
-    norm_value: _Float,
-    price_slot: int,
-    price: float,
     tolerance: float,
     max_iterations: int,
     final_decrease: float,
     near: float,
     n_threads: int,
-) -> tuple[_Float, _Float, _Float, _Float, float, int, bool]: ...
+) -> tuple[_Float, _Float, _Float, _Float, float, Plan]: ...
 
 class SupportSearchResult:
     @property

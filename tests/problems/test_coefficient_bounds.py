@@ -12,7 +12,7 @@ from reference import worst_case as reference
 from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model
 
-from surefoot.problems.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
+from surefoot.problems.coefficient_bounds import BoundingRows, CoefficientBounds, coefficient_bounds, label_sums, numeric_centre
 from surefoot.problems.numeric_norm import NUMERIC_NORMS
 from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
 
@@ -150,3 +150,19 @@ def test_a_column_with_a_single_level_changes_no_bound_whatever_its_weight():
         priced = replace(problem, cost=replace(problem.cost, categorical_weights=weights))
         bounds.append(coefficient_bounds(priced, 0.5, numeric_centre(priced)))
     assert np.isfinite(bounds[0].levels) and bounds[0] == bounds[1] == bounds[2]
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 20),
+    radius=st.floats(1e-4, 10.0),
+    objective=st.floats(1e-6, 5.0),
+    kappa=st.sampled_from([0.5, 2.0, np.inf]),
+    norm=st.sampled_from(NUMERIC_NORMS),
+)
+def test_bounds_on_coefficients_are_proportional_to_the_objective(seed, radius, objective, kappa, norm):
+    problem = draw_problem(seed, rows=30, numeric=2, levels=(3,), radius=radius, label_weight=kappa, norm=norm)
+    bounding = BoundingRows.of(problem.terms, label_sums(problem, np.zeros(2)))
+    here, unit = bounding.bounds(radius, objective), bounding.bounds(radius, 1.0)
+    for bound in ("price", "intercept", "levels"):
+        assert getattr(here, bound) == pytest.approx(objective * getattr(unit, bound), rel=1e-12)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from problem_bank import draw_problem
 
+from surefoot import _native
 from surefoot.solvers import exact_step
 from surefoot.solvers.descent import Descent
 from surefoot.solvers.exact_step import ExactStep, Multipliers, can_be_exact
@@ -21,10 +22,13 @@ class Watched(Descent):
     """Solves the model at one point and keeps what an exact step is made of."""
 
     def step(self, accuracy):
-        model = self._row_model()
-        linear, damping = self._linear_terms(model)
-        near, told, _ = self._solve(model, linear, damping, accuracy)
-        return ExactStep(self.rows, self.x, model, linear, damping), near, told
+        rows = self.rows
+        model = rows.row_model(self.x, *self.reach, self.remembered)
+        linear, damping = rows.space.step_terms(model, rows.terms.radius, self.damping)
+        near, mass, hinge_mass, shared, _, _ = _native.solve_quadratic_step(
+            model, rows.space, self.x, linear, damping, accuracy, 100, np.inf, np.inf, 1
+        )
+        return ExactStep(rows, self.x, model, linear, damping), near, Multipliers(mass, hinge_mass, shared)
 
 
 def near_optimum(problem, tie_width=1e-3):

@@ -61,7 +61,7 @@ def test_sums_over_parts_are_the_sums_over_all_rows(name):
     nothing = Remembered.nothing(whole.mask_words)
     one, other = whole.row_model(x, 0.3, 1e-3, 0.0, nothing), parts.row_model(x, 0.3, 1e-3, 0.0, nothing)
     np.testing.assert_allclose(other.gradient, one.gradient, rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(other.curvature_diagonal, one.curvature_diagonal, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(other.curvature, one.curvature, rtol=1e-11, atol=1e-13)
     for ours, theirs in zip(parts.worst_pieces(end, x), whole.worst_pieces(end, x), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_allclose(parts.level_weights, whole.level_weights, rtol=1e-13)
@@ -90,7 +90,7 @@ def test_a_plan_that_belongs_to_other_rows_is_refused():
     descent = Descent(rows, starting_point(rows), 1e-9)
     minimise(descent, SolveOptions(tolerance=1e-9), 0.0)
     plan = descent.bound.native_plan
-    assert plan.row.max() >= 5
+    assert descent.remembered[0].max() >= 5
     with pytest.raises(ValueError, match="does not belong to these rows"):
         few.plan_sums(plan, descent.x, False)
 

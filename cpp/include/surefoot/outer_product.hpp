@@ -10,6 +10,7 @@
 namespace surefoot {
 
 // Lower triangle of M += sum over added rows of scale * v v^T, where v holds `part` and 1 at each of `slots` (all beyond the part's).
+// Slots in the last line and column of M are left out: they stand for coefficients that are fixed at 0, which nobody reads.
 // Dense parts are gathered and added several at a time, so that a line of M is read and written once for all of them; M is complete
 // after flush().
 class OuterSum {

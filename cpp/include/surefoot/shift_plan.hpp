@@ -24,6 +24,9 @@ struct Plan {
   Plan of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words) const;
 };
 
+// The plan with a piece for every row: sums over it need not find again where the others were worst.
+Plan whole_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads);
+
 Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass);
 
 // Sums over a plan at a point x, whose envelope entries are taken as they are. With t_k the loss argument of piece k and

@@ -136,6 +136,57 @@ def _sides(terms: Terms, sums_of: LabelSums) -> tuple[list[_Side], list[_Side]]:
     return towards
 
 
+@dataclass(frozen=True)
+class BoundingRows:
+    """What the bounds need of a table and of the prices of its shifts: they hold at any radius.
+
+    Attributes
+    ----------
+    above, below : sequence of (float, float)
+        Every way to bound -A, and B: W, and Delta + kappa' + |xbar - c|. None if nothing holds.
+    both : sequence of (float, float)
+        Every way to bound B - A: 1/W + 1/W', and 2 Delta + kappa'' + |xbar - xbar'|.
+    fit_intercept : bool
+    """
+
+    above: tuple[tuple[float, float], ...]
+    below: tuple[tuple[float, float], ...]
+    both: tuple[tuple[float, float], ...]
+    fit_intercept: bool
+
+    @classmethod
+    def of(cls, terms: Terms, sums: LabelSums) -> BoundingRows:
+        """From the sums of a table; the radius of the terms does not matter."""
+        if not (np.isfinite(terms.cost.numeric_weights).all() and np.isfinite(_moving_weights(terms)).all()):
+            return cls((), (), (), terms.fit_intercept)
+        distance = terms.cost.numeric_price
+        above, below = _sides(terms, sums)
+        each_above, each_below = (
+            tuple((side.weight, side.price + distance(side.mean)) for side in sides) for sides in (above, below)
+        )
+        both = tuple(
+            (1.0 / one.weight + 1.0 / other.weight, one.price + other.price + distance(one.mean - other.mean))
+            for one in above
+            for other in below
+        )
+        return cls(each_above, each_below, both, terms.fit_intercept)
+
+    def bounds(self, radius: float, upper_bound: float) -> CoefficientBounds:
+        """Bounds on every model at least as good as ``upper_bound``."""
+        if radius == 0:
+            return CoefficientBounds(price=np.inf, intercept=np.inf if self.fit_intercept else 0.0, levels=np.inf)
+        price = upper_bound / radius
+
+        def least(sides: tuple[tuple[float, float], ...]) -> float:
+            return min((max(upper_bound / weight, price * moves) for weight, moves in sides), default=np.inf)
+
+        intercept = max(least(self.above), least(self.below))
+        levels = min((max(upper_bound * inverse, price * moves) for inverse, moves in self.both), default=np.inf)
+        return CoefficientBounds(
+            price=price * SAFETY, intercept=intercept * SAFETY if self.fit_intercept else 0.0, levels=levels * SAFETY
+        )
+
+
 def coefficient_bounds(problem: RobustLogisticProblem, upper_bound: float, centre: FloatArray) -> CoefficientBounds:
     """Bounds on every model at least as good as ``upper_bound``; see the module docstring for their derivation."""
     return bounds_from_sums(problem.terms, label_sums(problem, centre), upper_bound)
@@ -143,25 +194,4 @@ def coefficient_bounds(problem: RobustLogisticProblem, upper_bound: float, centr
 
 def bounds_from_sums(terms: Terms, sums: LabelSums, upper_bound: float) -> CoefficientBounds:
     """The same for a table of which only the sums are at hand."""
-    if terms.radius == 0:
-        return CoefficientBounds(price=np.inf, intercept=np.inf if terms.fit_intercept else 0.0, levels=np.inf)
-    price = upper_bound / terms.radius
-    distance = terms.cost.numeric_price
-    intercept = levels = np.inf
-    if np.isfinite(terms.cost.numeric_weights).all() and np.isfinite(_moving_weights(terms)).all():
-        above, below = _sides(terms, sums)
-
-        def reach(side: _Side) -> float:
-            return max(upper_bound / side.weight, price * (side.price + distance(side.mean)))
-
-        def spread(one: _Side, other: _Side) -> float:
-            return max(
-                upper_bound * (1.0 / one.weight + 1.0 / other.weight),
-                price * (one.price + other.price + distance(one.mean - other.mean)),
-            )
-
-        intercept = max(min(map(reach, above), default=np.inf), min(map(reach, below), default=np.inf))
-        levels = min((spread(one, other) for one in above for other in below), default=np.inf)
-    return CoefficientBounds(
-        price=price * SAFETY, intercept=intercept * SAFETY if terms.fit_intercept else 0.0, levels=levels * SAFETY
-    )
+    return BoundingRows.of(terms, sums).bounds(terms.radius, upper_bound)

@@ -14,6 +14,7 @@ holds a magnitude t_j >= |beta_j| per column and one constraint runs over all of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -34,9 +35,6 @@ class PairConstraints:
     first_coef: FloatArray
     second: IntArray
     second_coef: FloatArray
-
-    def slack(self, x: FloatArray) -> FloatArray:
-        return -(self.first_coef * x[self.first] + self.second_coef * x[self.second])
 
 
 @dataclass(frozen=True)
@@ -81,13 +79,11 @@ class LiftedCoordinates:
         self.high_slots: IntArray = self.layout.high_slots
         self.feature_of_level = np.repeat(np.arange(terms.n_categorical), terms.n_levels)
         self.movable = self.low_slots < self.size
-        # Levels whose coefficient a plan's mix of levels feeds back into: not the reference, and of a feature that can move.
-        mixed = np.flatnonzero((self.level_slots < self.size) & self.movable[self.feature_of_level])
-        self.mixed_levels, self.mixed_features = mixed, self.feature_of_level[mixed]
         self.n_coefficients = self.numeric_slots.stop + int(np.count_nonzero(self.level_slots < self.size))
         self.magnitude_slots = slice(self.price_slot + 1, self.size)
         self.constraints = self._shared_constraints()
         self.norm_constraint = self._norm_constraint()
+        self.space = self._native_space()
 
     def _native_rows(
         self, numeric: NativeColumns, codes: IntArray, labels: FloatArray, weights: FloatArray
@@ -105,13 +101,8 @@ class LiftedCoordinates:
             self.priced.size if cost.numeric_norm == "linf" else 0,
         )
 
-    def make_plan(self, model: _native.RowModel, mass: FloatArray, hinge_mass: FloatArray) -> _native.Plan:
-        """The adversary's plan in a step's multipliers."""
-        return _native.make_plan(self.layout, model, mass, hinge_mass)
-
     def _shared_constraints(self) -> PairConstraints:
         if self.terms.radius == 0:
-            self.lowest_rows = self.highest_rows = slice(0, 0)
             self.constrained_levels = np.empty(0, np.int64)
             return PairConstraints(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32), np.empty(0))
         levels = np.flatnonzero(self.movable[self.feature_of_level]) if self.terms.n_categorical else np.empty(0, np.int64)
@@ -129,8 +120,6 @@ class LiftedCoordinates:
         first_coef = np.concatenate((one, one, small, -small, [-1.0]))
         second = np.concatenate((own, self.high_slots[feature], limit, limit, [self.size]))
         second_coef = np.concatenate((-one, -one, large, large, [0.0]))
-        self.lowest_rows = slice(0, levels.size)
-        self.highest_rows = slice(levels.size, 2 * levels.size)
         self.constrained_levels = levels
         return PairConstraints(first.astype(np.int32), first_coef, second.astype(np.int32), second_coef)
 
@@ -145,6 +134,24 @@ class LiftedCoordinates:
             cone = (self.numeric_slots.start + self.priced).astype(np.int32), 1.0 / cost.numeric_weights[self.priced]
         return NormConstraint(*wide, *cone)
 
+    def _native_space(self) -> _native.LiftedSpace:
+        pairs, norm, cost = self.constraints, self.norm_constraint, self.terms.cost
+        return _native.LiftedSpace(
+            self.layout,
+            cost.numeric_weights,
+            cost.numeric_norm,
+            self.priced.astype(np.int32),
+            self.constrained_levels.astype(np.int32),
+            pairs.first,
+            pairs.first_coef,
+            pairs.second,
+            pairs.second_coef,
+            norm.wide_slot,
+            norm.wide_coef,
+            norm.cone_slot,
+            norm.cone_scale,
+        )
+
     def lift(self, coefficients: RobustCoefficients) -> FloatArray:
         """The lifted vector of a model, envelopes tight."""
         x = np.zeros(self.size + 1)
@@ -158,22 +165,14 @@ class LiftedCoordinates:
 
     def tighten(self, x: FloatArray) -> FloatArray:
         """Sets the envelopes to the extreme levels and the price to the least that numeric coefficients allow; in place."""
-        if self.terms.n_categorical:
-            levels = x[self.level_slots]
-            starts = self.terms.level_offsets[:-1]
-            x[self.low_slots] = np.minimum.reduceat(levels, starts)
-            x[self.high_slots] = np.maximum.reduceat(levels, starts)
-        x[self.size] = 0.0
-        if self.magnitude_slots.start < self.magnitude_slots.stop:
-            x[self.magnitude_slots] = np.abs(x[self.numeric_slots][self.priced])
-        x[self.price_slot] = max(x[self.price_slot], self.least_price(x), 0.0)
+        self.space.tighten(x)
         return x
 
     def least_price(self, x: FloatArray) -> float:
         """The dual norm of (beta_j / gamma_j)_j."""
-        return self.terms.cost.admitting_price(x[self.numeric_slots])
+        return self.space.least_price(x)
 
-    @property
+    @cached_property
     def fully_priced(self) -> bool:
         """Whether every direction costs the model something, so that its coefficients are bounded a priori."""
         cost = self.terms.cost

@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot import _native
 from surefoot.problems.arrays import FloatArray
-from surefoot.problems.coefficient_bounds import CoefficientBounds, LabelSums, bounds_from_sums, label_sums
+from surefoot.problems.coefficient_bounds import BoundingRows, CoefficientBounds, LabelSums, label_sums
 from surefoot.problems.numeric_columns import is_sparse
 from surefoot.problems.row_batch import PosedRows
 from surefoot.solvers.lifted_coordinates import LiftedCoordinates, NativeColumns
@@ -42,6 +42,11 @@ class RowSums(LiftedCoordinates):
     def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
         """(conjugate, cost, gradient, curvature) of a plan; see cpp/include/surefoot/shift_plan.hpp."""
 
+    @property
+    def asked(self) -> _native.RobustRows | _native.AskedRows:
+        """Whom the core asks for these sums: rows that it knows itself, or this object."""
+        return self
+
     @abstractmethod
     def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
         """The worst piece of every row whose worst piece is another one than at the point ``before``."""
@@ -62,7 +67,11 @@ class RowSums(LiftedCoordinates):
 
     def coefficient_bounds(self, upper_bound: float) -> CoefficientBounds:
         """Bounds on every model at least as good."""
-        return bounds_from_sums(self.terms, self.label_sums, upper_bound)
+        return self._bounding.bounds(self.terms.radius, upper_bound)
+
+    @cached_property
+    def _bounding(self) -> BoundingRows:
+        return BoundingRows.of(self.terms, self.label_sums)
 
 
 class LiftedRows(RowSums):
@@ -100,20 +109,12 @@ class LiftedRows(RowSums):
     def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
         return _native.sum_plan(self.native, plan, x, with_curvature, self.n_threads)
 
-    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
-        mask, flipped = self._worst(x)
-        known_mask, known_flipped = self._worst(before)
-        new = np.flatnonzero((mask != known_mask).any(axis=1) | (flipped != known_flipped))
-        return Remembered(new, mask[new], flipped[new], np.zeros(new.size))
+    @property
+    def asked(self) -> _native.RobustRows:
+        return self.native
 
-    def _worst(
-        self, x: FloatArray
-    ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint64]], np.ndarray[tuple[int], np.dtype[np.uint8]]]:
-        """Mask and flip of every row's worst piece."""
-        _, moved, flipped, _ = self.native.worst_case_rows(x, self.n_threads)
-        bits = np.zeros((self.n_rows, 64 * self.mask_words), dtype=np.uint8)
-        bits[:, : self.terms.n_categorical] = moved.reshape(self.n_rows, self.terms.n_categorical)
-        return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64), flipped
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
+        return Remembered(*_native.worst_pieces(self.native, x, before, self.n_threads))
 
     @cached_property
     def label_sums(self) -> LabelSums:

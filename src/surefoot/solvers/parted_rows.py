@@ -61,9 +61,10 @@ class PartedRows(RowSums):
     def row_model(
         self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
     ) -> _native.RowModel:
+        # The core tells them without their name.
+        pieces = Remembered(*remembered)
         arguments = [
-            ("row_model", x, tie_width, precision, far, remembered.of_rows(begin, end))
-            for begin, end in pairwise(self.first_rows)
+            ("row_model", x, tie_width, precision, far, pieces.of_rows(begin, end)) for begin, end in pairwise(self.first_rows)
         ]
         whole: _native.RowModel | None = None
         for first_row, model in zip(self.first_rows, self.parts.each(ask, arguments), strict=False):

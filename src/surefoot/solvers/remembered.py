@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot import _native
 from surefoot.problems.arrays import AnyArray, FloatArray, RowArray
 
 
@@ -22,16 +21,6 @@ class Remembered(NamedTuple):
     @classmethod
     def nothing(cls, mask_words: int) -> Remembered:
         return cls(np.empty(0, np.int64), np.empty((0, mask_words), np.uint64), np.empty(0, np.uint8), np.empty(0))
-
-    @classmethod
-    def of_plan(cls, plan: _native.Plan, mask_words: int) -> Remembered:
-        """The pieces of a plan, with the share of its row's mass that each holds."""
-        row, mass = plan.row, plan.mass
-        if row.size == 0:
-            return cls.nothing(mask_words)
-        first = np.flatnonzero(np.concatenate(([True], row[1:] != row[:-1])))
-        share = mass / np.repeat(np.add.reduceat(mass, first), np.diff(np.append(first, row.size)))
-        return cls(row, plan.mask.reshape(row.size, mask_words), plan.flipped, share)
 
     def chosen(self, which: AnyArray | slice) -> Remembered:
         """The pieces at these positions, or where this mask is set."""

@@ -15,6 +15,7 @@ steps in which many rows are tied.
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,7 +98,10 @@ class SQP:
     ) -> RobustOutcome:
         """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
         require_acceptance(self, problem)
-        with blas_threads(options.n_threads, problem.n_numeric + int(problem.n_levels.sum())):
+        # A walk that goes on from its last answer asks nothing of them before it settles.
+        walking = self._last is not None and warm_start is self._last.answer and not options.settle
+        limit = nullcontext() if walking else blas_threads(options.n_threads, problem.n_numeric + int(problem.n_levels.sum()))
+        with limit:
             return self._solve(problem, options, warm_start)
 
     def _solve(
@@ -139,12 +143,13 @@ class SQP:
         if problem.radius == 0:
             coefficients = replace(coefficients, price=rows.deterring_price(descent.x))
         answer = standard.restore(coefficients)
+        bound = descent.bound
         before = (last.standard.problem.radius, last.x) if last is not None and held is not None else None
-        self._last = _Visit(standard, rows, answer, descent.x, descent.remembered, descent.bend, before)
+        self._last = _Visit(standard, rows, answer, descent.x, Remembered(*descent.remembered), descent.bend, before)
         return SolveOutcome(
             status=status,
             primal=answer,
-            dual=standard.restore_plan(descent.bound.plan(rows)) if descent.bound is not None else None,
+            dual=standard.restore_plan(bound.plan(rows)) if bound is not None else None,
             upper_bound=descent.objective,
             lower_bound=descent.lower_bound,
             iterations=history[-1].iteration,

@@ -80,18 +80,16 @@ class StandardRows(StandardUnits):
             return plan
         # Entries of a plan come row after row.
         count = np.bincount(plan.row, minlength=self.problem.n_rows)
-        first = np.concatenate(([0], np.cumsum(count)[:-1]))
         repeats = count[self.group]
-        row = np.repeat(np.arange(self.group.size), repeats)
-        within = np.arange(row.size) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        entry = first[self.group[row]] + within
+        begin, ends = np.cumsum(count) - count, np.cumsum(repeats)
+        entry = np.arange(ends[-1]) + np.repeat(begin[self.group] - (ends - repeats), repeats)
         share = self.original.weights[self.kept] / self.problem.weights[self.group]
         return replace(
             plan,
-            row=self.kept[row],
+            row=np.repeat(self.kept, repeats),
             moved=plan.moved[entry],
             flipped=plan.flipped[entry],
-            mass=plan.mass[entry] * share[row],
+            mass=plan.mass[entry] * np.repeat(share, repeats),
             slope=plan.slope[entry],
         )
 

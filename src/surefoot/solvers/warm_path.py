@@ -21,8 +21,13 @@ from surefoot.solvers.critical_radius import critical_radius
 from surefoot.solvers.outcome import Progress
 from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions
 
-# Numbers in the table. Fewer, and a step is mostly Python; more, and threads share the rows of a step well.
+# Numbers in the table. Fewer, and what is around the steps, which is Python, takes as long as they do; more, and threads share
+# the rows of a step well.
 LEAST_SHARED, MOST_SHARED = 2_000, 500_000
+# The part of a line's points, of those that must be solved, in the first half. Large radii tie more rows, so it is the smaller
+# one; but a table with few rows for each level has levels that hardly any row holds, and those are hard to fit at small radii.
+SHARE, THIN_SHARE = 0.38, 0.58
+THIN = 4
 # Those that walk on from a neighbour; to the others a path is a list of problems.
 WALKERS = ("auto", "sqp")
 
@@ -85,8 +90,8 @@ def _middle(line: Line) -> int:
     # Above the critical radius nothing is solved.
     critical = critical_radius(first)
     known = sum(problem.radius >= critical for problem in line) if critical is not None else 0
-    # Large radii tie more rows, so their part is the smaller one.
-    return max(known + (len(line) - known - 1) // 2, 1)
+    thin = first.n_rows < THIN * int(first.n_levels.sum())
+    return max(known + round((THIN_SHARE if thin else SHARE) * (len(line) - known)), 1)
 
 
 def _walk(lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> Iterator[Point]:

@@ -1,0 +1,256 @@
+#include "surefoot/plan_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "surefoot/cholesky.hpp"
+
+namespace surefoot {
+namespace {
+
+using Numbers = std::vector<double>;
+
+// Rows far on the right side have slopes that fall by a factor of e with each correction.
+constexpr int most_corrections = 20;
+// Directions that only crumbs of mass can see have next to no curvature, and Newton's step along them goes astray; a correction
+// that does not shrink the residual is tried again with more of a ridge.
+constexpr double ridges[] = {1e-10, 1e-6, 1e-2};
+// A correction that leaves less than this of the residual shows that the curvature is still right.
+constexpr double chord = 0.1;
+// Coefficients that nothing bounds are taken to be within so many times those at hand.
+constexpr double reach_factor = 10.0;
+
+// Multipliers of "envelope beyond level" as shares within each feature; the reference level where there are none.
+Numbers level_mix(const LiftedSpace& space, const double* multiplier) {
+  const auto& offset = space.prices.level_offset;
+  Numbers mix(static_cast<std::size_t>(space.prices.n_levels()), 0.0);
+  for (std::size_t k = 0; k < space.constrained_levels.size(); ++k)
+    mix[static_cast<std::size_t>(space.constrained_levels[k])] = multiplier[k];
+  for (int l = 0; l < space.prices.n_categorical; ++l) {
+    double total = 0;
+    for (auto c = offset[l]; c < offset[l + 1]; ++c) total += mix[c];
+    if (total > 0)
+      for (auto c = offset[l]; c < offset[l + 1]; ++c) mix[c] /= total;
+    else
+      mix[offset[l]] = 1.0;
+  }
+  return mix;
+}
+
+std::size_t cheapest(const Plan& plan, std::size_t i) {
+  const auto first = plan.cost.begin() + plan.piece_at[i], last = plan.cost.begin() + plan.piece_at[i + 1];
+  return static_cast<std::size_t>(std::min_element(first, last) - plan.cost.begin());
+}
+
+// The share of every piece that must go to its row's cheapest one for the plan to cost less by `excess`, if its rows allow.
+double spared_share(const Plan& plan, double excess) {
+  double saving = 0;
+  for (std::size_t i = 0; i < plan.row.size(); ++i) {
+    const double least = plan.cost[cheapest(plan, i)];
+    for (auto p = plan.piece_at[i]; p < plan.piece_at[i + 1]; ++p) saving += plan.mass[p] * (plan.cost[p] - least);
+  }
+  return saving > 0 ? std::min(1.0, 1.000001 * excess / saving) : 0.0;
+}
+
+void spare(Plan& plan, double share) {
+  for (std::size_t i = 0; i < plan.row.size(); ++i) {
+    double moved = 0;
+    for (auto p = plan.piece_at[i]; p < plan.piece_at[i + 1]; ++p) {
+      moved += share * plan.mass[p];
+      plan.mass[p] *= 1.0 - share;
+    }
+    plan.mass[cheapest(plan, i)] += moved;
+  }
+}
+
+// The sums of a plan in the coefficients, and what their residual costs.
+class Prover {
+ public:
+  Prover(const LiftedSpace& space, const RowSums& rows, double radius, const CoefficientLimits& limits, ProvenPlan& proof)
+      : space_(space),
+        rows_(rows),
+        radius_(radius),
+        limits_(limits),
+        proof_(proof),
+        summed_(rows.summed_plan(proof.plan)),
+        n_(space.n_coefficients()) {
+    const auto& layout = space.layout;
+    for (int l = 0; l < space.prices.n_categorical; ++l)
+      for (auto c = space.prices.level_offset[l]; c < space.prices.level_offset[l + 1]; ++c)
+        if (layout.level[c] < layout.size && layout.low[l] < layout.size) mixed_.push_back({c, l});
+  }
+
+  struct Sums {
+    double conjugate, cost;
+    Numbers residual;  // what the gradient has beyond what numeric columns may carry
+    double payment;    // at most, over all models at least as good as the one at hand
+  };
+
+  Sums at(const Numbers& coefficients, Numbers* curvature = nullptr) const {
+    PlanSums told = rows_.plan_sums(summed_, lifted(coefficients), curvature != nullptr);
+    Sums sums{told.conjugate, told.cost, in_coefficients(told.gradient), 0};
+    if (curvature) *curvature = in_coefficients_twice(told.curvature);
+    const double carried = space_.spent_on(sums.residual.data()), budget = radius_ - sums.cost;
+    const double left = carried > 0 ? 1.0 - std::min(1.0, std::max(budget, 0.0) / carried) : 0.0;
+    for (const auto j : space_.priced) sums.residual[first_numeric() + static_cast<std::size_t>(j)] *= left;
+    sums.payment = payment(coefficients, sums.residual, std::max(0.0, carried - budget));
+    return sums;
+  }
+
+  // The same plan at a cost that is less by `excess`, if its rows allow.
+  void spend_less(double excess) {
+    const double share = spared_share(proof_.plan, excess);
+    spare(proof_.plan, share);
+    spare(summed_, share);
+  }
+
+  // Newton's step for the residual; the curvature's lower triangle is given.
+  Numbers correction(const Numbers& curvature, double ridge, Numbers residual) const {
+    const auto size = static_cast<std::size_t>(n_);
+    double trace = 0;
+    for (std::size_t a = 0; a < size; ++a) trace += curvature[a * (size + 1)];
+    Numbers damped = curvature;
+    for (std::size_t a = 0; a < size; ++a) damped[a * (size + 1)] += ridge * trace / std::max(n_, 1) + 1e-300;
+    cholesky_factor(damped.data(), n_, size, 0.0);
+    cholesky_solve(damped.data(), n_, size, residual.data());
+    return residual;
+  }
+
+  // The lifted vector in which envelopes are mixed levels; its price is 0.
+  Numbers lifted(const Numbers& coefficients) const {
+    const auto& layout = space_.layout;
+    Numbers x(static_cast<std::size_t>(layout.size) + 1, 0.0);
+    std::copy_n(coefficients.begin(), n_, x.begin());
+    for (const auto& [level, feature] : mixed_) {
+      x[layout.low[feature]] += proof_.lowest[level] * x[layout.level[level]];
+      x[layout.high[feature]] += proof_.highest[level] * x[layout.level[level]];
+    }
+    return x;
+  }
+
+ private:
+  struct MixedLevel {
+    std::int32_t level;
+    int feature;
+  };
+
+  std::size_t first_numeric() const { return static_cast<std::size_t>(space_.layout.first_numeric); }
+
+  // A lifted gradient in the coefficients: the transpose of `lifted`.
+  Numbers in_coefficients(const Numbers& gradient) const {
+    Numbers result(gradient.begin(), gradient.begin() + n_);
+    fold(gradient.data(), result.data());
+    return result;
+  }
+
+  void fold(const double* gradient, double* result) const {
+    const auto& layout = space_.layout;
+    for (const auto& [level, feature] : mixed_)
+      result[layout.level[level]] +=
+          proof_.lowest[level] * gradient[layout.low[feature]] + proof_.highest[level] * gradient[layout.high[feature]];
+  }
+
+  // A lifted matrix, of which the lower triangle is given, in the coefficients.
+  Numbers in_coefficients_twice(Numbers& lower) const {
+    const auto& layout = space_.layout;
+    const auto length = static_cast<std::size_t>(layout.size) + 1, size = static_cast<std::size_t>(n_);
+    for (std::size_t a = 0; a < length; ++a)
+      for (std::size_t b = a + 1; b < length; ++b) lower[a * length + b] = lower[b * length + a];
+    const auto add = [&](std::int32_t to, std::int32_t from, double share) {
+      if (share == 0) return;
+      for (std::size_t b = 0; b < length; ++b)
+        lower[static_cast<std::size_t>(to) * length + b] += share * lower[static_cast<std::size_t>(from) * length + b];
+    };
+    for (const auto& [level, feature] : mixed_) {
+      add(layout.level[level], layout.low[feature], proof_.lowest[level]);
+      add(layout.level[level], layout.high[feature], proof_.highest[level]);
+    }
+    Numbers result(size * size);
+    for (std::size_t a = 0; a < size; ++a) {
+      std::copy_n(lower.begin() + static_cast<std::ptrdiff_t>(a * length), size,
+                  result.begin() + static_cast<std::ptrdiff_t>(a * size));
+      fold(lower.data() + a * length, result.data() + a * size);
+    }
+    return result;
+  }
+
+  double payment(const Numbers& at, const Numbers& residual, double excess) const {
+    // Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: certificates/
+    // proves such cases by curvature.
+    double largest = 0;
+    for (const double b : at) largest = std::max(largest, std::abs(b));
+    const double reach = reach_factor * (1.0 + largest);
+    const auto known = [&](double limit) { return std::isfinite(limit) ? limit : reach; };
+    double paid = known(limits_.price) * excess;
+    for (std::size_t j = 0; j < space_.numeric_weight.size(); ++j)
+      if (!std::isfinite(space_.numeric_weight[j]) || radius_ == 0) paid += reach * std::abs(residual[first_numeric() + j]);
+    if (first_numeric() > 0) paid += known(limits_.intercept) * std::abs(residual[0]);
+    double most = 0;
+    for (int l = 0; l < space_.prices.n_categorical; ++l) {
+      double sum = 0;
+      for (auto c = space_.prices.level_offset[l]; c < space_.prices.level_offset[l + 1]; ++c)
+        if (space_.layout.level[c] < space_.layout.size) sum += std::abs(residual[space_.layout.level[c]]);
+      most = std::max(most, sum);
+    }
+    return paid + known(limits_.levels) * most;
+  }
+
+  const LiftedSpace& space_;
+  const RowSums& rows_;
+  const double radius_;
+  const CoefficientLimits& limits_;
+  ProvenPlan& proof_;
+  Plan summed_;
+  const int n_;
+  std::vector<MixedLevel> mixed_;  // levels that feed back from a mix: not the reference, and of a feature that can move
+};
+
+double size_of(const Numbers& residual) {
+  double sum = 0;
+  for (const double r : residual) sum += std::abs(r);
+  return sum;
+}
+
+}  // namespace
+
+ProvenPlan prove_plan(const LiftedSpace& space, const RowSums& rows, Plan plan, const double* multiplier, const double* x,
+                      double radius, const CoefficientLimits& limits, double upper_bound, double tolerance) {
+  ProvenPlan proof{
+      std::move(plan), level_mix(space, multiplier), level_mix(space, multiplier + space.constrained_levels.size()), {}, 0};
+  Prover prover(space, rows, radius, limits, proof);
+  Numbers at(x, x + space.n_coefficients()), curvature;
+  Prover::Sums sums = prover.at(at, &curvature);
+  if (radius > 0 && sums.cost > radius) {
+    prover.spend_less(sums.cost - radius);
+    // A little mass has moved; the curvature is needed for a direction only, and stays as it was.
+    sums = prover.at(at);
+  }
+  Numbers best = at;
+  proof.value = sums.conjugate - sums.payment;
+  for (int round = 0; round < most_corrections; ++round) {
+    Numbers corrected;
+    Prover::Sums found;
+    for (const double ridge : ridges) {
+      corrected = prover.correction(curvature, ridge, sums.residual);
+      for (std::size_t a = 0; a < at.size(); ++a) corrected[a] = at[a] - corrected[a];
+      found = prover.at(corrected);
+      if (found.conjugate - found.payment > proof.value) {
+        best = corrected;
+        proof.value = found.conjugate - found.payment;
+      }
+      if (size_of(found.residual) <= 0.5 * size_of(sums.residual)) break;
+    }
+    // Once masses and mixes, not the slopes, hold the bound back, only another step can raise it.
+    const double enough = 0.1 * std::max(upper_bound - found.conjugate, 0.1 * tolerance * upper_bound);
+    if (found.payment <= enough || found.payment >= 0.7 * sums.payment) break;
+    const bool slow = size_of(found.residual) > chord * size_of(sums.residual);
+    at = std::move(corrected);
+    sums = std::move(found);
+    if (slow) prover.at(at, &curvature);
+  }
+  proof.point = prover.lifted(best);
+  return proof;
+}
+
+}  // namespace surefoot
