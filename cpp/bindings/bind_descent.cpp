@@ -16,6 +16,9 @@ using AnyNumbers = nb::ndarray<const double, nb::numpy, nb::c_contig, nb::device
 
 KeptPieces taken(const Pieces& pieces) {
   const auto& [row, mask, flipped, share] = pieces;
+  const std::size_t n = row.shape(0);
+  require(mask.shape(0) == n && flipped.shape(0) == n && share.shape(0) == n,
+          "remembered pieces need one mask, flip and share each");
   return {copied(row), {mask.data(), mask.data() + mask.size()}, copied(flipped), copied(share)};
 }
 
@@ -38,7 +41,9 @@ class AskedSums final : public RowSums {
         rows_.attr("row_model")(told(x), reach.tie_width, reach.precision, reach.far, told(kept, mask_words_));
     // Nobody else has seen it.
     RowModel model = std::move(nb::cast<RowModel&>(answer));
-    require(model.gradient.size() == x.size(), "the row model must have the same coordinates");
+    require(model.gradient.size() == x.size() && model.curvature.size() == x.size() * x.size() &&
+                model.tied.mask.size() == static_cast<std::size_t>(model.tied.n_pieces()) * mask_words_,
+            "the row model must have the same coordinates");
     return model;
   }
 
@@ -62,7 +67,9 @@ class AskedSums final : public RowSums {
   KeptPieces worst_pieces(const std::vector<double>& x, const std::vector<double>& before) const override {
     nb::gil_scoped_acquire held;
     const nb::object answer = rows_.attr("worst_pieces")(told(x), told(before));
-    return taken(nb::cast<Pieces>(answer));
+    KeptPieces pieces = taken(nb::cast<Pieces>(answer));
+    require(pieces.mask.size() == pieces.row.size() * mask_words_, "the pieces must have the same features");
+    return pieces;
   }
 
  private:
@@ -136,6 +143,7 @@ void bind_descent(nb::module_& module) {
       .def(
           "remember",
           [](BoundDescent& self, const Plan& plan, std::optional<Vector<double>> missed) {
+            if (nb::isinstance<BoundTable>(self.rows)) require_plan(nb::cast<const BoundTable&>(self.rows), plan);
             std::vector<double> end;
             if (missed) {
               require_point(nb::cast<const LiftedSpace&>(self.space).layout, missed->shape(0));

@@ -1,9 +1,7 @@
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 
 #include "arrays.hpp"
-#include "surefoot/plan_bound.hpp"
-#include "surefoot/robust_step.hpp"
+#include "surefoot/lifted_space.hpp"
 
 namespace surefoot::bindings {
 namespace {
@@ -41,6 +39,9 @@ void bind_lifted_space(nb::module_& module) {
               require_below(slots, length, "constraint slot out of range");
             require_below(priced, numeric_weights.shape(0), "priced column out of range");
             require_below(constrained_levels, static_cast<std::size_t>(layout.table.n_levels()), "level out of range");
+            require(norm_named(norm) != NumericNorm::linf || priced.shape(0) == 0 ||
+                        static_cast<std::size_t>(layout.layout.price) + priced.shape(0) < length - 1,
+                    "the norm linf needs an extra coordinate for every priced column");
             MixedTable prices = layout.table;
             prices.n_rows = 0;
             prices.numeric = nullptr;
@@ -57,9 +58,6 @@ void bind_lifted_space(nb::module_& module) {
             new (self) LiftedSpace{std::move(prices),     layout.layout,  copied(numeric_weights),
                                    norm_named(norm),      copied(priced), copied(constrained_levels),
                                    std::move(constraints)};
-            require(norm_named(norm) != NumericNorm::linf || priced.shape(0) == 0 ||
-                        static_cast<std::size_t>(layout.layout.price) + priced.shape(0) < length - 1,
-                    "the norm linf needs an extra coordinate for every priced column");
           },
           nb::arg("layout"), nb::arg("numeric_weights"), nb::arg("norm"), nb::arg("priced"), nb::arg("constrained_levels"),
           nb::arg("first"), nb::arg("first_coef"), nb::arg("second"), nb::arg("second_coef"), nb::arg("wide_slot"),
@@ -70,7 +68,7 @@ void bind_lifted_space(nb::module_& module) {
             require_point(self.layout, x.shape(0));
             self.tighten(x.data());
           },
-          nb::arg("x"))
+          nb::arg("x").noconvert())
       .def(
           "least_price",
           [](const LiftedSpace& self, Vector<double> x) {

@@ -1,7 +1,3 @@
-#include <nanobind/stl/vector.h>
-
-#include <cmath>
-
 #include "arrays.hpp"
 #include "packed.hpp"
 #include "surefoot/row_model.hpp"

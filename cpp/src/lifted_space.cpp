@@ -6,11 +6,15 @@
 namespace surefoot {
 namespace {
 
+// What is not a number stays one, whichever of the two it is.
+double lower(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+double higher(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
 // The norm of n numbers that are not negative. Relative to the largest no square overflows, and those that underflow do not count.
 template <class Size>
 double norm_of(NumericNorm norm, std::size_t n, Size&& size) {
   double largest = 0, sum = 0;
-  for (std::size_t j = 0; j < n; ++j) largest = std::max(largest, size(j));
+  for (std::size_t j = 0; j < n; ++j) largest = higher(largest, size(j));
   if (norm == NumericNorm::linf || largest == 0 || !std::isfinite(largest)) return largest;
   for (std::size_t j = 0; j < n; ++j) sum += norm == NumericNorm::l1 ? size(j) : (size(j) / largest) * (size(j) / largest);
   return norm == NumericNorm::l1 ? sum : largest * std::sqrt(sum);
@@ -33,8 +37,8 @@ void LiftedSpace::tighten(double* x) const {
   for (int l = 0; l < prices.n_categorical; ++l) {
     double low = x[layout.level[prices.level_offset[l]]], high = low;
     for (auto c = prices.level_offset[l] + 1; c < prices.level_offset[l + 1]; ++c) {
-      low = std::min(low, x[layout.level[c]]);
-      high = std::max(high, x[layout.level[c]]);
+      low = lower(low, x[layout.level[c]]);
+      high = higher(high, x[layout.level[c]]);
     }
     x[layout.low[l]] = low;
     x[layout.high[l]] = high;

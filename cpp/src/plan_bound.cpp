@@ -38,30 +38,36 @@ Numbers level_mix(const LiftedSpace& space, const double* multiplier) {
   return mix;
 }
 
-std::size_t cheapest(const Plan& plan, std::size_t i) {
-  const auto first = plan.cost.begin() + plan.piece_at[i], last = plan.cost.begin() + plan.piece_at[i + 1];
-  return static_cast<std::size_t>(std::min_element(first, last) - plan.cost.begin());
+// Calls visit(first, last, cheapest) with the pieces of every row of the plan that has any: multipliers that are not numbers leave
+// a row none.
+template <class Visit>
+void for_each_row(const Plan& plan, Visit&& visit) {
+  for (std::size_t i = 0; i < plan.row.size(); ++i) {
+    const auto first = static_cast<std::size_t>(plan.piece_at[i]), last = static_cast<std::size_t>(plan.piece_at[i + 1]);
+    if (first == last) continue;
+    const auto cost = plan.cost.begin();
+    visit(first, last, static_cast<std::size_t>(std::min_element(cost + plan.piece_at[i], cost + plan.piece_at[i + 1]) - cost));
+  }
 }
 
 // The share of every piece that must go to its row's cheapest one for the plan to cost less by `excess`, if its rows allow.
 double spared_share(const Plan& plan, double excess) {
   double saving = 0;
-  for (std::size_t i = 0; i < plan.row.size(); ++i) {
-    const double least = plan.cost[cheapest(plan, i)];
-    for (auto p = plan.piece_at[i]; p < plan.piece_at[i + 1]; ++p) saving += plan.mass[p] * (plan.cost[p] - least);
-  }
+  for_each_row(plan, [&](std::size_t first, std::size_t last, std::size_t cheapest) {
+    for (auto p = first; p < last; ++p) saving += plan.mass[p] * (plan.cost[p] - plan.cost[cheapest]);
+  });
   return saving > 0 ? std::min(1.0, 1.000001 * excess / saving) : 0.0;
 }
 
 void spare(Plan& plan, double share) {
-  for (std::size_t i = 0; i < plan.row.size(); ++i) {
+  for_each_row(plan, [&](std::size_t first, std::size_t last, std::size_t cheapest) {
     double moved = 0;
-    for (auto p = plan.piece_at[i]; p < plan.piece_at[i + 1]; ++p) {
+    for (auto p = first; p < last; ++p) {
       moved += share * plan.mass[p];
       plan.mass[p] *= 1.0 - share;
     }
-    plan.mass[cheapest(plan, i)] += moved;
-  }
+    plan.mass[cheapest] += moved;
+  });
 }
 
 // The sums of a plan in the coefficients, and what their residual costs.
@@ -186,14 +192,17 @@ class Prover {
     for (std::size_t j = 0; j < space_.numeric_weight.size(); ++j)
       if (!std::isfinite(space_.numeric_weight[j]) || radius_ == 0) paid += reach * std::abs(residual[first_numeric() + j]);
     if (first_numeric() > 0) paid += known(limits_.intercept) * std::abs(residual[0]);
-    double most = 0;
+    double most = 0, total = 0;
     for (int l = 0; l < space_.prices.n_categorical; ++l) {
       double sum = 0;
       for (auto c = space_.prices.level_offset[l]; c < space_.prices.level_offset[l + 1]; ++c)
         if (space_.layout.level[c] < space_.layout.size) sum += std::abs(residual[space_.layout.level[c]]);
-      most = std::max(most, sum);
+      // What is not a number must not be forgotten.
+      if (!(sum <= most)) most = sum;
+      total += sum;
     }
-    return paid + known(limits_.levels) * most;
+    // The limit is on the sum over features of the largest coefficients; reach is on each coefficient alone.
+    return paid + (std::isfinite(limits_.levels) ? limits_.levels * most : reach * total);
   }
 
   const LiftedSpace& space_;

@@ -116,3 +116,22 @@ TEST(remembered_pieces_grow_where_a_step_fell_short) {
   CHECK(descent.kept.row.size() > held);
   CHECK(std::is_sorted(descent.kept.row.begin(), descent.kept.row.end()));
 }
+
+// Multipliers that are not numbers leave a tied row without a piece.
+TEST(a_plan_with_a_row_without_pieces_that_costs_too_much_is_survived) {
+  const Problem problem(1);
+  Plan plan;
+  plan.point = problem.at.x;
+  plan.row = {5, 7};
+  plan.piece_at = {0, 1, 1};
+  plan.mask = {1};
+  plan.flipped = {0};
+  plan.mass = {problem.at.weights[5]};
+  plan.cost = {problem.at.table.move_price[0]};
+  const std::vector<double> multiplier(problem.space.constraints.shared.size(), 1.0);
+  std::vector<double> cheap = problem.at.x;
+  const ProvenPlan proof =
+      prove_plan(problem.space, problem.rows, plan, multiplier.data(), cheap.data(), 1e-6, limits, 0.7, 1e-6);
+  CHECK_EQUAL(proof.plan.mass.size(), std::size_t{1});
+  CHECK(proof.value < 0.7);
+}

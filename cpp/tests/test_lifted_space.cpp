@@ -88,3 +88,15 @@ TEST(damping_holds_coordinates_without_curvature_as_if_they_had_a_typical_one) {
     if (a != price) CHECK_EQUAL(terms.linear[a], model.gradient[a]);
   }
 }
+
+TEST(what_is_not_a_number_stays_so_in_the_envelopes) {
+  const DrawnTable at = drawn();
+  const LiftedSpace space = space_of(at, 2.0);
+  for (const int level : {1, 2}) {
+    std::vector<double> x = at.x;
+    x[at.layout.level[level]] = std::nan("");
+    space.tighten(x.data());
+    CHECK(std::isnan(x[at.layout.low[0]]) && std::isnan(x[at.layout.high[0]]));
+    CHECK(!std::isnan(x[at.layout.low[1]]));
+  }
+}

@@ -110,3 +110,11 @@ def test_what_does_not_belong_to_the_rows_is_refused():
             120,
             1,
         )
+
+
+def test_an_array_that_cannot_be_written_in_place_is_refused_instead_of_copied():
+    rows = rows_of(6)
+    x = starting_point(rows)
+    for wrong in (x.astype(np.float32), np.repeat(x, 2)[::2]):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            rows.tighten(wrong)

@@ -28,7 +28,7 @@ class Descent {
   // One step; whether the objective fell.
   bool advance(const RowSums& rows);
 
-  // The bound of the last step, if it has not been asked for yet.
+  // The bound of the last step, which may not have been worth asking for.
   void prove_last(const RowSums& rows);
 
   // Keeps the pieces of a plan that hold mass; after a step that fell short, all it had and the worst ones where it ended.

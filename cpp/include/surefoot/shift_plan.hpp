@@ -24,7 +24,7 @@ struct Plan {
   Plan of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words) const;
 };
 
-// The plan with a piece for every row: sums over it need not find again where the others were worst.
+// The plan with a piece for every row, for as long as it is summed: sums over it need not find again where the others were worst.
 Plan whole_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads);
 
 Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass);

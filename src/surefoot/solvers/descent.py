@@ -7,7 +7,7 @@ The objective is, per row, a maximum of smooth pieces softplus(a_ik . x) - lambd
 
 with the shares the previous model's multipliers gave to the pieces. Its minimiser is the next step, a line search on the true
 objective guards it, and its multipliers are the adversary's plan: they prove a lower bound
-(:mod:`surefoot.solvers.plan_bound`).
+(cpp/include/surefoot/plan_bound.hpp).
 
 Which pieces enter. Exactly tied pieces of a row are nested prefixes of one order (softplus is strictly convex, so maximisers
 form a chain), and the oracle lists all of them. Pieces that are not tied but could be within the coming step must enter too:
@@ -40,6 +40,7 @@ import numpy as np
 
 from surefoot import _native
 from surefoot.problems.arrays import FloatArray
+from surefoot.problems.coefficient_bounds import CoefficientBounds
 from surefoot.solvers.exact_step import ExactStep, Multipliers, can_be_exact
 from surefoot.solvers.lifted_rows import RowSums
 from surefoot.solvers.outcome import Progress, Status
@@ -89,8 +90,8 @@ class Descent(_native.Descent):
     """
 
     def __init__(self, rows: RowSums, x: FloatArray, tolerance: float, *, near: bool = False, proofs: bool = True) -> None:
-        # They are proportional to the objective of the model at hand.
-        limits = rows.coefficient_bounds(1.0)
+        # They are proportional to the objective of the model at hand. Without proofs nobody asks for them.
+        limits = rows.coefficient_bounds(1.0) if proofs else CoefficientBounds(np.inf, np.inf, np.inf)
         super().__init__(
             rows.space,
             rows.asked,

@@ -36,7 +36,10 @@ class RowSums(LiftedCoordinates):
     def row_model(
         self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
     ) -> _native.RowModel:
-        """Value, gradient, curvature and tied rows around a point; see cpp/include/surefoot/row_model.hpp."""
+        """Value, gradient, curvature and tied rows around a point; see cpp/include/surefoot/row_model.hpp.
+
+        Whoever asks may use the answer up: it is made for this question and kept by nobody.
+        """
 
     @abstractmethod
     def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:

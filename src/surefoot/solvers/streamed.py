@@ -155,10 +155,11 @@ def solve_parts(
         near = sample is not None and rows.n_coefficients <= NEAR * sample.n_rows
     descent = Descent(rows, x, options.tolerance, near=near)
     status, history = minimise(descent, options, started)
+    bound = descent.bound
     return SolveOutcome(
         status=status,
         primal=standard.restore(rows.unlift(descent.x)),
-        dual=PartedPlan(descent.bound, standard, first_rows) if descent.bound is not None else None,
+        dual=PartedPlan(bound, standard, first_rows) if bound is not None else None,
         upper_bound=descent.objective,
         lower_bound=descent.lower_bound,
         iterations=history[-1].iteration,
