@@ -177,9 +177,6 @@ void bind_descent(nb::module_& module) {
       .def_prop_rw(
           "expected", [](const BoundDescent& self) { return self.descent.expected; },
           [](BoundDescent& self, double value) { self.descent.expected = value; })
-      .def_prop_rw(
-          "bend", [](const BoundDescent& self) { return self.descent.bend; },
-          [](BoundDescent& self, double value) { self.descent.bend = value; })
       .def_prop_ro("lower_bound", [](const BoundDescent& self) { return self.descent.lower_bound; })
       .def_prop_ro("proven", [](const BoundDescent& self) { return self.descent.bound.has_value(); })
       .def_prop_ro("optimal", [](const BoundDescent& self) { return self.descent.optimal(); })

@@ -21,8 +21,9 @@ constexpr double awake = 0.05;
 constexpr int model_steps = 100;
 // At the optimum objectives differ by their rounding, while the end of a last, quadratically convergent step is still closer.
 constexpr double rounding = 1e-14;
-// Nothing is known of the bend before the first proof; this one is hopeful.
-constexpr double least_bend = 0.35;
+// A step's model misses the objective by the order after its own, about this much of decrease^1.5 relative to the objective; the
+// bound that its multipliers prove misses by some times what was seen at the step's end.
+constexpr double usual_miss = 0.35, miss_factor = 2.0;
 // Shares of a row's mass from which on a piece is remembered, after a step that held what it promised and after one that did not.
 constexpr double held_share = 1e-3, missed_share = 1e-4;
 
@@ -34,7 +35,6 @@ Descent::Descent(const LiftedSpace& space, const DescentTerms& terms, std::vecto
       tie_width(terms.near ? 0.07 : 0.1),
       damping(terms.near ? 1e-4 : 0.1),
       expected((terms.near ? 1e-4 : 0.1) * value),
-      bend(least_bend),
       space_(space),
       terms_(terms),
       // A walk along a path of a thin table has met those levels before: a single short step calls for far tangents.
@@ -44,10 +44,17 @@ bool Descent::thin() const { return terms_.n_rows < thin_rows * static_cast<std:
 
 bool Descent::optimal() const { return objective - lower_bound <= terms_.tolerance * std::abs(objective); }
 
-// The decrease, relative to the objective, of the first step that may end the descent.
-double Descent::worth_proving() const {
-  if (!terms_.proofs) return -std::numeric_limits<double>::infinity();
-  return std::max(std::pow(terms_.tolerance / bend, 2.0 / 3.0), terms_.tolerance);
+// The largest decrease of a step that may end the descent.
+double Descent::last_decrease() const {
+  return std::max(std::pow(terms_.tolerance / usual_miss, 2.0 / 3.0), terms_.tolerance) * objective;
+}
+
+// A proof takes about as long as a step, and before the last steps it proves little: what the step's end misses of its promise
+// tells. After a step that has nothing left to gain, whether the proof succeeds is all there is to learn.
+bool Descent::worth_proving(const RobustStep& step) const {
+  const double enough = terms_.tolerance * objective, missed = step.objective - (objective - step.step.decrease);
+  return terms_.proofs &&
+         (step.step.decrease <= enough || (step.step.decrease <= last_decrease() && miss_factor * std::abs(missed) <= enough));
 }
 
 ModelReach Descent::reach() const {
@@ -58,16 +65,14 @@ ModelReach Descent::reach() const {
 bool Descent::advance(const RowSums& rows) {
   const double accuracy = std::max(0.01 * terms_.tolerance * objective, 1e-3 * expected);
   // How far the first step from a neighbour's answer falls is not known before; only what may be the last must be exact.
-  const double final = terms_.near ? worth_proving() * objective : std::numeric_limits<double>::infinity();
-  RobustStep step =
-      take_step(space_, rows, x, kept,
-                {terms_.radius, reach(), damping, {accuracy, model_steps, awake * tie_width, terms_.n_threads, final}});
+  const double final = terms_.near ? last_decrease() : std::numeric_limits<double>::infinity();
+  const StepOptions options{accuracy, model_steps, awake * tie_width, terms_.n_threads, final};
+  RobustStep step = take_step(space_, rows, x, kept, {terms_.radius, reach(), damping, options});
   const double decrease = step.step.decrease;
-  // A proof costs about as much as a step, and before the last steps it proves little.
-  const bool proven = decrease <= worth_proving() * objective;
-  if (proven) {
+  if (worth_proving(step)) {
     prove(rows, step);
     if (optimal()) {
+      remember(rows, step.plan, nullptr);
       accept(step.end, step.objective, rounding * objective);
       return true;
     }
@@ -86,10 +91,6 @@ bool Descent::advance(const RowSums& rows) {
       if (!(next.objective < found.objective)) break;
       found = std::move(next);
     }
-  }
-  if (proven && decrease > 0) {
-    const double missed = std::max(found.objective - lower_bound, 0.0) / objective;
-    bend = std::max(missed / std::pow(decrease / objective, 1.5), least_bend);
   }
   remember(rows, step.plan, length < 1.0 ? &step.end : nullptr);
   // Half of what was promised says that the model is right; a short step says that it reaches too far.
@@ -114,7 +115,7 @@ void Descent::prove(const RowSums& rows, const RobustStep& step) {
   const auto scaled = [&](double limit) { return std::isfinite(limit) ? limit * objective : limit; };
   const CoefficientLimits limits{scaled(terms_.limits.price), scaled(terms_.limits.intercept), scaled(terms_.limits.levels)};
   ProvenPlan proof = prove_plan(space_, rows, step.plan, step.step.multiplier.data(), step.end.data(), terms_.radius, limits,
-                                objective, terms_.tolerance);
+                                std::min(objective, step.objective), terms_.tolerance);
   if (bound && !(proof.value > lower_bound)) return;
   lower_bound = std::max(lower_bound, proof.value);
   bound = std::move(proof);

@@ -18,6 +18,12 @@ constexpr int most_corrections = 20;
 constexpr double ridges[] = {1e-10, 1e-6, 1e-2};
 // A correction that leaves less than this of the residual shows that the curvature is still right.
 constexpr double chord = 0.1;
+// So near the price, relative to it, numeric coefficients may be what holds it.
+constexpr double touching = 1e-3;
+// Columns that spend less than this of what they could are far from where they would be corrected to.
+constexpr double least_spent = 0.5;
+// A budget is spent up to this part of the radius.
+constexpr double crumbs = 1e-2;
 // Coefficients that nothing bounds are taken to be within so many times those at hand.
 constexpr double reach_factor = 10.0;
 
@@ -50,34 +56,100 @@ void for_each_row(const Plan& plan, Visit&& visit) {
   }
 }
 
-// The share of every piece that must go to its row's cheapest one for the plan to cost less by `excess`, if its rows allow.
+// The share of every piece that must go to its row's cheapest one for the plan to cost less by `excess`; below 0, the share that
+// comes from there for the plan to cost more.
 double spared_share(const Plan& plan, double excess) {
   double saving = 0;
   for_each_row(plan, [&](std::size_t first, std::size_t last, std::size_t cheapest) {
     for (auto p = first; p < last; ++p) saving += plan.mass[p] * (plan.cost[p] - plan.cost[cheapest]);
   });
-  return saving > 0 ? std::min(1.0, 1.000001 * excess / saving) : 0.0;
+  if (!(saving > 0)) return 0.0;
+  // A plan that costs too much has no bound at all, one that costs too little only a lower one.
+  return excess > 0 ? std::min(1.0, 1.000001 * excess / saving) : std::max(-1.0, 0.999999 * excess / saving);
 }
 
 void spare(Plan& plan, double share) {
   for_each_row(plan, [&](std::size_t first, std::size_t last, std::size_t cheapest) {
-    double moved = 0;
-    for (auto p = first; p < last; ++p) {
-      moved += share * plan.mass[p];
-      plan.mass[p] *= 1.0 - share;
-    }
+    double others = 0;
+    for (auto p = first; p < last; ++p)
+      if (p != cheapest) others += plan.mass[p];
+    // Nothing comes from where nothing is.
+    const double moved = std::max(share * others, -plan.mass[cheapest]);
+    if (moved == 0) return;
+    for (auto p = first; p < last; ++p)
+      if (p != cheapest) plan.mass[p] -= plan.mass[p] / others * moved;
     plan.mass[cheapest] += moved;
   });
 }
 
+// The gradient that numeric columns have at an optimum near a point: what moves and flips leave of the radius is spent along the
+// columns that hold the price, and the others, whose moves would not pay, have none.
+class NumericAim {
+ public:
+  NumericAim(const LiftedSpace& space, const double* x) : space_(space), price_(x[space.layout.price]) {
+    const double held = space.least_price(x);
+    binding_ = held > 0 && held >= (1.0 - touching) * price_;
+    // Coefficients that are nearly the largest share it, and those that are nearly 0 are 0, where that makes a difference.
+    const double least = space.norm == NumericNorm::l2 ? 0.0 : space.norm == NumericNorm::l1 ? 1.0 - touching : touching;
+    for (const auto j : space.priced) {
+      const double value = x[space.layout.first_numeric + j], size = value / space.numeric_weight[j];
+      value_.push_back(value);
+      along_.push_back(binding_ && std::abs(size) >= least * held ? size / held : 0.0);
+    }
+  }
+
+  // What a gradient has beyond the aim, column by column.
+  void subtract_from(double* gradient, double budget) const {
+    double spent = 0;
+    for (std::size_t k = 0; k < along_.size(); ++k)
+      if (along_[k] != 0) spent += weight(k) * std::abs(gradient[space_.priced[k]]);
+    const double factor = spent > least_spent * budget ? budget / spent : 1.0;
+    for (std::size_t k = 0; k < along_.size(); ++k) {
+      double& entry = gradient[space_.priced[k]];
+      const double most = budget / weight(k);
+      if (!binding_) continue;
+      switch (space_.norm) {
+        case NumericNorm::l1:
+          entry -= along_[k] != 0 ? factor * entry : 0.0;
+          break;
+        case NumericNorm::l2:
+          entry += most * along_[k];
+          break;
+        case NumericNorm::linf:
+          entry -= along_[k] != 0 ? std::copysign(most, -along_[k]) : std::clamp(entry, -most, most);
+          break;
+      }
+    }
+  }
+
+  bool binding() const { return binding_; }
+
+  // What is left to gain from spending the budget better.
+  double unspent(const double* gradient, double budget) const {
+    double gain = price_ * budget;
+    for (std::size_t k = 0; k < value_.size(); ++k) gain += value_[k] * gradient[space_.priced[k]];
+    return std::max(0.0, gain);
+  }
+
+ private:
+  double weight(std::size_t k) const { return space_.numeric_weight[space_.priced[k]]; }
+
+  const LiftedSpace& space_;
+  const double price_;
+  bool binding_;           // whether numeric coefficients hold the price at all
+  Numbers value_, along_;  // coefficients; their part in the price, 0 for those that have none
+};
+
 // The sums of a plan in the coefficients, and what their residual costs.
 class Prover {
  public:
-  Prover(const LiftedSpace& space, const RowSums& rows, double radius, const CoefficientLimits& limits, ProvenPlan& proof)
+  Prover(const LiftedSpace& space, const RowSums& rows, double radius, const CoefficientLimits& limits, const double* x,
+         ProvenPlan& proof)
       : space_(space),
         rows_(rows),
         radius_(radius),
         limits_(limits),
+        aim_(space, x),
         proof_(proof),
         summed_(rows.summed_plan(proof.plan)),
         n_(space.n_coefficients()) {
@@ -89,27 +161,34 @@ class Prover {
 
   struct Sums {
     double conjugate, cost;
-    Numbers residual;  // what the gradient has beyond what numeric columns may carry
+    Numbers residual;  // what the gradient has beyond what numeric columns should carry
     double payment;    // at most, over all models at least as good as the one at hand
+    double carried;    // by numeric columns
+    double unspent;    // the worth of what numeric columns might carry and do not
+    double lost() const { return payment + unspent; }
   };
 
   Sums at(const Numbers& coefficients, Numbers* curvature = nullptr) const {
     PlanSums told = rows_.plan_sums(summed_, lifted(coefficients), curvature != nullptr);
-    Sums sums{told.conjugate, told.cost, in_coefficients(told.gradient), 0};
+    Sums sums{told.conjugate, told.cost, in_coefficients(told.gradient), 0, 0, 0};
     if (curvature) *curvature = in_coefficients_twice(told.curvature);
-    const double carried = space_.spent_on(sums.residual.data()), budget = radius_ - sums.cost;
-    const double left = carried > 0 ? 1.0 - std::min(1.0, std::max(budget, 0.0) / carried) : 0.0;
-    for (const auto j : space_.priced) sums.residual[first_numeric() + static_cast<std::size_t>(j)] *= left;
-    sums.payment = payment(coefficients, sums.residual, std::max(0.0, carried - budget));
+    const double budget = std::max(0.0, radius_ - sums.cost);
+    sums.carried = space_.spent_on(sums.residual.data());
+    double* const numeric = sums.residual.data() + first_numeric();
+    sums.unspent = aim_.unspent(numeric, budget);
+    aim_.subtract_from(numeric, budget);
+    sums.payment = payment(coefficients, sums.residual, std::max(0.0, sums.carried - (radius_ - sums.cost)));
     return sums;
   }
 
-  // The same plan at a cost that is less by `excess`, if its rows allow.
+  // The same plan at a cost that is less by `excess`, or more where that is below 0, if its rows allow.
   void spend_less(double excess) {
     const double share = spared_share(proof_.plan, excess);
     spare(proof_.plan, share);
     spare(summed_, share);
   }
+
+  bool numeric_spends() const { return aim_.binding(); }
 
   // Newton's step for the residual; the curvature's lower triangle is given.
   Numbers correction(const Numbers& curvature, double ridge, Numbers residual) const {
@@ -209,6 +288,7 @@ class Prover {
   const RowSums& rows_;
   const double radius_;
   const CoefficientLimits& limits_;
+  const NumericAim aim_;
   ProvenPlan& proof_;
   Plan summed_;
   const int n_;
@@ -227,11 +307,15 @@ ProvenPlan prove_plan(const LiftedSpace& space, const RowSums& rows, Plan plan, 
                       double radius, const CoefficientLimits& limits, double upper_bound, double tolerance) {
   ProvenPlan proof{
       std::move(plan), level_mix(space, multiplier), level_mix(space, multiplier + space.constrained_levels.size()), {}, 0};
-  Prover prover(space, rows, radius, limits, proof);
+  Prover prover(space, rows, radius, limits, x, proof);
   Numbers at(x, x + space.n_coefficients()), curvature;
   Prover::Sums sums = prover.at(at, &curvature);
-  if (radius > 0 && sums.cost > radius) {
-    prover.spend_less(sums.cost - radius);
+  // A little that neither numeric columns nor moves and flips spend is what the step's multipliers are not exact by.
+  const double over = sums.cost > radius ? sums.cost - radius : std::min(0.0, sums.cost + sums.carried - radius);
+  const bool worth_spending =
+      !prover.numeric_spends() && over > -crumbs * radius && sums.unspent > 0.1 * tolerance * upper_bound;
+  if (radius > 0 && (over > 0 || worth_spending)) {
+    prover.spend_less(over);
     // A little mass has moved; the curvature is needed for a direction only, and stays as it was.
     sums = prover.at(at);
   }
@@ -252,7 +336,7 @@ ProvenPlan prove_plan(const LiftedSpace& space, const RowSums& rows, Plan plan, 
     }
     // Once masses and mixes, not the slopes, hold the bound back, only another step can raise it.
     const double enough = 0.1 * std::max(upper_bound - found.conjugate, 0.1 * tolerance * upper_bound);
-    if (found.payment <= enough || found.payment >= 0.7 * sums.payment) break;
+    if (found.lost() <= enough || found.lost() >= 0.7 * sums.lost()) break;
     const bool slow = size_of(found.residual) > chord * size_of(sums.residual);
     at = std::move(corrected);
     sums = std::move(found);

@@ -96,7 +96,6 @@ class Descent:
     tie_width: float
     damping: float
     expected: float
-    bend: float
     def __init__(
         self,
         space: LiftedSpace,

@@ -85,6 +85,24 @@ def test_random_problems_end_with_a_verified_certificate(seed, rows, numeric, le
     assert_monotone(outcome)
 
 
+@pytest.mark.parametrize(
+    ("seed", "rows", "levels", "radius", "label_weight", "norm"),
+    [
+        (10566, 25, (3, 2, 2), 0.000408, np.inf, "l1"),
+        (20246, 15, (1, 1, 2), 0.0006, 5.51, "l1"),
+        (14346, 33, (6, 6, 2, 1, 1), 0.00286, np.inf, "linf"),
+        (19684, 25, (3,), 0.00133, 2.06, "linf"),
+    ],
+)
+def test_gradients_of_columns_that_do_not_hold_the_price_do_not_hold_the_bound_back(
+    seed, rows, levels, radius, label_weight, norm
+):
+    problem = draw_problem(seed, rows=rows, numeric=4, levels=levels, radius=radius, label_weight=label_weight, norm=norm)
+    outcome = SQP().solve(problem, SolveOptions(tolerance=1e-6))
+    assert outcome.status is Status.OPTIMAL
+    assert certify_robust_logistic(problem, outcome.primal, outcome.dual, 1e-6).verified
+
+
 def test_threads_change_nothing_not_even_the_last_bit():
     # More rows than two blocks hold (cpp/include/surefoot/parallel.hpp), so that threads have something to share.
     problem = draw_problem(3, rows=6000, numeric=3, levels=(4, 3, 5), radius=0.05, label_weight=1.2)

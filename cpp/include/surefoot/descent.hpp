@@ -46,13 +46,11 @@ class Descent {
   double tie_width;  // how far below a row's worst piece others are listed
   double damping;    // as a share of the curvature
   double expected;   // how far the last step's model fell
-  // A decrease is a gap of the model's order, and the bound that its multipliers prove misses by the order after it, that is by
-  // bend * decrease^1.5 relative to the objective.
-  double bend;
 
  private:
   bool thin() const;
-  double worth_proving() const;
+  double last_decrease() const;
+  bool worth_proving(const RobustStep& step) const;
   void prove(const RowSums& rows, const RobustStep& step);
   bool accept(std::vector<double>& point, double value, double slack = 0);
 

@@ -49,6 +49,8 @@ from surefoot.solvers.registry import SolveOptions
 from surefoot.solvers.remembered import Remembered
 
 DEFAULT_STEPS = 200
+# Certificates allow for rounding, and so find bounds that are lower by a little; this part of the tolerance is left to them.
+AIM = 0.99
 # Steps are taken for so long, in seconds, before the interpreter hears of them: for progress, limits and Ctrl-C.
 TURN = 0.05
 # Data that may be separable are looked at after so many steps.
@@ -89,16 +91,25 @@ class Descent(_native.Descent):
     two threads to hand the interpreter to one another.
     """
 
-    def __init__(self, rows: RowSums, x: FloatArray, tolerance: float, *, near: bool = False, proofs: bool = True) -> None:
+    def __init__(
+        self,
+        rows: RowSums,
+        x: FloatArray,
+        tolerance: float,
+        *,
+        objective: float | None = None,
+        near: bool = False,
+        proofs: bool = True,
+    ) -> None:
         # They are proportional to the objective of the model at hand. Without proofs nobody asks for them.
         limits = rows.coefficient_bounds(1.0) if proofs else CoefficientBounds(np.inf, np.inf, np.inf)
         super().__init__(
             rows.space,
             rows.asked,
             x,
-            rows.objective(x),
+            rows.objective(x) if objective is None else objective,
             rows.terms.radius,
-            tolerance,
+            AIM * tolerance,
             limits.price,
             limits.intercept,
             limits.levels,

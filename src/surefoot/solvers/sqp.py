@@ -14,6 +14,7 @@ steps in which many rows are tied.
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -60,6 +61,21 @@ def too_wide(terms: Terms) -> str | None:
 
 
 @dataclass(frozen=True)
+class _Point:
+    """A lifted vector and the objective there."""
+
+    x: FloatArray
+    objective: float
+
+    @classmethod
+    def of(cls, rows: LiftedRows, x: FloatArray) -> _Point:
+        return cls(x, rows.objective(x))
+
+    def or_better(self, other: _Point) -> _Point:
+        return other if other.objective < self.objective else self
+
+
+@dataclass(frozen=True)
 class _Visit:
     """What a solve leaves for the next one on the same rows."""
 
@@ -68,17 +84,21 @@ class _Visit:
     answer: RobustCoefficients
     x: FloatArray
     remembered: Remembered
-    bend: float
     before: tuple[float, FloatArray] | None
 
-    def extrapolated(self, standard: StandardRows, rows: LiftedRows, x: FloatArray) -> FloatArray:
-        """Where this answer and the one before it lead at another radius, if that is better than a point at hand."""
-        here, there = standard.problem.radius, self.standard.problem.radius
-        if self.before is None or standard.original.cost is not self.standard.original.cost or self.before[0] == there:
-            return x
-        radius, earlier = self.before
-        ahead = rows.tighten(self.x + (here - there) / (there - radius) * (self.x - earlier))
-        return ahead if rows.objective(ahead) < rows.objective(x) else x
+    def extrapolated(self, standard: StandardRows, rows: LiftedRows, given: _Point) -> _Point:
+        """Where the line through the last two answers leads at another radius, if that is better than a point at hand.
+
+        In the radius itself paths are piecewise smooth; in its logarithm they are straight where the data are nearly separable.
+        """
+        here, radius = standard.problem.radius, self.standard.problem.radius
+        if self.before is None or standard.original.cost is not self.standard.original.cost or self.before[0] == radius:
+            return given
+        earlier_radius, earlier = self.before
+        for scale in (float, math.log) if min(here, radius, earlier_radius) > 0 else (float,):
+            ahead = (scale(here) - scale(radius)) / (scale(radius) - scale(earlier_radius))
+            given = given.or_better(_Point.of(rows, rows.tighten(self.x + ahead * (self.x - earlier))))
+        return given
 
 
 class SQP:
@@ -124,18 +144,18 @@ class SQP:
             require_attained(standard.problem)
         # A path comes from above the critical radius with a model that says nothing about the columns.
         warm = warm_start is not None and bool(warm_start.numeric.any() or warm_start.levels.any())
-        given = rows.lift(standard.standardize(warm_start)) if warm_start is not None and warm else None
+        given = _Point.of(rows, rows.lift(standard.standardize(warm_start))) if warm_start is not None and warm else None
         held = last.remembered if last is not None and again is not None and warm_start is last.answer else None
+        if last is not None and held is not None and given is not None:
+            given = last.extrapolated(standard, rows, given)
         # Steps on all rows are dear where many are tied; the worst cases that held the last answer tell.
         free = held is not None and SAMPLE_SHARE * held.row.size < rows.n_rows
-        x = given if given is not None and free else _start(rows, standard.problem, options, given)
-        if last is not None and held is not None:
-            x = last.extrapolated(standard, rows, x)
+        start = given if given is not None and free else _start(rows, standard.problem, options, given)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
         tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
-        descent = Descent(rows, x, tolerance, near=warm)
-        if last is not None and held is not None:
-            descent.remembered, descent.bend = held, last.bend
+        descent = Descent(rows, start.x, tolerance, objective=start.objective, near=warm)
+        if held is not None:
+            descent.remembered = held
         if not warm and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
             descent.damping = SAMPLED_DAMPING
         status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
@@ -145,7 +165,7 @@ class SQP:
         answer = standard.restore(coefficients)
         bound = descent.bound
         before = (last.standard.problem.radius, last.x) if last is not None and held is not None else None
-        self._last = _Visit(standard, rows, answer, descent.x, Remembered(*descent.remembered), descent.bend, before)
+        self._last = _Visit(standard, rows, answer, descent.x, Remembered(*descent.remembered), before)
         return SolveOutcome(
             status=status,
             primal=answer,
@@ -189,18 +209,16 @@ def _known_outcome(
     )
 
 
-def _start(
-    rows: LiftedRows, problem: RobustLogisticProblem, options: SolveOptions, given: FloatArray | None = None
-) -> FloatArray:
+def _start(rows: LiftedRows, problem: RobustLogisticProblem, options: SolveOptions, given: _Point | None = None) -> _Point:
     """A point near the optimum: that of a sample of the rows if the table is large, else a clipped Newton step.
 
     A given point is where the sample begins, and stays the start if it is better than the sample's own.
     """
     sample = _sample(rows, problem)
     if sample is None:
-        return starting_point(rows) if given is None else given
-    found = rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE, given))
-    return given if given is not None and rows.objective(given) < rows.objective(found) else found
+        return _Point.of(rows, starting_point(rows)) if given is None else given
+    found = _Point.of(rows, rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE, given.x if given else None)))
+    return found if given is None else given.or_better(found)
 
 
 def _sample(rows: LiftedRows, problem: RobustLogisticProblem) -> RobustLogisticProblem | None:
@@ -226,7 +244,8 @@ def coarse_minimiser(
 ) -> FloatArray:
     """A lifted vector near the optimum of a sample of rows, from a given one if there is one."""
     few = LiftedRows(sample, options.n_threads)
-    return approached(few, _start(few, sample, options, given), options, tolerance)
+    start = _start(few, sample, options, None if given is None else _Point.of(few, given))
+    return approached(few, start.x, options, tolerance)
 
 
 def approached(rows: RowSums, x: FloatArray, options: SolveOptions, tolerance: float) -> FloatArray:

@@ -25,9 +25,10 @@ from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, Solve
 # the rows of a step well.
 LEAST_SHARED, MOST_SHARED = 2_000, 500_000
 # The part of a line's points, of those that must be solved, in the first half. Large radii tie more rows, so it is the smaller
-# one; but a table with few rows for each level has levels that hardly any row holds, and those are hard to fit at small radii.
-SHARE, THIN_SHARE = 0.38, 0.58
-THIN = 4
+# one; but next to the critical radius models are small and soon found, and a table with few rows for each level has levels that
+# hardly any row holds, which are hard to fit at small radii.
+SHARE, CRITICAL_SHARE, THIN_SHARE = 0.38, 0.45, 0.58
+THIN = 5
 # Those that walk on from a neighbour; to the others a path is a list of problems.
 WALKERS = ("auto", "sqp")
 
@@ -91,7 +92,8 @@ def _middle(line: Line) -> int:
     critical = critical_radius(first)
     known = sum(problem.radius >= critical for problem in line) if critical is not None else 0
     thin = first.n_rows < THIN * int(first.n_levels.sum())
-    return max(known + round((THIN_SHARE if thin else SHARE) * (len(line) - known)), 1)
+    share = THIN_SHARE if thin else CRITICAL_SHARE if known else SHARE
+    return max(known + round(share * (len(line) - known)), 1)
 
 
 def _walk(lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> Iterator[Point]:
