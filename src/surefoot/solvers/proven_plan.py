@@ -38,6 +38,8 @@ NEWTON_STEPS = 30
 # Interior points leave crumbs of mass on shifts that nobody makes: shares of a row's weight, or of a feature's moves, below
 # this.
 CRUMB = 1e-8
+# Losses that differ by less than this, relatively, are the same for all that is known of them.
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,8 @@ def _balanced_slopes(
         length = 1.0
         while (moved := loss(shift + length * step)) > value and length > 1e-4:
             length *= 0.5
-        if moved > value and float(np.abs(along[worth]).max(initial=0.0)) < 1e-10:
+        promised = 0.5 * float(along[worth] @ (along[worth] / curvature[worth]))
+        if moved > value and promised < ROUNDING * abs(value):
             # At the bottom the loss cannot tell which way is down, but a full Newton step still can.
             length = 1.0
         elif moved > value:

@@ -29,6 +29,10 @@ from surefoot.solvers.wide_smoothing import RIDGE, NewtonStep, Smoothed, Smoothe
 
 # A step is taken if R falls by this share of what its gradient promises, and shortened at most so often.
 PROMISED, SHORTENINGS = 1e-4, 30
+# Ridges, relative to the curvature. Columns of few rows, all at the edge of their kinks, have no curvature where they are and
+# much of it a little farther: their steps are long, and stop all others with them. A shorter step calls for the next ridge.
+RIDGES = (RIDGE, 1e-6, 1e-3)
+SHORT = 1e-3
 # Relative to R: a smaller change is rounding, and R is no judge of a step that promises no more.
 ROUNDING = 1e-14
 
@@ -105,13 +109,14 @@ class Box:
 
     def descend(self, point: BoxPoint, accuracy: float) -> tuple[BoxPoint | None, NewtonStep, FloatArray]:
         """One projected Newton step, or None if R does not fall along it; how it was found, and in which diagonal."""
-        newton, diagonal = self._newton_step(point, accuracy)
-        step = newton.step
-        promised = float(point.gradient @ step)
-        length = 1.0
+        for ridge in RIDGES:
+            newton, diagonal = self._newton_step(point, accuracy, ridge)
+            step = newton.step
+            promised = float(point.gradient @ step)
+            length = self._length(point, point.face.whole(step), promised) if self.smoothing.has_kinks else 1.0
+            if length >= SHORT:
+                break
         allowed = ROUNDING * abs(point.smoothed.value) if -promised <= ROUNDING * abs(point.smoothed.value) else 0.0
-        if self.smoothing.has_kinks:
-            length = self._length(point, point.face.whole(step), promised)
         for _ in range(SHORTENINGS):
             price = max(point.price + length * float(step[-1]), 0.0)
             coefficients = point.x[:-1] + length * step[:-1]
@@ -126,12 +131,12 @@ class Box:
             length *= min(max(-0.5 * length * promised / bend, 0.1), 0.5) if bend > 0 else 0.5
         return None, newton, diagonal
 
-    def _newton_step(self, point: BoxPoint, accuracy: float) -> tuple[NewtonStep, FloatArray]:
+    def _newton_step(self, point: BoxPoint, accuracy: float, relative_ridge: float) -> tuple[NewtonStep, FloatArray]:
         face = point.face
         curvature = self.smoothing.curvature(point.smoothed)
         diagonal = curvature.diagonal
         diagonal[-1] = curvature.along(self.rows.rows @ face.pulls, 1.0)
-        ridge = RIDGE * (diagonal + float(diagonal.mean()))
+        ridge = relative_ridge * (diagonal + float(diagonal.mean()))
         if diagonal[-1] == 0:
             # Nothing is held and no kink is near: the price may fall freely, by half of itself at most.
             ridge[-1] += 2.0 * abs(float(point.gradient[-1])) / point.price if point.price > 0 else 1.0
