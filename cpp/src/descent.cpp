@@ -49,7 +49,7 @@ double Descent::last_decrease() const {
   return std::max(std::pow(terms_.tolerance / usual_miss, 2.0 / 3.0), terms_.tolerance) * objective;
 }
 
-// A proof takes about as long as a step, and before the last steps it proves little: what the step's end misses of its promise
+// A proof takes a third of a step and more, and before the last steps it proves little: what the step's end misses of its promise
 // tells. After a step that has nothing left to gain, whether the proof succeeds is all there is to learn.
 bool Descent::worth_proving(const RobustStep& step) const {
   const double enough = terms_.tolerance * objective, missed = step.objective - (objective - step.step.decrease);

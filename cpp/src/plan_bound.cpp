@@ -22,7 +22,7 @@ constexpr double chord = 0.1;
 constexpr double touching = 1e-3;
 // Columns that spend less than this of what they could are far from where they would be corrected to.
 constexpr double least_spent = 0.5;
-// A budget is spent up to this part of the radius.
+// What is left of the radius is spent on moves if it is no more than this part of it: then only the step's accuracy left it.
 constexpr double crumbs = 1e-2;
 // Coefficients that nothing bounds are taken to be within so many times those at hand.
 constexpr double reach_factor = 10.0;

@@ -8,7 +8,8 @@
 // vanishes (up to what the numeric columns may carry, norm of (gamma_j g_j)_j <= radius - cost) the slopes q_k = sigmoid(a_k . beta)
 // make a feasible plan, and its bound is sum_k mass_k (softplus(t_k) - q_k t_k). The step's end is nearly such a point; a Newton
 // correction on G squares what is left of the gradient, and the remainder is paid for with bounds on the coefficients. Corrections
-// cost far less than a step, so they go on while the payment is what holds the bound back.
+// cost far less than a step, so they go on while the payment is what holds the bound back, or a gradient of numeric columns that does
+// not spend what it may, or spends it on columns that do not hold the price.
 #pragma once
 
 #include <vector>
