@@ -13,9 +13,9 @@ from numeric_problems import ADULT, LABEL_PRICE, RADIUS, adult_problem
 from scipy.sparse import csr_array
 from tables import Report, Table
 
-from surefoot.solvers.lp_admm import LpAdmm
-from surefoot.solvers.outcome import Status
-from surefoot.solvers.sqp import SQP
+from surefoot.core.outcome import Status
+from surefoot.robust.first_order.lp_admm import LpAdmm
+from surefoot.robust.sqp.sqp import SQP
 
 DESCRIPTION = "a1a ... a9a (sparse, 123 columns, label price 1): solver 'sqp', solver 'lp-admm' and the poster's seconds"
 QUICK_DATA = ("a1a", "a2a")

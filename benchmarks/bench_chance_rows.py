@@ -16,7 +16,7 @@ from tables import Cell, Report, Table
 from threadpoolctl import threadpool_limits
 
 from surefoot import ChanceConstrainedSVC
-from surefoot.problems.arrays import AnyArray, FloatArray
+from surefoot.core.arrays import AnyArray, FloatArray
 
 DESCRIPTION = "simulated tables of up to 59,535 rows x 8 columns: quadratic kernel (exact), RBF kernel with landmarks"
 ROWS, QUICK_ROWS = (5_000, 20_000, 59_535), (500, 1_000)

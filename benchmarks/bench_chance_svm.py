@@ -14,10 +14,10 @@ from tables import Cell, Report, Table
 from threadpoolctl import threadpool_limits
 from uncertain_inputs import COST, KERNEL_NAMES, PER_BATCH, QUADRATIC_OFFSET, SETS, VARIANCE, VIOLATION, uncertain_problem
 
-from surefoot.certificates.chance_svm import certify_chance_svm
-from surefoot.solvers.chance_registry import ChanceSVMSolver, make_chance_solver
-from surefoot.solvers.chance_socp import ChanceSOCP
-from surefoot.solvers.registry import SolveOptions
+from surefoot.chancesvm.certificate.certificate import certify_chance_svm
+from surefoot.chancesvm.registry import ChanceSVMSolver, make_chance_solver
+from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
+from surefoot.core.solve_options import SolveOptions
 
 DESCRIPTION = "Syn_2d_20b, Syn_8d_40b, Syn_16d_100b with quadratic and RBF kernels: worst-points, socp, admm"
 SOLVERS = ("worst-points", "socp", "socp-full", "admm")

@@ -16,8 +16,8 @@ from measure import say
 from tables import Report, Table
 
 import surefoot as sf
-from surefoot.design.dask_partitions import ClusterPartitions
-from surefoot.solvers.parted_rows import ask
+from surefoot.design.read.dask_partitions import ClusterPartitions
+from surefoot.robust.streaming.partitioned_rows import ask
 
 DESCRIPTION = "tables in the partitions of a local cluster: seconds, overhead per step, bytes on the wire"
 ROWS, PARTITIONS, CATEGORIES = (10_000, 1_000_000), (2, 8, 32), (0, 4)

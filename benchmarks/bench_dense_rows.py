@@ -12,7 +12,7 @@ from measure import Account, account, in_child, say
 from numeric_problems import LABEL_PRICE, RADIUS, gaussian_problem
 from tables import Cell, Report, Table
 
-from surefoot.solvers.sqp import SQP
+from surefoot.robust.sqp.sqp import SQP
 
 DESCRIPTION = "10^4, 10^5 and 10^6 rows x 100 columns, and 50 to 800 columns: seconds, peak memory, growth"
 ROWS, COLUMNS = (10_000, 100_000, 1_000_000), (50, 100, 200, 400, 800)

@@ -23,8 +23,8 @@ from surefoot.datasets.expert_decisions import (
 )
 from surefoot.exceptions import SurefootError
 from surefoot.inverse import InverseOptimizer, forward
-from surefoot.reports.decision_metrics import cost_difference, decision_error, relative_cost_difference
-from surefoot.reports.inverse_curve_display import InverseCurveDisplay
+from surefoot.inverse.measures.decision_metrics import cost_difference, decision_error, relative_cost_difference
+from surefoot.reports.displays.inverse_curve_display import InverseCurveDisplay
 
 DESCRIPTION = "approaches to inverse optimization on simulated experts: learning curves and seconds beside the paper's"
 SIZES = (5, 10, 20, 50, 100)

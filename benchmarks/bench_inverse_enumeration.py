@@ -13,17 +13,17 @@ from measure import say
 from tables import Report, Table, geometric_mean
 from threadpoolctl import threadpool_limits
 
-from surefoot.certificates.inverse import certify_cost
+from surefoot.core.solve_options import SolveOptions
 from surefoot.datasets.expert_decisions import ExpertDecisions, consistent_decisions, inconsistent_decisions, large_decisions
-from surefoot.problems.distance import Distance
-from surefoot.problems.forward import BinaryProgram
-from surefoot.problems.inverse import Cuts, InverseProblem, Regularizer
-from surefoot.problems.prior_set import PriorSet
-from surefoot.solvers.cost_master import MasterPoint, solve_conic_master
-from surefoot.solvers.least_distance import solve_least_distance
-from surefoot.solvers.listed_decisions import few_decisions
-from surefoot.solvers.loss_cuts import LossCuts
-from surefoot.solvers.registry import SolveOptions
+from surefoot.inverse.certificate.certificate import certify_cost
+from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.exact.cost_master import MasterPoint, solve_conic_master
+from surefoot.inverse.exact.least_distance import solve_least_distance
+from surefoot.inverse.forward.programs import BinaryProgram
+from surefoot.inverse.oracle.binary_vectors import few_decisions
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.prior_set import PriorSet
+from surefoot.inverse.problem.problem import Cuts, InverseProblem, Regularizer
 
 DESCRIPTION = "generated decisions against full enumeration at n = 10, and n = 20, t = 15, N = 50 to a certified gap"
 KAPPA = 0.001

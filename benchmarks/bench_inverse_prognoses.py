@@ -15,9 +15,9 @@ from sklearn.svm import SVC
 from tables import Cell, Report, Row, Table
 from threadpoolctl import threadpool_limits
 
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.datasets.prognoses import Prognoses, load_prognoses
 from surefoot.inverse import InverseOptimizer, forward
-from surefoot.problems.arrays import FloatArray, RowArray
 
 DESCRIPTION = "breast cancer prognoses: months and recurrence by inverse optimization, beside the paper's Table 4"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "uci" / "wpbc_invopt.csv"

@@ -14,14 +14,14 @@ from measure import say
 from tables import Cell, Report, Row, Table
 from threadpoolctl import threadpool_limits
 
+from surefoot.core.arrays import FloatArray
+from surefoot.core.solve_options import SolveOptions
 from surefoot.datasets.expert_decisions import large_decisions
-from surefoot.problems.arrays import FloatArray
-from surefoot.problems.inverse import InverseProblem
-from surefoot.solvers.flip_walk import FlipWalk
-from surefoot.solvers.loss_cuts import LossCuts
-from surefoot.solvers.mirror_descent import MirrorDescent
-from surefoot.solvers.mirror_run import Draws, MirrorSwitches
-from surefoot.solvers.registry import SolveOptions
+from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.mirror.mirror_descent import MirrorDescent
+from surefoot.inverse.mirror.mirror_run import Draws, MirrorSwitches
+from surefoot.inverse.mirror.native_steps import FlipWalk
+from surefoot.inverse.problem.problem import InverseProblem
 
 DESCRIPTION = "mirror descent, stochastic and approximate, against its seven relatives: time to a training-loss gap"
 KAPPA = 0.01

@@ -14,11 +14,11 @@ from numeric_problems import KNOWN_OPTIMA, LABEL_PRICE, RADIUS, gaussian_problem
 from rivals import Absence, RivalFit, fit_cvxpy, fit_dro
 from tables import Report, Table
 
-from surefoot.certificates.worst_case import worst_case_objective
-from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.solvers.lp_admm import LpAdmm
-from surefoot.solvers.outcome import Progress
-from surefoot.solvers.sqp import SQP
+from surefoot.core.outcome import Progress
+from surefoot.robust.certificate.objective import worst_case_objective
+from surefoot.robust.first_order.lp_admm import LpAdmm
+from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.sqp.sqp import SQP
 
 DESCRIPTION = "solver 'sqp' on Gaussian data with label price 1 against cvxpy + Clarabel, dro and LP-ADMM"
 SIZES = ("5000x100", "10000x10", "10000x100")

@@ -13,12 +13,12 @@ from machine import available_cores, peak_memory_bytes
 from measure import GIGABYTE, certified, in_child, say, timed_fit
 from tables import Cell, Report, Table
 
-from surefoot.design.encode import TableEncoder
-from surefoot.design.labels import encode_labels
-from surefoot.problems.arrays import AnyArray
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.solvers.sqp import SQP
+from surefoot.core.arrays import AnyArray
+from surefoot.design.encode.labels import encode_labels
+from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.sqp.sqp import SQP
 
 DESCRIPTION = "10^4, 10^5 and 10^6 rows x (10 numeric + 10 categorical) columns: seconds per stage, peak memory, growth"
 ROWS = (10_000, 100_000, 1_000_000)

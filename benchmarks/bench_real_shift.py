@@ -22,8 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tables import Cell, Report, Row, Table
 
 import surefoot as sf
-from surefoot.problems.arrays import BoolArray, FloatArray, IntArray
-from surefoot.shift.metrics import metrics_of_probabilities
+from surefoot.core.arrays import BoolArray, FloatArray, IntArray
+from surefoot.shift.stress.metrics import metrics_of_probabilities
 
 DESCRIPTION = "bank calls by date, COMPAS by screening date, diabetics by admission source: fit before, test after"
 THETAS = (0.99, 0.9, 0.5)

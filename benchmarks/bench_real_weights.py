@@ -13,10 +13,11 @@ from measure import certified, say, timed_fit
 from problems import MEANS, NAMES, THETAS, calibrate, load, pose
 from tables import Cell, Report, Table
 
-from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.solvers.registry import RobustOutcome, SolveOptions
-from surefoot.solvers.sqp import SQP
-from surefoot.solvers.warm_path import walk_path
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.registry import RobustOutcome
+from surefoot.robust.sqp.sqp import SQP
+from surefoot.robust.sqp.warm_path import walk_path
 
 DESCRIPTION = "cold fits and radius paths of solver 'sqp' with real-valued weights, 13 data sets x 9 levels of robustness"
 QUICK_DATA = ("hayes-roth", "tic-tac-toe", "hepatitis")

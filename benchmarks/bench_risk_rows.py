@@ -18,9 +18,9 @@ from machine import available_cores
 from measure import in_child, say
 from tables import Cell, Report, Table
 
+from surefoot.core.solve_options import SolveOptions
 from surefoot.datasets.score_rows import replicate_table
-from surefoot.solvers.exact_score import ExactScore
-from surefoot.solvers.registry import SolveOptions
+from surefoot.riskscore.search.exact_score import ExactScore
 
 DESCRIPTION = "simulated tables of up to 5,000,000 rows x 30 columns: exact search, parts of its time, bound"
 ROWS, QUICK_ROWS = (10_000, 100_000, 1_000_000, 5_000_000), (1_000, 10_000)

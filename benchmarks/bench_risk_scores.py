@@ -17,9 +17,9 @@ from machine import available_cores
 from measure import say
 from tables import Cell, Report, Table
 
-from surefoot.problems.risk_score import RiskScoreProblem
-from surefoot.solvers.registry import SolveOptions
-from surefoot.solvers.score_registry import make_score_solver
+from surefoot.core.solve_options import SolveOptions
+from surefoot.riskscore.problem.problem import RiskScoreProblem
+from surefoot.riskscore.registry import make_score_solver
 
 DESCRIPTION = "size <= 5, points -5..5 on six tables: exact, lcpa, heuristic, FasterRisk, imodels"
 SETS = ("mammo", "breastcancer", "adult", "bank", "mushroom", "spambase")

@@ -28,9 +28,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from tables import Cell, Report, Table
 
-from surefoot.problems.risk_score import RiskScore
-from surefoot.solvers.exact_score import ExactScore, ScoreOutcome
-from surefoot.solvers.registry import SolveOptions
+from surefoot.core.solve_options import SolveOptions
+from surefoot.riskscore.problem.problem import RiskScore
+from surefoot.riskscore.search.exact_score import ExactScore, ScoreOutcome
 
 DESCRIPTION = "Table 3 of the paper: AUC, CAL, size, loss and gap of the exact search by 5-fold CV"
 # Table 3, column RISKSLIM: test AUC, test CAL, size, loss, gap. The sixth table of the paper, arrest, is not public.

@@ -17,7 +17,7 @@ from problems import MEANS, NAMES, THETAS
 from shift_instances import BASELINES, EQUAL, LASSO, ROUNDINGS
 from tables import Cell, Picture, Report, Row, Table
 
-from surefoot.problems.arrays import FloatArray
+from surefoot.core.arrays import FloatArray
 
 DESCRIPTION = (
     "13 data sets, calibrated models against lasso and equal weights: ACE and AUC under expected and unexpected shifts"

@@ -12,14 +12,14 @@ from measure import certified, say, timed_fit, timed_fit_in_child
 from problems import MEANS, NAMES, THETAS, MixedTable, calibrate, load, pose
 from tables import Report, Table, geometric_mean
 
-from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.solvers.outcome import Status
-from surefoot.solvers.sqp import SQP
+from surefoot.core.outcome import Status
+from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.sqp.sqp import SQP
 
 DESCRIPTION = "seconds of solver 'sqp' and solver 'graph' on the 13 data sets of Table 1, integer weights"
 QUICK_DATA = ("hayes-roth", "balance-scale", "hepatitis")
 OBJECTIVE_TOLERANCE = 1e-6
-GRAPH = "surefoot.solvers.graph:Graph"
+GRAPH = "surefoot.robust.conic.graph:Graph"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from machine import available_cores, peak_memory_bytes
 from measure import in_child, say
 from tables import Report, Table
 
-from surefoot.design.parquet import open_parquet
+from surefoot.design.read.parquet import open_parquet
 
 DESCRIPTION = "10^7 rows x 20 numeric columns from a Parquet file: seconds, peak memory, certified gap"
 ROWS = (1_000_000, 10_000_000)

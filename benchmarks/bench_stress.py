@@ -16,8 +16,8 @@ from problems import MixedTable, load
 from tables import Report, Table
 
 import surefoot as sf
-from surefoot.design.output_frame import build_frame
-from surefoot.problems.arrays import AnyArray
+from surefoot.core.arrays import AnyArray
+from surefoot.design.write.output_frame import build_frame
 
 DESCRIPTION = "5,000 shifted tables of 12,330 rows for three models, from the shifts alone and by predicting tables"
 TARGET_SECONDS = 30.0

@@ -27,10 +27,10 @@ from threadpoolctl import threadpool_limits
 from uncertain_rows import FOLDS, MODELS, AccuracyRows, Searched, effort, gains, heart_scaling
 from uncertain_tables import SOURCES, load
 
-from surefoot.estimators.chance_svc import ChanceConstrainedSVC
-from surefoot.estimators.class_clusters import class_clusters
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.chancesvm.estimator.class_clusters import class_clusters
+from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.exceptions import ConvergenceLimitWarning, SingleSampleWarning
-from surefoot.problems.kernels import Kernel
 
 DESCRIPTION = "accuracy of ChanceConstrainedSVC and scikit-learn's SVC beside Tables 7 and 8 of the paper"
 # 1 separates the means; the estimator wants a number below.

@@ -11,8 +11,8 @@ from measure import Account, account, in_child, say
 from numeric_problems import ZIPF_OFFSET, text_problem
 from tables import Cell, Report, Table
 
-from surefoot.problems.numeric_norm import NumericNorm
-from surefoot.solvers.registry import make_solver
+from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.robust.registry import make_solver
 
 DESCRIPTION = "100,000 rows x 50,000 sparse columns, 50 entries a row: solver 'wide', seconds, steps, certified gap, memory"
 SOLVER = "wide"

@@ -21,10 +21,11 @@ from typing import TypeVar
 from machine import peak_memory_bytes
 from threadpoolctl import threadpool_limits
 
-from surefoot.certificates.certificate import Certificate
-from surefoot.certificates.robust_logistic import certify_robust_logistic
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.registry import RobustLogisticSolver, RobustOutcome, SolveOptions, require_acceptance
+from surefoot.core.certificate import Certificate
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, require_acceptance
 
 # A conic solver looks at its time limit between iterations only; this much longer it may take to notice.
 GRACE_SECONDS = 30.0

@@ -14,7 +14,7 @@ from measure import say
 from shift_instances import Parts, baselines, calibrated, expected_shift, split
 
 import surefoot as sf
-from surefoot.problems.arrays import FloatArray
+from surefoot.core.arrays import FloatArray
 
 KINDS = ("expected", "unexpected")
 

@@ -14,10 +14,10 @@ import numpy as np
 from problems import data_directory
 from scipy.sparse import csr_array
 
-from surefoot.problems.arrays import AnyArray, FloatArray, NumericArray
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.numeric_norm import NumericNorm
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.core.arrays import AnyArray, FloatArray, NumericArray
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 
 RADIUS = 0.1
 LABEL_PRICE = 1.0

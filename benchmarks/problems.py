@@ -28,9 +28,9 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.shift.prices import categorical_prices, shift_radius
 
 THETAS = (0.5, 0.65, 0.75, 0.8, 0.85, 0.9, 0.93, 0.96, 0.99)

@@ -24,10 +24,11 @@ import numpy as np
 from measure import GRACE_SECONDS, timed_fit_in_child
 from numeric_problems import with_best_price
 
-from surefoot.problems.numeric_columns import as_dense
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.solvers.outcome import SolveOutcome, Status
-from surefoot.solvers.registry import RobustOutcome, SolveOptions
+from surefoot.core.outcome import SolveOutcome, Status
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.problem.numeric_columns import as_dense
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.registry import RobustOutcome
 
 DRO_CHILD = Path(__file__).resolve().parent / "dro_child.py"
 

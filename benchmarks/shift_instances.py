@@ -28,11 +28,11 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import OneHotEncoder
 
 import surefoot as sf
-from surefoot.estimators.radius_path import PathPoint
+from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.exceptions import ConvergenceLimitWarning
-from surefoot.problems.arrays import BoolArray, FloatArray
-from surefoot.shift.metrics import metrics_of_probabilities
+from surefoot.robust.estimator.radius_path import PathPoint
 from surefoot.shift.prices import shift_radius
+from surefoot.shift.stress.metrics import metrics_of_probabilities
 
 TEST_SHARE = 0.2
 FOLDS = 5

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from problems import Columns, data_directory, read_columns
 
-from surefoot.design.output_frame import build_frame
-from surefoot.problems.arrays import BoolArray
+from surefoot.core.arrays import BoolArray
+from surefoot.design.write.output_frame import build_frame
 
 BANK_NUMBERS = (
     "age", "campaign", "pdays", "previous", "emp_var_rate", "cons_price_idx", "cons_conf_idx", "euribor3m", "nr_employed"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.problems.chance_svm import ChanceSVMProblem
-from surefoot.problems.kernels import Kernel
+from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 
 # The paper's parameters for all of Syn_2d_20b, and its covariance.
 COST, VIOLATION, VARIANCE, PER_BATCH = 2.0**10, 0.2, 0.05, 50

@@ -18,9 +18,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse
 
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.numeric_norm import NumericNorm
-from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.robust.problem.problem import RobustLogisticProblem
 
 
 def draw_problem(

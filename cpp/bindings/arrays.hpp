@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "surefoot/mixed_table.hpp"
-#include "surefoot/shift_plan.hpp"
+#include "surefoot/robust/mixed_table.hpp"
+#include "surefoot/robust/shift_plan.hpp"
 
 namespace surefoot::bindings {
 

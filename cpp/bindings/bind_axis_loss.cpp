@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "surefoot/axis_loss.hpp"
-#include "surefoot/elastic_step.hpp"
+#include "surefoot/riskscore/fit/axis_loss.hpp"
+#include "surefoot/riskscore/fit/elastic_step.hpp"
 
 namespace surefoot::bindings {
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "arrays.hpp"
-#include "surefoot/binary_search.hpp"
+#include "surefoot/inverse/binary_search.hpp"
 
 namespace surefoot::bindings {
 

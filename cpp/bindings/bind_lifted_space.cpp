@@ -1,7 +1,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
-#include "surefoot/lifted_space.hpp"
+#include "surefoot/robust/lifted_space.hpp"
 
 namespace surefoot::bindings {
 namespace {

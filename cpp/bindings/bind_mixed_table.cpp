@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "arrays.hpp"
-#include "surefoot/worst_case.hpp"
+#include "surefoot/robust/worst_case.hpp"
 
 namespace surefoot::bindings {
 namespace {

@@ -1,6 +1,6 @@
 #include "arrays.hpp"
-#include "surefoot/lifted_space.hpp"
-#include "surefoot/shift_plan.hpp"
+#include "surefoot/robust/lifted_space.hpp"
+#include "surefoot/robust/shift_plan.hpp"
 
 namespace surefoot::bindings {
 

@@ -1,7 +1,7 @@
 #include "arrays.hpp"
 #include "packed.hpp"
-#include "surefoot/row_model.hpp"
-#include "surefoot/shift_plan.hpp"
+#include "surefoot/robust/row_model.hpp"
+#include "surefoot/robust/shift_plan.hpp"
 
 namespace surefoot::bindings {
 namespace {

@@ -2,7 +2,7 @@
 #include <exception>
 
 #include "arrays.hpp"
-#include "surefoot/support_search.hpp"
+#include "surefoot/riskscore/search/support_search.hpp"
 
 namespace surefoot::bindings {
 namespace {

@@ -3,14 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from surefoot import constraints, export, inverse
-from surefoot.estimators.chance_svc import ChanceConstrainedSVC
-from surefoot.estimators.report import report
-from surefoot.estimators.risk_score import RiskScoreClassifier
-from surefoot.estimators.robust_logistic import RobustLogisticRegression
-from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
-from surefoot.estimators.stress_display import StressDisplay
-from surefoot.estimators.stress_test import stress_test
-from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.exceptions import (
     BelowChanceWarning,
     CertificateError,
@@ -27,18 +20,25 @@ from surefoot.exceptions import (
     UnsupportedProblemError,
 )
 from surefoot.files.model_file import load, save
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
-from surefoot.reports.radius_path_display import RadiusPathDisplay
-from surefoot.reports.reliability_display import ReliabilityDisplay
-from surefoot.reports.score_card import ScoreCard
-from surefoot.reports.score_card_display import ScoreCardDisplay
-from surefoot.reports.uncertain_inputs_display import UncertainInputsDisplay
-from surefoot.reports.worst_case_display import WorstCaseDisplay
+from surefoot.reports.card.score_card import ScoreCard
+from surefoot.reports.displays.radius_path_display import RadiusPathDisplay
+from surefoot.reports.displays.reliability_display import ReliabilityDisplay
+from surefoot.reports.displays.score_card_display import ScoreCardDisplay
+from surefoot.reports.displays.stress_display import StressDisplay
+from surefoot.reports.displays.uncertain_inputs_display import UncertainInputsDisplay
+from surefoot.reports.displays.worst_case_display import WorstCaseDisplay
+from surefoot.reports.model_report import report
+from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
+from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.sqp.adversary import worst_case_rows
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.shift_model import ShiftModel
-from surefoot.shift.stress_report import StressReport
-from surefoot.solvers.worst_case import worst_case_rows
+from surefoot.shift.stress.stress_report import StressReport
+from surefoot.shift.stress.stress_test import stress_test
+from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 try:
     __version__ = version("surefoot")

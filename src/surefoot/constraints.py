@@ -1,6 +1,6 @@
 """Rules for score cards, by column name: ``RiskScoreClassifier(constraints=[...])``."""
 
-from surefoot.estimators.column_constraints import (
+from surefoot.riskscore.estimator.column_constraints import (
     AtLeast,
     AtMost,
     Bounds,
@@ -14,8 +14,8 @@ from surefoot.estimators.column_constraints import (
     PointSet,
     Sign,
 )
-from surefoot.estimators.constraint import Constraint
-from surefoot.estimators.risk_constraints import FalsePositiveRate, MaxProbability, MinProbability, TruePositiveRate
+from surefoot.riskscore.estimator.constraint import Constraint
+from surefoot.riskscore.estimator.risk_constraints import FalsePositiveRate, MaxProbability, MinProbability, TruePositiveRate
 
 __all__ = [
     "AtLeast",

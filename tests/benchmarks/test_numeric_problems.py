@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surefoot.certificates.robust_logistic import certify_robust_logistic
-from surefoot.certificates.worst_case import worst_case_objective
-from surefoot.problems.robust_logistic import RobustCoefficients
-from surefoot.solvers.critical_radius import intercept_only
-from surefoot.solvers.registry import SolveOptions
-from surefoot.solvers.sqp import SQP
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.certificate.objective import worst_case_objective
+from surefoot.robust.problem.problem import RobustCoefficients
+from surefoot.robust.sqp.critical_radius import intercept_only
+from surefoot.robust.sqp.sqp import SQP
 
 LIBSVM = Path(__file__).resolve().parents[3] / "shared" / "data" / "libsvm"
 needs_data = pytest.mark.skipif(not LIBSVM.is_dir(), reason="the LIBSVM files are not beside the repository")

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.certificates.worst_case import worst_case_objective
-from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.solvers.registry import SolveOptions
-from surefoot.solvers.sqp import SQP
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.certificate.objective import worst_case_objective
+from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.sqp.sqp import SQP
 
 STUB = """
 class WassersteinDRO:

@@ -21,7 +21,7 @@ import pytest
 import surefoot as sf
 from surefoot.cli.main import main
 from surefoot.cli.progress_bar import bar
-from surefoot.solvers.outcome import Progress
+from surefoot.core.outcome import Progress
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from surefoot.core.arrays import FloatArray
 from surefoot.datasets.expert_decisions import (
     ExpertDecisions,
     consistent_decisions,
@@ -16,7 +17,6 @@ from surefoot.datasets.expert_decisions import (
     large_decisions,
     mixed_integer_decisions,
 )
-from surefoot.problems.arrays import FloatArray
 
 SIMULATORS: list[Callable[..., ExpertDecisions]] = [
     consistent_decisions,

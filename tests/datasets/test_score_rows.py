@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surefoot.core.solve_options import SolveOptions
 from surefoot.datasets.score_rows import ScoreRows, card_entropy, card_population, draw_card_rows, replicate_table
-from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
-from surefoot.solvers.exact_score import ExactScore
-from surefoot.solvers.registry import SolveOptions
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.search.exact_score import ExactScore
 
 
 def card_of(intercept: int, points: list[int]) -> RiskScore:

@@ -11,8 +11,8 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.design.binarize import BinaryPlan, TableBinarizer
-from surefoot.design.binary_column import BinaryColumn
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.binarize.table_binarizer import BinaryPlan, TableBinarizer
 from surefoot.exceptions import InvalidTableError
 
 

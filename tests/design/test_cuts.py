@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from surefoot.design import cuts
-from surefoot.design.cuts import quantile_cuts, readable_threshold, spelled, supervised_cuts
+from surefoot.design.binarize import cuts
+from surefoot.design.binarize.cuts import quantile_cuts, readable_threshold, spelled, supervised_cuts
 
 Counts = list[tuple[int, int]]
 counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(any), min_size=2, max_size=9)

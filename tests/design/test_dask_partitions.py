@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from surefoot.design.dask_partitions import Asked, Held, LocalPartitions, Refusal
+from surefoot.design.read.dask_partitions import Asked, Held, LocalPartitions, Refusal
 from surefoot.exceptions import InvalidTableError
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.design.column_guess import MISSING_TOKENS, ColumnTally, parse_levels, parse_numbers
-from surefoot.design.delimited import open_delimited
+from surefoot.design.read.column_guess import MISSING_TOKENS, ColumnTally, parse_levels, parse_numbers
+from surefoot.design.read.delimited import open_delimited
 from surefoot.exceptions import InvalidTableError
 
 CELLS = st.text(alphabet='ab1 ."\n\r,;é', max_size=4)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from surefoot.design import duplicates
-from surefoot.design.duplicates import CollapsedRows, collapse_rows
+from surefoot.design.encode import duplicates
+from surefoot.design.encode.duplicates import CollapsedRows, collapse_rows
 
 SMALL_FLOATS = st.sampled_from([0.0, -0.0, 1.0, 2.0, 0.5, -1e300, 5e-324])
 

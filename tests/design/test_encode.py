@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from surefoot.design.encode import TableEncoder
-from surefoot.design.schema import Schema
+from surefoot.design.encode.schema import Schema
+from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import InvalidTableError
 
 MIXED = {"colour": ["red", "blue", "red"], "age": [30, 40, 50], "member": [True, False, True], "size": [0.5, 1e300, -1e-9]}

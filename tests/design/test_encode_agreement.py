@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.design.encode import TableEncoder
+from surefoot.design.encode.table_encoder import TableEncoder
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 # Surrogates are no text in UTF-8, and so cannot be in the tables of polars and pyarrow; pandas 2 ends text at a NUL.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from surefoot.design.encode import TableEncoder
+from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import InvalidTableError
 
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]

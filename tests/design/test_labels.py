@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.design.labels import encode_labels
+from surefoot.design.encode.labels import encode_labels
 from surefoot.exceptions import InvalidTableError
 
 ALTERNATING = [1.0, -1.0, 1.0]

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from surefoot.design.output_frame import build_frame, frame_library
+from surefoot.design.write.output_frame import build_frame, frame_library
 
 COLUMNS: dict[str, Any] = {
     "place": np.array([3, 5]),

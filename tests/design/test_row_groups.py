@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from surefoot.design.row_groups import read_row_groups
+from surefoot.design.encode.row_groups import read_row_groups
 from surefoot.exceptions import InvalidTableError
 
 TEXT = ["b", "a", "b", "c"]

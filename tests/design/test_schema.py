@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.design.schema import ColumnSchema, Schema
+from surefoot.design.encode.schema import ColumnSchema, Schema
 
 AGE = ColumnSchema("age", "numeric")
 COLOUR = ColumnSchema("colour", "categorical", ("blue", "green", "red"))

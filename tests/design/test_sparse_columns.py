@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from surefoot.design.encode import TableEncoder
-from surefoot.design.table import read_table
+from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.design.read.table import read_table
 from surefoot.exceptions import InvalidTableError
 
 FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from surefoot.design import duplicates
-from surefoot.design.duplicates import CollapsedRows, collapse_rows
+from surefoot.design.encode import duplicates
+from surefoot.design.encode.duplicates import CollapsedRows, collapse_rows
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from surefoot.design.table import read_table
+from surefoot.design.read.table import read_table
 from surefoot.exceptions import InvalidTableError, SurefootError
 
 NUMBERS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
-from surefoot.problems.chance_svm import ChanceSVMProblem
-from surefoot.problems.kernels import Kernel
+from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 
 
 def paper_optimum(problem: ChanceSVMProblem) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.problems.card_rules import GroupRule, ImplicationRule, LinearRule
-from surefoot.problems.risk_score import RiskScoreProblem
+from surefoot.riskscore.problem.card_rules import GroupRule, ImplicationRule, LinearRule
+from surefoot.riskscore.problem.problem import RiskScoreProblem
 
 
 def draw_columns(rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> np.ndarray:

@@ -15,7 +15,7 @@ import cvxpy as cp
 import numpy as np
 
 from reference.worst_case import all_shifts, dense_numeric, needed_price, objective
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 
 @dataclass(frozen=True)

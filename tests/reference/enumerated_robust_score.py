@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from reference.golden_section import narrowed
-from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
 # Of the golden section; the price is known to 2e-15 of its range at the end.
 ROUNDS = 70

@@ -7,7 +7,7 @@ import numpy as np
 from reference.enumerated_robust_score import ROUNDS, robust_losses
 from reference.enumerated_scaled_score import allowed_scales, scaled_cards
 from reference.golden_section import narrowed
-from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
 # Rounds of a first look, which is right to MARGIN: scales are then known to 2e-5, prices to 3e-4, and slopes are below 10.
 FIRST = 25

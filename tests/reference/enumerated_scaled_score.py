@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from surefoot.problems.card_rules import LinearRule, RateRule
-from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.card_rules import LinearRule, RateRule
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
 # Each round keeps two thirds of the interval of scales, on which the loss is convex.
 ROUNDS = 90

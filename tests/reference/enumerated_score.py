@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from surefoot.problems.risk_score import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
 
 def best_card(problem: RiskScoreProblem) -> tuple[float, RiskScore | None]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.robust_logistic import RobustLogisticProblem
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.problem import RobustLogisticProblem
 
 TABLES = Path(__file__).resolve().parents[3] / "shared" / "data" / "uci"
 

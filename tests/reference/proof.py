@@ -8,10 +8,10 @@ import pytest
 from problem_bank import WHOLE_BANK
 
 from reference.enumerated_model import solve_enumerated
-from surefoot.certificates.robust_logistic import certify_robust_logistic
-from surefoot.problems.robust_logistic import RobustLogisticProblem
-from surefoot.solvers.outcome import Status
-from surefoot.solvers.registry import RobustOutcome
+from surefoot.core.outcome import Status
+from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.registry import RobustOutcome
 
 TOLERANCE = 1e-6
 

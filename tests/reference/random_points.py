@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reference.worst_case import needed_price
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 
 def random_model(problem: RobustLogisticProblem, draw: np.random.Generator, size: float = 1.0) -> RobustCoefficients:

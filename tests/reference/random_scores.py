@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reference.drawn_score import binary_table, draw_columns, draw_rules
-from surefoot.problems.risk_score import RiskScoreProblem
+from surefoot.riskscore.problem.problem import RiskScoreProblem
 
 __all__ = ["binary_table", "draw_problem"]
 

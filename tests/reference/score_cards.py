@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from surefoot.design.binary_column import BinaryColumn
-from surefoot.reports.card_proof import CardProof
-from surefoot.reports.score_card import ScoreCard
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.reports.card.card_proof import CardProof
+from surefoot.reports.card.score_card import ScoreCard
 
 HOSTILE_NAMES = [
     "<script>alert('x')</script>",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.problems.robust_logistic import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from surefoot.problems.arrays import AnyArray, FloatArray
-from surefoot.reports.inverse_curve_display import InverseCurveDisplay
+from surefoot.core.arrays import AnyArray, FloatArray
+from surefoot.reports.displays.inverse_curve_display import InverseCurveDisplay
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.design.binary_column import BinaryColumn
-from surefoot.reports.card_line import CardLine
-from surefoot.reports.risk_table import MOST_ROWS, reachable_totals, risk_of, risk_table
-from surefoot.reports.score_card import ScoreCard
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.reports.card.card_line import CardLine
+from surefoot.reports.card.risk_table import MOST_ROWS, reachable_totals, risk_of, risk_table
+from surefoot.reports.card.score_card import ScoreCard
 from surefoot.reports.wording import formula_text, risk_text
 
 points = st.integers(-9, 9).filter(bool)

@@ -16,8 +16,8 @@ from reference.score_cards import CARDS, HOSTILE, HOSTILE_NAMES, MEANINGS, PLAIN
 from scipy.special import expit
 
 import surefoot as sf
-from surefoot.reports.card_latex import latex_text
-from surefoot.reports.card_proof import CardProof
+from surefoot.reports.card.card_latex import latex_text
+from surefoot.reports.card.card_proof import CardProof
 from surefoot.reports.wording import risk_text, risks_text, shown_name
 
 every_card = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)

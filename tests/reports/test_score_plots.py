@@ -13,7 +13,7 @@ from reference.score_cards import HOSTILE, PLAIN, RICH
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import surefoot as sf
-from surefoot.reports.scored_rows import score_groups, scored_rows
+from surefoot.reports.card.scored_rows import score_groups, scored_rows
 from surefoot.reports.wording import totals_text
 
 

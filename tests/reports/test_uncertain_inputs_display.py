@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from surefoot.estimators.chance_svc import ChanceConstrainedSVC
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.exceptions import InvalidTableError
-from surefoot.reports.uncertain_inputs_display import UncertainInputsDisplay
+from surefoot.reports.displays.uncertain_inputs_display import UncertainInputsDisplay
 
 CENTRES = np.array([[0.0, 0.0], [1.0, 0.3], [-0.6, 0.8], [2.5, 2.2], [3.0, 1.0], [2.2, -1.0]])
 CODES = np.repeat(np.arange(6), 12)

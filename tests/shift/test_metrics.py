@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-from surefoot.shift.metrics import METRICS, metrics_of_probabilities, metrics_of_scores, named_metrics
+from surefoot.shift.stress.metrics import METRICS, metrics_of_probabilities, metrics_of_scores, named_metrics
 
 
 def measured(probability: list[float], labels: list[int], metric: str, n_bins: int = 10) -> float:

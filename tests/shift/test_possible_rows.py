@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.shift.metrics import METRICS, metrics_of_scores
-from surefoot.shift.possible_rows import PossibleRows
+from surefoot.shift.stress.metrics import METRICS, metrics_of_scores
+from surefoot.shift.stress.possible_rows import PossibleRows
 
 
 @settings(max_examples=60, deadline=None)

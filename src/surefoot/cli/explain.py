@@ -8,13 +8,13 @@ from typing import Any
 from surefoot.cli.console import aligned, say
 from surefoot.cli.loaded_model import last_step, load_fitted
 from surefoot.cli.options import DONE, add_output_options, command, free_place
-from surefoot.estimators.risk_score import RiskScoreClassifier
-from surefoot.estimators.robust_logistic_model import RobustLogisticModel
+from surefoot.core.new_file import new_file
 from surefoot.files.formula import LinearTerm, read_formula
 from surefoot.files.pmml import to_pmml
 from surefoot.files.portable_json import to_json
 from surefoot.files.sql import to_sql
-from surefoot.reports.new_file import new_file
+from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 
 _EXAMPLES = """\
   surefoot explain model.surefoot

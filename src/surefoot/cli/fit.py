@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.cli.console import aligned, note, say, say_json
 from surefoot.cli.loaded_model import last_step
 from surefoot.cli.options import (
@@ -24,13 +25,12 @@ from surefoot.cli.options import (
 from surefoot.cli.parsed_rows import ParsedRows
 from surefoot.cli.progress_bar import progress_bars
 from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels
-from surefoot.estimators.chance_svc import ChanceConstrainedSVC
-from surefoot.estimators.risk_score import RiskScoreClassifier
-from surefoot.estimators.robust_logistic import RobustLogisticRegression
-from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
-from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
 from surefoot.exceptions import InvalidTableError
 from surefoot.files.model_file import save
+from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
+from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 _EXAMPLES = """\
   surefoot fit visits.csv --target bought --output model.surefoot

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.cli.table_source import TableSource, open_table
-from surefoot.reports.new_file import require_free
+from surefoot.core.new_file import require_free
 
 DONE, BAD_INPUT, BAD_USAGE, NOT_WRITTEN, NOT_PROVEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 

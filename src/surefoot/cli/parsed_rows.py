@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot.cli.table_source import ReadColumn, TableSource, labels
-from surefoot.design.column import Categories, CodedColumn, NumberColumn
-from surefoot.design.table import Table
+from surefoot.design.read.column import Categories, CodedColumn, NumberColumn
+from surefoot.design.read.table import Table
 
 
 class ParsedRows:

@@ -9,8 +9,8 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from surefoot.estimators.progress import Listener, shown_by
-from surefoot.solvers.outcome import Progress
+from surefoot.core.outcome import Progress
+from surefoot.sklearn_api.progress import Listener, shown_by
 
 _WIDTH = 24
 # The bar is full at a relative gap of 1e-6, the default tolerance: four cells for each digit that is proven.

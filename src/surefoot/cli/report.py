@@ -9,7 +9,7 @@ from surefoot.cli.console import say, say_json
 from surefoot.cli.loaded_model import load_fitted
 from surefoot.cli.options import DONE, add_common_options, add_output_options, add_table_options, command, free_place
 from surefoot.cli.stress import add_shift_options, chosen_shift, labelled_rows
-from surefoot.estimators.report import report
+from surefoot.reports.model_report import report
 
 _EXAMPLES = """\
   surefoot report model.surefoot test.csv --target bought --output report.html

@@ -23,7 +23,7 @@ from surefoot.cli.options import (
     open_source,
 )
 from surefoot.cli.table_source import TableSource
-from surefoot.reports.new_file import new_file
+from surefoot.core.new_file import new_file
 
 _EXAMPLES = """\
   surefoot score model.surefoot new_visits.csv --output scores.csv

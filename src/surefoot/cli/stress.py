@@ -10,8 +10,8 @@ from surefoot.cli.console import say, say_json
 from surefoot.cli.loaded_model import last_step, load_fitted, model_columns, read_columns, target_column
 from surefoot.cli.options import DONE, add_common_options, add_table_options, command, open_source
 from surefoot.cli.table_source import TableSource, labels
-from surefoot.estimators.stress_test import stress_test
 from surefoot.shift.shift_model import ShiftModel
+from surefoot.shift.stress.stress_test import stress_test
 
 _EXAMPLES = """\
   surefoot stress model.surefoot test.csv --target bought

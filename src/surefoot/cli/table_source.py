@@ -11,10 +11,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from surefoot.cli.console import warn
-from surefoot.design.column_guess import MISSING_TOKENS, ColumnTally, Guess, Spelling, parse_levels, parse_numbers
-from surefoot.design.delimited import DelimitedFile, open_delimited
-from surefoot.design.output_frame import build_frame
-from surefoot.design.parquet import ParquetTable, open_parquet_table
+from surefoot.design.read.column_guess import MISSING_TOKENS, ColumnTally, Guess, Spelling, parse_levels, parse_numbers
+from surefoot.design.read.delimited import DelimitedFile, open_delimited
+from surefoot.design.read.parquet import ParquetTable, open_parquet_table
+from surefoot.design.write.output_frame import build_frame
 from surefoot.exceptions import InvalidTableError
 
 Kind: TypeAlias = Literal["numeric", "categorical"]

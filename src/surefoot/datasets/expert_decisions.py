@@ -26,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from surefoot.problems.arrays import AnyArray, BoolArray, FloatArray
+from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
 
 Signal: TypeAlias = tuple[FloatArray, ...]
 RandomState: TypeAlias = int | np.random.Generator | None

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from surefoot.core.arrays import FloatArray
 from surefoot.exceptions import InvalidTableError
-from surefoot.problems.arrays import FloatArray
 
 _OUTCOMES = {"1": 1.0, "0": 0.0, "R": 1.0, "N": 0.0}
 _MISSING = ("", "?")

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from surefoot.problems.arrays import AnyArray, FloatArray
-from surefoot.problems.risk_score import RiskScore
+from surefoot.core.arrays import AnyArray, FloatArray
+from surefoot.riskscore.problem.problem import RiskScore
 
 # 2^20 rows with two labels each are as many as anybody enumerates.
 _MOST_COLUMNS = 20

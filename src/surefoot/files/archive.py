@@ -27,8 +27,8 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.lib import format as npy
 
+from surefoot.core.arrays import AnyArray
 from surefoot.exceptions import ModelFileError
-from surefoot.problems.arrays import AnyArray
 
 DOCUMENT, SEAL = "model.json", "model.sha256"
 # A model with that many arrays, or that long a document, is none of ours: score cards have a dozen, paths a few hundred.

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.design.binary_column import BinaryColumn
-from surefoot.design.schema import Schema
-from surefoot.estimators.near_optimal import NearOptimalSet
+from surefoot.core.arrays import AnyArray
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.encode.schema import Schema
 from surefoot.exceptions import ModelFileError
 from surefoot.files.forward_problems import FORWARDS, fixed_size
-from surefoot.problems.arrays import AnyArray
+from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 
 
 def robust_fault(model: Any) -> str | None:

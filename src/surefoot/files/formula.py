@@ -20,15 +20,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from surefoot.certificates.certificate import Certificate
-from surefoot.design.binarize import BinaryPlan
-from surefoot.design.binary_column import BinaryColumn
-from surefoot.design.schema import Level, Schema
-from surefoot.estimators.chance_svc import ChanceConstrainedSVC
-from surefoot.estimators.risk_score import RiskScoreClassifier
-from surefoot.estimators.robust_logistic_model import RobustLogisticModel
-from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
-from surefoot.problems.arrays import FloatArray
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import Certificate
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.binarize.table_binarizer import BinaryPlan
+from surefoot.design.encode.schema import Level, Schema
+from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
+from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from surefoot.exceptions import ModelFileError
-from surefoot.problems.ellipsoid_forward import EllipsoidProgram
-from surefoot.problems.forward import BinaryProgram, FiniteChoice, LinearProgram, MixedIntegerProgram
-from surefoot.problems.quadratic_forward import QuadraticProgram
-from surefoot.problems.ready_forward import Assignment, Knapsack, ShortestPath
+from surefoot.inverse.forward.combinatorial import Assignment, Knapsack, ShortestPath
+from surefoot.inverse.forward.ellipsoid_program import EllipsoidProgram
+from surefoot.inverse.forward.programs import BinaryProgram, FiniteChoice, LinearProgram, MixedIntegerProgram
+from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 
 FORWARDS: dict[str, Any] = {
     kind.__name__: kind

@@ -6,11 +6,11 @@ import os
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from surefoot.core.new_file import new_file, require_free
 from surefoot.exceptions import ModelFileError
 from surefoot.files.archive import read_archive, write_archive
 from surefoot.files.model_state import KINDS, make_model, write_model
 from surefoot.files.plain_values import PlainReader, PlainWriter
-from surefoot.reports.new_file import new_file, require_free
 
 FORMAT = "surefoot model"
 VERSION = 1

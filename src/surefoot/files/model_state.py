@@ -15,20 +15,16 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from surefoot.certificates.certificate import Certificate
-from surefoot.design.binarize import BinaryPlan
-from surefoot.design.binary_column import BinaryColumn
-from surefoot.design.schema import Level, Schema
-from surefoot.estimators.chance_svc import ChanceConstrainedSVC
-from surefoot.estimators.inverse_optimizer import InverseOptimizer
-from surefoot.estimators.kernel_scores import KernelScores
-from surefoot.estimators.near_optimal import NearOptimalSet
-from surefoot.estimators.radius_path import RadiusPath
-from surefoot.estimators.risk_score import RiskScoreClassifier
-from surefoot.estimators.robust_logistic import RobustLogisticRegression
-from surefoot.estimators.robust_logistic_cv import RobustLogisticRegressionCV
-from surefoot.estimators.sigmoid import Sigmoid
-from surefoot.estimators.threshold_binarizer import ThresholdBinarizer
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.problem.moment_radii import MomentRadii
+from surefoot.chancesvm.solvers.platt_scaling import Sigmoid
+from surefoot.core.arrays import AnyArray, FloatArray, IntArray
+from surefoot.core.certificate import Certificate
+from surefoot.core.outcome import SolveOutcome
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.binarize.table_binarizer import BinaryPlan
+from surefoot.design.encode.schema import Level, Schema
 from surefoot.exceptions import ModelFileError
 from surefoot.files.consistency import (
     binarizer_fault,
@@ -42,10 +38,14 @@ from surefoot.files.consistency import (
 )
 from surefoot.files.plain_values import PlainWriter
 from surefoot.files.records import fits, is_library
-from surefoot.problems.arrays import AnyArray, FloatArray, IntArray
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.moment_radii import MomentRadii
-from surefoot.solvers.outcome import SolveOutcome
+from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
+from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
+from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.radius_path import RadiusPath
+from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
+from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 _WholeArray = NDArray[np.int64]
 _Ranges = dict[str, tuple[str, float, float]]

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from surefoot.core.arrays import AnyArray
+from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.exceptions import ModelFileError
 from surefoot.files.archive import allowed_type
 from surefoot.files.forward_problems import FORWARDS, forward_fields, make_forward
 from surefoot.files.records import RECORDS, make_record, record_fields
-from surefoot.problems.arrays import AnyArray
-from surefoot.problems.forward import ForwardProblem
-from surefoot.solvers.outcome import SolveOutcome, Status
+from surefoot.inverse.forward.programs import ForwardProblem
 
 # Of our own values none is deeper than a dozen; parameters of users may be.
 _DEEPEST = 100

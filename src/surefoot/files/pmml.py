@@ -11,7 +11,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from surefoot.design.schema import Level
+from surefoot.design.encode.schema import Level
 from surefoot.files.formula import Formula, LevelTerm, LinearTerm, Term, read_formula
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"

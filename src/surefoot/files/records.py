@@ -16,32 +16,32 @@ from typing import Any
 import numpy as np
 
 from surefoot import constraints
-from surefoot.certificates.certificate import Certificate
-from surefoot.design.binarize import BinaryPlan
-from surefoot.design.binary_column import BinaryColumn
-from surefoot.design.schema import ColumnSchema, Schema
-from surefoot.estimators.kernel_scores import KernelScores
-from surefoot.estimators.near_optimal import NearOptimalSet
-from surefoot.estimators.radius_path import PathPoint, RadiusPath
-from surefoot.estimators.sigmoid import Sigmoid
+from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.problem.moment_radii import MomentRadii
+from surefoot.chancesvm.problem.problem import EllipsoidMix, KernelPlane
+from surefoot.chancesvm.solvers.platt_scaling import Sigmoid
+from surefoot.core.certificate import Certificate
+from surefoot.core.outcome import Progress, SolveOutcome
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.binarize.table_binarizer import BinaryPlan
+from surefoot.design.encode.schema import ColumnSchema, Schema
 from surefoot.exceptions import ModelFileError
-from surefoot.problems.chance_svm import EllipsoidMix, KernelPlane
-from surefoot.problems.circumcenter import RayProof
-from surefoot.problems.cost_proof import CostProof
-from surefoot.problems.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
-from surefoot.problems.ground_cost import GroundCost
-from surefoot.problems.kernels import Kernel
-from surefoot.problems.moment_radii import MomentRadii
-from surefoot.problems.risk_score import RiskScore
-from surefoot.problems.robust_logistic import RobustCoefficients, ShiftPlan
-from surefoot.problems.score_proof import ScoreProof
+from surefoot.inverse.problem.cost_proof import CostProof
+from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
+from surefoot.inverse.problem.ray_proof import RayProof
+from surefoot.riskscore.baselines.tangent_bound import TangentProof
+from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
+from surefoot.riskscore.lattice.cut_run import CutTally
+from surefoot.riskscore.problem.problem import RiskScore
+from surefoot.riskscore.problem.score_proof import ScoreProof
+from surefoot.riskscore.search.exact_score import SearchTally
+from surefoot.riskscore.search.near_cards import NearOptimalCards
+from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.problem import RobustCoefficients, ShiftPlan
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.shift_model import ShiftModel
-from surefoot.solvers.cut_run import CutTally
-from surefoot.solvers.exact_score import SearchTally
-from surefoot.solvers.near_cards import NearOptimalCards
-from surefoot.solvers.outcome import Progress, SolveOutcome
-from surefoot.solvers.tangent_bound import TangentProof
 
 _RULES: tuple[Any, ...] = tuple(getattr(constraints, name) for name in constraints.__all__ if name != "Constraint")
 RECORDS: dict[str, Any] = {

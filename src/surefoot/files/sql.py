@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot.design.schema import Level
+from surefoot.design.encode.schema import Level
 from surefoot.files.formula import LevelTerm, LinearTerm, Term, read_formula
 
 

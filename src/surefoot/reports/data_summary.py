@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.design.table import AnyColumn, Table
+from surefoot.design.read.table import AnyColumn, Table
 from surefoot.exceptions import InvalidTableError
-from surefoot.reports.report_charts import spark_histogram
-from surefoot.reports.report_page import paragraph, table
+from surefoot.reports.charts import spark_histogram
+from surefoot.reports.page import paragraph, table
 from surefoot.reports.wording import number_text
 
 # Columns that are listed, and levels that are named of each; a page is to be read.

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.design.schema import Level
+from surefoot.design.encode.schema import Level
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.problems.arrays import BoolArray, FloatArray
+from surefoot.core.arrays import BoolArray, FloatArray
 
 # Two-sided 95 %.
 _NORMAL_QUANTILE = 1.959963984540054

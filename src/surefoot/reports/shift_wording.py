@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from surefoot.reports.report_page import bar, bullets, paragraph, table
+from surefoot.reports.page import bar, bullets, paragraph, table
 from surefoot.reports.wording import risk_text
 
 _MOST_FEATURES = 6

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.problems.arrays import FloatArray
-from surefoot.reports.canvas import GREY, INK
+from surefoot.core.arrays import FloatArray
+from surefoot.reports.displays.canvas import GREY, INK
 from surefoot.reports.markup import safe
 from surefoot.reports.wording import shown_name
 

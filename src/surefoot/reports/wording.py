@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import unicodedata
 
-from surefoot.design.cuts import spelled
-from surefoot.reports.risk_table import RiskRow, RiskTable, risk_of
+from surefoot.design.binarize.cuts import spelled
+from surefoot.reports.card.risk_table import RiskRow, RiskTable, risk_of
 
 MINUS = "\u2212"
 TIMES = "\u00d7"

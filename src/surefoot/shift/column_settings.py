@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.design.schema import column_position
-from surefoot.design.table import Table
+from surefoot.design.encode.schema import column_position
+from surefoot.design.read.table import Table
 
 # The paper's choice: u_j = 0.4 sigma_j.
 DEFAULT_INTERVAL = "0.4 std"

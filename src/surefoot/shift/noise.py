@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from surefoot.problems.arrays import FloatArray
+from surefoot.core.arrays import FloatArray
 
 # Draws behind the quantiles and the mean of a callable law: 0.3 % of error for the mean of Laplace noise.
 _SAMPLE = 1 << 17

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from surefoot.problems.arrays import FloatArray, IntArray
+from surefoot.core.arrays import FloatArray, IntArray
 
 
 def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.problems.arrays import FloatArray
+from surefoot.core.arrays import FloatArray
 
 _LEAST_NUMERIC = 1e-3
 

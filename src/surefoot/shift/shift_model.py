@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from surefoot.design.rewritable_table import RewritableTable
+from surefoot.design.write.rewritable_table import RewritableTable
 from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.column_settings import require_certainties, require_intervals

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.design.encode import TableEncoder
-from surefoot.design.rewritable_table import LevelColumn, RewritableTable
-from surefoot.design.schema import Kind
-from surefoot.design.table import Table
+from surefoot.core.arrays import FloatArray
+from surefoot.design.encode.schema import Kind
+from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.design.read.table import Table
+from surefoot.design.write.rewritable_table import LevelColumn, RewritableTable
 from surefoot.exceptions import InvalidTableError
-from surefoot.problems.arrays import FloatArray
 from surefoot.shift.column_settings import DEFAULT_INTERVAL, by_position, interval_width
 from surefoot.shift.noise import Noise, named_noise
 

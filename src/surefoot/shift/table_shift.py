@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.design.rewritable_table import RewritableTable
-from surefoot.problems.arrays import BoolArray, FloatArray, IntArray
+from surefoot.core.arrays import BoolArray, FloatArray, IntArray
+from surefoot.design.write.rewritable_table import RewritableTable
 from surefoot.shift.noise import Noise
 from surefoot.shift.shifting_columns import CategoricalShift, NumericShift
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from surefoot.design.rewritable_table import RewritableTable
+from surefoot.core.arrays import FloatArray
+from surefoot.design.write.rewritable_table import RewritableTable
 from surefoot.exceptions import BelowChanceWarning, InvalidTableError
-from surefoot.problems.arrays import FloatArray
 from surefoot.shift.prices import certainty_at_price
 from surefoot.shift.shifting_columns import CategoricalShift, NumericShift, ShiftingColumns
 

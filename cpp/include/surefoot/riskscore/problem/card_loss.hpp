@@ -1,0 +1,19 @@
+// The loss of one card, summed in one fixed order whoever asks.
+#pragma once
+
+#include <vector>
+
+#include "surefoot/riskscore/problem/score_problem.hpp"
+#include "surefoot/riskscore/table/row_partition.hpp"
+
+namespace surefoot {
+
+struct CardLoss {
+  double loss;
+  double multiplier;  // 1 at unit scale
+};
+
+// Over the merged rows of the problem's table; `points` by column of the table.
+CardLoss card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points);
+
+}  // namespace surefoot

@@ -1,0 +1,74 @@
+#include "surefoot/riskscore/problem/score_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+namespace surefoot {
+
+PointRange ScoreProblem::range(const int* columns, int n, int intercept_low, int intercept_high) const {
+  PointRange result;
+  result.lower[0] = intercept_low;
+  result.upper[0] = intercept_high;
+  for (int j = 0; j < n; ++j) {
+    result.lower[j + 1] = lowest(columns[j]);
+    result.upper[j + 1] = highest(columns[j]);
+    if (!rules.values.empty() && !rules.values[static_cast<std::size_t>(columns[j])].empty())
+      result.values[j + 1] = &rules.values[static_cast<std::size_t>(columns[j])];
+  }
+  for (const LinearRule& rule : rules.rows) {
+    PointRow row{rule.lower, rule.upper, {rule.intercept_coefficient}};
+    for (int j = 0; j < n; ++j) row.coefficient[j + 1] = rule.coefficient[static_cast<std::size_t>(columns[j])];
+    result.rows.push_back(row);
+  }
+  for (const SignRule& rule : rules.signs) {
+    std::vector<int> members;
+    for (int j = 0; j < n; ++j)
+      if (rule.member[static_cast<std::size_t>(columns[j])]) members.push_back(j + 1);
+    if (members.size() > 1) result.one_sign.push_back(std::move(members));
+  }
+  result.rates = &rules.rates;
+  return result;
+}
+
+RobustPrices ScoreProblem::prices(const int* columns, int n) const {
+  RobustPrices result{robust.radius, robust.label_price, {}, {}};
+  for (int j = 0; j < n; ++j) {
+    result.price[j] = robust.price[static_cast<std::size_t>(columns[j])];
+    result.flips[j] = robust.flips[static_cast<std::size_t>(columns[j])] != 0;
+  }
+  return result;
+}
+
+namespace {
+
+// No score of a card is further from 0.
+double score_reach(const ScoreProblem& problem) {
+  std::vector<double> reach;
+  for (int j = 0; j < problem.table.n_columns; ++j) {
+    // What can be flipped may be 1 in any row.
+    double largest = problem.robust.flips[static_cast<std::size_t>(j)] != 0 ? 1 : 0;
+    for (std::size_t i = 0; i < problem.table.n_rows; ++i) largest = std::max(largest, std::fabs(problem.table.column(j)[i]));
+    reach.push_back(largest * std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))));
+  }
+  std::sort(reach.begin(), reach.end(), std::greater<>());
+  double score = std::max(std::abs(problem.intercept_lower), std::abs(problem.intercept_upper));
+  for (std::size_t k = 0; k < std::min(reach.size(), static_cast<std::size_t>(problem.max_size)); ++k) score += reach[k];
+  return score;
+}
+
+}  // namespace
+
+double lambda_limit(const ScoreProblem& problem) {
+  double limit = 0;
+  for (int j = 0; j < problem.table.n_columns; ++j)
+    if (problem.usable(j))
+      limit = std::max(limit, std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))) /
+                                  problem.robust.price[static_cast<std::size_t>(j)]);
+  limit = std::max(limit, score_reach(problem) / problem.robust.label_price);
+  // A little more, so that the best lambda lies inside.
+  return 1.5 * problem.scale.high * limit + 1;
+}
+
+}  // namespace surefoot

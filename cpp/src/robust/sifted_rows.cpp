@@ -1,0 +1,184 @@
+#include "surefoot/robust/sifted_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surefoot {
+
+SiftedRows::SiftedRows(const TiedRows& all, const double* linear, std::size_t stride, double width)
+    : all_(all),
+      other_(linear),
+      width_(width),
+      piece_in_(static_cast<std::size_t>(all.n_pieces())),
+      hinge_in_(static_cast<std::size_t>(all.n_hinges())),
+      linear_(stride) {
+  wake(std::vector<double>(stride), 0.0);
+}
+
+double SiftedRows::asleep() const {
+  return 1.0 - static_cast<double>(rows_.n_hinges()) / std::max(1.0, static_cast<double>(all_.n_hinges()));
+}
+
+// Calls visit(i, best, best_sifted) for every row at the point scale * d, with the values of its pieces in values_.
+template <class OnHinge, class OnRow>
+void SiftedRows::look(const std::vector<double>& d, double scale, OnHinge&& on_hinge, OnRow&& on_row) {
+  for (std::int64_t i = 0; i < all_.size(); ++i) {
+    const auto n_varied = all_.varied_at[i + 1] - all_.varied_at[i];
+    const std::int32_t* slot = all_.varied_slot.data() + all_.varied_at[i];
+    double common = all_.part(i).dot(d.data());
+    for (auto e = all_.shared_at[i]; e < all_.shared_at[i + 1]; ++e) common += d[all_.shared_slot[e]];
+    varied_.resize(static_cast<std::size_t>(n_varied));
+    for (std::int64_t e = 0; e < n_varied; ++e) varied_[e] = scale * d[slot[e]];
+    double best = -INFINITY, best_sifted = -INFINITY;
+    values_.clear();
+    const double* entry = all_.varied.data() + all_.entry_at[i];
+    for (auto k = all_.piece_at[i]; k < all_.piece_at[i + 1]; ++k, entry += n_varied) {
+      double value = all_.value[k] + scale * all_.coef[k] * common;
+      for (std::int64_t e = 0; e < n_varied; ++e) value += entry[e] * varied_[e];
+      double sifted = value;
+      for (auto h = all_.hinge_at[k]; h < all_.hinge_at[k + 1]; ++h) {
+        const double change = all_.hinge_value[h] + all_.hinge_price_coef[h] * varied_[0] +
+                              all_.hinge_level_coef[h] * (varied_[all_.hinge_level[h]] - varied_[all_.hinge_envelope[h]]);
+        value += std::max(0.0, change);
+        if (hinge_in_[h]) sifted += std::max(0.0, change);
+        on_hinge(h, change);
+      }
+      values_.push_back(value);
+      best = std::max(best, value);
+      if (piece_in_[k]) best_sifted = std::max(best_sifted, sifted);
+    }
+    on_row(i, best, best_sifted);
+  }
+}
+
+SiftedRows::Missed SiftedRows::missed(const std::vector<double>& d, double scale) {
+  Missed sum;
+  look(
+      d, scale, [&](std::int64_t h, double change) { sum.n_hinges += change >= -width_ && !hinge_in_[h]; },
+      [&](std::int64_t i, double best, double best_sifted) { sum.excess += all_.weight[i] * (best - best_sifted); });
+  return sum;
+}
+
+void SiftedRows::wake(const std::vector<double>& d, double scale) {
+  look(
+      d, scale,
+      [&](std::int64_t h, double change) {
+        if (change >= -width_) hinge_in_[h] = 1;
+      },
+      [&](std::int64_t i, double best, double) {
+        for (auto k = all_.piece_at[i]; k < all_.piece_at[i + 1]; ++k)
+          if (values_[k - all_.piece_at[i]] >= best - width_) piece_in_[k] = 1;
+      });
+  gather();
+}
+
+void SiftedRows::gather() {
+  rows_ = TiedRows();
+  piece_of_.clear();
+  hinge_of_.clear();
+  decided_mass_.assign(piece_in_.size(), 0.0);
+  std::copy_n(other_, linear_.size(), linear_.begin());
+  for (auto* at : {&rows_.part_at, &rows_.shared_at, &rows_.varied_at, &rows_.piece_at, &rows_.entry_at, &rows_.hinge_at})
+    at->push_back(0);
+  for (std::int64_t i = 0; i < all_.size(); ++i) {
+    if (decided(i)) {
+      add_decided(i);
+    } else {
+      gather_row(i);
+    }
+  }
+}
+
+bool SiftedRows::decided(std::int64_t i) const {
+  const auto first = all_.piece_at[i], last = all_.piece_at[i + 1];
+  if (std::count(piece_in_.begin() + first, piece_in_.begin() + last, 1) > 1) return false;
+  const auto k = std::find(piece_in_.begin() + first, piece_in_.begin() + last, 1) - piece_in_.begin();
+  const auto hinges = hinge_in_.begin();
+  return std::find(hinges + all_.hinge_at[k], hinges + all_.hinge_at[k + 1], 1) == hinges + all_.hinge_at[k + 1];
+}
+
+void SiftedRows::add_decided(std::int64_t i) {
+  const auto n_varied = all_.varied_at[i + 1] - all_.varied_at[i];
+  const auto k = std::find(piece_in_.begin() + all_.piece_at[i], piece_in_.end(), 1) - piece_in_.begin();
+  const double weight = decided_mass_[k] = all_.weight[i], force = weight * all_.coef[k];
+  const double* entry = all_.varied.data() + all_.entry_at[i] + (k - all_.piece_at[i]) * n_varied;
+  all_.part(i).add_to(linear_.data(), force);
+  for (auto e = all_.shared_at[i]; e < all_.shared_at[i + 1]; ++e) linear_[all_.shared_slot[e]] += force;
+  for (std::int64_t e = 0; e < n_varied; ++e) linear_[all_.varied_slot[all_.varied_at[i] + e]] += weight * entry[e];
+}
+
+void SiftedRows::gather_row(std::int64_t i) {
+  const auto first = all_.piece_at[i], last = all_.piece_at[i + 1];
+  const auto n_varied = all_.varied_at[i + 1] - all_.varied_at[i];
+  const std::int32_t* slot = all_.varied_slot.data() + all_.varied_at[i];
+  const double* entries = all_.varied.data() + all_.entry_at[i];
+  const RowPart part = all_.part(i);
+  rows_.row.push_back(all_.row[i]);
+  rows_.weight.push_back(all_.weight[i]);
+  rows_.part_value.insert(rows_.part_value.end(), part.value, part.value + part.count);
+  if (part.slot) rows_.part_slot.insert(rows_.part_slot.end(), part.slot, part.slot + part.count);
+  rows_.part_at.push_back(static_cast<std::int64_t>(rows_.part_value.size()));
+  for (auto e = all_.shared_at[i]; e < all_.shared_at[i + 1]; ++e) rows_.shared_slot.push_back(all_.shared_slot[e]);
+
+  // Slots in which the pieces that are left agree are shared, or gone; but a hinge needs its own.
+  position_.assign(static_cast<std::size_t>(n_varied), -1);
+  position_[0] = 0;
+  for (auto k = first; k < last; ++k)
+    for (auto h = all_.hinge_at[k]; piece_in_[k] && h < all_.hinge_at[k + 1]; ++h)
+      if (hinge_in_[h]) position_[all_.hinge_level[h]] = position_[all_.hinge_envelope[h]] = 0;
+  std::int32_t n_left = 0;
+  for (std::int64_t e = 0; e < n_varied; ++e) {
+    bool all_zero = true, all_common = true;
+    for (auto k = first; k < last; ++k) {
+      if (!piece_in_[k]) continue;
+      const double entry = entries[(k - first) * n_varied + e];
+      all_zero = all_zero && entry == 0.0;
+      all_common = all_common && entry == all_.coef[k];
+    }
+    if (position_[e] == 0 || !(all_zero || all_common)) {
+      position_[e] = n_left++;
+      rows_.varied_slot.push_back(slot[e]);
+    } else if (!all_zero) {
+      rows_.shared_slot.push_back(slot[e]);
+    }
+  }
+
+  for (auto k = first; k < last; ++k) {
+    if (!piece_in_[k]) continue;
+    piece_of_.push_back(k);
+    rows_.value.push_back(all_.value[k]);
+    rows_.coef.push_back(all_.coef[k]);
+    for (std::int64_t e = 0; e < n_varied; ++e)
+      if (position_[e] >= 0) rows_.varied.push_back(entries[(k - first) * n_varied + e]);
+    for (auto h = all_.hinge_at[k]; h < all_.hinge_at[k + 1]; ++h) {
+      if (!hinge_in_[h]) continue;
+      hinge_of_.push_back(h);
+      rows_.hinge_value.push_back(all_.hinge_value[h]);
+      rows_.hinge_level.push_back(position_[all_.hinge_level[h]]);
+      rows_.hinge_envelope.push_back(position_[all_.hinge_envelope[h]]);
+      rows_.hinge_price_coef.push_back(all_.hinge_price_coef[h]);
+      rows_.hinge_level_coef.push_back(all_.hinge_level_coef[h]);
+    }
+    rows_.hinge_at.push_back(static_cast<std::int64_t>(rows_.hinge_value.size()));
+  }
+  // In the order in which sums of squares are added fastest.
+  std::sort(rows_.shared_slot.begin() + rows_.shared_at.back(), rows_.shared_slot.end());
+  rows_.shared_at.push_back(static_cast<std::int64_t>(rows_.shared_slot.size()));
+  rows_.varied_at.push_back(static_cast<std::int64_t>(rows_.varied_slot.size()));
+  rows_.piece_at.push_back(static_cast<std::int64_t>(rows_.value.size()));
+  rows_.entry_at.push_back(static_cast<std::int64_t>(rows_.varied.size()));
+}
+
+std::vector<double> SiftedRows::piece_masses(const std::vector<double>& sifted) const {
+  std::vector<double> masses = decided_mass_;
+  for (std::size_t k = 0; k < sifted.size(); ++k) masses[static_cast<std::size_t>(piece_of_[k])] = sifted[k];
+  return masses;
+}
+
+std::vector<double> SiftedRows::hinge_masses(const std::vector<double>& sifted) const {
+  std::vector<double> masses(hinge_in_.size());
+  for (std::size_t h = 0; h < sifted.size(); ++h) masses[static_cast<std::size_t>(hinge_of_[h])] = sifted[h];
+  return masses;
+}
+
+}  // namespace surefoot

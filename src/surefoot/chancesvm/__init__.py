@@ -1,0 +1,1 @@
+"""Kernel support vector machines for inputs that are themselves uncertain."""

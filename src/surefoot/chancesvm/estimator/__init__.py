@@ -1,0 +1,1 @@
+"""The scikit-learn face of chance-constrained SVMs. No mathematics here."""

@@ -1,0 +1,355 @@
+"""Kernel classifiers for uncertain inputs: ellipsoids instead of points, separated at the proven optimum."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+from surefoot.chancesvm.estimator.calibration_folds import held_out_sigmoid
+from surefoot.chancesvm.estimator.chance_svc_model import REMEDIES, ChanceSVCModel
+from surefoot.chancesvm.estimator.given_moments import moment_samples
+from surefoot.chancesvm.estimator.posed_svm import (
+    PosedSVM,
+    SolvedSVM,
+    SVMSettings,
+    pose_moments,
+    pose_rows,
+    read_groups,
+    read_settings,
+)
+from surefoot.chancesvm.estimator.uncertain_inputs import read_violation, violation_of
+from surefoot.core.outcome import SolveOutcome
+from surefoot.design.encode.level_codes import listing
+from surefoot.design.encode.row_groups import RowGroups
+from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.design.write.output_frame import frame_library
+from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
+from surefoot.sklearn_api.limit_warning import warn_of_limit
+from surefoot.sklearn_api.number_table import dense, read_number_table
+from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows
+
+
+class ChanceConstrainedSVC(ChanceSVCModel):
+    """Support vector machine for inputs that are known by repeated measurements, or by mean and covariance.
+
+    Input i is a batch of rows with one label y_i. In the feature space of the kernel the batch has a mean mu_i and a covariance
+    Sigma_i. The model is the solution of ::
+
+        min over w, b of  1/2 ||w||^2 + C sum_i max(0, 1 - y_i (w . mu_i + b) + tau_i sqrt(w' Sigma_i w)),
+        tau_i = sqrt((1 - eps_i) / eps_i).
+
+    An input without slack is classified wrongly with a probability of at most ``violation`` (eps_i), whatever distribution with
+    these two moments it has. Geometrically, ellipsoids are separated instead of points.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of slack.
+    violation : float, array-like of shape (n_groups,), or mapping from group to float, default=0.1
+        The probability of misclassification to be tolerated, above 0 and below 1; an array is in the sorted order of the
+        groups. Close to 1 the spread of the inputs counts for nothing, and the model separates their means.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="rbf"
+        As in scikit-learn. A callable takes two blocks of rows and returns their products.
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in scikit-learn: exp(-gamma ||x - z||^2) and (gamma x . z + coef0)^degree.
+    degree : int, default=2
+    coef0 : float, default=1.0
+    batches : "auto" or int, default="auto"
+        How many batches to make, by k-means inside each class, when ``fit`` gets no groups. "auto" is min(8, 10 % of the rows),
+        at least 2. They are shared between the classes in proportion to their distinct rows.
+    solver : {"auto", "worst-points", "socp", "admm"}, default="auto"
+        "auto" is "worst-points". All but "admm" find the optimum; "admm" is the published method, which may stop far from it:
+        it chooses the point of an ellipsoid that suits it best, not the worst one. The certificate says how far.
+    tol : float, default=1e-6
+        Relative gap between the objective of the model and a proven lower bound at which to stop.
+    max_iter : int, optional
+    verbose : int, default=0
+        Above 0: one line per iteration on standard error.
+    random_state : int, RandomState or None, default=None
+        Of k-means, and of the folds of ``probability``.
+    time_limit : float, optional
+        Most seconds to spend on the solve; the best model found by then is kept, with a bound that holds. Its certificate comes
+        on top: one more look at the kernels of all pairs of rows, or of all rows with the landmarks.
+    probability : bool, default=False
+        Whether ``predict_proba`` is to work. The solve is then repeated on five folds, which hold out whole groups (rows, where
+        no groups were given), and a sigmoid is fitted to the scores of what was held out.
+    confidence : float, optional
+        With which probability the true moments of a single input are to be covered, not only those of its samples. The
+        ellipsoids are widened by the radii of :mod:`surefoot.chancesvm.problem.moment_radii`; ``moment_radii_`` says what this
+        buys. Needs groups of independent, equally weighted rows, and many of them: for the RBF kernel thousands a group.
+    kernel_bound : float, optional
+        The length in feature space that no sample can ever exceed, for ``confidence``. Known for the RBF kernel: 1.
+    n_landmarks : int, optional
+        For tens of thousands of rows and kernels without a small explicit feature space: the best model among the combinations
+        of so many rows, drawn evenly from all groups, is found and certified (Nystroem's method). Its objective counts all
+        rows. The certificate's bound holds for combinations of these rows only, as its claim says; how much better a model of
+        all rows could be is not known. Time and memory grow with rows times landmarks instead of the square of the rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The second one is the positive class.
+    groups_ : list
+        The inputs by name, in sorted order; numbers from 0 where they were made by k-means or given by their moments.
+    row_groups_ : ndarray of shape (n_rows,)
+        For each row of training the place of its input in ``groups_``; -1 for rows of weight 0. Not after ``fit_moments``.
+    support_groups_ : list
+        The inputs whose ellipsoids touch the margin or lie beyond: all others could be left out.
+    support_, support_vectors_, dual_coef_ : ndarray
+        Rows of training with a coefficient, by number and by value, and their coefficients of shape (1, n_support).
+    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray of shape (1, n_features)
+        Linear kernel only.
+    gamma_ : float
+        As used, for kernels that have one.
+    moment_radii_ : MomentRadii or None
+    sigmoid_ : Sigmoid or None
+        What turns scores into probabilities.
+    certificate_ : Certificate
+        Objective of the model, a lower bound for all models, and whether they agree to ``tol``; recomputed from the raw samples
+        by code that knows no solver.
+    outcome_ : SolveOutcome
+    solver_ : str
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the table had names.
+    schema_ : Schema
+
+    Raises
+    ------
+    InvalidTableError
+        If the table, labels, groups or moments cannot be used; the message names group, row and value.
+
+    Warns
+    -----
+    ConvergenceLimitWarning
+        If a limit ended the solve; the model is kept, with a bound that holds.
+    SingleSampleWarning
+        If groups have one row: their ellipsoids are points, so nothing is known about their spread.
+
+    Notes
+    -----
+    The model is that of Lin, Fang, Fang and Gao, "Distributionally robust chance-constrained kernel-based support vector
+    machine" (Computers and Operations Research, 2024). ``sample_weight`` weighs the rows within a group: a weight of 2 is a
+    measurement made twice. An input counts once, however many rows it has.
+
+    Examples
+    --------
+    >>> import surefoot as sf
+    >>> measured = [[0.1, 1.0], [0.3, 1.4], [0.0, 1.1], [2.0, 0.1], [2.6, 0.0], [2.2, 0.4]]
+    >>> sample = ["A", "A", "A", "B", "B", "B"]
+    >>> verdict = ["good", "good", "good", "bad", "bad", "bad"]
+    >>> model = sf.ChanceConstrainedSVC(kernel="linear").fit(measured, verdict, groups=sample)
+    >>> model.certificate_.verified
+    True
+    >>> print(model.predict([[0.2, 1.2]])[0])
+    good
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        violation: Any = 0.1,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 2,
+        coef0: float = 1.0,
+        batches: Any = "auto",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        probability: bool = False,
+        confidence: float | None = None,
+        kernel_bound: float | None = None,
+        n_landmarks: int | None = None,
+    ) -> None:
+        self.C = C
+        self.violation = violation
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.batches = batches
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.probability = probability
+        self.confidence = confidence
+        self.kernel_bound = kernel_bound
+        self.n_landmarks = n_landmarks
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix
+            Numbers, one row per sample. For ``kernel="precomputed"`` the square table of kernels of all pairs of rows.
+        y : array-like of shape (n_rows,)
+            Labels: any two values, one for all rows of a group.
+        groups : array-like of shape (n_rows,), optional
+            The uncertain input that each row is a sample of. None: k-means inside each class, see ``batches``.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row was seen. Rows of weight 0 do not count at all.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        settings = read_settings(self)
+        rows, given, n_rows = _read(X, y, groups, sample_weight, settings)
+        posed = pose_rows(rows, given, settings)
+        if given is not None:
+            _warn_of_single_samples(posed, f"{type(self).__name__}.fit")
+        solved = self._solve(posed, settings, started, rows, frame_library(X))
+        self.row_groups_ = posed.groups_of_rows(rows.positions, n_rows)
+        self.sigmoid_ = held_out_sigmoid(rows, given, settings) if self.probability else None
+        if not solved.certificate.verified:
+            warn_of_limit(solved, f"{type(self).__name__}.fit")
+        return self
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        costs: Sequence[float],
+        violations: Sequence[Any],
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> list[list[Self]]:
+        """Fit a model for every pair of a violation and a price of slack, for a search among them; each is certified.
+
+        The models are those of separate fits, to ``tol``, but far cheaper: kernels of all pairs of rows are computed once, and
+        what was found at one point of the grid is where its neighbours begin. Beyond the price at which all slack is gone
+        nothing is left to solve at all. ``self`` is not fitted.
+
+        Parameters
+        ----------
+        X, y, groups, sample_weight
+            As for :meth:`fit`. Without groups, all models share the same clusters.
+        costs : sequence of float
+            In the place of ``C``.
+        violations : sequence
+            In the place of ``violation``: each entry is what that parameter takes.
+
+        Returns
+        -------
+        list of list of ChanceConstrainedSVC
+            ``models[i][j]`` is fitted with ``violations[i]`` and ``costs[j]``; limits hold for each model.
+        """
+        asked = self.get_params(deep=False)
+        models = [[type(self)(**{**asked, "C": cost, "violation": value}) for cost in costs] for value in violations]
+        if not (models and models[0]):
+            raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
+        settings = [[read_settings(model) for model in row] for row in models]
+        shared = replace(settings[0][0], cost=1.0)
+        rows, given, n_rows = _read(X, y, groups, sample_weight, shared)
+        where = f"{type(self).__name__}.fit_path"
+        posed = pose_rows(rows, given, shared)
+        if given is not None:
+            _warn_of_single_samples(posed, where)
+        library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
+        named = None if given is None else given.names
+        wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
+        title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
+        for row, column, own, solved in posed.walk(shared, costs, wanted, title if self.verbose else None):
+            model = models[row][column]
+            model._unpack(own, solved, rows, library, None)
+            model.row_groups_ = of_row
+            fold_settings = replace(settings[row][column], seed=shared.seed)
+            model.sigmoid_ = held_out_sigmoid(rows, given, fold_settings) if self.probability else None
+            if not solved.certificate.verified:
+                warn_of_limit(solved, f"{where} (C = {costs[column]!r}, violation = {violations[row]!r})")
+        return models
+
+    def fit_moments(self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None) -> Self:
+        """Fit the model to inputs that are known by their first two moments, and certify it.
+
+        Parameters
+        ----------
+        means : data frame or 2-d array of shape (n_inputs, n_features)
+            Moments are those of the rows as ``predict`` will see them, or of their images under ``feature_map``; the kernel
+            must be "linear", since no other one lets moments be written down.
+        covariances : array-like of shape (n_inputs, n_features, n_features), or (n_inputs, n_features) if all are diagonal
+        y : array-like of shape (n_inputs,)
+        feature_map : callable, optional
+            Takes a 2-d array of rows and returns their images, with as many columns as ``means`` has. ``predict`` applies it.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        settings = read_settings(self)
+        if settings.kernel != "linear":
+            raise ValueError(
+                f"fit_moments needs kernel='linear', not {self.kernel!r}: the moments of an input do not say what its moments "
+                "in another feature space are. Pass samples to fit, or moments of a feature map."
+            )
+        if self.probability or self.confidence is not None:
+            raise ValueError("probability and confidence need samples: pass them to fit, or leave these two out.")
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
+        posed = pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
+        solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map)
+        self.sigmoid_ = None
+        if hasattr(self, "row_groups_"):
+            del self.row_groups_
+        if not solved.certificate.verified:
+            warn_of_limit(solved, f"{type(self).__name__}.fit_moments")
+        return self
+
+    def _solve(
+        self,
+        posed: PosedSVM,
+        settings: SVMSettings,
+        started: float,
+        rows: TrainingRows,
+        library: str | None,
+        feature_map: Any = None,
+    ) -> SolvedSVM:
+        title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples"
+        try:
+            solved = posed.solve(settings, started, title if self.verbose else None)
+        except SolveInterrupted as stop:
+            # The program goes on as after any Ctrl-C, but the best model until then is not lost.
+            if isinstance(stop.outcome, SolveOutcome):
+                self._unpack(posed, posed.judge(stop.outcome, settings), rows, library, feature_map)
+            raise
+        self._unpack(posed, solved, rows, library, feature_map)
+        return solved
+
+
+def _read(X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings) -> tuple[TrainingRows, RowGroups | None, int]:
+    """Rows of training, their groups if any were named, and how many rows there were."""
+    table = read_number_table(X, REMEDIES)
+    if settings.precomputed and table.n_rows != len(table.names):
+        raise ValueError(
+            f"Precomputed matrix must be a square matrix. Input is a {table.n_rows}x{len(table.names)} matrix: row i holds "
+            "the kernels of row i with all rows."
+        )
+    rows = read_training_rows(TableEncoder(categorical_features=None), table, y, sample_weight)
+    return rows, read_groups(groups, table.n_rows, rows, settings), table.n_rows
+
+
+def _warn_of_single_samples(posed: PosedSVM, where: str) -> None:
+    single = [name for name, size in zip(posed.inputs.names, posed.inputs.sizes, strict=True) if size == 1]
+    if single:
+        warnings.warn(
+            f"{where}: {len(single)} of {len(posed.inputs.names)} groups have one row (group {listing(single)}). The "
+            "ellipsoid of one sample is a point: these inputs are taken to be known exactly.",
+            SingleSampleWarning,
+            stacklevel=3,
+        )

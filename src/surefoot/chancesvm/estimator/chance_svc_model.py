@@ -1,0 +1,161 @@
+"""What a fitted chance-constrained classifier knows and answers: scores, classes, probabilities, and a table of its inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from surefoot.chancesvm.estimator.input_table import input_table
+from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
+from surefoot.chancesvm.registry import ChanceOutcome
+from surefoot.chancesvm.solvers.platt_scaling import Sigmoid
+from surefoot.core.arrays import AnyArray, FloatArray, RowArray
+from surefoot.core.certificate import Certificate
+from surefoot.design.encode.schema import Level, Schema
+from surefoot.design.write.output_frame import build_frame
+from surefoot.sklearn_api.number_table import Remedies, dense, number_columns, read_number_table
+from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training
+
+REMEDIES = Remedies(
+    text="Kernels compare numbers: encode text and categories first, for example with scikit-learn's OneHotEncoder.",
+    gap="an imputer before this model",
+)
+
+
+def _wants_probability(model: ChanceSVCModel) -> bool:
+    if not model.probability:
+        raise AttributeError("predict_proba needs probability=True, set before fit.")
+    return True
+
+
+class ChanceSVCModel(ClassifierMixin, BaseEstimator):
+    """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
+
+    kernel: Any
+    probability: bool
+    classes_: AnyArray
+    groups_: list[Level]
+    row_groups_: RowArray
+    support_groups_: list[Level]
+    certificate_: Certificate
+    outcome_: ChanceOutcome
+    sigmoid_: Sigmoid | None
+    n_features_in_: int
+    feature_names_in_: AnyArray
+    schema_: Schema
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """w . phi(x) + b for each row: above 0 for the second class.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        if self._feature_map is not None:
+            return self._scores(self._mapped(X))
+        require_columns_of_training(self, X)
+        block = number_columns(read_number_table(X, REMEDIES), self.schema_)
+        return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of each row, by the sign of its score."""
+        positive = self.decision_function(X) > 0
+        classes: AnyArray = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, in the order of ``classes_``; needs ``probability=True``.
+
+        They come from a sigmoid that was fitted to held-out scores, and may disagree with ``predict`` near a score of 0, as in
+        scikit-learn's SVC.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
+        check_is_fitted(self, "sigmoid_")
+        scores = self.decision_function(X)
+        if self.sigmoid_ is None:
+            raise ValueError("this model was fitted with probability=False: fit it again.")
+        return np.column_stack([self.sigmoid_.complement(scores), self.sigmoid_.probability(scores)])
+
+    @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(self.predict_proba(X))
+        return logs
+
+    def inputs(self) -> Any:
+        """What the model promises about each input.
+
+        Returns
+        -------
+        data frame
+            ``group``, ``label``, ``samples``, ``violation`` (tolerated), ``misclassified`` (the largest probability of
+            misclassification of any distribution with the input's moments), ``slack``, ``multiplier`` and ``support``, one row
+            per input, in the library of the training table.
+        """
+        return build_frame(self.input_columns(), self._library)
+
+    def input_columns(self) -> dict[str, Any]:
+        """The columns of :meth:`inputs` as plain lists and arrays."""
+        check_is_fitted(self)
+        return dict(self._inputs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _mapped(self, X: Any) -> FloatArray:
+        table = read_number_table(X, REMEDIES)
+        block = np.asarray(self._feature_map(dense(table.numbers(range(len(table.names))))), dtype=np.float64)
+        if block.shape != (table.n_rows, self.n_features_in_):
+            raise ValueError(
+                f"feature_map returned shape {block.shape} for {table.n_rows} rows, but the means have {self.n_features_in_} "
+                "columns."
+            )
+        return block
+
+    def _unpack(self, posed: PosedSVM, solved: SolvedSVM, rows: TrainingRows, library: str | None, feature_map: Any) -> None:
+        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        schema, kernel = rows.design.schema, posed.problem.kernel
+        plane = solved.outcome.primal
+        self._scores = KernelScores.of_plane(posed.problem, plane, posed.inputs.order)
+        self._kernel_columns = rows.positions if kernel.name == "precomputed" else None
+        self._feature_map = feature_map
+        self._library = library
+        self._inputs = input_table(posed, solved, rows.classes)
+        self.schema_ = schema
+        self.classes_ = rows.classes
+        self.groups_ = list(posed.inputs.names)
+        self.support_groups_ = [name for name, used in zip(self.groups_, self._inputs["support"], strict=True) if used]
+        self.support_ = rows.positions[self._scores.support] if posed.from_rows else self._scores.support
+        self.support_vectors_ = self._scores.samples
+        self.dual_coef_ = self._scores.coefficients[None, :]
+        self.intercept_ = np.array([self._scores.intercept])
+        self.moment_radii_ = posed.radii
+        for name, value in (
+            ("coef_", self.dual_coef_ @ self.support_vectors_ if kernel.name == "linear" else None),
+            ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
+            ("feature_names_in_", np.array(schema.names, dtype=object) if schema.named and feature_map is None else None),
+        ):
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
+        self.outcome_ = solved.outcome
+        self.certificate_ = solved.certificate
+        self.solver_ = solved.solver
+        self.n_iter_ = int(solved.outcome.iterations)
+        self.n_features_in_ = len(schema.columns)

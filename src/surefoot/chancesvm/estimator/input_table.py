@@ -1,0 +1,57 @@
+"""What a fitted model promises about each uncertain input.
+
+With margin m = y (w . mu + b) - r ||w|| and spread s = sqrt(w' Sigma w + v ||w||^2) the largest probability of
+misclassification over all distributions with these moments is s^2 / (s^2 + m^2) for m > 0, and 1 otherwise (the one-sided
+Chebyshev inequality, which is attained).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
+from surefoot.core.arrays import AnyArray, FloatArray
+from surefoot.design.encode.schema import Level
+
+# An input supports the model if its multiplier is more than this share of its price; solvers stop at such accuracy.
+_SUPPORT_SHARE = 1e-6
+# Without multipliers: if its ellipsoid comes this close to the margin, which is at 1.
+_TOUCHING = 1e-4
+
+
+def input_table(posed: PosedSVM, solved: SolvedSVM, classes: AnyArray) -> dict[str, NDArray[Any] | Sequence[Level]]:
+    """The columns of the table that ``ChanceConstrainedSVC.inputs`` returns."""
+    problem, outcome, values = posed.problem, solved.outcome, solved.values
+    plane = outcome.primal
+    squared_length = max(float(plane.coefficients @ values), 0.0)
+    means, spreads = problem.moments(values)
+    margins = problem.labels * (means + plane.intercept) - problem.mean_radius * np.sqrt(squared_length)
+    variances = spreads * spreads + problem.covariance_radius * squared_length
+    excess = problem.demands(values, squared_length) - problem.labels * plane.intercept
+    multipliers = np.full(problem.n_batches, np.nan)
+    support = excess >= -_TOUCHING
+    if outcome.dual is not None:
+        multipliers = np.maximum(problem.labels * problem.sums(outcome.dual.coefficients), 0.0)
+        support = multipliers > _SUPPORT_SHARE * problem.costs
+    labels: list[Level] = [classes.tolist()[int(sign > 0)] for sign in problem.labels]
+    return {
+        "group": list(posed.inputs.names),
+        "label": labels,
+        "samples": problem.sizes if posed.from_rows else np.full(problem.n_batches, 0, dtype=np.int64),
+        "violation": problem.violation,
+        "misclassified": largest_error(margins, variances),
+        "slack": np.maximum(excess, 0.0),
+        "multiplier": multipliers,
+        "support": support,
+    }
+
+
+def largest_error(margins: FloatArray, variances: FloatArray) -> FloatArray:
+    """The probability of a margin at or below 0 that no distribution with this mean and variance exceeds."""
+    safe = np.where(margins > 0, margins, 1.0)
+    bounds: FloatArray = np.where(margins > 0, variances / (variances + safe * safe), 1.0)
+    return bounds

@@ -1,0 +1,288 @@
+"""From rows and groups to a posed, solved and judged chance-constrained SVM."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
+from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
+from surefoot.chancesvm.estimator.given_moments import MomentSamples
+from surefoot.chancesvm.estimator.svm_kernel import make_kernel
+from surefoot.chancesvm.estimator.uncertain_inputs import (
+    UncertainInputs,
+    gather_inputs,
+    read_violation,
+    require_enough_samples,
+    violation_of,
+)
+from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
+from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem
+from surefoot.chancesvm.registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
+from surefoot.chancesvm.solvers.ellipsoid_cuts import WorstPoints
+from surefoot.chancesvm.solvers.price_path import walk_worst_path
+from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.certificate import Certificate
+from surefoot.core.outcome import handed_over
+from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.mixed_design import MixedDesign
+from surefoot.design.encode.row_groups import RowGroups, read_row_groups
+from surefoot.design.encode.schema import Level
+from surefoot.sklearn_api.number_table import dense
+from surefoot.sklearn_api.progress import progress_listener
+from surefoot.sklearn_api.training_rows import TrainingRows
+
+
+@dataclass(frozen=True)
+class SVMSettings:
+    """The parameters of ``ChanceConstrainedSVC``, checked as far as that goes without a table."""
+
+    cost: float
+    violation: Any
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    n_batches: int | None
+    solver: ChanceSVMSolver
+    tolerance: float
+    max_iter: int | None
+    time_limit: float | None
+    seed: int
+    confidence: float | None
+    kernel_bound: float | None
+    n_landmarks: int | None
+
+    @property
+    def precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def block(self, design: MixedDesign, against: TrainingRows) -> FloatArray:
+        """The numbers of some rows; those of a precomputed kernel are its products with other rows."""
+        block = dense(design.numeric)
+        return block[:, against.positions] if self.precomputed else block
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedSVM:
+    """An answer, the verdict on it, the name of the solver that gave it, and the values of its w at the samples."""
+
+    outcome: ChanceOutcome
+    certificate: Certificate
+    solver: str
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PosedSVM:
+    """A problem, and the inputs behind its batches; ``from_rows`` is False if they were given by their moments.
+
+    ``solved`` is what is solved in its place: the problem itself, or its restriction to landmarks.
+    """
+
+    problem: ChanceSVMProblem
+    solved: ChanceSVMProblem
+    inputs: UncertainInputs
+    radii: MomentRadii | None
+    from_rows: bool = True
+
+    def solve(self, settings: SVMSettings, started: float, title: str | None = None) -> SolvedSVM:
+        """Solve and certify; with a title, progress goes to standard error."""
+        require_chance_acceptance(settings.solver, self.solved)
+        options = _options(settings, started, title)
+        return self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
+
+    def walk(
+        self, settings: SVMSettings, costs: Sequence[float], violations: Sequence[FloatArray], title: str | None = None
+    ) -> Iterator[tuple[int, int, PosedSVM, SolvedSVM]]:
+        """Solve and certify for all pairs of violations and costs, this problem being that of a cost of 1."""
+        if not isinstance(settings.solver, WorstPoints):
+            raise ValueError(
+                f"a path needs solver='worst-points', not {settings.solver.name!r}: no other one has a use for what its "
+                "neighbours found."
+            )
+        options = _options(settings, time.perf_counter(), title)
+        places, posed, outcomes = list[tuple[int, int]](), list[PosedSVM](), list[ChanceOutcome]()
+        for row, column, solved, outcome in walk_worst_path(settings.solver, self.solved, costs, violations, options):
+            problem = solved
+            if self.solved is not self.problem:
+                problem = replace(self.problem, costs=solved.costs, violation=solved.violation)
+            places.append((row, column))
+            posed.append(replace(self, problem=problem, solved=solved))
+            outcomes.append(posed[-1].in_place(handed_over(outcome)))
+        answers = [(own.solved, outcome.primal, outcome.dual) for own, outcome in zip(posed, outcomes, strict=True)]
+        certificates = certify_chance_svms(answers, settings.tolerance)
+        planes = self.problem.values(np.stack([outcome.primal.coefficients for outcome in outcomes], axis=1)).T
+        for place, own, outcome, certificate, values in zip(places, posed, outcomes, certificates, planes, strict=True):
+            yield *place, own, SolvedSVM(outcome, certificate, settings.solver.name, values)
+
+    def groups_of_rows(self, positions: RowArray, n_rows: int) -> RowArray:
+        """For each of so many rows the place of its input, or -1; those of training stand at ``positions``."""
+        of_row = np.full(n_rows, -1, dtype=np.int64)
+        of_row[positions[self.inputs.order]] = np.repeat(np.arange(len(self.inputs.names)), self.inputs.sizes)
+        return of_row
+
+    def judge(self, outcome: ChanceOutcome, settings: SVMSettings) -> SolvedSVM:
+        """The certificate of an answer, which is one for the problem itself too."""
+        outcome = self.in_place(outcome)
+        certificate = certify_chance_svm(self.solved, outcome.primal, outcome.dual, settings.tolerance)
+        return SolvedSVM(outcome, certificate, settings.solver.name, self.problem.values(outcome.primal.coefficients))
+
+    def in_place(self, outcome: ChanceOutcome) -> ChanceOutcome:
+        """The answer with a plane that has the same scores in the problem itself."""
+        if isinstance(self.solved.kernel, LandmarkKernel):
+            return replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
+        return outcome
+
+
+def _options(settings: SVMSettings, started: float, title: str | None) -> SolveOptions:
+    return SolveOptions(
+        tolerance=settings.tolerance,
+        max_iter=settings.max_iter,
+        time_limit=settings.time_limit,
+        on_progress=None if title is None else progress_listener(title),
+        started=started,
+    )
+
+
+def read_settings(model: Any) -> SVMSettings:
+    """Read the parameters of an estimator, and raise on those that no table could make sense of."""
+    for name in ("C", "tol"):
+        _require_positive(name, getattr(model, name))
+    for name in ("time_limit", "kernel_bound"):
+        if getattr(model, name) is not None:
+            _require_positive(name, getattr(model, name), "None or ")
+    for name in ("max_iter", "n_landmarks"):
+        value = getattr(model, name)
+        if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= 1):
+            raise ValueError(f"{name} = {value!r} must be None or a whole number of at least 1.")
+    if model.confidence is not None and not (_is_number(model.confidence) and 0 < model.confidence < 1):
+        raise ValueError(f"confidence = {model.confidence!r} must be None or a number above 0 and below 1, such as 0.95.")
+    if model.confidence is not None and model.kernel_bound is None and not _is_rbf(model.kernel):
+        raise ValueError(
+            "confidence needs a bound on the length of samples in feature space, which is known for kernel='rbf' only, not "
+            f"for {model.kernel!r}. Say with kernel_bound which length no sample can exceed."
+        )
+    if not isinstance(model.solver, str):
+        raise ValueError(f"solver = {model.solver!r} must be the name of a solver, such as 'auto'.")
+    if isinstance(model.violation, numbers.Real):
+        read_violation(model.violation, None)
+    return SVMSettings(
+        cost=float(model.C),
+        violation=model.violation,
+        kernel=model.kernel,
+        gamma=model.gamma,
+        degree=model.degree,
+        coef0=model.coef0,
+        n_batches=require_batches(model.batches),
+        solver=make_chance_solver(model.solver),
+        tolerance=float(model.tol),
+        max_iter=None if model.max_iter is None else int(model.max_iter),
+        time_limit=None if model.time_limit is None else float(model.time_limit),
+        # Drawn once, so that clusters and folds of one fit are those of the next with the same random_state.
+        seed=int(check_random_state(model.random_state).randint(np.iinfo(np.int32).max)),
+        confidence=None if model.confidence is None else float(model.confidence),
+        kernel_bound=1.0 if model.kernel_bound is None else float(model.kernel_bound),
+        n_landmarks=None if model.n_landmarks is None else int(model.n_landmarks),
+    )
+
+
+def read_groups(groups: Any, n_rows: int, rows: TrainingRows, settings: SVMSettings) -> RowGroups | None:
+    """The groups of the rows that count, or None if nobody named any."""
+    if groups is None:
+        if settings.confidence is not None:
+            raise ValueError(
+                "confidence needs groups: rows that k-means has put together are no independent samples of one input. Pass "
+                "groups to fit, or confidence=None."
+            )
+        return None
+    return read_row_groups(groups, n_rows).take(rows.positions)
+
+
+def pose_rows(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings) -> PosedSVM:
+    """The problem of rows, in given groups or in clusters."""
+    block = settings.block(rows.design, rows)
+    kernel = make_kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0, block, rows.weights)
+    groups = _clustered(block, rows, settings) if given is None else given
+    inputs = gather_inputs(groups, rows.labels, rows.classes, rows.weights)
+    violation = read_violation(settings.violation, None if given is None else groups.names)
+    order = inputs.order
+    samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
+    return _pose(samples, inputs, violation_of(violation, inputs.names), kernel, settings)
+
+
+def pose_moments(rows: TrainingRows, moments: MomentSamples, settings: SVMSettings) -> PosedSVM:
+    """The problem of inputs that are known by their moments."""
+    names: tuple[Level, ...] = tuple(range(len(rows.labels)))
+    sizes = np.diff(moments.starts)
+    inputs = UncertainInputs(
+        names=names,
+        labels=rows.labels,
+        order=np.arange(len(moments.samples)),
+        starts=moments.starts,
+        weights=np.repeat(1.0 / sizes, sizes),
+        equal_weights=True,
+    )
+    violation = violation_of(read_violation(settings.violation, names), names)
+    return _pose(moments.samples, inputs, violation, Kernel("linear"), settings, from_rows=False)
+
+
+def _pose(
+    samples: FloatArray,
+    inputs: UncertainInputs,
+    violation: FloatArray,
+    kernel: Kernel,
+    settings: SVMSettings,
+    *,
+    from_rows: bool = True,
+) -> PosedSVM:
+    radii = _radii(inputs, settings)
+    problem = ChanceSVMProblem(
+        samples=samples,
+        starts=inputs.starts,
+        labels=inputs.labels,
+        costs=np.full(len(inputs.names), settings.cost),
+        violation=violation,
+        kernel=kernel,
+        weights=inputs.weights,
+        **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
+    )
+    return PosedSVM(problem, on_landmarks(problem, settings.n_landmarks), inputs, radii, from_rows)
+
+
+def _radii(inputs: UncertainInputs, settings: SVMSettings) -> MomentRadii | None:
+    if settings.confidence is None or settings.kernel_bound is None:
+        return None
+    if not inputs.equal_weights:
+        raise ValueError("confidence needs rows of equal weight: it counts independent samples. Leave sample_weight out.")
+    require_enough_samples(inputs, least_samples(settings.confidence), settings.confidence)
+    return moment_radii(inputs.sizes, settings.confidence, settings.kernel_bound)
+
+
+def _clustered(block: FloatArray, rows: TrainingRows, settings: SVMSettings) -> RowGroups:
+    points = kernel_coordinates(block, rows.labels) if settings.precomputed else block
+    codes = class_clusters(points, rows.labels, rows.weights, settings.n_batches, settings.seed)
+    names: Sequence[Level] = range(int(codes.max()) + 1)
+    return RowGroups(tuple(names), codes, rows.positions)
+
+
+def _is_rbf(kernel: Any) -> bool:
+    return isinstance(kernel, str) and kernel == "rbf"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _require_positive(name: str, value: Any, otherwise: str = "") -> None:
+    if not (_is_number(value) and 0 < value < math.inf):
+        raise ValueError(f"{name} = {value!r} must be {otherwise}a positive, finite number.")

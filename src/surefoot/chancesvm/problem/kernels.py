@@ -1,0 +1,212 @@
+"""Kernels: inner products of samples in a feature space that need not be written down.
+
+    linear        k(x, z) = x . z
+    poly          k(x, z) = (gamma x . z + coef0)^degree
+    rbf           k(x, z) = exp(-gamma ||x - z||^2)
+    callable      k(X, Z) is a user's function of two blocks of rows
+    precomputed   the "samples" are the rows of the Gram matrix itself
+
+Parameters mean what they mean in scikit-learn.
+
+The polynomial kernel has a finite feature space. By the multinomial theorem
+
+    (gamma x . z + coef0)^d = sum over k_0 + k_1 + ... + k_n = d of  d! / (k_0! ... k_n!) coef0^{k_0} gamma^{d - k_0} x^k z^k,
+
+so that one coordinate sqrt(d! / prod k! coef0^{k_0} gamma^{d - k_0}) x^k for each exponent k reproduces it: 153 of them for the
+quadratic kernel of 16 columns, however many samples there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+
+KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
+# A user's function is asked for squares of so many rows where only their diagonal is wanted.
+_SQUARE = 64
+# Bytes of products or features that are made at a time.
+BLOCK_MEMORY = 1 << 27
+# "landmarks" is that of surefoot.chancesvm.problem.landmark_kernel alone.
+KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed", "landmarks"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel with its parameters; see the module docstring.
+
+    Parameters
+    ----------
+    name : {"linear", "poly", "rbf", "callable", "precomputed"}
+    gamma : float, default=1.0
+        Above 0; used by "poly" and "rbf".
+    degree : int, default=2
+        At or above 1; used by "poly".
+    coef0 : float, default=1.0
+        At or above 0, since below it a polynomial kernel is no inner product; used by "poly".
+    function : callable, optional
+        For "callable": takes blocks of rows of shapes (p, n) and (q, n), returns their products, of shape (p, q).
+    """
+
+    name: KernelName = "rbf"
+    gamma: float = 1.0
+    degree: int = 2
+    coef0: float = 1.0
+    function: KernelFunction | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in ("linear", "poly", "rbf", "callable", "precomputed"):
+            raise ValueError(f"kernel {self.name!r} is not known. Choose 'linear', 'poly', 'rbf', 'callable' or 'precomputed'.")
+        if self.name in ("poly", "rbf") and not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"gamma = {self.gamma} must be a finite number above 0.")
+        if self.name == "poly" and not (self.degree == int(self.degree) and self.degree >= 1):
+            raise ValueError(f"degree = {self.degree} must be a whole number at or above 1.")
+        if self.name == "poly" and not (np.isfinite(self.coef0) and self.coef0 >= 0):
+            raise ValueError(f"coef0 = {self.coef0} must be a finite number at or above 0: below, this is no inner product.")
+        if (self.name == "callable") != (self.function is not None):
+            raise ValueError("kernel='callable' needs a function, and only it takes one.")
+
+    @property
+    def radius(self) -> float | None:
+        """The largest length ||phi(x)|| of any x whatsoever, or None where there is none or it is not known."""
+        return 1.0 if self.name == "rbf" else None
+
+    def products(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Inner products of two blocks of rows, of shape (left, right); finite, or ``ValueError``.
+
+        For "precomputed", ``left`` holds rows of the Gram matrix and ``right`` is ignored.
+        """
+        if self.name == "precomputed":
+            return left
+        if self.name == "callable":
+            assert self.function is not None
+            block = np.asarray(self.function(left, right), dtype=np.float64)
+            if block.shape != (left.shape[0], right.shape[0]):
+                raise ValueError(
+                    f"the kernel function returned shape {block.shape} for {left.shape[0]} and {right.shape[0]} rows; it must "
+                    f"return {(left.shape[0], right.shape[0])}."
+                )
+        elif self.name == "rbf":
+            block = _exponents(left, right, self.gamma)
+            np.exp(block, out=block)
+        else:
+            block = left @ right.T
+            if self.name == "poly":
+                block *= self.gamma
+                block += self.coef0
+                block **= int(self.degree)
+        # The sum is finite unless an entry is not (or the sum alone overflows, which the second look tells apart).
+        if not np.isfinite(block.sum()) and not np.isfinite(block).all():
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            raise ValueError(
+                f"the {self.name} kernel of samples {row} and {column} of a block is {block[row, column]}; kernels must be "
+                "finite. Scale the columns, or choose smaller parameters."
+            )
+        return block
+
+    def diagonal(self, samples: FloatArray) -> FloatArray:
+        """k(x, x) of every row."""
+        if self.name == "precomputed":
+            return np.ascontiguousarray(np.diagonal(samples))
+        if self.name == "rbf":
+            return np.ones(samples.shape[0])
+        if self.name == "callable":
+            parts = [samples[start : start + _SQUARE] for start in range(0, samples.shape[0], _SQUARE)]
+            return np.concatenate([np.diagonal(self.products(part, part)) for part in parts])
+        squares = np.einsum("ij,ij->i", samples, samples)
+        return np.asarray(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** int(self.degree))
+
+    def n_features(self, n_columns: int) -> int | None:
+        """How many coordinates the explicit feature space has, or None where there is none."""
+        if self.name == "linear":
+            return n_columns
+        if self.name == "poly":
+            return math.comb(n_columns + int(self.degree) - (self.coef0 == 0), int(self.degree))
+        return None
+
+    def features(self, samples: FloatArray) -> FloatArray:
+        """Explicit coordinates of every row: ``features(x) @ features(z).T`` is ``products(x, z)``."""
+        if self.name == "linear":
+            return samples
+        if self.name != "poly":
+            raise ValueError(f"the {self.name} kernel has no explicit feature space.")
+        degree = int(self.degree)
+        mapped = np.empty((samples.shape[0], self.n_features(samples.shape[1]) or 0), order="F")
+        at = 0
+        lowest = degree if self.coef0 == 0 else 0
+        for total in range(lowest, degree + 1):
+            scale = math.comb(degree, total) * self.coef0 ** (degree - total) * self.gamma**total
+            for chosen in itertools.combinations_with_replacement(range(samples.shape[1]), total):
+                repeats = math.factorial(total)
+                for column in set(chosen):
+                    repeats //= math.factorial(chosen.count(column))
+                mapped[:, at] = math.sqrt(scale * repeats)
+                for column in chosen:
+                    mapped[:, at] *= samples[:, column]
+                at += 1
+        return np.ascontiguousarray(mapped)
+
+    def combined(
+        self,
+        rows: FloatArray,
+        others: FloatArray,
+        weights: FloatArray,
+        memory: int = BLOCK_MEMORY,
+        on_block: Callable[[], None] | None = None,
+    ) -> FloatArray:
+        """``products(rows, others) @ weights``, in blocks of so many bytes; by features where these are fewer than the others.
+
+        ``on_block`` is called before every block of rows; an exception it raises reaches the caller. Not for "precomputed".
+        """
+        if len(others) == 0:
+            return np.zeros((len(rows), *weights.shape[1:]))
+        n_features = self.n_features(others.shape[1])
+        explicit = n_features is not None and n_features < len(others)
+        height = max(1, memory // (8 * (n_features if explicit and n_features is not None else len(others))))
+        if explicit:
+            parts = [slice(start, start + height) for start in range(0, len(others), height)]
+            w = np.sum([self.features(others[part]).T @ weights[part] for part in parts], axis=0)
+        out = np.empty((len(rows), *weights.shape[1:]))
+        for start in range(0, len(rows), height):
+            if on_block is not None:
+                on_block()
+            block = rows[start : start + height]
+            with np.errstate(over="ignore", invalid="ignore"):
+                part = self.features(block) @ w if explicit else None
+            # Products say which of them is not finite.
+            finite = part is not None and np.isfinite(part).all()
+            out[start : start + height] = part if finite else self.products(block, others) @ weights
+        return out
+
+    def spelled(self) -> str:
+        """The kernel in words, for fingerprints."""
+        if self.function is not None:
+            return (
+                f"callable {getattr(self.function, '__module__', '')}.{getattr(self.function, '__qualname__', self.function)}"
+            )
+        numbers = {"rbf": (self.gamma,), "poly": (self.gamma, self.degree, self.coef0)}.get(self.name, ())
+        return " ".join((self.name, *map(repr, numbers)))
+
+    def digest(self) -> str:
+        """Fingerprint of the kernel."""
+        return hashlib.sha256(self.spelled().encode()).hexdigest()
+
+
+def _exponents(left: FloatArray, right: FloatArray, gamma: float) -> FloatArray:
+    """-gamma ||x - z||^2 = 2 gamma x . z - gamma ||x||^2 - gamma ||z||^2, as a single product of rows with two more entries."""
+    # Distances do not depend on where the origin is, but what cancels in their expansion does.
+    origin = right.mean(axis=0)
+    left, right = left - origin, right - origin
+    one, other = np.ones(left.shape[0]), np.ones(right.shape[0])
+    lengths, others = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
+    wide = np.column_stack((2 * gamma * left, -gamma * lengths, one))
+    block = wide @ np.column_stack((right, other, -gamma * others)).T
+    np.minimum(block, 0.0, out=block)
+    return np.asarray(block)

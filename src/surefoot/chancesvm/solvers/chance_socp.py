@@ -1,0 +1,164 @@
+"""The second-order cone programme, written out and handed to Clarabel: for small problems, and as a check on other solvers.
+
+Reduced form. With F the coordinates of the samples in a basis of their span (explicit features, or a root of the Gram matrix),
+the unknowns are w in this basis, b, the slacks, and rho >= ||w|| where there are radii:
+
+    min 1/2 ||w||^2 + sum_i C_i slack_i      (1/2 rho^2 with radii, since every term grows with ||w||)
+    (y_i (w . mu_i + b) - 1 + slack_i - r_i rho,  tau_i A_i w,  tau_i sqrt(v_i) rho)  in the second-order cone,  slack_i >= 0,
+
+with A_i of as many rows as batch i has samples. If (z_0, z_1) is the multiplier of the i-th cone, the mix of the dual has
+alpha_i = z_0 and, in batch i, c_s = y_i z_0 p_s + tau_i sqrt(p_s) z_1s, since w = sum_i (z_0 y_i mu_i + tau_i A_i' z_1).
+
+Full form. The paper's own (DRCKSVM_aSOCP): one unknown v_s for every sample, the quadratic v' K v, and cones in K itself. It is
+kept for comparison; the Gram matrix of an RBF kernel is dense and has full numerical rank, which a conic solver cannot use.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import numpy as np
+import scipy.sparse
+
+from surefoot.chancesvm.problem.feasible_mix import feasible_mix
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem
+from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
+from surefoot.chancesvm.solvers.best_plane import BestPlane
+from surefoot.core.arrays import FloatArray
+from surefoot.core.backends.clarabel import DEFAULT_ITERATIONS, NormProgramme
+from surefoot.core.outcome import Progress, Status
+from surefoot.core.solve_options import SolveOptions
+
+# A Gram matrix of so many samples takes a conic solver an hour.
+MOST_SAMPLES = 4000
+# Eigenvalues below this share of the largest are rounding.
+RANK_SHARE = 1e-13
+
+
+class ChanceSOCP:
+    """Clarabel on the cone programme of the module docstring.
+
+    Parameters
+    ----------
+    form : {"reduced", "full"}, default="reduced"
+    """
+
+    name = "socp"
+
+    def __init__(self, form: Literal["reduced", "full"] = "reduced") -> None:
+        self.form = form
+
+    def refuses(self, problem: ChanceSVMProblem) -> str | None:
+        """Why the problem cannot be taken, or None."""
+        n_features = problem.kernel.n_features(problem.samples.shape[1])
+        if min(problem.n_samples, np.inf if n_features is None else n_features) > MOST_SAMPLES:
+            return f"its kernel matrix has {problem.n_samples} rows, more than {MOST_SAMPLES}. Use solver='worst-points'."
+        if self.form == "full" and problem.has_radii:
+            return "the full form has no radii. Use the reduced form."
+        return None
+
+    def solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome:
+        """Solve once."""
+        require_chance_acceptance(self, problem)
+        started = time.perf_counter()
+        best = BestPlane(problem)
+        status, iterations = Status.INTERRUPTED, 0
+        try:
+            features, back = _coordinates(problem, self.form)
+            programme = _programme(problem, features, _quadratic(problem, features, self.form))
+            limit = DEFAULT_ITERATIONS if options.max_iter is None else options.max_iter
+            x, dual, status, iterations = programme.solve(options, limit)
+            mix, own = _mix(problem, dual), back @ x[: features.shape[1]]
+            feasible = feasible_mix(problem, mix)
+            values = problem.values(np.stack((mix, feasible.coefficients, own), axis=1))
+            best.offer_bound(mix, feasible.bound(values[:, 1]))
+            # Both are w at the optimum. Without radii the mix is the better one; with them it is longer than w.
+            for coefficients, at in ((mix, values[:, 0]), (own, values[:, 2])):
+                best.offer(coefficients, at, max(float(coefficients @ at), 0.0))
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        if best.relative_gap <= options.tolerance:
+            status = Status.OPTIMAL
+        elif status is Status.OPTIMAL:
+            status = Status.STALLED
+        last = Progress(iterations, best.upper, best.lower, time.perf_counter() - started)
+        if options.on_progress is not None:
+            options.on_progress(last)
+        return best.outcome(status, (last,), started, iterations)
+
+
+def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:
+    """Coefficients of the samples from the multipliers of the cones, which come after those of the slacks."""
+    sizes = problem.sizes + 1 + (1 if problem.has_radii else 0)
+    heads = problem.n_batches + np.cumsum(sizes) - sizes
+    weights = dual[heads]
+    inside = np.arange(problem.n_samples) - np.repeat(problem.starts[:-1], problem.sizes) + 1 + np.repeat(heads, problem.sizes)
+    roots = np.sqrt(problem.weights)
+    along = dual[inside]
+    along = along - roots * np.repeat(problem.sums(roots * along), problem.sizes)
+    mean = np.repeat(problem.labels * weights, problem.sizes) * problem.weights
+    return np.asarray(mean + np.repeat(problem.tau, problem.sizes) * roots * along)
+
+
+def _coordinates(problem: ChanceSVMProblem, form: str) -> tuple[FloatArray, FloatArray]:
+    """Coordinates of the samples, and the matrix that turns those of w into coefficients of the samples."""
+    if form == "full":
+        return problem.kernel.products(problem.samples, problem.samples), np.eye(problem.n_samples)
+    n_features = problem.kernel.n_features(problem.samples.shape[1])
+    if n_features is not None and n_features < problem.n_samples:
+        features = problem.kernel.features(problem.samples)
+        return features, np.asarray(np.linalg.pinv(features).T, dtype=np.float64)
+    values, vectors = np.linalg.eigh(problem.kernel.products(problem.samples, problem.samples))
+    kept = values > RANK_SHARE * values[-1]
+    roots = np.sqrt(values[kept])
+    return vectors[:, kept] * roots, vectors[:, kept] / roots
+
+
+def _quadratic(problem: ChanceSVMProblem, features: FloatArray, form: str) -> scipy.sparse.csc_matrix:
+    if form == "full":
+        return scipy.sparse.csc_matrix(np.triu(features))
+    width = features.shape[1]
+    if not problem.has_radii:
+        return scipy.sparse.identity(width, format="csc")
+    return scipy.sparse.diags(np.concatenate((np.zeros(width), [1.0])), format="csc")
+
+
+def _programme(problem: ChanceSVMProblem, features: FloatArray, quadratic: scipy.sparse.csc_matrix) -> NormProgramme:
+    """Unknowns: w (and rho, if the quadratic has one more row than there are features), b, slacks."""
+    radii = quadratic.shape[0] > features.shape[1]
+    width, count, sizes = features.shape[1], problem.n_batches, problem.sizes
+    means = np.add.reduceat(problem.weights[:, None] * features, problem.starts[:-1])
+    spread = np.sqrt(problem.weights)[:, None] * (features - np.repeat(means, sizes, axis=0))
+    spread *= np.repeat(problem.tau, sizes)[:, None]
+    n_rows = 1 + sizes + (1 if radii else 0)
+    heads = np.cumsum(n_rows) - n_rows
+    inside = np.arange(problem.n_samples) - np.repeat(problem.starts[:-1], sizes) + 1 + np.repeat(heads, sizes)
+    cones = np.zeros((int(n_rows.sum()), width + (1 if radii else 0) + 1))
+    cones[heads, :width] = problem.labels[:, None] * means
+    cones[heads, -1] = problem.labels
+    cones[inside, :width] = spread
+    if radii:
+        cones[heads, width] = -problem.mean_radius
+        cones[heads + n_rows - 1, width] = problem.tau * np.sqrt(problem.covariance_radius)
+    slack = scipy.sparse.coo_matrix((np.ones(count), (heads, np.arange(count))), shape=(cones.shape[0], count))
+    nothing = scipy.sparse.coo_matrix((count, cones.shape[1]))
+    blocks = [[nothing, scipy.sparse.identity(count)], [scipy.sparse.coo_matrix(cones), slack]]
+    right = np.zeros(count + cones.shape[0])
+    right[count + heads] = -1.0
+    norms = tuple(n_rows.tolist())
+    if radii:
+        order = np.concatenate(([width], np.arange(width)))
+        length = scipy.sparse.coo_matrix((np.ones(width + 1), (np.arange(width + 1), order)), shape=(width + 1, cones.shape[1]))
+        blocks.append([length, None])
+        right = np.concatenate((right, np.zeros(width + 1)))
+        norms = (*norms, width + 1)
+    padding = scipy.sparse.csc_matrix((1 + count, 1 + count))
+    return NormProgramme(
+        quadratic=scipy.sparse.csc_matrix(scipy.sparse.block_diag((quadratic, padding))),
+        cost=np.concatenate((np.zeros(cones.shape[1]), problem.costs)),
+        matrix=scipy.sparse.csc_matrix(-scipy.sparse.bmat(blocks)),
+        right=right,
+        n_linear=count,
+        norms=norms,
+    )

@@ -1,0 +1,1 @@
+"""Columns become 0/1 columns that can be read aloud."""

@@ -1,0 +1,1 @@
+"""Tables on their way in: data frames, arrays, sparse matrices, files, batches and partitions become columns."""

@@ -1,0 +1,1 @@
+"""Tables on their way out, in the library that they came in with."""

@@ -1,1 +1,0 @@
-"""The scikit-learn face: fit = encode, pose, solve, certify, unpack. No mathematics here."""

@@ -1,0 +1,1 @@
+"""The scikit-learn face of inverse optimization. No mathematics here."""

@@ -1,0 +1,309 @@
+"""The scikit-learn face of inverse optimization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.outcome import SolveOutcome, Status, handed_over
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import (
+    ForwardSolveError,
+    InconsistentDataError,
+    InvalidObservationError,
+    UnsupportedProblemError,
+)
+from surefoot.inverse.estimator.judged_cost import certified, judged
+from surefoot.inverse.estimator.mirror_fit import begin_online, fit_by_mirror, observe_all
+from surefoot.inverse.exact.approaches import APPROACHES
+from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.forward.programs import ForwardProblem
+from surefoot.inverse.mirror.online_mirror import OnlineMirror
+from surefoot.inverse.oracle.forward_oracle import ForwardOracle
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
+from surefoot.inverse.problem.prior_set import PriorSet
+from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
+from surefoot.sklearn_api.limit_warning import warn_of_limit
+from surefoot.sklearn_api.progress import progress_listener
+
+SOLVERS = ("auto", "exact", "samd")
+
+
+class InverseOptimizer(BaseEstimator):
+    """Learn the cost behind observed decisions.
+
+    Minimises kappa R(theta) + (1/N) sum_i loss_i(theta) over cost vectors theta; see :mod:`surefoot.inverse.problem.problem`.
+
+    Parameters
+    ----------
+    forward : ForwardProblem
+        What is decided at a signal: one of :mod:`surefoot.inverse.forward`.
+    approach : str, default="asl"
+        What is asked of a cost:
+
+        - "asl": least augmented suboptimality loss; without ``kappa``, on data that some cost explains, the incenter
+        - "suboptimality": least suboptimality among costs of norm 1
+        - "predictability": decisions nearest to the observed ones, among costs of norm 1; NP-hard, for few observations
+        - "ellipsoidal-asl": least augmented suboptimality loss with an ellipsoid of room; needs ``kappa``
+        - "feasibility": any cost that explains all observations
+        - "incenter": the one that leaves most room to every decision not taken
+        - "circumcenter": the one whose angle to all others is least
+        - "ellipsoidal-incenter", "ellipsoidal-circumcenter": the same with ellipsoids
+        - "cutting-plane": the one nearest to ``center`` (equal costs by default) in the l1 norm; if there is none, as
+          "suboptimality"
+
+        The approaches from "feasibility" to "ellipsoidal-circumcenter" raise ``InconsistentDataError`` where no cost explains
+        all observations. Ellipsoids (but for the circumcenter), and predictability where no cost explains all observations,
+        need decisions that can be listed: alternatives, or at most 16 unknowns that are all 0/1. The circumcenter is proven
+        where the consistent costs have few extreme rays; otherwise, without negative costs, it is that of the rays a search
+        found, and the certificate says so.
+    features : callable, optional
+        ``features(signal, decision)`` returns the vector that the cost vector prices; the decision itself by default.
+    distance : str or pair of str, default="l2"
+        How far a decision lies from the observed one: "l1", "l2", "linf", "squared-l2", "zero-one" or "none". Continuous
+        unknowns are measured by "linf"; a pair (continuous, integer) can leave them out: ("none", "l2").
+    regularizer : {"l2", "l1"}, default="l2"
+    center : array, optional
+        What the regularizer measures from; 0 by default.
+    kappa : float, default=0.0
+    prior : None, "nonnegative", "simplex", pair of bounds, or dict, default=None
+        The set of cost vectors; a dict with "A" and "b" means A theta <= b.
+    infeasible : {"error", "clamp"}, default="error"
+        What to do about responses that are no decisions: refuse them, or let losses below 0 count as 0.
+    solver : {"auto", "exact", "samd"}, default="auto"
+        "exact" (which "auto" means) generates decisions until the gap is closed; "samd" is stochastic approximate mirror
+        descent, for more observations than that can take. The parameters from ``update`` to ``random_state`` are its switches.
+    tol : float, default=1e-6
+        Relative gap to reach.
+    max_iter : int, optional
+        With "samd" the number of steps; by default as many as make 100 passes over the observations.
+    time_limit : float, optional
+        Seconds.
+    verbose : int, default=0
+        Whether to write progress to standard error.
+    update : {"auto", "euclidean", "exponentiated"}, default="auto"
+        "exponentiated" multiplies costs, for costs without signs, or of a bounded sum; "auto" means so on a simplex.
+    batch_size : int or None, default=1
+        Observations per step, drawn at random; None takes all of them.
+    sampling : {"passes", "uniform"}, default="passes"
+        Whether each observation is drawn once before any is drawn again, or each step draws among all of them.
+    oracle_time_limit : float, optional
+        Seconds for one forward problem in a step, whose best decision until then is taken; by default it is solved to the end.
+    step : {"auto", "adaptive", "normalized", "sqrt", "strong", "constant"} or callable, default="auto"
+        See :mod:`surefoot.inverse.mirror.mirror_run`; a callable is given t = 1, 2, ... and returns the size of the step.
+    step_scale : float, default=1.0
+    average : {"auto", "last", "uniform", "linear"}, default="auto"
+        Which of the costs met is returned, or how they are averaged.
+    cost_bound : float, optional
+        Bound on the sum of absolute values of the cost, for "exponentiated"; by default one that ``kappa`` implies.
+    start : array, optional
+        Where to begin.
+    random_state : int, numpy.random.Generator or None, default=None
+
+    Attributes
+    ----------
+    cost_ : ndarray
+        The cost vector.
+    certificate_ : Certificate
+        Not after ``partial_fit``.
+    outcome_ : SolveOutcome
+    regret_ : float
+        After ``partial_fit``: an upper bound on what was paid beyond the best fixed cost in hindsight, in sum over all
+        observations so far.
+    paid_ : float
+        After ``partial_fit``: the sum of objectives paid, each before its observation was learned from.
+    n_seen_ : int
+        After ``partial_fit``: observations so far.
+
+    Examples
+    --------
+    Someone buys at least three of four goods each week, the cheapest ones in their eyes; what they think the goods cost:
+
+    >>> import numpy as np
+    >>> import surefoot as sf
+    >>> three = (-np.ones((1, 4)), np.array([-3.0]))
+    >>> no_tea = (np.array([[1.0, 0, 0, 0], [-1, -1, -1, -1]]), np.array([0.0, -2.0]))
+    >>> bought = [[1, 1, 1, 0], [0, 1, 1, 0]]
+    >>> model = sf.inverse.InverseOptimizer(sf.inverse.forward.BinaryProgram(), approach="incenter")
+    >>> model.fit([three, no_tea], bought).certificate_.verified
+    True
+    >>> model.predict([(-np.ones((1, 4)), np.array([-2.0]))])[0].tolist()
+    [1.0, 1.0, 1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        forward: ForwardProblem,
+        *,
+        approach: str = "asl",
+        features: Callable[[Any, FloatArray], Any] | None = None,
+        distance: Any = "l2",
+        regularizer: str = "l2",
+        center: Any = None,
+        kappa: float = 0.0,
+        prior: Any = None,
+        infeasible: str = "error",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+        update: str = "auto",
+        batch_size: int | None = 1,
+        sampling: str = "passes",
+        oracle_time_limit: float | None = None,
+        step: str | Callable[[int], float] = "auto",
+        step_scale: float = 1.0,
+        average: str = "auto",
+        cost_bound: float | None = None,
+        start: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.forward = forward
+        self.approach = approach
+        self.features = features
+        self.distance = distance
+        self.regularizer = regularizer
+        self.center = center
+        self.kappa = kappa
+        self.prior = prior
+        self.infeasible = infeasible
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.update = update
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.oracle_time_limit = oracle_time_limit
+        self.step = step
+        self.step_scale = step_scale
+        self.average = average
+        self.cost_bound = cost_bound
+        self.start = start
+        self.random_state = random_state
+
+    def fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
+        """Learn the cost from signals and what was decided at them."""
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver={self.solver!r} is not known. Choose one of {', '.join(map(repr, SOLVERS))}.")
+        problem = self._pose(signals, responses)
+        self.__dict__.pop("_online", None)
+        listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
+        options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
+        solver = LossCuts(ForwardOracle())
+        try:
+            if self.solver == "samd":
+                problem, outcome = fit_by_mirror(self, solver, problem, options)
+            else:
+                problem, outcome = APPROACHES[self.approach](solver, problem, options)
+            self.outcome_ = handed_over(outcome)
+        except InconsistentDataError as flaw:
+            if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
+                found = flaw.outcome
+                flaw.certificate = certified(solver, flaw.problem, found.primal, found.dual, self.tol)
+            raise
+        except ForwardSolveError as flaw:
+            if isinstance(flaw.outcome, SolveOutcome):
+                self.outcome_, self.cost_ = flaw.outcome, flaw.outcome.primal
+            raise
+        self.n_iter_ = self.outcome_.iterations
+        self.cost_, self.certificate_ = judged(self.approach, solver, problem, self.outcome_, self.tol)
+        if self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT):
+            lost = "" if np.any(self.cost_) else " found no cost but 0, which prices all decisions alike, and"
+            warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
+        return self
+
+    def partial_fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
+        """Learn online, by one step of mirror descent per observation, in the order given; calls go on from each other.
+
+        Each observation is priced at the cost known before it: ``regret_`` is what that cost beyond the best fixed cost vector.
+        After ``fit`` the learned cost is where the steps begin.
+        """
+        problem = self._pose(signals, responses)
+        online: OnlineMirror | None = getattr(self, "_online", None)
+        if online is None:
+            online = self._online = begin_online(self, problem, getattr(self, "cost_", None))
+            self.__dict__.pop("certificate_", None)
+        try:
+            observe_all(online, problem.examples)
+        finally:
+            self.cost_, self.n_seen_ = online.answer, online.n_seen
+            self.paid_, self.regret_ = online.paid, online.regret
+        return self
+
+    def predict(self, signals: Sequence[Any]) -> list[FloatArray]:
+        """What would be decided at signals, with the learned cost."""
+        check_is_fitted(self)
+        oracle = ForwardOracle()
+        found = []
+        for index, signal in enumerate(signals):
+            instance = self.forward.instance(index, signal, self.features)
+            if instance.features.n_features != self.cost_.size:
+                raise InvalidObservationError(
+                    f"observation {index}: features have {instance.features.n_features} entries, but the learned cost prices "
+                    f"{self.cost_.size}."
+                )
+            found.append(oracle.decide(instance, self.cost_).point)
+        return found
+
+    def _pose(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseProblem:
+        if self.approach not in APPROACHES:
+            raise ValueError(f"approach={self.approach!r} is not known. Choose one of {', '.join(map(repr, APPROACHES))}.")
+        if self.infeasible not in ("error", "clamp"):
+            raise ValueError(f"infeasible={self.infeasible!r} must be 'error' or 'clamp'.")
+        if not isinstance(self.forward, ForwardProblem):
+            raise TypeError(f"forward={self.forward!r} is no forward problem; see surefoot.inverse.forward.")
+        examples = self._examples(signals, responses)
+        p = examples[0].instance.features.n_features
+        distance = Distance.of(self.distance)
+        center = np.zeros(p) if self.center is None else np.asarray(self.center, dtype=np.float64).ravel()
+        if center.size != p or not np.isfinite(center).all():
+            raise ValueError(f"center has {center.size} entries, or some that are not finite; features have {p}.")
+        quadratic = examples[0].instance.features
+        if isinstance(quadratic, QuadraticFeatures) and self.approach != "asl":
+            raise UnsupportedProblemError(
+                f"approach={self.approach!r} does not learn quadratic costs; choose approach='asl', with distance='none' for "
+                "the suboptimality loss."
+            )
+        prior = PriorSet.of(self.prior, p, quadratic.n_continuous if isinstance(quadratic, QuadraticFeatures) else 0)
+        clamp = self.infeasible == "clamp"
+        return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]
+
+    def _examples(self, signals: Sequence[Any], responses: Sequence[Any]) -> tuple[Example, ...]:
+        if len(signals) != len(responses):
+            raise InvalidObservationError(f"there are {len(signals)} signals, but {len(responses)} responses.")
+        if len(signals) == 0:
+            raise InvalidObservationError("there are no observations.")
+        pairs = enumerate(zip(signals, responses, strict=True))
+        examples = tuple(self.forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)
+        if not any(_varies(example) for example in examples):
+            raise InvalidObservationError(
+                "features are 0, or the same for all decisions, in every observation: no cost vector can tell decisions apart."
+            )
+        for example in examples:
+            if example.instance.features.n_features != examples[0].instance.features.n_features:
+                raise InvalidObservationError(
+                    f"observation {example.index}: features have {example.instance.features.n_features} entries, those of "
+                    f"observation 0 have {examples[0].instance.features.n_features}."
+                )
+            if not example.inside and self.infeasible != "clamp":
+                raise InvalidObservationError(
+                    f"observation {example.index}: the response is no decision of this signal. infeasible='clamp' keeps such "
+                    "observations and counts losses below 0 as 0."
+                )
+        return examples
+
+
+def _varies(example: Example) -> bool:
+    """Whether features can differ between decisions, as far as their arrays tell."""
+    features = example.instance.features
+    return not isinstance(features, LinearFeatures) or bool(np.any(features.matrix))

@@ -1,0 +1,44 @@
+"""A learned cost and its certificate, whatever the approach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import Certificate
+from surefoot.core.outcome import SolveOutcome
+from surefoot.inverse.certificate.certificate import certify_cost
+from surefoot.inverse.certificate.cone_center import certify_ellipsoid, certify_rays
+from surefoot.inverse.certificate.prediction_certificate import certify_predictions
+from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.problem.distance import NO_DISTANCE
+from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
+from surefoot.inverse.problem.problem import InverseProblem
+from surefoot.inverse.problem.ray_proof import RayProof
+
+
+def judged(
+    approach: str, solver: LossCuts, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
+) -> tuple[FloatArray, Certificate]:
+    """The cost vector of an outcome, and the verdict on it."""
+    if isinstance(outcome.primal, EllipsoidalCost):
+        return outcome.primal.theta, certify_ellipsoid(problem, outcome.primal, outcome.dual, tolerance)
+    cost = np.asarray(outcome.primal, dtype=np.float64)
+    if isinstance(outcome.dual, RayProof):
+        ellipsoid = approach == "ellipsoidal-circumcenter"
+        plain = replace(problem, distance=NO_DISTANCE)
+        trees = [solver.trees(plain, ray, np.zeros(problem.n_examples)) for ray in outcome.dual.rays]
+        return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid, trees=trees)
+    if approach == "predictability":
+        plain, scaled = replace(problem, distance=NO_DISTANCE), cost / max(float(np.abs(cost).max()), 1e-300)
+        return cost, certify_predictions(problem, cost, tolerance, solver.trees(plain, scaled, np.zeros(problem.n_examples)))
+    return cost, certified(solver, problem, cost, outcome.dual, tolerance)
+
+
+def certified(solver: LossCuts, problem: InverseProblem, cost: FloatArray, proof: Any, tolerance: float) -> Certificate:
+    """The verdict on a cost vector, with proofs of its losses where certificates cannot recompute them alone."""
+    losses = solver.losses(problem, cost)[1]
+    return certify_cost(problem, cost, losses, proof, tolerance, solver.trees(problem, cost, losses))

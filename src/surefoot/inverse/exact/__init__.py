@@ -1,0 +1,1 @@
+"""Approaches by constraint generation: solve a master, ask the oracle, repeat."""

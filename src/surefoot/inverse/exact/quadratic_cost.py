@@ -1,0 +1,193 @@
+"""Quadratic costs over mixed-integer decisions in one semidefinite programme: Theorem 4.5 of the paper.
+
+    min kappa R(theta) + (1/N) sum_i beta_i    subject to, for every observation i, value z_j of the whole unknowns and h_k,
+
+    <theta, phi(x_i)> + alpha + lambda . (c - B z_j) - q . outer(z_j) + h_k . y_i + d_z(z_i, z_j) <= beta_i,   lambda >= 0,
+
+    [Q_yy  v / 2]
+    [ *    alpha]  positive semidefinite,   v = Q inner(z_j) + h_k + A' lambda.
+
+The multiplier w of such a constraint and that of its matrix, [Y, y; y', w], give a decision (y / w, z_j): weighted
+decisions whose cuts bound the objective from below, with the rest of Y in the price of the block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.backends.clarabel import solve_cones
+from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.solve_options import SolveOptions
+from surefoot.inverse.exact.constraint_generation import CostOutcome, LossCuts
+from surefoot.inverse.exact.cost_master import PriorRows, unpacked
+from surefoot.inverse.exact.sparse_rows import SparseRows
+from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
+from surefoot.inverse.problem.decision_set import LinearSet
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.hypothesis import QuadraticFeatures
+from surefoot.inverse.problem.problem import Example, InverseProblem
+from surefoot.inverse.problem.quadratic_terms import continuous_rows, directions, whole_values
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """One (i, j, k): the rows of its constraint and of its matrix in theta, and what is constant in them."""
+
+    owner: int
+    z: FloatArray
+    price: FloatArray  # of theta in the linear constraint
+    constant: float
+    rows: FloatArray  # A: lambda enters v as A' lambda
+    room: FloatArray  # c - B z
+    bend: FloatArray  # (u, p): v = bend theta + turn + A' lambda
+    turn: FloatArray
+
+
+def _pieces(problem: InverseProblem, i: int, example: Example) -> list[_Piece]:
+    decisions, features = example.instance.decisions, example.instance.features
+    assert isinstance(decisions, LinearSet) and isinstance(features, QuadraticFeatures)
+    u, p = features.n_continuous, features.n_features
+    rows, mixed, sides = continuous_rows(decisions)
+    own = features.of(example.response[None, :])[0]
+    whole = decisions.whole
+    distance = Distance(problem.distance.integer, "none")
+    found = []
+    for z in whole_values(example.instance):
+        inner, outer = features.inner(z), features.outer(z)
+        bend = np.zeros((u, p))
+        for a in range(u):
+            bend[a, u * u + a : u * u + u * inner.size : u] = inner
+        price = own.copy()
+        price[u * u + u * inner.size :] -= outer
+        point = np.concatenate((example.response[~whole], z))[None, :]
+        far = float(example.distances(distance, point)[0])
+        for turn in directions(u, problem.distance):
+            constant = far + float(turn @ example.response[~whole])
+            found.append(_Piece(i, z, price, constant, rows, sides - mixed @ z, bend, turn))
+    return found
+
+
+class QuadraticCost:
+    """The semidefinite programme, and the bounds of its solution."""
+
+    def __init__(self, solver: LossCuts) -> None:
+        self.solver = solver
+
+    def solve(self, problem: InverseProblem, options: SolveOptions) -> CostOutcome:
+        pieces = [piece for i, example in enumerate(problem.examples) for piece in _pieces(problem, i, example)]
+        theta, proof, ended = self._programme(problem, pieces, options)
+        bound = proven_bound(problem, problem.cuts(proof.owners.tolist(), proof.points), proof)
+        _, losses = self.solver.losses(problem, theta)
+        upper = problem.objective(theta, losses)
+        gap = upper - bound
+        if ended is Status.OPTIMAL and gap > max(options.tolerance, 1e-5) * abs(upper) + 1e-6:
+            ended = Status.STALLED
+        line = Progress(1, upper, bound, options.elapsed)
+        return SolveOutcome(ended, theta, proof, upper, bound, 1, options.elapsed, (line,))
+
+    def _programme(
+        self, problem: InverseProblem, pieces: list[_Piece], options: SolveOptions
+    ) -> tuple[FloatArray, CostProof, Status]:
+        p, n, prior = problem.n_features, problem.n_examples, problem.prior
+        known = PriorRows.of(prior)
+        u = prior.psd
+        starts, size = [], p + n
+        l1 = problem.regularizer.kind == "l1"
+        absolute = size
+        size += p if l1 else 0
+        for piece in pieces:
+            starts.append(size)
+            size += 1 + piece.room.size  # alpha, lambda
+        block = SparseRows(size)
+        block.dense(known.equal, known.equal_sides)
+        n_equal = block.count
+        first = block.count
+        for piece, at in zip(pieces, starts, strict=True):
+            values = np.concatenate((piece.price, [-1.0, 1.0], piece.room))
+            columns = np.concatenate((np.arange(p), [p + piece.owner, at], np.arange(at + 1, at + 1 + piece.room.size)))
+            block.row(columns, values, -piece.constant)
+        floor = [i for i, example in enumerate(problem.examples) if example.inside or problem.clamp]
+        for i in floor:
+            block.row(np.array([p + i]), np.array([-1.0]), 0.0)
+        prior_at = block.count
+        block.dense(known.rows, known.sides)
+        for piece, at in zip(pieces, starts, strict=True):
+            for k in range(piece.room.size):
+                block.row(np.array([at + 1 + k]), np.array([-1.0]), 0.0)
+        if l1:
+            for k in range(p):
+                for sign in (1.0, -1.0):
+                    block.row(np.array([k, absolute + k]), np.array([sign, -1.0]), sign * float(problem.regularizer.center[k]))
+        n_linear = block.count - n_equal
+        matrices = block.count
+        for piece, at in zip(pieces, starts, strict=True):
+            self._matrix(block, piece, at, known.block, p)
+        cones = [("zero", n_equal), ("nonnegative", n_linear), *[("psd", u + 1)] * len(pieces)]
+        cost = np.zeros(size)
+        cost[p : p + n] = 1.0 / n
+        curvature = None
+        if l1:
+            cost[absolute : absolute + p] = problem.kappa
+        else:
+            cost[:p] = -problem.kappa * problem.regularizer.center
+            weight = np.zeros(size)
+            weight[:p] = problem.kappa
+            curvature = weight
+        found = solve_cones(curvature, cost, block.matrix(), np.array(block.sides), cones, options)
+        theta = found.x[:p].copy()
+        values, vectors = np.linalg.eigh(prior.block(theta))
+        theta[: u * u] = ((vectors * np.maximum(values, 0.0)) @ vectors.T).ravel()
+        duals = found.multipliers
+        proof = self._proof(problem, pieces, theta, duals[first : first + len(pieces)], duals[matrices:], u)
+        rows = np.maximum(duals[prior_at : prior_at + prior.matrix.shape[0]], 0.0)
+        total = float(duals[0]) if prior.total is not None else 0.0
+        proof = CostProof(proof.owners, proof.points, proof.weights, rows, total, proof.block_price, proof.reach)
+        return theta, proof, found.ended
+
+    @staticmethod
+    def _matrix(block: SparseRows, piece: _Piece, at: int, triangle: FloatArray, p: int) -> None:
+        """Rows of -[Q_yy, v / 2; *, alpha] as a scaled upper triangle, column by column."""
+        u = piece.turn.size
+        for row in triangle:
+            columns = np.flatnonzero(row)
+            block.row(columns, -row[columns], 0.0)
+        root = np.sqrt(0.5)  # an off-diagonal entry is v / 2 times sqrt(2)
+        for a in range(u):
+            columns = np.concatenate((np.flatnonzero(piece.bend[a]), np.arange(at + 1, at + 1 + piece.room.size)))
+            values = np.concatenate((piece.bend[a][piece.bend[a] != 0], piece.rows[:, a]))
+            block.row(columns, -root * values, root * float(piece.turn[a]))
+        block.row(np.array([at]), np.array([-1.0]), 0.0)
+
+    def _proof(
+        self,
+        problem: InverseProblem,
+        pieces: list[_Piece],
+        theta: FloatArray,
+        weights: FloatArray,
+        matrices: FloatArray,
+        u: int,
+    ) -> CostProof:
+        length = (u + 1) * (u + 2) // 2
+        owners, points, kept = [], [], []
+        for k, piece in enumerate(pieces):
+            weight = float(weights[k])
+            if weight <= 1e-9 / problem.n_examples:
+                continue
+            dual = unpacked(matrices[k * length : (k + 1) * length], u + 1)
+            point = np.concatenate((dual[:u, u] / weight, piece.z))
+            if problem.examples[piece.owner].instance.decisions.allowed(point[None, :])[0]:
+                owners.append(piece.owner)
+                points.append(point)
+                kept.append(weight)
+        cuts = problem.cuts(owners, points)
+        slope = np.asarray(kept) @ cuts.slopes if kept else np.zeros(problem.n_features)
+        pull = slope[: u * u].reshape(u, u)
+        if problem.regularizer.kind == "l2":
+            pull = pull + problem.kappa * (theta - problem.regularizer.center)[: u * u].reshape(u, u)
+        reach = np.inf if problem.regularizer.kind == "l2" and problem.kappa > 0 else 1e4
+        return CostProof(
+            cuts.owners, cuts.points, np.asarray(kept), np.zeros(problem.prior.matrix.shape[0]), 0.0, (pull + pull.T) / 2, reach
+        )

@@ -1,0 +1,27 @@
+"""Forward problems: what is decided at a signal, for ``InverseOptimizer(forward=...)``."""
+
+from surefoot.inverse.forward.combinatorial import Assignment, Knapsack, ShortestPath
+from surefoot.inverse.forward.ellipsoid_program import EllipsoidProgram
+from surefoot.inverse.forward.programs import (
+    BinaryProgram,
+    CallableProblem,
+    FiniteChoice,
+    ForwardProblem,
+    LinearProgram,
+    MixedIntegerProgram,
+)
+from surefoot.inverse.forward.quadratic_program import QuadraticProgram
+
+__all__ = [
+    "Assignment",
+    "BinaryProgram",
+    "CallableProblem",
+    "EllipsoidProgram",
+    "FiniteChoice",
+    "ForwardProblem",
+    "Knapsack",
+    "LinearProgram",
+    "MixedIntegerProgram",
+    "QuadraticProgram",
+    "ShortestPath",
+]

@@ -1,0 +1,79 @@
+"""Forward problems with a quadratic cost, learned as such: equation (18) of the paper.
+
+    <theta, phi(s, (y, z))> = y' Q_yy y + y' Q inner(w, z) + q . outer(w, z),    Q_yy positive semidefinite,
+
+with continuous unknowns y, whole unknowns z, and the context w of the signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.inverse.forward.programs import FeatureFunction, MixedIntegerProgram, numbers
+from surefoot.inverse.problem.decision_set import DecisionSet, LinearSet
+from surefoot.inverse.problem.hypothesis import Features, QuadraticFeatures
+
+Part = Callable[[Any, FloatArray], Any]
+
+
+class QuadraticProgram(MixedIntegerProgram):
+    """{x = (y, z) : A y + B z <= c, bounds, z whole}, with a quadratic cost in y.
+
+    A signal is (A, b) for continuous unknowns alone, (A, B, c) for both kinds; a context may follow. A cost vector is
+    (vec Q_yy, vec Q, q), by columns.
+
+    Parameters
+    ----------
+    inner : callable, optional
+        ``inner(context, z)``; by default the entries of the context (if there is one), of z, and 1.
+    outer : callable, optional
+        ``outer(context, z)``; by default z.
+    continuous_bounds : pair, default=(-inf, inf)
+    integer_bounds : pair, default=(0, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        inner: Part | None = None,
+        outer: Part | None = None,
+        continuous_bounds: Any = (-np.inf, np.inf),
+        integer_bounds: Any = (0, 1),
+    ) -> None:
+        super().__init__(continuous_bounds=continuous_bounds, integer_bounds=integer_bounds)
+        self.inner, self.outer = inner, outer
+
+    def _split(self, signal: Any) -> tuple[tuple[Any, Any, Any], Any]:
+        if not isinstance(signal, tuple | list) or len(signal) < 2:
+            raise ValueError("the signal must be (A, b) or (A, B, c), with or without a context after it")
+        if np.ndim(signal[1]) == 1 and len(signal) in (2, 3):
+            empty = np.empty((np.shape(signal[0])[0], 0))
+            return (signal[0], empty, signal[1]), signal[2] if len(signal) == 3 else None
+        if len(signal) not in (3, 4):
+            raise ValueError("the signal must be (A, b) or (A, B, c), with or without a context after it")
+        return (signal[0], signal[1], signal[2]), signal[3] if len(signal) == 4 else None
+
+    def decisions(self, signal: Any) -> LinearSet:
+        return super().decisions(self._split(signal)[0])
+
+    def features(self, signal: Any, decisions: DecisionSet, function: FeatureFunction | None) -> Features:
+        """The quadratic hypothesis at a signal."""
+        if function is not None:
+            raise ValueError("a quadratic programme has features of its own; give inner and outer instead")
+        context = self._split(signal)[1]
+        known = np.empty(0) if context is None else numbers(np.atleast_1d(context), 1, "the context")
+        inner, outer = self.inner, self.outer
+
+        def first(z: FloatArray) -> FloatArray:
+            return np.concatenate((known, z, [1.0])) if inner is None else np.asarray(inner(context, z), dtype=np.float64)
+
+        def second(z: FloatArray) -> FloatArray:
+            return z if outer is None else np.asarray(outer(context, z), dtype=np.float64)
+
+        whole = decisions.whole
+        start = np.zeros(int(whole.sum()))
+        return QuadraticFeatures(int((~whole).sum()), first, second, first(start).size, second(start).size)

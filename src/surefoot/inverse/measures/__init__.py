@@ -1,0 +1,1 @@
+"""How well a learned cost explains an expert."""

@@ -1,0 +1,1 @@
+"""Stochastic approximate mirror descent, whole fits and online."""

@@ -1,0 +1,174 @@
+"""The worst decisions of all observations in one native call, where all are sets of a few 0/1 unknowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot import _native
+from surefoot.core.arrays import BoolArray, FloatArray, RowArray
+from surefoot.exceptions import ForwardSolveError
+from surefoot.inverse.oracle.binary_search import MOST_FLIPPED, VALUE_SLACK, FlipSearch
+from surefoot.inverse.oracle.binary_vectors import LISTED_SLACK
+from surefoot.inverse.problem.augmented_terms import Term, distance_terms
+from surefoot.inverse.problem.decision_set import LinearSet
+from surefoot.inverse.problem.distance import NO_DISTANCE
+from surefoot.inverse.problem.hypothesis import LinearFeatures
+from surefoot.inverse.problem.problem import InverseProblem
+
+# Nodes of one search before it is left to the tree of relaxations; a quarter of a second or so.
+MOST_NODES = 500_000
+
+
+@dataclass(frozen=True, eq=False)
+class Worst:
+    """Worst decisions, one row per observation; rows that are not ``known`` took too long."""
+
+    points: FloatArray
+    slopes: FloatArray
+    distances: FloatArray
+    values: FloatArray
+    bounds: FloatArray
+    known: BoolArray
+
+
+class FlipBatch:
+    """The searches of all observations of a problem, stacked."""
+
+    def __init__(self, problem: InverseProblem, decisions: list[LinearSet], terms: list[Term]) -> None:
+        self.problem = problem
+        responses = np.array([example.response for example in problem.examples])
+        n = responses.shape[1]
+        whole = np.asarray(np.isin(responses, (0.0, 1.0)).all(axis=1))
+        self._start = np.where(whole[:, None], responses, 0.0)
+        self._sign = 1.0 - 2.0 * self._start
+        rows, self._room, self._slack = _stacked(decisions, self._start)
+        self._rows = rows.reshape(-1, n)
+        self._tilt = np.array([term.tilt for term in terms])
+        self._constant = np.array([term.constant for term in terms])
+        flat = np.zeros(n + 1)
+        self._table = np.array([flat if term.table is None else term.table for term in terms])
+        features = [example.instance.features for example in problem.examples]
+        matrices = np.array([each.matrix for each in features])  # type: ignore[union-attr]
+        self._matrix = matrices[:1] if np.all(matrices == matrices[0]) else matrices
+        self._offset = np.array([each.offset for each in features])  # type: ignore[union-attr]
+        self._own = self._priced(responses) + self._offset
+        # No flip at all is worth the first entry of the table, where it is a decision: what is no better need not be found.
+        inside = np.array([example.inside for example in problem.examples])
+        self._floors = np.where(whole & inside, self._table[:, 0], -np.inf)
+        # Multipliers of the rows: where a search begins is where the last one of the same rows ended.
+        self._prices = np.zeros(self._room.shape)
+
+    @classmethod
+    def of(cls, problem: InverseProblem) -> FlipBatch | None:
+        """The batch, or None if some observation is of another kind."""
+        n = problem.examples[0].response.size
+        sets = []
+        for example in problem.examples:
+            decisions, features = example.instance.decisions, example.instance.features
+            if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):
+                return None
+            if n > MOST_FLIPPED or decisions.lower.size != n:
+                return None
+            sets.append(decisions)
+        lower, upper, whole = (np.array([getattr(each, name) for each in sets]) for name in ("lower", "upper", "whole"))
+        if not np.all(whole & (lower == 0) & (upper == 1)):
+            return None
+        terms = _terms(problem, sets)
+        return None if terms is None else cls(problem, sets, terms)
+
+    def examples(self) -> _native.FlipExamples | None:
+        """The observations for native walks, or None if their features differ or a response is not one of its decisions."""
+        inside = all(example.inside for example in self.problem.examples)
+        if len(self._matrix) > 1 or not inside or not np.isin(self._start, (0.0, 1.0)).all():
+            return None
+        return _native.flip_examples(
+            self._rows,
+            self._room,
+            self._slack,
+            self._start,
+            self._tilt,
+            self._constant,
+            self._table,
+            np.ascontiguousarray(self._matrix[0]),
+            self._own - self._offset,
+        )
+
+    @property
+    def prices(self) -> FloatArray:
+        """Multipliers of the rows of all observations, changed by every search."""
+        return self._prices
+
+    def points(self, at: RowArray, flips: NDArray[np.int8]) -> FloatArray:
+        """The decisions that flips make of observations."""
+        start = self._start[at]
+        return np.where(flips > 0, 1.0 - start, start)
+
+    def _priced(self, points: FloatArray) -> FloatArray:
+        """Features of a decision of every observation, without what is constant in them."""
+        if len(self._matrix) == 1:
+            return np.asarray(points @ self._matrix[0].T)
+        return np.asarray(np.einsum("ipn,in->ip", self._matrix, points))
+
+    def worst(self, theta: FloatArray, weight: float) -> Worst:
+        """The decision of largest value for every observation."""
+        cost = np.einsum("ipn,p->in", self._matrix, theta) + weight * self._tilt
+        gain = np.ascontiguousarray(-cost * self._sign)
+        table = np.ascontiguousarray(weight * self._table)
+        floors = np.where(np.isfinite(self._floors), weight * self._floors, -np.inf)
+        flips, _, state = _native.search_all_flips(
+            self._rows, self._room, self._slack, gain, table, floors, MOST_NODES, self._prices
+        )
+        if np.any(state < 0):
+            index = self.problem.examples[int(np.argmin(state))].index
+            raise ForwardSolveError(f"observation {index}: no decision is allowed at this signal.")
+        points = np.where(flips > 0, 1.0 - self._start, self._start)
+        slopes = self._own - self._priced(points) - self._offset
+        count = flips.sum(axis=1).astype(np.int64)
+        far = self._constant - (self._tilt * points).sum(axis=1) + self._table[np.arange(len(points)), count]
+        if self.problem.distance == NO_DISTANCE:
+            far = np.zeros(len(points))
+        values = slopes @ theta + weight * far
+        return Worst(points, slopes, far, values, values + VALUE_SLACK, state > 0)
+
+
+def _terms(problem: InverseProblem, sets: list[LinearSet]) -> list[Term] | None:
+    """The distance of every observation as one term, or None if that takes more."""
+    distance, examples = problem.distance, problem.examples
+    if distance.absent:
+        return [Term(np.zeros(sets[0].n_unknowns), 0.0)] * len(sets)
+    found = [distance_terms(sets[0], examples[0].response, distance)]
+    if found[0][0].table is not None and np.isin([example.response for example in examples], (0.0, 1.0)).all():
+        # A table prices the number of flips alone, whatever the response.
+        found = found * len(sets)
+    else:
+        rest = zip(sets[1:], examples[1:], strict=True)
+        found += [distance_terms(decisions, example.response, distance) for decisions, example in rest]
+    return [terms[0] for terms in found] if all(len(terms) == 1 for terms in found) else None
+
+
+def _stacked(sets: list[LinearSet], start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rows in terms of flips, their room and their slack, of all sets."""
+    if len({each.matrix.shape for each in sets}) == 1:
+        matrix = np.array([each.matrix for each in sets])
+        high, low = np.array([each.high for each in sets]), np.array([each.low for each in sets])
+        above, below = np.isfinite(high[0]), np.isfinite(low[0])
+        alike = bool(np.all(np.isfinite(high) == above) and np.all(np.isfinite(low) == below))
+    else:
+        alike = False
+    if alike:
+        rows = np.concatenate((matrix[:, above], -matrix[:, below]), axis=1)
+        sides = np.concatenate((high[:, above], -low[:, below]), axis=1)
+        slack = LISTED_SLACK * np.maximum(1.0, np.abs(rows).max(axis=2, initial=0.0))
+        return rows * (1.0 - 2.0 * start)[:, None, :], sides - np.einsum("imn,in->im", rows, start), slack
+    searches = [FlipSearch(each, here) for each, here in zip(sets, start, strict=True)]
+    most = max(search.rows.shape[0] for search in searches)
+    # Rows that are missing are rows of zeros with room left.
+    shape = (len(sets), most)
+    rows, room, slack = np.zeros((*shape, start.shape[1])), np.ones(shape), np.zeros(shape)
+    for i, search in enumerate(searches):
+        m = search.rows.shape[0]
+        rows[i, :m], room[i, :m], slack[i, :m] = search.rows, search.room, search.slack
+    return rows, room, slack

@@ -1,0 +1,139 @@
+"""Linear programmes over integers, by branching on the linear relaxation.
+
+    max over x in a linear set of   constant - cost . x + table[h(x)]
+
+h(x) counts the 0/1 unknowns that differ from a response, and the table is concave: one more unknown r below the chords of the
+table stands for it, and at whole points r is the table's entry. The programme of a set is kept, so that the simplex method
+starts from the last solution: costs change from call to call, rows do not.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.core.arrays import BoolArray, FloatArray, IntArray
+from surefoot.core.backends.highs import End, Programme
+from surefoot.inverse.problem.decision_set import LinearSet
+
+# A value this near to a whole number is taken for it.
+NEARLY_WHOLE = 1e-6
+# Decisions whose value is within this of the best are as good: what the simplex method's tolerances may hide.
+VALUE_SLACK = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found: a decision (or none), its value, and a bound that no decision exceeds."""
+
+    point: FloatArray | None
+    value: float
+    bound: float
+    end: End
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    lower: FloatArray
+    upper: FloatArray
+
+
+class WholeTree:
+    """The programme of one linear set, for many costs.
+
+    Parameters
+    ----------
+    decisions : LinearSet
+    response : ndarray or None
+        Needed for tables: what the count is taken from.
+    """
+
+    def __init__(self, decisions: LinearSet, response: FloatArray | None = None) -> None:
+        self.decisions, self.response = decisions, response
+        n = decisions.n_unknowns
+        self.branching: BoolArray = decisions.whole
+        self._columns: IntArray = np.arange(n + 1, dtype=np.int32)
+        lower, upper = np.append(decisions.lower, 0.0), np.append(decisions.upper, 0.0)
+        self._programme = Programme(lower, upper, np.zeros(n + 1))
+        for row, low, high in zip(decisions.matrix, decisions.low, decisions.high, strict=True):
+            at = np.flatnonzero(row)
+            self._programme.add_row(at.astype(np.int32), row[at], float(low), float(high))
+        self._table: FloatArray | None = None
+        self._chords: list[int] = []
+
+    def _set_table(self, table: FloatArray | None) -> None:
+        """Put the chords of a concave table into the programme, or take them out."""
+        if table is self._table or (table is not None and self._table is not None and np.array_equal(table, self._table)):
+            return
+        n = self.decisions.n_unknowns
+        if table is None:
+            self._programme.limit_column(n, 0.0, 0.0)
+            for row in self._chords:
+                self._programme.limit_row(row, -np.inf, np.inf)
+            self._chords = []
+        else:
+            assert self.response is not None
+            self._set_table(None)
+            whole = self.decisions.whole
+            far = np.where(whole, 1.0 - 2.0 * np.rint(self.response), 0.0)
+            base = float(np.rint(self.response)[whole].sum())
+            self._programme.limit_column(n, -np.inf, float(table.max()))
+            at = np.append(np.flatnonzero(whole), n).astype(np.int32)
+            for k, (here, there) in enumerate(itertools.pairwise(table.tolist())):
+                # r <= table[k] + (table[k + 1] - table[k]) (h - k), with h = base + far . x
+                slope = there - here
+                values = np.append(-slope * far[whole], 1.0)
+                self._chords.append(self._programme.add_row(at, values, -np.inf, here + slope * (base - k)))
+        self._table = None if table is None else table.copy()
+
+    def search(
+        self,
+        cost: FloatArray,
+        table: FloatArray | None = None,
+        *,
+        floor: float = -np.inf,
+        seconds: float = np.inf,
+    ) -> Found:
+        """The largest -cost . x + table[h(x)]; nodes that cannot exceed ``floor`` are left out."""
+        started = time.perf_counter()
+        self._set_table(table)
+        n = self.decisions.n_unknowns
+        self._programme.price(np.append(cost, 0.0 if table is None else -1.0))
+        whole = np.flatnonzero(self.branching)
+        relaxed = whole.size == 0 or (self.decisions.integral and table is None)
+        best, value = None, floor
+        counter = itertools.count()
+        nodes = [(-np.inf, 0, _Node(self.decisions.lower, self.decisions.upper))]
+        while nodes:
+            low, _, node = heapq.heappop(nodes)
+            if -low <= value + VALUE_SLACK:
+                break
+            left = seconds - (time.perf_counter() - started)
+            if left <= 0:
+                return Found(best, value, max(value, -low), End.STOPPED)
+            self._programme.limit_columns(self._columns[:n], node.lower, node.upper)
+            answer = self._programme.solve(seconds=left)
+            if answer.end is End.UNBOUNDED:
+                return Found(None, np.inf, np.inf, End.UNBOUNDED)
+            if answer.end is End.STOPPED:
+                return Found(best, value, max(value, -low), End.STOPPED)
+            if answer.point is None or -answer.bound <= value + VALUE_SLACK:
+                continue
+            inner = answer.point[whole]
+            away = np.abs(inner - np.rint(inner))
+            if relaxed or away.max() <= NEARLY_WHOLE:
+                point = answer.point[:n].copy()
+                point[whole] = np.rint(inner)
+                best, value = point, -answer.bound
+                continue
+            column = int(whole[np.argmax(away)])
+            at = float(answer.point[column])
+            below, above = node.upper.copy(), node.lower.copy()
+            below[column], above[column] = np.floor(at), np.ceil(at)
+            for child in (_Node(node.lower, below), _Node(above, node.upper)):
+                heapq.heappush(nodes, (answer.bound, -next(counter), child))
+        return Found(best, value, value + VALUE_SLACK, End.INFEASIBLE if value == -np.inf else End.SOLVED)

@@ -1,0 +1,105 @@
+"""Why no decision of a linear set exceeds a value: multipliers of its rows, leaf by leaf of a tree over its whole unknowns.
+
+    max over x of   -cost . x + table[h(x)]   subject to   low <= matrix x <= high,  lower <= x <= upper,  marked x_j whole
+
+(see :mod:`surefoot.inverse.problem.augmented_terms`). For any multipliers y of the rows and any number s, with h(x) = base +
+far . x,
+
+    -cost . x + table[h(x)]  <=  sum_r max(y_r low_r, y_r high_r) + K(s) + s base + (-cost - matrix' y + s far) . x,
+
+K(s) = max over h of table[h] - s h; the right-hand side is largest at ends of [lower, upper]. A tree splits the box by
+x_j <= k or x_j >= k + 1 for whole x_j, so that its leaves hold every decision, and the largest bound of a leaf bounds all of
+them. An unknown without a bound must have no slope towards that side, and nothing is proven where it has; a slope within the
+error of its own summation counts as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.row_blocks import summation_error
+from surefoot.inverse.problem.decision_set import LinearSet
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """Multipliers of the rows, and the slope that stands for the table."""
+
+    prices: FloatArray
+    slope: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """x_column <= at in one part, x_column >= at + 1 in the other."""
+
+    column: int
+    at: float
+    below: Tree
+    above: Tree
+
+
+Tree: TypeAlias = Leaf | Split
+# What proves a loss: a tree for every term of the distance, or prices (see :mod:`surefoot.inverse.problem.quadratic_terms`).
+LossProof: TypeAlias = Sequence[Tree] | FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TermBound:
+    """What is to be bounded: -cost . x + table[h(x)] over a set, h counting the 0/1 unknowns that differ from a response."""
+
+    decisions: LinearSet
+    cost: FloatArray
+    table: FloatArray | None
+    response: FloatArray
+
+    @property
+    def far(self) -> FloatArray:
+        """Slope of h."""
+        return np.where(self.decisions.whole, 1.0 - 2.0 * np.rint(self.response), 0.0)
+
+    def leaf(self, leaf: Leaf, lower: FloatArray, upper: FloatArray) -> float:
+        """The bound of a leaf over its box."""
+        decisions, prices = self.decisions, leaf.prices
+        if prices.shape != decisions.high.shape or not np.isfinite(prices).all():
+            return np.inf
+        with np.errstate(invalid="ignore"):
+            sides = np.where(prices > 0, prices * decisions.high, prices * decisions.low)
+        total = float(np.where(prices == 0, 0.0, sides).sum())
+        slope = -self.cost - decisions.matrix.T @ prices
+        size = np.abs(self.cost) + np.abs(decisions.matrix).T @ np.abs(prices)
+        if self.table is not None:
+            steps = np.arange(self.table.size)
+            base = float(np.rint(self.response)[decisions.whole].sum())
+            total += float(np.max(self.table - leaf.slope * steps)) + leaf.slope * base
+            slope = slope + leaf.slope * self.far
+            size = size + abs(leaf.slope)
+        end = np.where(slope > 0, upper, lower)
+        noise = np.abs(slope) <= summation_error(prices.size + 2) * size
+        # What is left is infinite times a slope: no bound.
+        still = (slope == 0) | (noise & ~np.isfinite(end))
+        return total + float(np.sum(slope[~still] * end[~still]))
+
+    def tree(self, tree: Tree) -> float:
+        """The largest bound of all leaves, over boxes that hold every decision."""
+        largest, open_ = -np.inf, [(tree, self.decisions.lower, self.decisions.upper)]
+        while open_:
+            node, lower, upper = open_.pop()
+            if isinstance(node, Leaf):
+                largest = max(largest, self.leaf(node, lower, upper))
+                continue
+            if not self.decisions.whole[node.column] or node.at != np.floor(node.at):
+                return np.inf
+            most, least = upper.copy(), lower.copy()
+            most[node.column], least[node.column] = node.at, node.at + 1.0
+            # A part with no whole value inside holds no decision.
+            if node.at >= lower[node.column]:
+                open_.append((node.below, lower, np.minimum(most, upper)))
+            if node.at + 1.0 <= upper[node.column]:
+                open_.append((node.above, np.maximum(least, lower), upper))
+        return largest

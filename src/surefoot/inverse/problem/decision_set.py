@@ -1,0 +1,155 @@
+"""The decisions X(s) that are open to the one who decides, as plain arrays.
+
+:class:`LinearSet` is {x : low <= A x <= high, lower <= x <= upper, x_j whole for marked j}; :class:`ListedSet` a list;
+:class:`EllipsoidSet` the points of one convex quadratic constraint; :class:`OpaqueSet` is known through a caller's function
+alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from surefoot.core.arrays import BoolArray, FloatArray
+
+# How far a decision may miss a row, per unit of the row's largest entry, and still count as allowed.
+ROW_SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearSet:
+    """{x : low <= matrix x <= high, lower <= x <= upper, x_j whole where ``whole``}.
+
+    ``integral`` says that the corners of the set without "whole" are whole already (totally unimodular rows with whole sides),
+    so that a linear cost needs no search.
+    """
+
+    matrix: FloatArray
+    low: FloatArray
+    high: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    whole: BoolArray
+    integral: bool = False
+
+    @property
+    def n_unknowns(self) -> int:
+        return int(self.lower.size)
+
+    @cached_property
+    def binary(self) -> BoolArray:
+        """Which unknowns are 0 or 1."""
+        return np.asarray(self.whole & (self.lower == 0) & (self.upper == 1))
+
+    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+        """Which rows of ``points`` are decisions."""
+        room = slack * np.maximum(1.0, np.abs(self.matrix).max(axis=1, initial=0.0))
+        sides = points @ self.matrix.T
+        rows = np.all((sides <= self.high + room) & (sides >= self.low - room), axis=1)
+        box = np.all((points >= self.lower - slack) & (points <= self.upper + slack), axis=1)
+        off = np.abs(points[:, self.whole] - np.rint(points[:, self.whole]))
+        return np.asarray(rows & box & np.all(off <= slack, axis=1))
+
+    def digest(self, mark: Any) -> None:
+        for part in (self.matrix, self.low, self.high, self.lower, self.upper, self.whole):
+            mark.update(np.ascontiguousarray(part).tobytes())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ListedSet:
+    """The rows of ``points``."""
+
+    points: FloatArray
+
+    @property
+    def n_unknowns(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def whole(self) -> BoolArray:
+        return np.ones(self.n_unknowns, dtype=np.bool_)
+
+    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+        gap = np.abs(points[:, None, :] - self.points[None, :, :]).max(axis=2, initial=0.0)
+        return np.asarray(gap.min(axis=1) <= slack)
+
+    def digest(self, mark: Any) -> None:
+        mark.update(np.ascontiguousarray(self.points).tobytes())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EllipsoidSet:
+    """{x : x' form x + 2 shift . x + constant <= 0} with a positive definite form."""
+
+    form: FloatArray
+    shift: FloatArray
+    constant: float
+
+    @property
+    def n_unknowns(self) -> int:
+        return int(self.shift.size)
+
+    @property
+    def whole(self) -> BoolArray:
+        return np.zeros(self.n_unknowns, dtype=np.bool_)
+
+    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+        side = np.einsum("ki,ij,kj->k", points, self.form, points) + 2 * points @ self.shift + self.constant
+        return np.asarray(side <= slack * max(1.0, float(np.abs(self.form).max())))
+
+    def digest(self, mark: Any) -> None:
+        for part in (self.form, self.shift, np.asarray(self.constant)):
+            mark.update(np.ascontiguousarray(part).tobytes())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpaqueSet:
+    """Decisions that only the caller knows.
+
+    Attributes
+    ----------
+    solve : callable
+        ``solve(theta)`` returns a decision of least cost.
+    augmented : callable or None
+        ``augmented(theta, response)`` returns a decision with the largest difference of cost to the response, plus distance.
+    contains : callable or None
+        ``contains(x)`` says whether x is a decision.
+    binary : bool
+        Whether all decisions are 0/1 vectors and the cost is theta . x.
+    exact : bool
+        Whether ``solve`` and ``augmented`` promise optimal decisions.
+    """
+
+    n_unknowns: int
+    solve: Callable[[FloatArray], Any]
+    augmented: Callable[[FloatArray, FloatArray], Any] | None = None
+    contains: Callable[[FloatArray], bool] | None = None
+    binary: bool = False
+    exact: bool = True
+
+    @property
+    def whole(self) -> BoolArray:
+        return np.ones(self.n_unknowns, dtype=np.bool_)
+
+    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+        if self.contains is None:
+            return np.ones(points.shape[0], dtype=np.bool_)
+        return np.array([bool(self.contains(point)) for point in points], dtype=np.bool_)
+
+    def digest(self, mark: Any) -> None:
+        mark.update(b"opaque")
+
+
+DecisionSet: TypeAlias = LinearSet | ListedSet | EllipsoidSet | OpaqueSet
+
+
+def fingerprint(decisions: DecisionSet) -> str:
+    """Fingerprint of a set's arrays."""
+    mark = hashlib.sha256(type(decisions).__name__.encode())
+    decisions.digest(mark)
+    return mark.hexdigest()

@@ -1,0 +1,73 @@
+"""The circumcenter of the cone of consistent costs: equations (7) and (25) of the paper.
+
+    min over unit vectors theta of   max over unit vectors c in C of   the angle between theta and c.
+
+If C is pointed, the largest angle is met at an extreme ray, and min over rays e of <theta, e> is to be made large. For rays e_k
+in C with weights w_k >= 0 summing to 1, every unit vector theta has min_k <theta, e_k> <= ||sum_k w_k e_k||_2: a bound on how
+small the angle can get. Decisions bound C from outside, so the extreme rays of the cone they leave bound the angle of theta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.inverse.problem.prior_set import PriorSet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RayProof:
+    """Rays inside the cone with weights, and the decisions that bound the cone from outside.
+
+    Unless it is ``complete``, nothing says that the cone has no other rays.
+    """
+
+    owners: IntArray
+    points: tuple[FloatArray, ...]
+    rays: FloatArray
+    weights: FloatArray
+    complete: bool = True
+
+
+def ellipsoid_volumes(rays: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Logarithms of two volumes, within the plane of the rays' ends: of an ellipsoid around them, and of one no smaller does.
+
+    With c and S the weighted mean and covariance of the ends in n dimensions, the ellipsoid (x - c)' S^-1 (x - c) <= n has a
+    volume that no ellipsoid around the ends undercuts, whatever the weights; blown up until it holds all ends it is one.
+    """
+    share = np.maximum(weights, 0.0) / np.maximum(weights, 0.0).sum()
+    middle = share @ rays
+    _, size, axes = np.linalg.svd(rays - rays.mean(axis=0), full_matrices=False)
+    n = int((size > 1e-9 * max(float(size[0]), 1e-300)).sum())
+    if n == 0:
+        return 0.0, 0.0
+    flat = (rays - middle) @ axes[:n].T
+    sign, spread = np.linalg.slogdet(n * (flat * share[:, None]).T @ flat)
+    if sign <= 0:
+        return np.inf, -np.inf
+    reach = np.einsum("ki,ij,kj->k", flat, np.linalg.inv((flat * share[:, None]).T @ flat), flat).max()
+    return float(spread / 2 + n / 2 * np.log(max(reach / n, 1.0))), float(spread / 2)
+
+
+def least_angle(rays: FloatArray, weights: FloatArray) -> float:
+    """No unit vector keeps all rays within a smaller angle."""
+    share = np.maximum(weights, 0.0)
+    share = share / share.sum()
+    unit = rays / np.linalg.norm(rays, axis=1)[:, None]
+    return float(np.arccos(np.clip(np.linalg.norm(share @ unit), 0.0, 1.0)))
+
+
+def largest_angle(theta: FloatArray, rays: FloatArray) -> float:
+    """The largest angle of a vector to rays."""
+    unit = rays / np.linalg.norm(rays, axis=1)[:, None]
+    return float(np.arccos(np.clip(np.min(unit @ theta) / np.linalg.norm(theta), -1.0, 1.0)))
+
+
+def widest_angle(theta: FloatArray, prior: PriorSet) -> float:
+    """The largest angle of a vector to whatever a prior set holds: without negative entries, to one of the axes."""
+    length = float(np.linalg.norm(theta))
+    if length == 0 or not np.all(prior.lower >= 0):
+        return float(np.pi)
+    return float(np.arccos(np.clip(theta.min() / length, -1.0, 1.0)))

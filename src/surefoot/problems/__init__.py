@@ -1,1 +1,0 @@
-"""What is minimised: frozen data and mathematics, no iterations, no tolerances, no I/O."""

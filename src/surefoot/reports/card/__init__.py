@@ -1,0 +1,1 @@
+"""A score card as data, and its renderings."""

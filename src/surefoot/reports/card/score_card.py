@@ -1,0 +1,258 @@
+"""A score card as data, and the doors to its renderings.
+
+    total = sum over lines of points * value,      risk of the positive class = 1 / (1 + exp(-(intercept + total) / multiplier))
+
+People add up the points of the lines; the intercept is part of the table that turns the total into a risk. The card holds plain
+data only. It is made by an estimator, or by hand, or read from JSON, which can come from anybody: reading it runs no code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from surefoot.core.arrays import FloatArray
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.reports.card.calculator import calculator_page
+from surefoot.reports.card.card_html import card_html
+from surefoot.reports.card.card_latex import card_latex
+from surefoot.reports.card.card_line import CardLine, ValueKind
+from surefoot.reports.card.card_proof import CardProof
+from surefoot.reports.card.card_svg import card_svg
+from surefoot.reports.card.card_text import card_text
+from surefoot.reports.card.risk_table import RiskTable, risk_of, risk_table
+from surefoot.reports.card.score_plots import plot_card
+from surefoot.reports.card.scored_rows import card_totals
+from surefoot.reports.plain_json import PlainReader
+from surefoot.reports.wording import risk_name
+
+_FORMAT = "surefoot score card"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ScoreCard:
+    """Points that a person can add up, and the risk they stand for.
+
+    Parameters
+    ----------
+    lines : tuple of CardLine
+        Features with points, in the order in which they are shown.
+    intercept : int
+    multiplier : float, default=1.0
+        Points per unit of log odds: 1 for unit-scale cards.
+    classes : tuple of two str, default=("0", "1")
+        Names of the two classes; the risk is that of the second.
+    title : str, optional
+        Heading; by default "Risk of ..." with the name of the positive class, if it has one.
+    proof : CardProof, optional
+        What is proven about the card.
+
+    Attributes
+    ----------
+    text, html, svg, latex, json : str
+        The card as plain text, as a fragment of a page, as a picture, as a LaTeX table, and as data.
+    table : RiskTable
+        From total points to risk.
+
+    Examples
+    --------
+    >>> card = ScoreCard.from_points({"age >= 75": 2, "smoker": 1, "vaccinated": -1}, intercept=-2, classes=("well", "ill"))
+    >>> print(card)
+    Risk of ill
+    -----------------------
+    age >= 75      2 points
+    smoker         1 point
+    vaccinated    −1 point
+    -----------------------
+    Total points  = ......
+    <BLANKLINE>
+    Total   Risk
+       −1   4.7%
+        0  11.9%
+        1  26.9%
+        2  50.0%
+        3  73.1%
+    <BLANKLINE>
+    risk = 1 / (1 + exp(-(total - 2)))
+    """
+
+    lines: tuple[CardLine, ...]
+    intercept: int
+    multiplier: float = 1.0
+    classes: tuple[str, str] = ("0", "1")
+    title: str = ""
+    proof: CardProof | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", tuple(self.lines))
+        if type(self.intercept) is not int:
+            raise ValueError(f"intercept = {self.intercept!r} must be a whole number.")
+        if not (isinstance(self.multiplier, (int, float)) and math.isfinite(self.multiplier) and self.multiplier > 0):
+            raise ValueError(f"multiplier = {self.multiplier!r} must be a positive number.")
+        if len(self.classes) != 2 or not all(isinstance(name, str) for name in self.classes):
+            raise ValueError(f"classes = {self.classes!r} must be two names.")
+        names = [line.feature for line in self.lines]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"the card has two lines for {repeated[0]!r}.")
+
+    @classmethod
+    def from_points(
+        cls,
+        points: Mapping[str, int],
+        intercept: int,
+        *,
+        kinds: Mapping[str, ValueKind] | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        meanings: Iterable[BinaryColumn] = (),
+        multiplier: float = 1.0,
+        classes: tuple[str, str] = ("0", "1"),
+        title: str = "",
+        proof: CardProof | None = None,
+    ) -> ScoreCard:
+        """A card from points by feature; features with 0 points are left out.
+
+        Parameters
+        ----------
+        points : mapping of str to int
+        intercept : int
+        kinds : mapping of str to {"binary", "integer", "real"}, optional
+            What values the columns hold; those left out are binary.
+        ranges : mapping of str to (lowest, highest), optional
+            Range of the values of integer and real columns, which bounds the table of risks.
+        meanings : iterable of BinaryColumn, optional
+            What 0/1 columns say about the original table, such as ``columns_`` of a fitted ``ThresholdBinarizer``; those of
+            other columns are ignored.
+        multiplier, classes, title, proof
+            As in :class:`ScoreCard`.
+        """
+        kinds, ranges = kinds or {}, ranges or {}
+        lines = tuple(
+            CardLine(feature, own, kinds.get(feature, "binary"), *ranges.get(feature, (None, None)))
+            for feature, own in points.items()
+            if own != 0
+        )
+        return cls(lines, intercept, multiplier, classes, title, proof).with_meanings(meanings)
+
+    def with_meanings(self, meanings: Iterable[BinaryColumn]) -> ScoreCard:
+        """The same card, told what its 0/1 columns say about the original table.
+
+        The calculator then asks for the age once instead of once per threshold, and the table of risks lists only totals that
+        can occur.
+        """
+        by_name = {meaning.name: meaning for meaning in meanings}
+        lines = tuple(
+            replace(line, meaning=by_name[line.feature]) if line.kind == "binary" and line.feature in by_name else line
+            for line in self.lines
+        )
+        return replace(self, lines=lines)
+
+    @property
+    def heading(self) -> str:
+        name = risk_name(self.classes[1])
+        return self.title or name[0].upper() + name[1:]
+
+    @cached_property
+    def table(self) -> RiskTable:
+        return risk_table(self.lines, self.intercept, float(self.multiplier))
+
+    def total(self, values: Mapping[str, float]) -> float:
+        """Total points of a person, given the value of every line's feature."""
+        missing = [line.feature for line in self.lines if line.feature not in values]
+        if missing:
+            raise ValueError(f"values lacks {missing[0]!r}, which has points on the card.")
+        return float(sum(line.points * float(values[line.feature]) for line in self.lines))
+
+    def totals(self, X: Any) -> FloatArray:
+        """Total points of every row of a table that has the columns of all lines."""
+        return card_totals(self, X)
+
+    def risk(self, total: float) -> float:
+        """Risk of a total: the probability of the positive class."""
+        return risk_of(total, self.intercept, float(self.multiplier))
+
+    @cached_property
+    def text(self) -> str:
+        return card_text(self)
+
+    @cached_property
+    def html(self) -> str:
+        return card_html(self)
+
+    @cached_property
+    def svg(self) -> str:
+        return card_svg(self)
+
+    @cached_property
+    def latex(self) -> str:
+        return card_latex(self)
+
+    @property
+    def json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=True, allow_nan=False, indent=1)
+
+    def calculator(self) -> str:
+        """One HTML page that works offline: fill in the fields and read off score and risk."""
+        return calculator_page(self)
+
+    def plot(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Three pictures of the card at work on a table: reliability, ROC curve with thresholds, distribution of the totals.
+
+        Parameters
+        ----------
+        X : data frame or other table with the columns that have points
+        y : array-like of shape (n_rows,)
+            Classes, by the names on the card.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return plot_card(self, X, y, sample_weight)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as JSON-ready containers."""
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "title": self.title,
+            "classes": list(self.classes),
+            "intercept": self.intercept,
+            "multiplier": float(self.multiplier),
+            "lines": [line.to_dict() for line in self.lines],
+            "proof": None if self.proof is None else self.proof.to_dict(),
+        }
+
+    @classmethod
+    def from_json(cls, document: str) -> ScoreCard:
+        """The card that :attr:`json` wrote; anything else raises ``ValueError`` and says what is wrong where."""
+        card = PlainReader.parse(document, "the score card")
+        if card.text("format") != _FORMAT:
+            raise ValueError(f"the document is a {card.text('format')!r:.80}, not a {_FORMAT!r}.")
+        if card.whole("version") != _VERSION:
+            raise ValueError(f"the card has version {card.whole('version')}; this program reads version {_VERSION}.")
+        classes = card.field("classes")
+        names = [entry.content for entry in card.items("classes")]
+        if len(names) != 2 or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{classes.place} must be two names.")
+        proof = card.optional("proof")
+        return cls(
+            lines=tuple(CardLine.read(entry) for entry in card.items("lines")),
+            intercept=card.whole("intercept"),
+            multiplier=card.field("multiplier").number(),
+            classes=(names[0], names[1]),
+            title=card.text("title"),
+            proof=None if proof is None else CardProof.read(proof),
+        )

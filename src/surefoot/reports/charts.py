@@ -1,0 +1,67 @@
+"""The charts of a report, from plain numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.reports.card.scored_rows import ScoredRows
+from surefoot.reports.displays.canvas import BLUE, GREY, ORANGE
+from surefoot.reports.reliability import Reliability
+from surefoot.reports.svg_chart import Axis, SvgChart, readable_ticks
+
+# Points of a curve beyond which no eye sees a difference.
+_MOST_POINTS = 400
+_BINS = 28
+
+
+def reliability_chart(bins: Reliability) -> str:
+    """Observed shares against predicted probabilities, with 95 % intervals."""
+    chart = SvgChart("Reliability diagram", Axis.shares("predicted probability"), Axis.shares("observed share"))
+    chart.line([0, 1], [0, 1], GREY, stroke_dasharray="5 4")
+    chart.whiskers(bins.predicted, bins.low, bins.high)
+    chart.dots(bins.predicted, bins.observed, 3 + 4 * np.sqrt(bins.weight / bins.weight.max()), BLUE)
+    return chart.svg()
+
+
+def roc_chart(rows: ScoredRows) -> str:
+    """True against false positives over all thresholds."""
+    _, false, true = rows.rates()
+    chosen = np.unique(np.linspace(0, false.size - 1, min(false.size, _MOST_POINTS)).astype(int))
+    chart = SvgChart("ROC curve", Axis.shares("false positive rate"), Axis.shares("true positive rate"))
+    chart.line([0, 1], [0, 1], GREY, stroke_dasharray="5 4")
+    chart.line([0.0, *false[chosen]], [0.0, *true[chosen]], BLUE, stroke_width="2.2")
+    chart.note(0.97, 0.06, f"AUC {rows.auc():.3f}", anchor="end")
+    return chart.svg()
+
+
+def stress_chart(label: str, values: FloatArray, unshifted: float, worst: float) -> str:
+    """Histogram of a metric over shifted tables, with its value on the table as it was, and the worst."""
+    ends = Axis.around(label, np.append(values, unshifted))
+    edges = np.linspace(float(values.min()), float(values.max()), _BINS + 1)
+    if edges[0] == edges[-1]:  # nothing that shifts matters to the model
+        half = (ends.high - ends.low) / (2 * _BINS)
+        edges = np.array([edges[0] - half, edges[0] + half])
+    shares = np.histogram(values, edges)[0] / values.size
+    top = 1.35 * float(shares.max())  # room for the names of the marks
+    ticks, digits = readable_ticks(0.0, 100 * top, 3)
+    height = Axis("share of shifted tables", 0.0, top, tuple(tick / 100 for tick in ticks), lambda v: f"{100 * v:.{digits}f}%")
+    chart = SvgChart(f"Distribution of {label} over shifted tables", ends, height, width=320, height=240)
+    chart.bars(edges, shares, BLUE)
+    chart.mark(unshifted, "no shift", dashed=True)
+    chart.mark(worst, "worst", colour=ORANGE, level=1)
+    return chart.svg()
+
+
+def spark_histogram(values: FloatArray) -> str:
+    """A histogram the size of a word, for tables; empty for a column without spread."""
+    known = values[np.isfinite(values)]
+    if known.size == 0 or known.min() == known.max():
+        return ""
+    counts = np.histogram(known, 16)[0]
+    heights = 18 * counts / counts.max()
+    bars = "".join(f"M{5 * at + 2.5:g} 19v{-h:.1f}" for at, h in enumerate(heights) if h > 0)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 20" width="80" height="20" aria-hidden="true">'
+        f'<path d="{bars}" stroke="{BLUE}" stroke-width="4"/><path d="M0 19.5h80" stroke="{GREY}"/></svg>'
+    )

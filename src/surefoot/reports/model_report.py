@@ -1,0 +1,239 @@
+"""One HTML file about a fitted model: what it is, what is proven, how it does, and what shifts would do to it."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.new_file import require_free, write_new
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.reports.charts import reliability_chart, roc_chart
+from surefoot.reports.data_summary import summary_blocks
+from surefoot.reports.model_section import certificate_blocks, certificate_fact, model_blocks, model_name, setting_blocks
+from surefoot.reports.page import Fact, ReportPage, Section, figures, paragraph
+from surefoot.reports.reliability import Reliability, reliability_of
+from surefoot.reports.shift_section import run_stress, worst_case_blocks, worst_case_of
+from surefoot.reports.subject import Subject, read_subject
+from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.worst_case import WorstCase
+from surefoot.shift.shift_model import ShiftModel
+from surefoot.shift.stress.metrics import metrics_of_probabilities
+
+# An objective that agrees to so many digits is that of the same rows.
+_SAME = 1e-6
+# Names of classes that fit into a sentence, and what is said instead.
+_SHORT_NAME, _KINDS = 24, ("the negative class", "the positive class")
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: Any,
+    *,
+    title: str = "",
+    shift: ShiftModel | None = None,
+    reference: Any = None,
+    n_sets: int = 1000,
+    time_limit: float = 20.0,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    meanings: Iterable[BinaryColumn] = (),
+    overwrite: bool = False,
+    verbose: int = 0,
+) -> Path:
+    """Write one self-contained HTML file about a fitted model, for the screen and for paper.
+
+    It shows the coefficients or the score card, the certificate, a reliability diagram with intervals, the ROC curve, the shift
+    that would hurt most in words, a stress test, a summary of the data, and all settings. It loads nothing and runs nothing.
+
+    Parameters
+    ----------
+    model : fitted RobustLogisticRegression, RobustLogisticRegressionCV, RiskScoreClassifier or ChanceConstrainedSVC
+        Or a fitted pipeline that ends with one. A support vector machine is judged by its ranking only, unless it was fitted
+        with ``probability=True``.
+    X : data frame (pandas, polars, pyarrow), 2-d array, or list of rows
+        Rows with known answers; best rows that the model has not been fitted to.
+    y : array-like of shape (n_rows,)
+        The answers, rows of both classes among them.
+    path : str or path
+        The file to write, such as "report.html".
+    title : str, default=""
+        Heading of the page.
+    shift : ShiftModel, optional
+        What the stress test assumes to shift. None: what the model was fitted with, or else that every column may shift a
+        little; the report says what.
+    reference : table, optional
+        Where standard deviations and levels of the stress test come from, as in :func:`~surefoot.stress_test`.
+    n_sets : int, default=1000
+        Shifted tables of the stress test; 0 for none.
+    time_limit : float, default=20.0
+        Most seconds for the stress test: there are fewer shifted tables where these would take longer.
+    random_state : None, int, or NumPy generator, default=0
+        Of the stress test.
+    n_jobs : int, optional
+        Threads of the stress test.
+    meanings : iterable of BinaryColumn, optional
+        What the 0/1 columns of a score card say: ``columns_`` of the ``ThresholdBinarizer`` that made them. Pipelines know.
+    overwrite : bool, default=False
+        Whether to replace a file that is there.
+    verbose : int, default=0
+        Above 0: how much of the stress test is done, on standard error.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the report is.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file, and ``overwrite`` is False.
+    OSError
+        If the file cannot be written; nothing is left of it then, and what was there before still is.
+    InvalidTableError
+        If the table does not fit the model.
+
+    Examples
+    --------
+    >>> import surefoot as sf
+    >>> X = [[1.0, "web"], [2.0, "shop"], [3.0, "web"], [4.0, "shop"], [5.0, "shop"], [6.0, "web"]]
+    >>> y = ["no", "no", "yes", "no", "yes", "yes"]
+    >>> model = sf.RobustLogisticRegression(radius=0.05).fit(X, y)
+    >>> path = sf.report(model, X, y, "report.html")  # doctest: +SKIP
+    """
+    place = require_free(path, overwrite=overwrite)
+    if not (isinstance(n_sets, (int, np.integer)) and not isinstance(n_sets, bool) and n_sets >= 0):
+        raise ValueError(f"n_sets = {n_sets!r} must be a whole number at or above 0.")
+    if not (isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool) and time_limit > 0):
+        raise ValueError(f"time_limit = {time_limit!r} must be a positive number of seconds.")
+    subject = read_subject(model, X, y)
+    worst = worst_case_of(subject)
+    stress = None
+    if n_sets:
+        stress = run_stress(
+            subject,
+            shift,
+            reference=reference,
+            n_sets=int(n_sets),
+            seconds=float(time_limit),
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+    bins = None if subject.probability is None else reliability_of(subject.probability[:, 1], subject.positive)
+    facts = [certificate_fact(subject.model.certificate_), *_accuracy_facts(subject)]
+    if worst is not None:
+        note = f"mean log loss under the worst shift; {worst.nominal_loss:.3f} without"
+        facts.append(Fact("Worst case", f"{worst.expected_loss:.3f}", note))
+    if stress is not None and stress.fact is not None:
+        facts.append(stress.fact)
+    sections = [
+        Section("The model", model_blocks(subject, meanings)),
+        Section("What is proven", certificate_blocks(subject.model)),
+        Section("How well it does", _quality_blocks(subject, bins, worst)),
+        Section("What shift would hurt most", worst_case_blocks(subject, worst)),
+        *([] if stress is None else [Section("Stress test", stress.blocks)]),
+        Section("The data", _data_blocks(subject)),
+        Section("Settings", setting_blocks(subject.model)),
+    ]
+    negative, positive = subject.classes
+    name = model_name(subject.model)
+    page = ReportPage(
+        title=title or f"{name}: {positive} or {negative}",
+        subtitle=f"{name} judged on {subject.data.n_rows:,} rows and {len(subject.data.names):,} columns",
+        facts=tuple(facts),
+        sections=tuple(sections),
+        footer=f"Written by surefoot {_version()} on {datetime.date.today().isoformat()}.",
+    )
+    write_new(place, page.html, overwrite=overwrite)
+    return place
+
+
+def _accuracy_facts(subject: Subject) -> list[Fact]:
+    negative, positive = (
+        name if len(name) <= _SHORT_NAME else kind for name, kind in zip(subject.classes, _KINDS, strict=True)
+    )
+    facts = [Fact("AUC", f"{subject.rows.auc():.3f}", f"how often a row of {positive} ranks above one of {negative}")]
+    if subject.probability is not None:
+        ace = _metrics(subject)["ace"]
+        facts.append(Fact("Calibration error", f"{ace:.3f}", "mean distance of predicted from observed shares"))
+    return facts
+
+
+def _metrics(subject: Subject) -> dict[str, float]:
+    names = ("ace", "log_loss", "accuracy")
+    if subject.probability is None:
+        return {"accuracy": float(np.mean((subject.scores > 0) == subject.positive))}
+    first, second = subject.probability[None, :, 0], subject.probability[None, :, 1]
+    return dict(zip(names, metrics_of_probabilities(first, second, subject.positive, names)[0].tolist(), strict=True))
+
+
+def _quality_blocks(subject: Subject, bins: Reliability | None, worst: WorstCase | None) -> tuple[str, ...]:
+    roc = (
+        roc_chart(subject.rows),
+        "ROC curve: for every threshold, whom it finds among the positive and among the negative rows.",
+    )
+    metrics = _metrics(subject)
+    told = [f"the more likely class is right in {metrics['accuracy']:.1%} of the rows"]
+    if bins is None:
+        return (
+            paragraph(f"In these rows {told[0]}. Reliability needs probabilities: fit the model with probability=True."),
+            figures(roc),
+        )
+    told.append(f"the mean log loss is {metrics['log_loss']:.4f}")
+    verdict = (
+        "The predicted probability lies in every interval."
+        if bins.n_outside == 0
+        else f"The predicted probability lies outside the interval of {bins.n_outside} of {bins.predicted.size} groups."
+    )
+    reliability = (
+        reliability_chart(bins),
+        "Reliability: rows in groups of similar probability, with 95 % intervals of the observed share. On the dashed line "
+        f"predictions are right. {verdict}",
+    )
+    return (
+        _rows_note(subject, worst),
+        paragraph(f"In these rows {' and '.join(told)}."),
+        figures(reliability, roc),
+    )
+
+
+def _rows_note(subject: Subject, worst: WorstCase | None) -> str:
+    """Whether these are the rows of training, as far as one can tell: then the objective on them is the certified one."""
+    model, certified = subject.model, subject.model.certificate_.upper_bound
+    own = math.nan
+    if isinstance(model, RiskScoreClassifier) and worst is not None and model.radius == 0 and model.shift is None:
+        own = worst.nominal_loss + model.sparsity_penalty * len(model.points_)
+    elif worst is not None and worst.radius == getattr(model, "radius_", None):
+        own = worst.expected_loss
+    if abs(own - certified) <= _SAME * abs(certified):
+        return paragraph(
+            "These are the rows the model was fitted to, which flatters it: judge it by rows it has not seen.", "warn"
+        )
+    return paragraph(
+        "Figures are of the rows handed to this report. Rows that the model was fitted to would flatter it.", "small"
+    )
+
+
+def _data_blocks(subject: Subject) -> tuple[str, ...]:
+    negative, positive = subject.classes
+    count = int(subject.positive.sum())
+    rows = subject.positive.size
+    told = f"{rows:,} rows: {count:,} ({count / rows:.1%}) {positive}, {rows - count:,} ({1 - count / rows:.1%}) {negative}."
+    schema = subject.model.schema_ if subject.seen is subject.X else None
+    categorical = None if schema is None else frozenset(schema.categorical_positions)
+    return (paragraph(told), *summary_blocks(subject.data, categorical))
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("surefoot")
+    except importlib.metadata.PackageNotFoundError:  # a source tree that was never installed
+        return "0+unknown"

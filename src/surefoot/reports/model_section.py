@@ -1,0 +1,203 @@
+"""What a report says about the model itself: coefficients, score card or inputs, settings, and what is proven."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.core.arrays import FloatArray
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.read.table import read_table
+from surefoot.reports.page import Fact, paragraph, signed_bar, table
+from surefoot.reports.subject import Subject
+from surefoot.reports.wording import number_text, risk_text
+from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+
+# A page is to be read: more coefficients, or inputs, than these are left to coefficients() and inputs().
+_MOST_LINES = 60
+_MOST_INPUTS = 15
+_LONGEST_SETTING = 160
+
+
+def model_name(model: Any) -> str:
+    """The kind of model in words."""
+    if isinstance(model, RiskScoreClassifier):
+        return "Score card"
+    if isinstance(model, ChanceConstrainedSVC):
+        return "Chance-constrained support vector machine"
+    return "Robust logistic regression"
+
+
+def model_blocks(subject: Subject, meanings: Iterable[BinaryColumn]) -> tuple[str, ...]:
+    """The section about the model."""
+    model = subject.model
+    if isinstance(model, RiskScoreClassifier):
+        card = model.score_card(meanings=tuple(meanings) or subject.meanings)
+        return (paragraph("Points are added up by hand; the table turns the total into a probability."), card.html)
+    if isinstance(model, ChanceConstrainedSVC):
+        return _svm_blocks(subject)
+    return _coefficient_blocks(subject)
+
+
+def setting_blocks(model: Any) -> tuple[str, ...]:
+    """All parameters of the model, so that it can be fitted again; those at their defaults in one line."""
+    signature = inspect.signature(type(model).__init__).parameters
+    rows, usual = [], []
+    for name, value in model.get_params(deep=False).items():
+        text = repr(value)
+        if name in signature and text == repr(signature[name].default):
+            usual.append(f"{name}={text}")
+        else:
+            rows.append([name, text if len(text) <= _LONGEST_SETTING else f"{text[:_LONGEST_SETTING]} ..."])
+    blocks = [table(("parameter", "value"), rows, left=2)] if rows else []
+    kind = type(model).__name__
+    return (paragraph(f"The model is a {kind}."), *blocks, paragraph(f"At their defaults: {', '.join(usual)}.", "small"))
+
+
+def certificate_fact(certificate: Any) -> Fact:
+    """The verdict for the first screen."""
+    if certificate.verified:
+        note = "no other model of this kind is better on the training rows"
+        return Fact(
+            "Certificate",
+            "proven",
+            note if certificate.tolerance <= 1e-4 else f"{note} by more than {certificate.tolerance:.2g}",
+        )
+    if math.isfinite(certificate.relative_gap):
+        return Fact("Certificate", f"gap {risk_text(certificate.relative_gap)}", "another model may be better by so much")
+    return Fact("Certificate", "not proven", "nothing is known about better models")
+
+
+def certificate_blocks(model: Any) -> tuple[str, ...]:
+    """The certificate card."""
+    proof, outcome = model.certificate_, model.outcome_
+    rows = [
+        ["objective of this model", _figure(proof.upper_bound)],
+        ["no model is below", _figure(proof.lower_bound)],
+        ["gap", f"{_figure(proof.gap)} ({_figure(proof.relative_gap)} of the objective)"],
+        ["gap that was asked for", _figure(proof.tolerance)],
+        ["how the solve ended", f"{outcome.status.value} ({model.solver_}, {outcome.seconds:.2f} s)"],
+        ["fingerprint of the problem", proof.problem_digest[:16]],
+    ]
+    return (
+        paragraph(proof.claim, "good" if proof.verified else "warn"),
+        table(("", ""), rows, left=2),
+        paragraph(
+            "Both bounds were recomputed from the training rows by code that knows no solver. They speak about the "
+            "optimization problem on those rows; they do not promise that tomorrow's data is like them.",
+            "small",
+        ),
+    )
+
+
+def _figure(value: float) -> str:
+    if not math.isfinite(value):
+        return "not known" if math.isnan(value) else number_text(value)
+    return number_text(float(f"{value:.7g}")) if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
+
+
+def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
+    model = subject.model
+    numeric, levels = model.schema_.split_coefficients(model.coef_[0])
+    columns = read_table(subject.seen).columns
+    lines: list[tuple[float, list[list[Any]]]] = []  # per column: its largest effect, and its lines
+    at_number = at_level = 0
+    for position, column in enumerate(model.schema_.columns):
+        if column.kind == "numeric":
+            spread = float(np.nanstd(columns[position].numbers()))
+            own = [[column.name, "", numeric[at_number], numeric[at_number] * spread, _significant(spread)]]
+            at_number += 1
+        else:
+            values = levels[at_level : at_level + column.n_levels]
+            at_level += column.n_levels
+            own = [
+                [column.name, str(label), value, value, "reference" if k == 0 else ""]
+                for k, (label, value) in enumerate(zip(column.level_labels, values, strict=True))
+            ]
+        lines.append((max(abs(line[3]) for line in own), own))
+    lines.sort(key=lambda entry: -entry[0])
+    flat = [line for _, own in lines for line in own]
+    largest = lines[0][0] or 1.0
+    rows = [
+        [name, level, _significant(value), note, _significant(effect), signed_bar(effect / largest)]
+        for name, level, value, effect, note in flat[:_MOST_LINES]
+    ]
+    negative, positive = subject.classes
+    intercept = number_text(round(float(model.intercept_[0]), 4))
+    price = (
+        f"It is protected against shifts of the training rows at a mean price of up to {model.radius_:.4g} per row."
+        if model.radius_ > 0
+        else "It is not protected against shifts: its radius is 0, which is plain logistic regression."
+    )
+    blocks = [
+        paragraph(
+            f"The log odds of {positive} against {negative} are {intercept} plus, for every column, its coefficient: times the "
+            f"number for numeric columns, as it stands for categories. The effect is that of one standard deviation. {price}"
+        ),
+        table(
+            ("column", "level", "coefficient", "standard deviation", "effect", f"\u2190 {negative} \u00b7 {positive} \u2192"),
+            rows,
+            left=2,
+            ready=(5,),
+        ),
+    ]
+    if len(flat) > _MOST_LINES:
+        blocks.append(paragraph(f"{len(flat) - _MOST_LINES:,} smaller ones are left out; coefficients() lists all.", "small"))
+    return tuple(blocks)
+
+
+def _significant(value: float) -> str:
+    return number_text(float(f"{value:.3g}"))
+
+
+def _svm_blocks(subject: Subject) -> tuple[str, ...]:
+    model = subject.model
+    inputs = {name: np.asarray(values) for name, values in model.input_columns().items()}
+    promised = np.asarray(inputs["misclassified"], dtype=np.float64)
+    kept = int(np.sum(promised <= inputs["violation"] * (1 + 1e-6)))
+    count = promised.size
+    kernel = model.kernel if isinstance(model.kernel, str) else "own"
+    blocks = [
+        paragraph(
+            f"It separates {count} uncertain inputs, each known by its mean and covariance, with a kernel of kind {kernel!r}. "
+            f"For {kept} of them the probability of misclassification is at most the one tolerated, whatever distribution with "
+            f"these moments they have. {_support(len(model.support_groups_), count)}"
+        )
+    ]
+    order = np.argsort(-promised, kind="stable")[:_MOST_INPUTS]
+    rows = [
+        [
+            str(inputs["group"][at]),
+            str(inputs["label"][at]),
+            str(inputs["samples"][at]) if inputs["samples"][at] else "moments",
+            risk_text(float(inputs["violation"][at])),
+            risk_text(float(promised[at])),
+            "yes" if inputs["support"][at] else "no",
+        ]
+        for at in order.tolist()
+    ]
+    headings = ("input", "class", "samples", "tolerated", "misclassified at most", "supports")
+    blocks.append(table(headings, rows, left=2, caption="Inputs with the weakest promise"))
+    if count > _MOST_INPUTS:
+        blocks.append(paragraph(f"{count - _MOST_INPUTS:,} others are left out; inputs() lists all.", "small"))
+    if hasattr(model, "coef_"):
+        blocks.append(_plane(model.schema_.names, model.coef_[0]))
+    return tuple(blocks)
+
+
+def _support(supporting: int, count: int) -> str:
+    if supporting == count:
+        return "All of them touch the margin or lie beyond."
+    return f"{supporting} touch the margin or lie beyond; without the others the model would be the same."
+
+
+def _plane(names: tuple[str, ...], coefficients: FloatArray) -> str:
+    order = np.argsort(-np.abs(coefficients), kind="stable")[:_MOST_LINES].tolist()
+    largest = float(np.abs(coefficients).max(initial=0.0)) or 1.0
+    rows = [[names[at], _significant(float(coefficients[at])), signed_bar(float(coefficients[at]) / largest)] for at in order]
+    return table(("column", "coefficient", ""), rows, ready=(2,))

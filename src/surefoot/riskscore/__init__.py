@@ -1,0 +1,1 @@
+"""Score cards: few small whole points, provably the best."""

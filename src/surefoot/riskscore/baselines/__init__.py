@@ -1,0 +1,1 @@
+"""Penalised logistic regression rounded to whole points, and polished."""

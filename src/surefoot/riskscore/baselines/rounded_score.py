@@ -1,0 +1,137 @@
+"""Baselines: penalised logistic regression, rounded to whole points (Section 6.1 of Ustun and Rudin, JMLR 2019).
+
+A pool of real-valued fits over the regularisation path is rounded (``rd``: to the nearest whole numbers, ``rsrd``: after
+rescaling, ``seqrd``: one coordinate at a time) and, where the name has a star, polished by discrete coordinate descent over the
+columns that the rounded card uses. The admissible card with the least objective is returned.
+
+Nothing here searches for the optimum. The lower bound is the best tangent bound over all fits of the pool
+(:mod:`surefoot.riskscore.baselines.tangent_bound`), so it holds, but it is only as good as real-valued cards are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.outcome import Progress, SolveOutcome, Status, handed_over
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import SolveInterrupted, UnsupportedProblemError
+from surefoot.riskscore.baselines.discrete_descent import polished
+from surefoot.riskscore.baselines.merged_rows import ScoreRows
+from surefoot.riskscore.baselines.regularisation_path import PathModel, regularisation_path
+from surefoot.riskscore.baselines.rounding import nearest, rescaled, sequential
+from surefoot.riskscore.baselines.tangent_bound import TangentProof, tangent_bound
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.registry import ROUNDED
+
+RoundedOutcome = SolveOutcome[RiskScore, TangentProof]
+
+
+class RoundedScore:
+    """One of the six baselines, by name."""
+
+    def __init__(self, name: str = "seqrd*") -> None:
+        if name not in ROUNDED:
+            raise ValueError(f"{name!r} is no rounding method. Choose one of {', '.join(map(repr, ROUNDED))}.")
+        self.name = name
+
+    def refuses(self, problem: RiskScoreProblem) -> str | None:
+        """Why the problem cannot be taken, or None; rules are no reason, as every card is asked for them."""
+        if problem.shift is not None and problem.shift.radius > 0:
+            return "its fits are those of the plain loss, and the problem is robust (radius > 0)."
+        if problem.scale == "free":
+            return "its fits are those of unit scale, and the problem has a free scale."
+        return None
+
+    def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> RoundedOutcome:
+        """The best admissible card of the pool, or of what a limit left of it.
+
+        Raises
+        ------
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is the best of what there was.
+        UnsupportedProblemError
+            If no card of the pool is admissible: rounding cannot look for one that obeys the rules.
+        """
+        run = _Run(self.name, problem, options)
+        ended = run.through_the_pool()
+        if run.card is None and ended is Status.INTERRUPTED:
+            raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
+        if run.card is None:
+            raise UnsupportedProblemError(
+                f"solver={self.name!r} cannot solve this problem: none of its {run.n_models} fits, rounded, obeys size and "
+                "rules, and rounding does not look further. Use solver='exact'."
+            )
+        gap = run.upper_bound - run.lower_bound
+        optimal = gap <= options.tolerance * abs(run.upper_bound)
+        outcome = SolveOutcome(
+            status=Status.OPTIMAL if optimal else ended,
+            primal=run.card,
+            dual=TangentProof(run.proof),
+            upper_bound=run.upper_bound,
+            lower_bound=run.lower_bound,
+            iterations=run.n_models,
+            seconds=options.elapsed,
+            history=tuple(run.history),
+        )
+        return handed_over(outcome)
+
+
+class _Run:
+    """The pool, card by card."""
+
+    def __init__(self, name: str, problem: RiskScoreProblem, options: SolveOptions) -> None:
+        self.name, self.problem, self.options = name, problem, options
+        self.rows = ScoreRows.of(problem)
+        self.card: RiskScore | None = None
+        self.upper_bound, self.lower_bound = np.inf, 0.0
+        self.proof: FloatArray = np.zeros(problem.n_columns + 1)
+        self.n_models = 0
+        self.history: list[Progress] = []
+        self.seen: set[bytes] = set()
+
+    def through_the_pool(self) -> Status:
+        """Take every fit; says why it ended."""
+        try:
+            for model in regularisation_path(self.rows, self.problem):
+                self._take(model)
+                if self.options.out_of_time:
+                    return Status.TIME_LIMIT
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+        return Status.STALLED
+
+    def _take(self, model: PathModel) -> None:
+        self.n_models += 1
+        bound = tangent_bound(self.problem, model.point, model.loss, model.gradient)
+        if bound > self.lower_bound:
+            self.lower_bound, self.proof = bound, model.point
+        card = self._rounded(model)
+        if card is None or not self._is_new(card) or not self.problem.admits(card):
+            return
+        if self.name.endswith("*"):
+            card = self._polished(card)
+        value = self.problem.objective(card)
+        if value < self.upper_bound:
+            self.upper_bound, self.card = value, card
+            self.history.append(Progress(self.n_models, value, self.lower_bound, self.options.elapsed))
+            if self.options.on_progress is not None:
+                self.options.on_progress(self.history[-1])
+
+    def _rounded(self, model: PathModel) -> RiskScore | None:
+        if self.name.startswith("rd"):
+            return nearest(self.problem, model.point)
+        if self.name.startswith("rsrd"):
+            return rescaled(self.problem, model.point)
+        return sequential(self.problem, self.rows, model.point, self.problem.max_features)
+
+    def _is_new(self, card: RiskScore) -> bool:
+        mark = np.append(card.intercept, card.points).astype(np.int32).tobytes()
+        new = mark not in self.seen
+        self.seen.add(mark)
+        return new
+
+    def _polished(self, card: RiskScore) -> RiskScore:
+        """Polished over its own columns, so that it does not grow."""
+        used = np.flatnonzero(card.points).tolist()
+        return polished(self.problem, self.rows, card, used, stopped=lambda: self.options.out_of_time)

@@ -1,0 +1,75 @@
+"""Three ways from real coordinates to whole ones (Sections 4.1.2 and 6.1 of Ustun and Rudin, JMLR 2019).
+
+- nearest: every coordinate to the nearest whole number within its limits;
+- rescaled: first all coordinates are stretched until one of them reaches its limit, so that small ones are not lost;
+- sequential: one coordinate at a time, up or down, always the change after which the objective is least (Algorithm 4). By
+  convexity the tangent bounds what each of them costs; most need not be tried.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.riskscore.baselines.merged_rows import INTERCEPT, ScoreRows, card_of
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+
+# Coordinates this close to a whole number are whole: a fit is no more accurate.
+WHOLE = 1e-9
+
+
+def nearest(problem: RiskScoreProblem, point: FloatArray) -> RiskScore:
+    """Every coordinate rounded on its own."""
+    points = np.clip(np.rint(point[1:]), problem.lower, problem.upper).astype(np.int32)
+    return RiskScore(int(np.clip(np.rint(point[0]), problem.intercept_lower, problem.intercept_upper)), points)
+
+
+def rescaled(problem: RiskScoreProblem, point: FloatArray) -> RiskScore:
+    """All coordinates stretched until the first column reaches its limit, then rounded."""
+    limits = np.where(point[1:] > 0, problem.upper, -problem.lower).astype(np.float64)
+    sizes = np.abs(point[1:])
+    used = sizes > WHOLE
+    if not used.any():
+        return nearest(problem, point)
+    return nearest(problem, float((limits[used] / sizes[used]).min()) * point)
+
+
+def sequential(problem: RiskScoreProblem, rows: ScoreRows, point: FloatArray, most: int | None = None) -> RiskScore | None:
+    """One coordinate after another, whichever costs least; None as soon as more than ``most`` columns have points for good."""
+    low = np.append(problem.intercept_lower, problem.lower).astype(np.float64)
+    high = np.append(problem.intercept_upper, problem.upper).astype(np.float64)
+    x = np.clip(point, low, high)
+    x = np.where(np.abs(x - np.rint(x)) <= WHOLE, np.rint(x), x)
+    scores = rows.scores(x)
+    value = rows.loss(scores)
+    left = np.flatnonzero(x != np.rint(x)).astype(np.int32)
+    while left.size:
+        # Rounding takes points of one and more to points of one and more.
+        if most is not None and np.count_nonzero(np.abs(x[1:]) >= 1.0) > most:
+            return None
+        at, step, value = _cheapest(problem, rows, x, scores, value, left)
+        x[at] = np.rint(x[at] + step)
+        scores += step * (rows.ones if at == 0 else rows.columns[at - 1])
+        left = np.compress(left != at, left)
+    return card_of(x)
+
+
+def _cheapest(
+    problem: RiskScoreProblem, rows: ScoreRows, x: FloatArray, scores: FloatArray, loss: float, left: IntArray
+) -> tuple[int, float, float]:
+    """Coordinate, change and loss of the next rounding."""
+    steps = np.concatenate([np.floor(x[left]) - x[left], np.ceil(x[left]) - x[left]])
+    where = np.tile(left, 2)
+    # A column that is rounded to nothing is no longer paid for.
+    prices = np.where((where > 0) & (np.rint(x[where] + steps) == 0), -problem.penalty, 0.0)
+    floors = loss + np.tile(rows.gradient(scores, left), 2) * steps + prices
+    best, least = (int(where[0]), float(steps[0]), np.inf), np.inf
+    for k in np.argsort(floors, kind="stable"):
+        if floors[k] >= least:
+            break
+        column = int(where[k]) - 1 if where[k] > 0 else INTERCEPT
+        found = float(rows.losses_along(scores, column, steps[k : k + 1])[0])
+        if found + prices[k] < least:
+            least = found + prices[k]
+            best = (int(where[k]), float(steps[k]), found)
+    return best

@@ -1,0 +1,1 @@
+"""The scikit-learn face of score cards, and the rules by column name. No mathematics here."""

@@ -1,0 +1,93 @@
+"""Rules about predictions: the risk of a described person, and the shares of the training rows that are flagged."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.riskscore.estimator.card_columns import CardColumns
+from surefoot.riskscore.estimator.constraint import Constraint, require_share
+from surefoot.riskscore.problem.card_rules import CardRule, LinearRule, RateRule
+
+
+@dataclass(frozen=True, repr=False)
+class MinProbability(Constraint):
+    """The card gives the described person a risk of at least ``risk``.
+
+    ``person`` maps columns to values; columns that it leaves out are 0.
+    """
+
+    person: Mapping[Any, float]
+    risk: float
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        described = _described(self.person, columns, self._name)
+        return (LinearRule(described, lower=_log_odds(self.risk, self._name)),)
+
+
+@dataclass(frozen=True, repr=False)
+class MaxProbability(Constraint):
+    """The card gives the described person a risk of at most ``risk``.
+
+    ``person`` maps columns to values; columns that it leaves out are 0.
+    """
+
+    person: Mapping[Any, float]
+    risk: float
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        described = _described(self.person, columns, self._name)
+        return (LinearRule(described, upper=_log_odds(self.risk, self._name)),)
+
+
+@dataclass(frozen=True, repr=False)
+class FalsePositiveRate(Constraint):
+    """Of the training rows of the first class, at most the share ``most`` is flagged.
+
+    A row is flagged if the card gives it a risk above ``risk``; at 0.5, if ``predict`` says the second class. Rows count with
+    their weights.
+    """
+
+    most: float
+    risk: float = 0.5
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        return (RateRule(-1.0, upper=require_share(self.most, self._name, "most"), threshold=_log_odds(self.risk, self._name)),)
+
+
+@dataclass(frozen=True, repr=False)
+class TruePositiveRate(Constraint):
+    """Of the training rows of the second class, at least the share ``least`` is flagged; see :class:`FalsePositiveRate`."""
+
+    least: float
+    risk: float = 0.5
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        return (
+            RateRule(1.0, lower=require_share(self.least, self._name, "least"), threshold=_log_odds(self.risk, self._name)),
+        )
+
+
+def _log_odds(risk: Any, rule: str) -> float:
+    share = require_share(risk, rule, "risk", open_ends=True)
+    return math.log(share) - math.log1p(-share)
+
+
+def _described(person: Any, columns: CardColumns, rule: str) -> FloatArray:
+    if not isinstance(person, Mapping):
+        raise ValueError(f"{rule}: person = {person!r} must be a mapping from columns to values.")
+    described = np.zeros(len(columns.names))
+    for column, value in person.items():
+        at = columns.find(column, rule)
+        if not (isinstance(value, (numbers.Real, np.bool_)) and math.isfinite(float(value))):
+            raise ValueError(f"{rule}: column {columns.names[at]!r} of the person holds {value!r}, which is no finite number.")
+        if columns.binary[at] and float(value) not in (0.0, 1.0):
+            raise ValueError(f"{rule}: column {columns.names[at]!r} of the person holds {value!r}, but is 0 or 1 in the table.")
+        described[at] = float(value)
+    return described

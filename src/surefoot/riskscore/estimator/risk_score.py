@@ -1,0 +1,297 @@
+"""Score cards: the best small whole points, searched for and proven."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from pathlib import Path
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+from threadpoolctl import threadpool_limits
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import Certificate
+from surefoot.core.outcome import SolveOutcome, Status
+from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.design.write.output_frame import frame_library
+from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError, SolveInterrupted
+from surefoot.riskscore.automatic import AutomaticScore
+from surefoot.riskscore.baselines.tangent_bound import TangentProof
+from surefoot.riskscore.certificate.certificate import certify_risk_score
+from surefoot.riskscore.estimator.card_limits import is_number, read_limits
+from surefoot.riskscore.estimator.card_shift import score_shift
+from surefoot.riskscore.estimator.posed_card import PosedCard, binary_columns, pose_card
+from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreModel
+from surefoot.riskscore.problem.problem import RiskScore
+from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
+from surefoot.riskscore.search.exact_score import ExactScore
+from surefoot.sklearn_api.number_table import dense, read_number_table
+from surefoot.sklearn_api.progress import progress_listener
+from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows
+
+# Numbers that a proof may hold: some hundred megabytes.
+_PROOF_LIMIT = 20_000_000
+# Entries of the table that a certificate may read, column by column, claim by claim: about a second.
+_CHECKED_NUMBERS = 3e8
+
+
+class RiskScoreClassifier(RiskScoreModel):
+    """The score card with the least log loss among all cards with few, small, whole points.
+
+    The card is the solution of ::
+
+        min over a whole intercept b and whole points p of
+            sum_i w_i log(1 + exp(-y_i s_i)) + sparsity_penalty * (number of columns with points),   s_i = b + p . x_i,
+
+    with at most ``max_features`` columns, points up to ``max_points`` and an intercept up to ``intercept_bound`` in size, and
+    all ``constraints`` obeyed. The predicted risk is 1 / (1 + exp(-s)): what the printed table says. With ``scale="free"`` the
+    risk is 1 / (1 + exp(-s / m)), and the multiplier m > 0 is chosen together with the points.
+
+    Parameters
+    ----------
+    max_features : int, default=5
+        Most columns with points; None for no limit.
+    max_points : int, default=5
+        Largest points, up or down. Rules may speak of larger ones for single columns.
+    intercept_bound : int, default=100
+        Largest intercept, up or down.
+    sparsity_penalty : float, default=1e-8
+        Price of a column, in units of the loss. The default decides between cards of equal loss.
+    constraints : list of rules from :mod:`surefoot.constraints`, default=()
+    radius : float, default=0.0
+        Above 0 the loss is the worst one over all shifts of the rows at a mean cost of up to ``radius`` per row, as in
+        :class:`~surefoot.RobustLogisticRegression`: flipping a 0/1 column costs 1, moving another by one standard deviation 1.
+    shift : ShiftModel, optional
+        A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
+        (mappings by column name) and ``radius``, which then replace these prices and ``radius``.
+    solver : {"auto", "exact", "heuristic", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
+        "auto" is "exact" wherever that will finish in the time given. "exact" is branch and bound over columns and points, and
+        "heuristic" only what it begins with. "lcpa" and "cpa" are the published cutting-plane methods, which
+        find the same optimum. The others are baselines without proof: penalised logistic regression, rounded, rescaled and
+        rounded, or rounded one by one, and with a star polished. ``solver_`` names the one that "auto" has chosen.
+    gap : float, default=0.0
+        Relative gap between the objective of the card and a proven lower bound at which the search may stop.
+    time_limit : float, optional
+        Most seconds to spend; the best card found by then is kept, with a bound that holds.
+    near_optimal : float, optional
+        Collect every card whose objective is at most (1 + near_optimal) times the best, in ``near_optimal_``; 0.01 for one
+        percent. Needs the exact search, which then closes its gap entirely.
+    verbose : int, default=0
+        Above 0: lines with the best card's objective, the bound and their gap on standard error.
+    n_jobs : int, optional
+        Threads. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores. The card does not depend on it.
+    class_weight : None, "balanced", or mapping from classes to weights, default=None
+        Multiplies the weights of the rows.
+    checkpoint : path, optional
+        A file that keeps the state of a long search. If it is there, the search goes on from it; a file of other data or limits
+        is refused.
+    random_state : object, optional
+        The card does not depend on chance; accepted because other estimators take it.
+    scale : {"unit", "free"}, default="unit"
+        Whether a point is worth one unit of log odds, or as many as fit best, the same for all points. Points of unit scale are
+        fixed by the log odds they stand for, so few of them fit a weak effect; at a free scale small points have fine steps.
+        Rules about risks, ``radius`` and ``shift`` go with either scale. A free scale goes with the exact search and the
+        heuristic.
+
+    Attributes
+    ----------
+    points_ : dict
+        Points by column, for the columns that have any, in the order of the table.
+    intercept_ : int
+    multiplier_ : float
+        Points per unit of log odds: 1.0 unless ``scale="free"``, then from ``max_points / 5``, or 1 if that is less, to 20.
+    coef_ : ndarray of shape (1, n_features)
+        The points of all columns.
+    classes_ : ndarray of shape (2,)
+        The second one is the positive class.
+    certificate_ : Certificate
+        Objective of the card, a lower bound for all cards that obey the rules, and whether they agree to ``gap``; recomputed
+        from the raw data by code that knows no solver. Long proofs are checked by a sample of their claims, as ``claim`` says.
+        Robust cards and the cards of other solvers come with weaker bounds, or none.
+    outcome_ : SolveOutcome
+        How the search went: status, bounds, history. After Ctrl-C the model keeps the best card found until then.
+    near_optimal_ : NearOptimalSet or None
+        With ``near_optimal``, all cards near the best: iterate over it, or call its ``table()``.
+    solver_ : str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the table had names.
+    schema_ : Schema
+
+    Raises
+    ------
+    InvalidTableError
+        If the table, labels or sample weights cannot be used; the message names column, row and value.
+    InfeasibleProblemError
+        If no card obeys the rules; the message names a smallest set of rules that contradict each other.
+
+    Warns
+    -----
+    ConvergenceLimitWarning
+        If a limit ended the search, or the solver proves nothing; the card is kept, with a bound that holds.
+
+    Notes
+    -----
+    The problem is that of Ustun and Rudin, "Learning Optimized Risk Scores" (JMLR 2019). The free scale is that of Liu, Zhong,
+    Li, Seltzer and Rudin, "FasterRisk" (NeurIPS 2022), who look for good cards of this form; here the best one is found.
+
+    Examples
+    --------
+    >>> import surefoot as sf
+    >>> answers = [[1, 0], [1, 1], [0, 1], [0, 0], [1, 1], [0, 0], [1, 0], [0, 1]]
+    >>> ill = ["yes", "yes", "no", "no", "yes", "no", "no", "no"]
+    >>> model = sf.RiskScoreClassifier(max_features=1).fit(answers, ill)
+    >>> model.points_, model.intercept_
+    ({'x0': 5}, -4)
+    >>> model.certificate_.verified
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        max_features: int | None = 5,
+        max_points: int = 5,
+        intercept_bound: int = 100,
+        sparsity_penalty: float = 1e-8,
+        constraints: Any = (),
+        radius: float = 0.0,
+        shift: Any = None,
+        solver: str = "auto",
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        near_optimal: float | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        class_weight: Any = None,
+        checkpoint: str | Path | None = None,
+        scale: str = "unit",
+    ) -> None:
+        self.max_features = max_features
+        self.max_points = max_points
+        self.intercept_bound = intercept_bound
+        self.sparsity_penalty = sparsity_penalty
+        self.constraints = constraints
+        self.radius = radius
+        self.shift = shift
+        self.solver = solver
+        self.gap = gap
+        self.time_limit = time_limit
+        self.near_optimal = near_optimal
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.checkpoint = checkpoint
+        self.scale = scale
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the best card and certify it.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix
+            Numbers; columns of 0 and 1 are searched fastest and read best. Yes/no columns count as 1 and 0.
+        y : array-like of shape (n_rows,)
+            Labels: any two values.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts. Rows of weight 0 do not count at all.
+
+        Returns
+        -------
+        self
+        """
+        started = time.perf_counter()
+        limits = read_limits(self)
+        solver = self._named_solver()
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, REMEDIES), y, sample_weight)
+        block, weights = dense(rows.design.numeric), self._class_weighted(rows)
+        shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
+        posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
+        require_score_acceptance(solver, posed.problem)
+        try:
+            outcome = self._solve(solver, posed, started)
+        except SolveInterrupted as stop:
+            # The program goes on as after any Ctrl-C, but the best card until then is not lost.
+            if isinstance(stop.outcome, SolveOutcome):
+                certificate = self._certify(posed, stop.outcome)
+                self._unpack(rows, block, stop.outcome, certificate, solver.name, frame_library(X))
+            raise
+        certificate = self._certify(posed, outcome)
+        self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
+        if outcome.status is not Status.OPTIMAL:
+            _warn_of_limit(outcome, f"{type(self).__name__}.fit")
+        return self
+
+    def _named_solver(self) -> RiskScoreSolver:
+        if not isinstance(self.solver, str):
+            raise ValueError(f"solver = {self.solver!r} must be the name of a solver, such as 'auto'.")
+        solver = make_score_solver(self.solver)
+        near = self.near_optimal
+        if near is not None and not (is_number(near) and 0 <= near < math.inf):
+            raise ValueError(f"near_optimal = {near!r} must be None or a finite number at or above 0.")
+        for name in ("near_optimal", "checkpoint"):
+            if getattr(self, name) is not None and self.solver not in ("auto", "exact"):
+                raise ValueError(f"{name} needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
+        if near is None and self.checkpoint is None and not isinstance(solver, ExactScore):
+            return AutomaticScore(proof_limit=_PROOF_LIMIT) if isinstance(solver, AutomaticScore) else solver
+        return ExactScore(
+            near_optimal=None if near is None else float(near), proof_limit=_PROOF_LIMIT, checkpoint=self.checkpoint
+        )
+
+    def _class_weighted(self, rows: TrainingRows) -> FloatArray:
+        if self.class_weight is None:
+            return rows.weights
+        labels = rows.classes[(rows.labels > 0).astype(np.intp)]
+        weights: FloatArray = rows.weights * compute_sample_weight(self.class_weight, labels)
+        if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
+            raise ValueError(f"class_weight = {self.class_weight!r} must hold finite weights at or above 0, and not only 0.")
+        scaled: FloatArray = weights / weights.sum()
+        return scaled
+
+    def _solve(self, solver: RiskScoreSolver, posed: PosedCard, started: float) -> SolveOutcome[RiskScore, Any]:
+        limit = math.inf if self.time_limit is None else float(self.time_limit)
+        posed.require_consistent(limit)
+        title = f"{type(self).__name__}, up to {posed.problem.max_features} of {posed.problem.n_columns} columns"
+        options = SolveOptions(
+            tolerance=float(self.gap),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
+            n_threads=joblib.effective_n_jobs(self.n_jobs),
+            on_progress=progress_listener(title) if self.verbose else None,
+            started=started,
+        )
+        try:
+            return solver.solve(posed.problem, options)
+        except InfeasibleProblemError as error:
+            posed.explain(math.inf if self.time_limit is None else max(limit - options.elapsed, 1.0))
+            rules = "".join(f"\n- {rule!r}" for rule in posed.constraints)
+            raise InfeasibleProblemError(f"{error} The rules are:{rules}") from error
+
+    def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> Certificate:
+        proof = getattr(outcome.dual, "proof", None)
+        tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else None
+        if proof is None and tangent is None:
+            # The card's own coefficients prove little, but something.
+            tangent = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
+        claims = int(np.clip(_CHECKED_NUMBERS / posed.problem.columns.size, 100, 2000))
+        # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
+        with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
+            return certify_risk_score(posed.problem, outcome.primal, proof, float(self.gap), tangent=tangent, max_claims=claims)
+
+
+def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], where: str) -> None:
+    """Warn once that a card is not proven best, and say what is proven."""
+    gap = (outcome.upper_bound - outcome.lower_bound) / outcome.upper_bound if outcome.upper_bound else 0.0
+    warnings.warn(
+        f"{where} stopped before its gap was closed ({outcome.status.value}). The card's objective is "
+        f"{outcome.upper_bound:.9g}; the lower bound {outcome.lower_bound:.9g} still holds for every card, a relative gap of "
+        f"{gap:.1e}. Allow more with time_limit, or ask for less with gap or max_features.",
+        ConvergenceLimitWarning,
+        stacklevel=3,
+    )

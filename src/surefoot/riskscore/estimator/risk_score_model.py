@@ -1,0 +1,171 @@
+"""What a fitted score card knows and answers: scores, classes, probabilities, the printed card, its worst shift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from surefoot.core.arrays import AnyArray, FloatArray, IntArray
+from surefoot.core.certificate import Certificate
+from surefoot.core.outcome import SolveOutcome
+from surefoot.design.binarize.binary_column import BinaryColumn
+from surefoot.design.encode.mixed_design import MixedDesign
+from surefoot.design.encode.schema import Schema
+from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.reports.card.card_proof import CardProof
+from surefoot.reports.card.score_card import ScoreCard
+from surefoot.riskscore.estimator.card_worst_case import card_worst_case
+from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
+from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
+from surefoot.riskscore.problem.problem import RiskScore
+from surefoot.robust.estimator.worst_case import WorstCase
+from surefoot.sklearn_api.number_table import Remedies, dense, read_number_table
+from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training
+
+REMEDIES = Remedies(
+    text="A score card multiplies columns by points: put ThresholdBinarizer before this model, which makes 0/1 columns of text "
+    "and categories, or convert the column.",
+    gap="ThresholdBinarizer(missing='column') before this model, which makes 'missing' a column of its own",
+)
+
+
+class RiskScoreModel(ClassifierMixin, BaseEstimator):
+    """The part of :class:`~surefoot.RiskScoreClassifier` that comes after the search."""
+
+    points_: dict[str, int]
+    intercept_: int
+    multiplier_: float
+    coef_: IntArray
+    classes_: AnyArray
+    certificate_: Certificate
+    outcome_: SolveOutcome[RiskScore, Any]
+    near_optimal_: NearOptimalSet | None
+    solver_: str
+    n_features_in_: int
+    feature_names_in_: AnyArray
+    schema_: Schema
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """The log odds of the second class for each row: its score, intercept included, over ``multiplier_``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        block = dense(self._design(X).numeric)
+        used = np.flatnonzero(self.coef_[0])
+        scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
+        return scores / self.multiplier_
+
+    def predict(self, X: Any) -> AnyArray:
+        """The more likely class of each row; the first one where both are equally likely."""
+        positive = self.decision_function(X) > 0
+        classes: AnyArray = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, in the order of ``classes_``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
+        scores = self.decision_function(X)
+        return np.column_stack([expit(-scores), expit(scores)])
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
+        scores = self.decision_function(X)
+        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+
+    def score_card(self, *, title: str = "", meanings: Iterable[BinaryColumn] = ()) -> ScoreCard:
+        """The card for people: ``text``, ``html``, ``svg``, ``latex``, ``json`` and ``calculator()``; it prints readably.
+
+        Parameters
+        ----------
+        title : str, default=""
+            Heading; by default "Risk of ..." with the name of the positive class.
+        meanings : iterable of BinaryColumn, optional
+            What 0/1 columns say about the original table: ``columns_`` of the ``ThresholdBinarizer`` that made them.
+        """
+        check_is_fitted(self)
+        # What the certificate cannot confirm is printed as what it is: the solver's own account.
+        source = self.certificate_ if self.certificate_.verified else self.outcome_
+        bounds = source.upper_bound, source.lower_bound
+        gap = (bounds[0] - bounds[1]) / (bounds[0] or 1.0)
+        proof = CardProof(*bounds, gap, verified=self.certificate_.verified, rows=self._n_rows)
+        return print_card(
+            self.points_,
+            self.intercept_,
+            self.multiplier_,
+            self.classes_,
+            self._ranges,
+            proof,
+            title=title,
+            meanings=meanings,
+        )
+
+    def worst_case(self, X: Any, y: Any, *, radius: float | None = None) -> WorstCase:
+        """The shift of a table that would hurt this card most, at the prices of ``radius`` and ``shift`` above.
+
+        Parameters
+        ----------
+        X : data frame, 2-d array, or scipy sparse matrix
+        y : array-like of shape (n_rows,)
+            Labels among ``classes_``.
+        radius : float, optional
+            How far the table may shift; None means as far as in the fit.
+
+        Returns
+        -------
+        WorstCase
+            ``table`` (row, mass, feature, from, to), ``expected_loss``, ``nominal_loss`` and ``summary()``; prints readably.
+            Columns without points do not matter, and are not in it.
+        """
+        return card_worst_case(self, X, self._design(X), y, radius)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def _design(self, X: Any) -> MixedDesign:
+        """The columns of training as numbers."""
+        require_columns_of_training(self, X)
+        return TableEncoder.from_schema(self.schema_).encode(read_number_table(X, REMEDIES))
+
+    def _unpack(
+        self,
+        rows: TrainingRows,
+        block: FloatArray,
+        outcome: SolveOutcome[RiskScore, Any],
+        certificate: Certificate,
+        solver: str,
+        library: str | None,
+    ) -> None:
+        """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        schema, card = rows.design.schema, outcome.primal
+        self.schema_ = schema
+        self.classes_ = rows.classes
+        self.points_ = {schema.names[at]: int(card.points[at]) for at in np.flatnonzero(card.points)}
+        self.intercept_ = int(card.intercept)
+        self.multiplier_ = float(card.multiplier)
+        self.coef_ = card.points[None, :].copy()
+        self.outcome_ = outcome
+        self.certificate_ = certificate
+        near = getattr(outcome.dual, "near_optimal", None)
+        self._n_rows = len(block)
+        self._ranges = value_ranges(block, schema.names, card.points)
+        self.near_optimal_ = None if near is None else NearOptimalSet(near, schema.names, library)
+        self.solver_ = solver
+        self.n_features_in_ = len(schema.columns)
+        if schema.named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_

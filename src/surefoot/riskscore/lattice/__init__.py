@@ -1,0 +1,1 @@
+"""The published cutting-plane methods, CPA and LCPA."""

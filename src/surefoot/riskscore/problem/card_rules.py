@@ -1,0 +1,167 @@
+"""What a score card must look like besides fitting well, in terms of column numbers.
+
+Six kinds of rules express the operational constraints of Table 1 of Ustun and Rudin (JMLR 2019), and more:
+
+- :class:`GroupRule`: at least a and at most b columns of a group have points (model size, either-or, at most k thresholds);
+- :class:`ImplicationRule`: if one of these columns has points, one of those has (logical structure);
+- :class:`PointSetRule`: the points of a column come from a list (fixed points, signs, limits, multiples of five);
+- :class:`SignRule`: the points of a group have one sign (thresholds of one variable, whose risk then rises or falls all along);
+- :class:`LinearRule`: a <= (c_0 intercept + sum_j c_j points_j) / multiplier <= b (the risk predicted for a described person);
+- :class:`RateRule`: limits on the share of the positive, or of the negative, rows whose log odds, score / multiplier, are
+  above a threshold (true and false positive rate).
+
+The last two are about log odds. At unit scale these are scores; where the multiplier is free, they leave a card an interval of
+multipliers (:mod:`surefoot.riskscore.problem.card_scales`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray, IntArray
+
+# How far a linear rule may be missed by rounding, relative to the size of its terms, and a rate or a threshold absolutely.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class GroupRule:
+    """Between ``least`` and ``most`` of the columns have points; a column that is named twice counts once."""
+
+    columns: tuple[int, ...]
+    least: int = 0
+    most: int = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(dict.fromkeys(self.columns)))
+
+    def allows(self, points: IntArray) -> bool:
+        return self.least <= int(np.count_nonzero(points[list(self.columns)])) <= self.most
+
+
+@dataclass(frozen=True)
+class ImplicationRule:
+    """If any column of ``cause`` has points, at least one of ``effect`` has."""
+
+    cause: tuple[int, ...]
+    effect: tuple[int, ...]
+
+    def allows(self, points: IntArray) -> bool:
+        return not points[list(self.cause)].any() or bool(points[list(self.effect)].any())
+
+
+@dataclass(frozen=True)
+class PointSetRule:
+    """The points of ``column`` are one of ``values``; a list without 0 demands the column."""
+
+    column: int
+    values: tuple[int, ...]
+
+    def allows(self, points: IntArray) -> bool:
+        return int(points[self.column]) in self.values
+
+
+@dataclass(frozen=True)
+class SignRule:
+    """The points of ``columns`` are all at or above 0, or all at or below 0."""
+
+    columns: tuple[int, ...]
+
+    def allows(self, points: IntArray) -> bool:
+        chosen = points[list(self.columns)]
+        return bool(np.all(chosen >= 0) or np.all(chosen <= 0))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRule:
+    """lower <= (intercept_coefficient * intercept + coefficients . points) / multiplier <= upper."""
+
+    coefficients: FloatArray
+    intercept_coefficient: float = 1.0
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def score(self, intercept: int, points: IntArray) -> tuple[float, float]:
+        """The sum that the rule is about, at a multiplier of 1, and how far rounding may have moved it."""
+        terms = np.append(self.coefficients * points, self.intercept_coefficient * intercept)
+        return float(terms.sum()), ROUNDING * (1.0 + float(np.abs(terms).sum()))
+
+    def allows(self, intercept: int, points: IntArray) -> bool:
+        score, margin = self.score(intercept, points)
+        return self.lower - margin <= score <= self.upper + margin
+
+
+@dataclass(frozen=True)
+class RateRule:
+    """lower <= share of the weight of the rows with label ``label`` whose log odds are above ``threshold`` <= upper.
+
+    Above, not at: a score of 0, where both classes are equally likely, is not predicted to be positive (scikit-learn's rule).
+    ``rate`` and ``allows`` are about scores, the log odds at unit scale.
+    """
+
+    label: float
+    lower: float = 0.0
+    upper: float = 1.0
+    threshold: float = 0.0
+
+    @property
+    def flagged_from(self) -> float:
+        """The least score that counts as above the threshold, whatever rounding does to scores of real-valued columns."""
+        return self.threshold + ROUNDING
+
+    @property
+    def unflagged_to(self) -> float:
+        """At a free scale, the largest log odds that count as not above the threshold, likewise."""
+        return self.threshold - ROUNDING
+
+    @property
+    def at_even_odds(self) -> bool:
+        """Whether the threshold is a score of 0, and so one at any multiplier."""
+        return self.unflagged_to <= 0.0 <= self.flagged_from
+
+    def rate(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
+        """The share that the rule limits."""
+        chosen = labels == self.label
+        flagged = chosen & (scores >= self.flagged_from)
+        return float(weights[flagged].sum() / weights[chosen].sum())
+
+    def allows(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> bool:
+        return self.lower - ROUNDING <= self.rate(scores, labels, weights) <= self.upper + ROUNDING
+
+
+CardRule: TypeAlias = GroupRule | ImplicationRule | PointSetRule | SignRule | LinearRule | RateRule
+
+
+def spelled(rule: CardRule) -> object:
+    """All that tells a rule from others, in a form whose ``repr`` is complete."""
+    if isinstance(rule, LinearRule):
+        return (rule.coefficients.tolist(), rule.intercept_coefficient, rule.lower, rule.upper)
+    return rule
+
+
+def check_rule(rule: CardRule, labels: FloatArray, n_columns: int) -> None:
+    """Raise ``ValueError`` if the rule does not fit a table with these labels and so many columns."""
+    if isinstance(rule, LinearRule):
+        if rule.coefficients.shape != (n_columns,):
+            raise ValueError(
+                f"a linear rule has coefficients of shape {rule.coefficients.shape}; the table has {n_columns} columns."
+            )
+        if not (np.isfinite(rule.coefficients).all() and np.isfinite(rule.intercept_coefficient)):
+            raise ValueError("a linear rule has a coefficient that is not finite.")
+        return
+    if isinstance(rule, RateRule):
+        if not np.any(labels == rule.label):
+            raise ValueError(f"a rule limits the rate of rows with label {rule.label}, and there are none.")
+        return
+    for column in _columns(rule):
+        if not 0 <= column < n_columns:
+            raise ValueError(f"a rule names column {column}; columns run from 0 to {n_columns - 1}.")
+
+
+def _columns(rule: GroupRule | ImplicationRule | PointSetRule | SignRule) -> tuple[int, ...]:
+    if isinstance(rule, ImplicationRule):
+        return rule.cause + rule.effect
+    return (rule.column,) if isinstance(rule, PointSetRule) else rule.columns

@@ -1,0 +1,121 @@
+"""What a long search leaves on disk, so that another one can go on from there.
+
+One ``.npz`` file: arrays, and a line of JSON with the format, the fingerprint of the problem and the gap. Nothing in it is
+executed when it is read. It is written beside its place and moved there in one step, so a file by that name is always whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from surefoot.core.arrays import IntArray
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+
+FORMAT = "surefoot score search 1"
+
+
+@dataclass(frozen=True, eq=False)
+class SearchCheckpoint:
+    """The state of a search between two of its parts.
+
+    Attributes
+    ----------
+    order : ndarray of int
+        Columns in the order of the search.
+    finished : ndarray of shape (n, 2)
+        Pairs of columns: supports of three and more columns that begin with one of them, in that order, are no better than the
+        card by more than the gap.
+    card : RiskScore or None
+        The best card so far.
+    gap : float
+        The relative gap the search was content with.
+    """
+
+    order: IntArray
+    finished: IntArray
+    card: RiskScore | None
+    gap: float
+
+    def write(self, path: Path, digest: str) -> None:
+        """Put the checkpoint in place of an earlier one; raises ``OSError`` and leaves that alone where it cannot."""
+        about = json.dumps({"format": FORMAT, "problem": digest, "gap": self.gap, "has_card": self.card is not None})
+        card = self.card if self.card is not None else RiskScore(0, np.zeros(0, dtype=np.int32))
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(
+                    file,
+                    about=np.frombuffer(about.encode(), dtype=np.uint8),
+                    order=self.order,
+                    finished=self.finished,
+                    intercept=np.array([card.intercept], dtype=np.int32),
+                    points=card.points,
+                )
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+
+
+class CheckpointFile:
+    """A file that a search keeps up to date. What goes wrong in writing is noted, and ends nothing."""
+
+    def __init__(self, path: str | Path, problem: RiskScoreProblem, gap: float) -> None:
+        self.path = Path(path)
+        if not self.path.parent.is_dir():
+            raise ValueError(f"checkpoint = {str(path)!r}: there is no folder {str(self.path.parent)!r}. Create it first.")
+        self.digest = problem.digest()
+        self.gap = gap
+        self.error: str | None = None
+        self.state = read_checkpoint(self.path, problem, gap) if self.path.exists() else None
+
+    def keep(self, order: IntArray, finished: IntArray, intercept: int, points: IntArray) -> bool:
+        """Write a state down; always true, for the search goes on."""
+        card = RiskScore(intercept, points) if points.size else None
+        try:
+            SearchCheckpoint(order, finished.reshape(-1, 2), card, self.gap).write(self.path, self.digest)
+            self.error = None
+        except OSError as failure:
+            self.error = f"{self.path} could not be written: {failure.strerror or failure}"
+        return True
+
+
+def read_checkpoint(path: Path, problem: RiskScoreProblem, gap: float) -> SearchCheckpoint:
+    """The checkpoint at ``path``, as far as it helps a search of this problem down to this gap.
+
+    Raises
+    ------
+    ValueError
+        If the file is no checkpoint, or one of another problem.
+    """
+    advice = "Name another file, or delete this one to start afresh."
+    try:
+        # Opened here: where the content is damaged, NumPy leaves a file that it opened itself to chance.
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            about = json.loads(file["about"].tobytes().decode())
+            order, finished, intercept, points = (
+                np.ascontiguousarray(file[name], dtype=np.int32) for name in ("order", "finished", "intercept", "points")
+            )
+            form, digest, old_gap, has_card = (about[name] for name in ("format", "problem", "gap", "has_card"))
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as flaw:
+        raise ValueError(f"{path} is not a checkpoint of a score search, or is damaged ({flaw}). {advice}") from flaw
+    if form != FORMAT:
+        raise ValueError(f"{path} has the format {form!r}; this version reads {FORMAT!r}. {advice}")
+    if digest != problem.digest():
+        raise ValueError(f"{path} is the checkpoint of a search on other data, or under other limits or rules. {advice}")
+    card = RiskScore(int(intercept[0]), points) if has_card and intercept.shape == (1,) else None
+    if (card is not None and not problem.admits(card)) or finished.ndim != 2 or order.ndim != 1:
+        raise ValueError(f"{path} holds a state that no search can have been in. {advice}")
+    if not old_gap <= gap:
+        # What was left at a wider gap may hide a better card; the card itself is as good as ever.
+        finished = finished[:0]
+    return SearchCheckpoint(order, finished, card, gap)

@@ -1,0 +1,241 @@
+"""Exact search for risk scores: every support is visited or proven worse than a card at hand.
+
+The search (cpp/include/surefoot/support_search.hpp) walks the supports column by column. Three bounds, all consequences of the
+convexity of the loss L, rule out what cannot win; with points q in a box [l, u] around any point p with gradient g,
+
+    L(q) >= L(p) - sum_j (g_j p_j - min(g_j l_j, g_j u_j)).
+
+1. At the fit of a prefix, with A the columns still to be added (at most the remaining room), the sum over A of the largest
+   terms bounds all supports that extend the prefix: columns and whole subtrees fall away.
+2. At every Newton iterate of a support's own real-valued fit it bounds all cards on that support.
+3. Within a support the intercept and the points are fixed one after another, with the same bound over the rest.
+
+0/1 columns are counted by bits: all counts of sets of up to four columns stand in a table, one AND and population count gives
+each larger one, and inclusion and exclusion turns them into cells. Other columns are cut into groups of equal rows. An
+allowance in every bound pays for rounding (cpp/include/surefoot/rounding_slack.hpp derives it).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from surefoot import _native
+from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import CheckpointWarning, InfeasibleProblemError, SolveInterrupted
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.score_proof import ScoreProof
+from surefoot.riskscore.search.checkpoint import CheckpointFile
+from surefoot.riskscore.search.native_search import search_cards
+from surefoot.riskscore.search.near_cards import NearOptimalCards
+
+_ENDS = (Status.OPTIMAL, Status.TIME_LIMIT, Status.INTERRUPTED)
+# The core sizes its arrays by it; a longer card could not be added up by hand.
+MOST_FEATURES = 15
+
+
+@dataclass(frozen=True)
+class SearchTally:
+    """What a search did.
+
+    Attributes
+    ----------
+    supports_fitted : int
+        Supports whose real-valued fit was bounded; all others were ruled out in groups.
+    supports_searched : int
+        Supports whose points were searched.
+    boxes_fitted : int
+        Boxes of points bounded in doing so.
+    heuristic_value, heuristic_seconds : float
+        The card the search began with, and when it was known.
+    merging_seconds : float
+        When equal rows had been merged; the heuristic begins there.
+    near_optimal : NearOptimalCards or None
+        All cards near the best, if they were asked for.
+    proof : ScoreProof or None
+        A proof for :func:`~surefoot.riskscore.certificate.certificate.certify_risk_score`, if it was asked for, fits into the
+        limit and the search was complete.
+    """
+
+    supports_fitted: int
+    supports_searched: int
+    boxes_fitted: int
+    heuristic_value: float
+    heuristic_seconds: float
+    near_optimal: NearOptimalCards | None = None
+    proof: ScoreProof | None = None
+    merging_seconds: float = 0.0
+
+
+ScoreOutcome = SolveOutcome[RiskScore, SearchTally]
+
+
+CardBlock = Callable[[FloatArray, IntArray, IntArray, FloatArray], None]
+
+
+class ExactScore:
+    """Branch and bound over supports and whole points; ``options.tolerance`` is the relative gap at which it may stop.
+
+    Parameters
+    ----------
+    near_optimal : float or None, default=None
+        Collect every admissible card with an objective up to ``1 + near_optimal`` times the best, once the best is known: the
+        outcome's ``dual.near_optimal``. The gap is then closed entirely, whatever ``options.tolerance`` says.
+    near_limit : int, default=10000
+        How many of them are kept in memory, the best ones. All are counted.
+    on_cards : callable, default=None
+        Called with blocks of near-optimal cards as they are found: objectives, intercepts, a row of points for every card, and
+        multipliers.
+        Each card comes exactly once, kept or not, in no fixed order. What it raises ends the search and reaches the caller.
+    proof_limit : int, default=0
+        Write down a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one
+        more walk, on one thread.
+    checkpoint : path, optional
+        A file that keeps the state of the search for the best card, every ``checkpoint_interval`` seconds and at its end. If it
+        exists, the search goes on from there; one of other data is an error. Where it cannot be written the search goes on
+        and a ``CheckpointWarning`` says so in the end.
+    checkpoint_interval : float, default=60.0
+    """
+
+    name = "exact"
+
+    def __init__(
+        self,
+        *,
+        near_optimal: float | None = None,
+        near_limit: int = 10_000,
+        on_cards: CardBlock | None = None,
+        proof_limit: int = 0,
+        checkpoint: str | Path | None = None,
+        checkpoint_interval: float = 60.0,
+    ) -> None:
+        if near_optimal is not None and not 0 <= near_optimal < np.inf:
+            raise ValueError(f"near_optimal = {near_optimal} must be a finite number at or above 0, or None.")
+        if near_limit < 0:
+            raise ValueError(f"near_limit = {near_limit} must be at or above 0.")
+        if proof_limit < 0:
+            raise ValueError(f"proof_limit = {proof_limit} must be at or above 0.")
+        self.near_optimal = near_optimal
+        self.near_limit = near_limit
+        self.on_cards = on_cards
+        if not checkpoint_interval > 0:
+            raise ValueError(f"checkpoint_interval = {checkpoint_interval} must be a positive number of seconds.")
+        self.proof_limit = proof_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_interval = checkpoint_interval
+
+    def refuses(self, problem: RiskScoreProblem) -> str | None:
+        """Why the search cannot take the problem, or None."""
+        if min(problem.max_features, problem.n_columns) > MOST_FEATURES:
+            return f"cards may have up to {problem.max_features} columns, and the search handles {MOST_FEATURES}."
+        return None
+
+    def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:
+        """The best card, or the best found with a valid bound if the time limit came first.
+
+        Raises
+        ------
+        InfeasibleProblemError
+            If no card obeys the rules.
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
+        """
+        history: list[Progress] = []
+
+        def report(upper: float, lower: float, seconds: float, fitted: int) -> bool:
+            history.append(Progress(fitted, upper, lower, seconds))
+            if options.on_progress is not None:
+                options.on_progress(history[-1])
+            return True
+
+        def pass_on(objectives: FloatArray, intercepts: IntArray, points: IntArray, multipliers: FloatArray) -> bool:
+            assert self.on_cards is not None
+            self.on_cards(objectives, intercepts, points, multipliers)
+            return True
+
+        gap = options.tolerance if self.near_optimal is None else 0.0
+        file = None if self.checkpoint is None else CheckpointFile(self.checkpoint, problem, gap)
+        result = search_cards(
+            problem,
+            options,
+            seconds=np.inf if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0),
+            on_progress=report,
+            near_optimal=self.near_optimal,
+            near_limit=self.near_limit,
+            on_cards=None if self.on_cards is None else pass_on,
+            proof_limit=self.proof_limit,
+            resume=None if file is None else file.state,
+            snapshot_interval=self.checkpoint_interval,
+            on_snapshot=None if file is None else file.keep,
+        )
+        if file is not None:
+            file.keep(*result.snapshot)
+        status = _ENDS[result.end]
+        if not np.isfinite(result.value):
+            if status is Status.OPTIMAL:
+                raise InfeasibleProblemError(
+                    "no score card obeys the rules; drop one of them, or allow more columns or points."
+                )
+            if status is Status.INTERRUPTED:
+                raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
+            raise InfeasibleProblemError("no score card that obeys the rules was found in the time given; allow more of it.")
+        if status is Status.TIME_LIMIT and result.lower_bound >= result.value:
+            # The time ran out while cards near the best were collected: the best is known.
+            status = Status.OPTIMAL
+        outcome = SolveOutcome(
+            status=status,
+            primal=RiskScore(result.intercept, result.points, result.multiplier),
+            dual=SearchTally(
+                result.n_fitted,
+                result.n_searched,
+                result.n_boxes,
+                result.heuristic_value,
+                result.heuristic_seconds,
+                self._near_cards(problem, result),
+                _proof(problem, result),
+                result.merging_seconds,
+            ),
+            upper_bound=result.value,
+            lower_bound=min(result.lower_bound, result.value),
+            iterations=result.n_fitted,
+            seconds=options.elapsed,
+            history=tuple(history),
+        )
+        if file is not None and file.error is not None:
+            warnings.warn(f"{file.error}. The search is not lost: its outcome is here.", CheckpointWarning, stacklevel=2)
+        if status is Status.INTERRUPTED:
+            raise SolveInterrupted(
+                f"interrupted; the best card so far has an objective of {outcome.upper_bound:.9g}, and none is below "
+                f"{outcome.lower_bound:.9g}.",
+                outcome,
+            )
+        return outcome
+
+    def _near_cards(self, problem: RiskScoreProblem, result: _native.SupportSearchResult) -> NearOptimalCards | None:
+        if self.near_optimal is None:
+            return None
+        objectives, intercepts, points, multipliers = result.near_cards
+        ceiling = result.near_ceiling if result.near_ceiling > 0 else np.nan
+        return NearOptimalCards(
+            tolerance=self.near_optimal,
+            ceiling=ceiling,
+            objectives=objectives,
+            intercepts=intercepts,
+            points=points.reshape(len(objectives), problem.n_columns),
+            multipliers=multipliers,
+            n_found=result.n_near,
+            complete=result.near_complete,
+        )
+
+
+def _proof(problem: RiskScoreProblem, result: _native.SupportSearchResult) -> ScoreProof | None:
+    if result.proof is None:
+        return None
+    threshold, low, high, columns, twins, steps, points = result.proof
+    return ScoreProof(problem.digest(), threshold, (low, high), columns, twins, steps, points)

@@ -1,0 +1,84 @@
+"""A good score card in a moment, without a proof that it is the best.
+
+Supports grow column by column, the few with the best real-valued fits are kept at each size (a few Newton steps tell which
+fits are worth finishing), and the best whole points of the last ones are found. Then one column at a time is exchanged for
+another, as long as that helps (cpp/include/surefoot/card_heuristic.hpp). The rest of the time goes to exchanges of two columns,
+or, where all columns are 0/1, to the exact search, which visits supports so fast that no selection of them does better. The
+lower bound holds; it is 0 where there was no time for one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.core.outcome import SolveOutcome, Status, handed_over
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.search.exact_score import ExactScore, ScoreOutcome, SearchTally
+from surefoot.riskscore.search.native_search import search_cards
+
+# Large tables are looked at for this long, unless a time limit says otherwise.
+SECONDS = 1.0
+# A heuristic that came to its end has nothing more to try; only a gap can tell that the card is the best.
+_ENDS = (Status.STALLED, Status.TIME_LIMIT, Status.INTERRUPTED)
+
+
+class HeuristicScore:
+    """Beam, whole points, exchanges; or the exact search for as long as there is time."""
+
+    name = "heuristic"
+
+    def refuses(self, problem: RiskScoreProblem) -> str | None:
+        """Why the problem cannot be taken, or None."""
+        return ExactScore().refuses(problem)
+
+    def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> ScoreOutcome:
+        """A card that no exchange of one or two columns improved, or the best found in the time.
+
+        Raises
+        ------
+        InfeasibleProblemError
+            If no card that obeys the rules was found, which does not mean that there is none.
+        SolveInterrupted
+            On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
+        """
+        result = search_cards(
+            problem,
+            options,
+            seconds=SECONDS if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0),
+            search=bool(np.isin(problem.columns, (0.0, 1.0)).all()),
+        )
+        status = _ENDS[result.end]
+        if not np.isfinite(result.value):
+            if status is Status.INTERRUPTED:
+                raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
+            raise InfeasibleProblemError("no score card that obeys the rules was found; use solver='exact' to look further.")
+        optimal = result.value - result.lower_bound <= options.tolerance * abs(result.value)
+        return handed_over(
+            SolveOutcome(
+                status=Status.OPTIMAL if optimal else status,
+                primal=RiskScore(result.intercept, result.points, result.multiplier),
+                dual=SearchTally(0, 0, 0, result.heuristic_value, result.heuristic_seconds),
+                upper_bound=result.value,
+                lower_bound=min(result.lower_bound, result.value),
+                iterations=0,
+                seconds=options.elapsed,
+            )
+        )
+
+
+def first_card(problem: RiskScoreProblem, options: SolveOptions, seconds: float) -> RiskScore | None:
+    """A card for another method to begin with, found by exchanges alone; None if there is none, or none in the time given.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C.
+    """
+    if ExactScore().refuses(problem) is not None:
+        return None
+    result = search_cards(problem, options, seconds=seconds, search=False)
+    if _ENDS[result.end] is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return RiskScore(result.intercept, result.points, result.multiplier) if np.isfinite(result.value) else None

@@ -1,0 +1,1 @@
+"""Logistic regression that holds up under a Wasserstein ball of shifted tables."""

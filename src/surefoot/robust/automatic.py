@@ -1,0 +1,38 @@
+"""The choice between a second-order and a first-order method, by size."""
+
+from __future__ import annotations
+
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
+from surefoot.robust.sqp.sqp import SQP
+from surefoot.robust.wide.wide import Wide
+
+
+class Automatic:
+    """Quadratic steps, or first-order steps where a matrix of second derivatives over all coefficients would not fit.
+
+    ``name`` is that of the solver chosen, once a problem has been seen.
+    """
+
+    name = "auto"
+
+    def __init__(self) -> None:
+        # The same ones for every problem: they remember the rows of the last.
+        self._exact, self._first_order = SQP(), Wide()
+
+    def refuses(self, problem: RobustLogisticProblem) -> str | None:
+        """Why the solver that fits the problem best cannot take it, or None."""
+        return self._choose(problem).refuses(problem)
+
+    def solve(
+        self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
+    ) -> RobustOutcome:
+        """Solve with the method chosen."""
+        return self._choose(problem).solve(problem, options, warm_start)
+
+    def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
+        fits = self._exact.refuses(problem) is None or self._first_order.refuses(problem) is not None
+        chosen: RobustLogisticSolver = self._exact if fits else self._first_order
+        self.name = chosen.name
+        return chosen

@@ -1,0 +1,1 @@
+"""Exponential-cone formulations of the papers: monolithic, longest path, cutting planes."""

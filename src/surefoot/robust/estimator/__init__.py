@@ -1,0 +1,1 @@
+"""The scikit-learn face of the robust family. No mathematics here."""

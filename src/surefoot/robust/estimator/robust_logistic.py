@@ -1,0 +1,215 @@
+"""Logistic regression that holds up when tomorrow's table differs from today's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+from surefoot.design.read.dask_table import is_dask
+from surefoot.robust.estimator.batch_fit import fit_batches, open_batches
+from surefoot.robust.estimator.dask_fit import fit_dask
+from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
+from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.sklearn_api.limit_warning import warn_of_limit
+from surefoot.sklearn_api.parameter_checks import require_radius
+
+
+class RobustLogisticRegression(RobustLogisticModel):
+    """Logistic regression with the least worst-case loss over all tables near the training table.
+
+    The model is the solution of ::
+
+        min over beta of   max over distributions Q within radius of the training data of   E_Q[ log(1 + exp(-y score)) ]
+
+    where the distance between distributions is the cost of moving one into the other, and moving one row costs ::
+
+        || (gamma_j (x_j - x'_j))_j ||  +  sum_l delta_l 1[z_l != z'_l]  +  kappa 1[y != y'].
+
+    The problem is solved to optimality, and the proof is attached to the fitted model; see ``certificate_``.
+
+    Parameters
+    ----------
+    radius : float, default=0.05
+        Mean cost that the adversary may spend per row. 0 is plain logistic regression.
+    shift : ShiftModel, optional
+        A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
+        (mappings by column name) and ``radius``, which then replace the parameters of the same names.
+    numeric_weights : float, array-like or mapping, optional
+        gamma: price of moving a numeric column by one unit; one number for all, one per numeric column in table order, or a
+        mapping from columns to numbers. ``inf``: the column never shifts. None, and columns that a mapping leaves out:
+        1 / standard deviation, which makes the model independent of units. 1.0 means raw units.
+    categorical_weights : float, array-like or mapping, optional
+        delta: price of changing a categorical column, given in the same ways. None, and columns left out: 1.
+    label_weight : float, default=inf
+        kappa: price of flipping a label; ``inf`` means that labels are right.
+    norm : {"l1", "l2", "linf"}, default="l1"
+        How the prices of numeric columns combine if a row moves in several of them: "l1" adds them, so that the model pays for
+        its largest ``|beta_j| / gamma_j``; "linf" takes the largest, so that the model pays for the sum of all, as in the
+        lasso; "l2" lies between.
+    categorical_features : "from_dtype", None, or list, default="from_dtype"
+        Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
+        or booleans.
+    fit_intercept : bool, default=True
+    solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"}, default="auto"
+        "auto" is "sqp", sequential quadratic steps, or "wide", which forms no Hessian, for numeric tables with more columns
+        than a dense one allows. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is the monolithic model
+        for small tables; all find the same optimum.
+    tol : float, default=1e-6
+        Relative gap between the model's objective and a proven lower bound at which to stop.
+    max_iter : int, optional
+        Most iterations; None leaves the choice to the solver.
+    time_limit : float, optional
+        Most seconds to spend in the solver.
+    verbose : int, default=0
+        Above 0: one line per iteration on standard error.
+    n_jobs : int, optional
+        Threads for sums over rows. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores.
+    missing_numeric : {"error", "median"}, default="error"
+        Gaps in numeric columns: an error, or filled with the median of the training rows.
+    missing_categorical : {"error", "level"}, default="error"
+        Gaps in categorical columns: an error, or a level of their own.
+    unseen_categories : {"error", "reference"}, default="error"
+        Levels that no training row had: an error, or counted as the reference level.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_coefficients)
+        Numeric columns and the levels of categories other than the reference (their first in sorted order), in table order;
+        :meth:`coefficients` names them.
+    intercept_ : ndarray of shape (1,)
+    classes_ : ndarray of shape (2,)
+        The second one is the positive class.
+    dual_price_ : float
+        lambda: how much the worst-case loss grows per unit of radius.
+    certificate_ : Certificate
+        Objective of the model, a lower bound for all models, and whether they agree to ``tol``; recomputed from the raw data by
+        code that knows no solver.
+    outcome_ : SolveOutcome
+        How the solve went: status, bounds, history.
+    solver_ : str
+        Name of the solver that was used, which ``solver="auto"`` leaves open.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the table had names.
+    schema_ : Schema
+        Columns, levels and policies, as learned from the training table.
+    ground_cost_ : GroundCost
+        The prices used.
+    radius_ : float
+        The radius used.
+    label_weight_ : float
+        The price of a label flip used.
+
+    Raises
+    ------
+    InvalidTableError
+        If the table, labels or sample weights cannot be used; the message names column, row and value.
+    SeparableDataError
+        If ``radius`` is 0 and the classes can be separated, so that no finite model is best.
+
+    Warns
+    -----
+    ConvergenceLimitWarning
+        If a limit ended the solve; the model found so far is kept, with a bound that still holds.
+
+    Notes
+    -----
+    The model is that of Sun, Justin, Gomez and Vayanos, "Mixed-feature Logistic Regression Robust to Distribution Shifts"
+    (AISTATS 2025).
+
+    Examples
+    --------
+    >>> import surefoot as sf
+    >>> X = [[1.0, "web"], [2.0, "shop"], [3.0, "web"], [4.0, "shop"], [5.0, "shop"], [6.0, "web"]]
+    >>> y = ["no", "no", "yes", "no", "yes", "yes"]
+    >>> model = sf.RobustLogisticRegression(radius=0.05).fit(X, y)
+    >>> model.certificate_.verified
+    True
+    >>> print(model.predict([[5.5, "web"]])[0])
+    yes
+    """
+
+    def __init__(
+        self,
+        *,
+        radius: float = 0.05,
+        shift: Any = None,
+        numeric_weights: Any = None,
+        categorical_weights: Any = None,
+        label_weight: float = math.inf,
+        norm: NumericNorm = "l1",
+        categorical_features: Any = "from_dtype",
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        missing_numeric: str = "error",
+        missing_categorical: str = "error",
+        unseen_categories: str = "error",
+    ) -> None:
+        self.radius = radius
+        self.shift = shift
+        self.numeric_weights = numeric_weights
+        self.categorical_weights = categorical_weights
+        self.label_weight = label_weight
+        self.norm = norm
+        self.categorical_features = categorical_features
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.missing_numeric = missing_numeric
+        self.missing_categorical = missing_categorical
+        self.unseen_categories = unseen_categories
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix (numeric)
+            A sparse matrix or array of any format is never made dense by ``fit``.
+            Or rows that do not fit into memory: batches, that is, something that can be iterated over many times and yields
+            tuples (X, y) or (X, y, sample_weight) of tables, labels and weights; or the path of a Parquet file, of a
+            directory of such files, or a list of paths.
+            Or rows on several machines: a dask DataFrame or a dask array, whose partitions stay where they are.
+        y : array-like of shape (n_rows,)
+            Labels: any two values. None for batches, the name of the target column for Parquet files. For Dask a Series or an
+            array with the partitions of X, or the name of a column of X.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts. Rows of weight 0 do not count at all. For Parquet files the name of a column; for Dask in
+            the ways of y.
+
+        Returns
+        -------
+        self
+        """
+        self._require_parameters()
+        solver = named_solver(self.solver)
+        radius = require_radius(self.radius)
+        if is_dask(X):
+            fit_dask(self, X, y, sample_weight, solver, radius)
+            return self
+        batches = open_batches(X, y, sample_weight)
+        if batches is not None:
+            fit_batches(self, batches, solver, radius)
+            return self
+        rows = self._read(X, y, sample_weight)
+        prices = self._prices(X)
+        if prices.radius is not None:
+            radius = require_radius(prices.radius, "radius from shift")
+        problem = self._problem(rows.design, rows.labels, rows.weights, self._cost(rows, prices), radius)
+        outcome = self._solve(solver, problem, f"{type(self).__name__}, radius {radius:g}")
+        solution = self._certify(problem, outcome, solver)
+        self._unpack(X, rows, problem.terms, solution.outcome.primal)
+        self._unpack_proof(solution)
+        if not solution.certificate.verified:
+            warn_of_limit(solution, f"{type(self).__name__}.fit")
+        return self

@@ -1,0 +1,193 @@
+"""What users say about weights, as the arrays a problem needs.
+
+Two kinds of weights. Those of rows (``sample_weight``) say how often a row counts. Those of columns are prices: what it costs
+the adversary to shift a column, gamma per unit for numbers and delta per change for categories.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.arrays import AnyArray, FloatArray, NumericArray
+from surefoot.design.encode.mixed_design import MixedDesign
+from surefoot.design.encode.schema import Kind, Schema, column_position
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.numeric_columns import is_sparse
+from surefoot.robust.problem.numeric_norm import NumericNorm
+
+_OTHER_KIND: dict[Kind, Kind] = {"numeric": "categorical", "categorical": "numeric"}
+
+
+def ground_cost(
+    design: MixedDesign,
+    weights: FloatArray,
+    *,
+    numeric: Any,
+    categorical: Any,
+    label: float,
+    norm: NumericNorm = "l1",
+) -> GroundCost:
+    """The price of moving a row, from whatever the user said about the columns.
+
+    Parameters
+    ----------
+    design : MixedDesign
+        The training rows.
+    weights : ndarray of shape (n_rows,)
+        Row weights, for the standard deviations behind the default.
+    numeric : None, number, array-like of shape (n_numeric,), or mapping of columns to numbers
+        None, and columns a mapping does not name: 1 / standard deviation, 1 for a constant column.
+    categorical : None, number, array-like of shape (n_categorical,), or mapping of columns to numbers
+        None, and columns a mapping does not name: 1.
+    label : float
+    norm : {"l1", "l2", "linf"}
+    """
+    return GroundCost(
+        numeric_weights=_column_weights("numeric", numeric, design.schema, _unit_free(design.numeric, weights)),
+        categorical_weights=_column_weights("categorical", categorical, design.schema, np.ones(design.n_categorical)),
+        label_weight=label,
+        numeric_norm=norm,
+    )
+
+
+def shift_prices(design: MixedDesign, numeric: Any, categorical: Any) -> tuple[Any, Any]:
+    """Prices of a shift model, sorted by how the model reads the columns.
+
+    Two kinds of columns may be numbers to the one and categories to the other. A price of inf, "never shifts", means the same
+    for both. A column of 0 and 1 that the shift model flips may be a number: a move by one unit then costs what the flip does,
+    and moves of other lengths, allowed on top, make the model safe against more than was asked for, and never less.
+    """
+    if not (isinstance(numeric, Mapping) and isinstance(categorical, Mapping)):
+        return numeric, categorical
+    schema = design.schema
+    place = {schema.names[position]: at for at, position in enumerate(schema.numeric_positions)}
+    known = set(schema.names)
+    sorted_prices: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    for kind, given in enumerate((numeric, categorical)):
+        for name, price in given.items():
+            reads = kind if name not in known else int(name not in place)
+            flip = kind == 1 and name in place and _is_binary(design.numeric, place[name])
+            if reads != kind and price != math.inf and not flip:
+                does, reading = (("moves", "a category"), ("changes levels of", "numbers"))[kind]
+                raise ValueError(
+                    f"the shift model {does} {schema.label(schema.names.index(name))}, which this model reads as {reading}. "
+                    "Give both the same categorical_features, or name the column in the certainty of the right kind."
+                )
+            sorted_prices[reads][name] = price
+    return sorted_prices
+
+
+def _is_binary(numeric: NumericArray, at: int) -> bool:
+    values = numeric[:, [at]].data if is_sparse(numeric) else numeric[:, at]
+    return bool(np.all((values == 0) | (values == 1)))
+
+
+def _unit_free(numeric: NumericArray, weights: FloatArray) -> FloatArray:
+    """1 / standard deviation of each column; 1 where it is constant."""
+    if numeric.shape[1] == 0:
+        return np.ones(0)
+    if is_sparse(numeric):
+        return _unit_free_sparse(numeric, weights)
+    lowest, highest = numeric.min(axis=0), numeric.max(axis=0)
+    reach, constant = _half_range(lowest, highest)
+    # In units of the range nothing over- or underflows, and a mean far from 0 takes no digits from the spread.
+    standard = (numeric / 2 - lowest / 2) / reach
+    spread = np.sqrt(weights @ np.square(standard - weights @ standard))
+    return _inverse_spread(spread, reach, constant)
+
+
+def _unit_free_sparse(numeric: Any, weights: FloatArray) -> FloatArray:
+    """The same, over the entries that are stored and all zeros of a column at once."""
+    n_rows, n_columns = numeric.shape
+    column = numeric.indices
+    entry_weights = np.repeat(weights, np.diff(numeric.indptr))
+
+    def column_sum(values: FloatArray) -> FloatArray:
+        return np.bincount(column, weights=values, minlength=n_columns).astype(np.float64, copy=False)
+
+    full = np.bincount(column, minlength=n_columns) == n_rows
+    zero_weight = np.where(full, 0.0, np.maximum(1.0 - column_sum(entry_weights), 0.0))
+    lowest, highest = np.where(full, np.inf, 0.0), np.where(full, -np.inf, 0.0)
+    np.minimum.at(lowest, column, numeric.data)
+    np.maximum.at(highest, column, numeric.data)
+    reach, constant = _half_range(lowest, highest)
+    standard = (numeric.data / 2 - lowest[column] / 2) / reach[column]
+    standard_zero = np.where(full, 0.0, -lowest / 2) / reach
+    mean = column_sum(entry_weights * standard) + zero_weight * standard_zero
+    variance = column_sum(entry_weights * np.square(standard - mean[column]))
+    variance += zero_weight * np.square(standard_zero - mean)
+    return _inverse_spread(np.sqrt(variance), reach, constant)
+
+
+def _half_range(lowest: FloatArray, highest: FloatArray) -> tuple[FloatArray, AnyArray]:
+    """Half the range of each column, 1 where it is constant, and where that is."""
+    # Half ranges, because the full range of a column of +-1e308 would overflow.
+    reach = highest / 2 - lowest / 2
+    constant = reach == 0
+    reach[constant] = 1.0
+    return reach, constant
+
+
+def _inverse_spread(spread: FloatArray, reach: FloatArray, constant: AnyArray) -> FloatArray:
+    # A column may also be constant but for rows whose weight is beyond the precision of the others.
+    constant = constant | (spread == 0)
+    spread = np.where(constant, 1.0, spread)
+    with np.errstate(over="ignore"):
+        inverse = 1.0 / spread / reach / 2
+    return np.where(constant, 1.0, np.minimum(inverse, np.finfo(np.float64).max))
+
+
+def _column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray) -> FloatArray:
+    parameter = f"{kind}_weights"
+    positions = schema.numeric_positions if kind == "numeric" else schema.categorical_positions
+    if given is None:
+        return default
+    if isinstance(given, Mapping):
+        place = {position: at for at, position in enumerate(positions)}
+        weights = default.copy()
+        for column, weight in given.items():
+            position = column_position(column, schema.names, schema.named, parameter)
+            if position not in place:
+                raise ValueError(
+                    f"{parameter} names {schema.label(position)}, which is {_OTHER_KIND[kind]}. "
+                    f"Its weight belongs in {_OTHER_KIND[kind]}_weights."
+                )
+            weights[place[position]] = _number(weight, parameter, schema.label(position))
+    elif isinstance(given, numbers.Real):
+        _require_price(float(given), parameter, "every column")
+        return np.full(len(positions), float(given))
+    else:
+        entries = list(given) if hasattr(given, "__iter__") and not isinstance(given, str) else None
+        if entries is None:
+            raise ValueError(f"{parameter} = {given!r} is not understood; use a number, one number per column, or a mapping.")
+        if len(entries) != len(positions):
+            named = ", ".join(repr(schema.columns[at].name) for at in positions) or "none"
+            raise ValueError(
+                f"{parameter} holds {len(entries)} weights, but the table has {len(positions)} {kind} columns: {named}."
+            )
+        labels = [schema.label(at) for at in positions]
+        weights = np.array(
+            [_number(entry, parameter, label) for entry, label in zip(entries, labels, strict=True)], dtype=np.float64
+        )
+    for position, weight in zip(positions, weights, strict=True):
+        _require_price(float(weight), parameter, schema.label(position))
+    return weights
+
+
+def _number(weight: Any, parameter: str, label: str) -> float:
+    if isinstance(weight, numbers.Real):
+        return float(weight)
+    raise ValueError(f"{parameter} of {label} is {weight!r}, which is not a number.")
+
+
+def _require_price(weight: float, parameter: str, label: str) -> None:
+    if math.isnan(weight) or weight <= 0:
+        raise ValueError(
+            f"{parameter} of {label} is {weight}, but a weight must be positive. It is the price of a shift: small where "
+            "shifts are likely, inf where they cannot happen."
+        )

@@ -1,0 +1,1 @@
+"""Operator splitting for numeric columns with a label price."""

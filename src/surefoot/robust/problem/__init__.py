@@ -1,0 +1,1 @@
+"""What is minimised: rows, prices and radius of a robust logistic regression. No iterations, no tolerances."""

@@ -1,0 +1,1 @@
+"""Rows in units that suit floating-point arithmetic, and the way back."""

@@ -1,0 +1,66 @@
+"""The units in which a solver works, and the way there and back; rows in memory and rows in parts share them.
+
+    beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        lambda = lambda' / unit
+
+    gamma'_j = gamma_j scale_j / unit      delta'_l = delta_l / unit      kappa' = kappa / unit      radius' = radius / unit
+
+The unit is a power of 2 near the typical weight, so that a ground cost in any currency leads to the same digits.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.problem import RobustCoefficients
+
+
+class StandardUnits:
+    """Models in both units, for those who know centre, scale and unit."""
+
+    centre: FloatArray
+    scale: FloatArray
+    unit: float
+
+    @property
+    @abstractmethod
+    def cost(self) -> GroundCost:
+        """The ground cost in standard units."""
+
+    def standardize(self, coefficients: RobustCoefficients) -> RobustCoefficients:
+        """A model in the units of the table as one in standard units."""
+        return replace(
+            coefficients,
+            intercept=coefficients.intercept + float(coefficients.numeric @ self.centre),
+            numeric=coefficients.numeric * self.scale,
+            price=coefficients.price * self.unit,
+        )
+
+    def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
+        """A model in standard units as one in the units of the table."""
+        numeric = coefficients.numeric / self.scale
+        # A hair above the least price that admits the coefficients: other units round each of them differently.
+        least = self.cost.admitting_price(coefficients.numeric) * (1.0 + 2.0**-48)
+        return replace(
+            coefficients,
+            intercept=coefficients.intercept - float(numeric @ self.centre),
+            numeric=numeric,
+            price=max(coefficients.price, least) / self.unit,
+        )
+
+
+def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, float]:
+    """The cost of moving in scaled columns, in a unit near its typical weight; and that unit."""
+    gamma, delta, kappa = cost.numeric_weights * scale, cost.categorical_weights, cost.label_weight
+    unit = _typical(np.concatenate((gamma, delta, [kappa])))
+    return replace(cost, numeric_weights=gamma / unit, categorical_weights=delta / unit, label_weight=kappa / unit), unit
+
+
+def _typical(weights: FloatArray) -> float:
+    """A power of 2 near the median of the finite weights: dividing by it rounds nothing."""
+    finite = weights[np.isfinite(weights)]
+    return float(2.0 ** np.round(np.log2(np.median(finite)))) if finite.size else 1.0

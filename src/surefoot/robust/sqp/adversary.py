@@ -1,0 +1,243 @@
+"""What the adversary does to a given model.
+
+Row by row, at a given price lambda, the worst shift is exact (see cpp/include/surefoot/worst_case.hpp):
+
+    loss_i = max over shifts of  softplus(-y' score')  -  lambda (ground cost of the shift).
+
+Over the whole table, within a radius, the worst distribution has the expected loss
+
+    sup over Q in the ball of E_Q loss  =  min over lambda >= || (beta_j / gamma_j)_j ||_*  of  lambda radius + sum_i w_i
+    loss_i(lambda).
+
+A given model sees the numeric columns through one number, their part beta . x of the score. By Hoelder's inequality (see
+:mod:`surefoot.robust.problem.numeric_norm`) the cheapest way to change it by t costs |t| / || (beta_j / gamma_j)_j ||_*,
+whatever the norm. So the adversary of a given model needs no more than a table with the single numeric column beta . x, with
+coefficient 1 and weight 1 / || (beta_j / gamma_j)_j ||_*, be the original dense or sparse; :func:`steepest_move` says which
+columns move.
+
+For a fixed model the right-hand side is convex and piecewise linear in lambda. Two tangents, one falling and one rising, meet
+at a new lambda; the search ends when the function meets their crossing, which is then the exact minimum. The worst rows behind
+the two tangents are both optimal there, and the mixture of them that spends the radius is a worst-case distribution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from surefoot.core.arrays import BoolArray, FloatArray, RowArray
+from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.numeric_norm import norm_rounding
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.sqp.lifted_rows import LiftedRows
+
+
+@dataclass(frozen=True)
+class WorstCaseRows:
+    """The worst shift of every row at a given price.
+
+    Attributes
+    ----------
+    loss : ndarray of shape (n_rows,)
+        Worst-case loss, the adversary's price subtracted.
+    moved : ndarray of shape (n_rows, n_categorical)
+        Which features move: to the level with the lowest coefficient if the final label is +1, the highest if it is -1.
+    flipped : ndarray of shape (n_rows,)
+        Whether the label flips.
+    cost : ndarray of shape (n_rows,)
+        Ground cost of the shift.
+    """
+
+    loss: FloatArray
+    moved: BoolArray
+    flipped: BoolArray
+    cost: FloatArray
+
+
+@dataclass(frozen=True)
+class WorstCaseDistribution:
+    """The adversary's best distribution within the radius, for one model.
+
+    Entry k puts ``mass[k]`` on row ``row[k]`` with the features ``moved[k]`` moved and the label flipped if ``flipped[k]``.
+
+    Attributes
+    ----------
+    price : float
+        lambda, the growth of the worst-case loss per unit of radius.
+    expected_loss : float
+        Expected loss under the distribution.
+    row, moved, flipped, mass
+    numeric_budget : float
+        The part of the radius spent on numeric columns. The adversary spends it by moving ever less mass ever farther along
+        :func:`steepest_move`; it adds ``price * numeric_budget`` to the expected loss in the limit.
+    """
+
+    price: float
+    expected_loss: float
+    row: RowArray
+    moved: BoolArray
+    flipped: BoolArray
+    mass: FloatArray
+    numeric_budget: float
+
+
+def steepest_move(cost: GroundCost, coefficients: FloatArray) -> FloatArray:
+    """The move v along the numeric columns that costs 1 and changes the score most: beta . v = || (beta_j / gamma_j)_j ||_*.
+
+    With r_j = |beta_j| / gamma_j, Hoelder's inequality is tight for ::
+
+        l1      v_j = sign(beta_j) / gamma_j for the column with the largest r_j, 0 for all others
+        l2      v_j = sign(beta_j) / gamma_j * r_j / || r ||_2
+        linf    v_j = sign(beta_j) / gamma_j for every column with a coefficient
+
+    Columns of infinite weight stay; without a movable coefficient v is 0.
+
+    Parameters
+    ----------
+    cost : GroundCost
+    coefficients : ndarray of shape (n_numeric,)
+        beta.
+    """
+    ratios = np.abs(coefficients) / cost.numeric_weights
+    largest = float(ratios.max(initial=0.0))
+    if largest == 0:
+        return np.zeros(ratios.size)
+    if cost.numeric_norm == "l1":
+        share = (np.arange(ratios.size) == np.argmax(ratios)).astype(np.float64)
+    elif cost.numeric_norm == "l2":
+        share = ratios / cost.admitting_price(coefficients)
+    else:
+        share = (ratios > 0).astype(np.float64)
+    move: FloatArray = np.sign(coefficients) * share / cost.numeric_weights
+    return move
+
+
+def _seen_by(
+    problem: RobustLogisticProblem, coefficients: RobustCoefficients, n_threads: int
+) -> tuple[LiftedRows, RobustCoefficients]:
+    """The table as the model sees it, with beta . x for its only numeric column; see the module docstring."""
+    slope = problem.cost.admitting_price(coefficients.numeric)
+    seen = replace(
+        problem,
+        numeric=(problem.numeric @ coefficients.numeric)[:, None],
+        cost=replace(problem.cost, numeric_weights=np.array([1.0 / slope if slope > 0 else np.inf]), numeric_norm="l1"),
+    )
+    return LiftedRows(seen, n_threads), replace(coefficients, numeric=np.ones(1))
+
+
+def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1) -> WorstCaseRows:
+    """Worst-case loss and worst-case row for every row, at the price in ``coefficients``.
+
+    Parameters
+    ----------
+    problem : RobustLogisticProblem
+        Its radius plays no role here.
+    coefficients : RobustCoefficients
+        The model, and the price of a unit of shift. Numeric columns stay in place: at a price of at least
+        ``|| (beta_j / gamma_j)_j ||_*`` moving them never pays, below it the worst case is unbounded. The norm is the dual of
+        the one in the ground cost; for l1 it is ``max_j |beta_j| / gamma_j``.
+    n_threads : int
+
+    Returns
+    -------
+    WorstCaseRows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from surefoot import GroundCost, RobustCoefficients, RobustLogisticProblem, worst_case_rows
+    >>> problem = RobustLogisticProblem(
+    ...     numeric=np.empty((2, 0)), codes=np.array([[0], [1]]), n_levels=np.array([2]), labels=np.array([-1.0, 1.0]),
+    ...     weights=np.array([0.5, 0.5]), cost=GroundCost(np.empty(0), np.array([1.0])), radius=0.1)
+    >>> model = RobustCoefficients(intercept=-1.0, numeric=np.empty(0), levels=np.array([0.0, 2.0]), price=0.25)
+    >>> worst = worst_case_rows(problem, model)
+    >>> worst.moved.ravel().tolist()
+    [True, True]
+    >>> [round(value, 4) for value in worst.loss.tolist()]
+    [1.0633, 1.0633]
+    """
+    least = problem.cost.admitting_price(coefficients.numeric)
+    # A price that was set to the norm by somebody who adds in another order is not too low.
+    if least > coefficients.price * (1.0 + norm_rounding(problem.n_numeric)):
+        norm = "max_j |beta_j| / gamma_j" if problem.cost.numeric_norm == "l1" else "|| (beta_j / gamma_j)_j ||_*"
+        raise ValueError(
+            f"price = {coefficients.price} is below {norm} = {least}: moving a numeric column for ever pays at that price, "
+            "and the worst case is infinite."
+        )
+    rows, model = _seen_by(problem, coefficients, n_threads)
+    return _worst_rows(rows, rows.lift(model))
+
+
+def _worst_rows(rows: LiftedRows, x: FloatArray) -> WorstCaseRows:
+    loss, moved, flipped, cost = rows.native.worst_case_rows(x, rows.n_threads)
+    shape = (rows.problem.n_rows, rows.problem.n_categorical)
+    return WorstCaseRows(loss, moved.view(np.bool_).reshape(shape), flipped.view(np.bool_), cost)
+
+
+@dataclass(frozen=True)
+class _Tangent:
+    """lambda -> value + slope (lambda - price), touching the worst-case loss at ``price``."""
+
+    price: float
+    value: float
+    slope: float
+    rows: WorstCaseRows
+
+
+def worst_case_distribution(
+    problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1
+) -> WorstCaseDistribution:
+    """The distribution within the radius that hurts the model most; the price in ``coefficients`` is not used."""
+    rows, model = _seen_by(problem, coefficients, n_threads)
+    x = rows.lift(replace(model, price=0.0))
+    weights = problem.weights
+
+    def tangent(price: float) -> _Tangent:
+        x[rows.price_slot] = price
+        worst = _worst_rows(rows, x)
+        value = price * problem.radius + float(weights @ worst.loss)
+        return _Tangent(price, value, problem.radius - float(weights @ worst.cost), worst)
+
+    least = rows.least_price(x)
+    deterring = rows.deterring_price(x)
+    if problem.radius == 0:
+        return _mixture(problem, tangent(deterring), tangent(deterring), 0.0, deterring)
+    left = tangent(least)
+    if left.slope >= 0:
+        # The price cannot fall further; what the categories leave of the radius goes to the numeric columns.
+        return _mixture(problem, left, left, left.slope if least > 0 else 0.0, least)
+    right = tangent(deterring)
+    while True:
+        crossing = (right.value - left.value + left.slope * left.price - right.slope * right.price) / (left.slope - right.slope)
+        crossing = min(max(crossing, left.price), right.price)
+        new = tangent(crossing)
+        lower = left.value + left.slope * (crossing - left.price)
+        if new.value <= lower + 1e-13 * abs(lower) or crossing in (left.price, right.price):
+            return _mixture(problem, left, right, 0.0, crossing)
+        if new.slope < 0:
+            left = new
+        else:
+            right = new
+
+
+def _mixture(
+    problem: RobustLogisticProblem, left: _Tangent, right: _Tangent, numeric_budget: float, price: float
+) -> WorstCaseDistribution:
+    """The mixture of two tangents' rows whose slopes cancel; rows that both shift alike stay one entry."""
+    share = right.slope / (right.slope - left.slope) if right.slope > left.slope else 1.0
+    same = (left.rows.moved == right.rows.moved).all(axis=1) & (left.rows.flipped == right.rows.flipped)
+    everyone = np.arange(problem.n_rows)
+    row = np.concatenate((everyone, everyone[~same]))
+    order = np.argsort(row, kind="stable")
+    mass = np.concatenate((problem.weights * np.where(same, 1.0, share), problem.weights[~same] * (1.0 - share)))
+    value = left.value + left.slope * (price - left.price)
+    return WorstCaseDistribution(
+        price=price,
+        expected_loss=value,
+        row=row[order],
+        moved=np.concatenate((left.rows.moved, right.rows.moved[~same]))[order],
+        flipped=np.concatenate((left.rows.flipped, right.rows.flipped[~same]))[order],
+        mass=mass[order],
+        numeric_budget=numeric_budget,
+    )

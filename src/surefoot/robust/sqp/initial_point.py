@@ -1,0 +1,92 @@
+"""A first point: the plain logistic regression's Newton step, shrunk until no shift pays.
+
+At a price lambda, a feature whose levels span at most lambda delta_l and a column with |beta_j| <= gamma_j lambda give the
+adversary nothing, so the robust loss of the shrunk model is its plain loss. That leaves one number to choose, lambda, and
+halving it until the objective stops falling is enough.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.robust.sqp.lifted_rows import RowSums
+from surefoot.robust.sqp.remembered import Remembered
+
+
+def starting_point(rows: RowSums) -> FloatArray:
+    """A lifted vector with tight envelopes."""
+    terms = rows.terms
+    x = np.zeros(rows.size + 1)
+    if terms.fit_intercept:
+        above, below = rows.label_sums.positive[0], rows.label_sums.negative[0]
+        positive = float(above / (above + below))
+        positive = min(max(positive, 1e-6), 1.0 - 1e-6)
+        x[0] = np.log(positive / (1.0 - positive))
+    if terms.radius == 0:
+        x[rows.price_slot] = rows.PROHIBITIVE
+        return x
+    newton = x + _newton_step(rows, x)
+    price = _least_free_price(rows, newton)
+    best, lowest = x, np.inf
+    for _ in range(12):
+        point = _shrink(rows, newton, price)
+        objective = rows.objective(point)
+        if objective >= lowest:
+            break
+        best, lowest = point, objective
+        price *= 0.5
+    return best
+
+
+def _newton_step(rows: RowSums, x: FloatArray) -> FloatArray:
+    """One Newton step of the plain, slightly ridged logistic loss."""
+    n = rows.n_coefficients
+    calm = x.copy()
+    calm[rows.price_slot] = rows.PROHIBITIVE
+    model = rows.row_model(calm, 0.0, 0.0, 0.0, Remembered.nothing(rows.mask_words))
+    gradient, curvature = model.gradient, model.curvature
+    hessian = np.tril(curvature[:n, :n]) + np.tril(curvature[:n, :n], -1).T
+    hessian[np.diag_indices(n)] += 0.01 * np.diag(hessian) + 1e-9
+    step = np.zeros(rows.size + 1)
+    step[:n] = -np.linalg.solve(hessian, gradient[:n])
+    return step
+
+
+def _spans(rows: RowSums, x: FloatArray) -> FloatArray:
+    levels = x[rows.level_slots]
+    starts = rows.terms.level_offsets[:-1]
+    spans: FloatArray = np.maximum.reduceat(levels, starts) - np.minimum.reduceat(levels, starts)
+    return spans
+
+
+def _least_free_price(rows: RowSums, x: FloatArray) -> float:
+    """The least price at which no shift pays anywhere, but not more than any optimum can have."""
+    price = rows.least_price(x)
+    if rows.terms.n_categorical:
+        price = max(price, float((_spans(rows, x) / rows.terms.cost.categorical_weights).max()))
+    return min(max(price, 1e-6), float(np.log(2.0)) / rows.terms.radius)
+
+
+def _shrink(rows: RowSums, newton: FloatArray, price: float) -> FloatArray:
+    terms = rows.terms
+    point = newton.copy()
+    numeric = newton[rows.numeric_slots]
+    if terms.cost.numeric_norm == "l1":
+        reach = terms.cost.numeric_weights * price
+        point[rows.numeric_slots] = np.clip(numeric, -reach, reach)
+    else:
+        shrunk = point[rows.numeric_slots]
+        shrunk[rows.priced] *= min(1.0, price / max(rows.least_price(newton), 1e-300))
+    if terms.n_categorical:
+        spans = _spans(rows, newton)
+        factor = np.minimum(1.0, price * terms.cost.categorical_weights / np.maximum(spans, 1e-300))
+        point[rows.level_slots] *= factor[rows.feature_of_level]
+        if terms.fit_intercept:
+            # Shrink towards the mean score of each feature, not towards its reference level.
+            means = np.bincount(
+                rows.feature_of_level, weights=rows.level_weights * newton[rows.level_slots], minlength=terms.n_categorical
+            )
+            point[0] += float(((1.0 - factor) * means).sum())
+    point[rows.price_slot] = price
+    return rows.tighten(point)

@@ -1,0 +1,163 @@
+"""The rows of a robust problem as a solver sees them: sums over all rows, in lifted coordinates.
+
+A solver learns nothing else about the rows (:class:`RowSums`), so they may as well be read batch by batch or live on other
+machines; see :mod:`surefoot.robust.streaming.partitioned_rows`. Here they are arrays in memory.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+import numpy as np
+
+from surefoot import _native
+from surefoot.core.arrays import FloatArray
+from surefoot.robust.problem.coefficient_bounds import BoundingRows, CoefficientBounds, LabelSums, label_sums
+from surefoot.robust.problem.numeric_columns import is_sparse
+from surefoot.robust.problem.row_batch import PosedRows
+from surefoot.robust.sqp.lifted_coordinates import LiftedCoordinates, NativeColumns
+from surefoot.robust.sqp.remembered import Remembered
+
+PlanSums = tuple[float, float, FloatArray, FloatArray]
+
+
+class RowSums(LiftedCoordinates):
+    """What a solver may ask of the rows."""
+
+    n_rows: int
+    n_threads: int
+
+    @abstractmethod
+    def value(self, x: FloatArray) -> float:
+        """Weighted sum of the worst-case losses."""
+
+    @abstractmethod
+    def row_model(
+        self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
+    ) -> _native.RowModel:
+        """Value, gradient, curvature and tied rows around a point; see cpp/include/surefoot/row_model.hpp.
+
+        Whoever asks may use the answer up: it is made for this question and kept by nobody.
+        """
+
+    @abstractmethod
+    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
+        """(conjugate, cost, gradient, curvature) of a plan; see cpp/include/surefoot/shift_plan.hpp."""
+
+    @property
+    def asked(self) -> _native.RobustRows | _native.AskedRows:
+        """Whom the core asks for these sums: rows that it knows itself, or this object."""
+        return self
+
+    @abstractmethod
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
+        """The worst piece of every row whose worst piece is another one than at the point ``before``."""
+
+    @property
+    @abstractmethod
+    def label_sums(self) -> LabelSums:
+        """Weights and column sums of either label."""
+
+    @property
+    @abstractmethod
+    def level_weights(self) -> FloatArray:
+        """Share of the rows' weight at each level."""
+
+    def objective(self, x: FloatArray) -> float:
+        """lambda * radius + weighted mean of the worst-case losses."""
+        return self.value(x) + self.terms.radius * float(x[self.price_slot])
+
+    def coefficient_bounds(self, upper_bound: float) -> CoefficientBounds:
+        """Bounds on every model at least as good."""
+        return self._bounding.bounds(self.terms.radius, upper_bound)
+
+    @cached_property
+    def _bounding(self) -> BoundingRows:
+        return BoundingRows.of(self.terms, self.label_sums)
+
+
+class LiftedRows(RowSums):
+    """Rows in memory."""
+
+    def __init__(self, problem: PosedRows, n_threads: int) -> None:
+        super().__init__(problem.terms)
+        self.problem = problem
+        self.n_threads = n_threads
+        self.n_rows = problem.n_rows
+        self.native = self._native_rows(_native_columns(problem), problem.codes, problem.labels, problem.weights)
+
+    def __reduce__(self) -> tuple[type[LiftedRows], tuple[PosedRows, int]]:
+        # The native rows only look at the arrays of the problem, and are made again from them.
+        return LiftedRows, (self.problem, self.n_threads)
+
+    def posed_as(self, problem: PosedRows, n_threads: int) -> LiftedRows:
+        """These rows for a problem that has the same ones."""
+        here, there = self.terms, problem.terms
+        if n_threads != self.n_threads or there.cost is not here.cost or min(here.radius, there.radius) == 0:
+            return LiftedRows(problem, n_threads)
+        # Between two positive radii nothing else changes.
+        posed = object.__new__(LiftedRows)
+        posed.__dict__.update(self.__dict__, terms=there, problem=problem)
+        return posed
+
+    def value(self, x: FloatArray) -> float:
+        return float(self.native.worst_case_sum(x, self.n_threads)[0])
+
+    def row_model(
+        self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
+    ) -> _native.RowModel:
+        return _native.build_row_model(self.native, x, tie_width, precision, far, *remembered, self.n_threads)
+
+    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
+        return _native.sum_plan(self.native, plan, x, with_curvature, self.n_threads)
+
+    @property
+    def asked(self) -> _native.RobustRows:
+        return self.native
+
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
+        return Remembered(*_native.worst_pieces(self.native, x, before, self.n_threads))
+
+    @cached_property
+    def label_sums(self) -> LabelSums:
+        return label_sums(self.problem, np.zeros(self.terms.n_numeric))
+
+    @cached_property
+    def level_weights(self) -> FloatArray:
+        problem = self.problem
+        parts = [
+            np.bincount(problem.codes[:, l], weights=problem.weights, minlength=count)
+            for l, count in enumerate(problem.n_levels)
+        ]
+        return np.concatenate([*parts, np.empty(0)])
+
+    def plain_losses(self, x: FloatArray) -> FloatArray:
+        """The loss of every row where it is."""
+        calm = x.copy()
+        calm[self.price_slot] = self.PROHIBITIVE
+        return self.native.worst_case_rows(calm, self.n_threads)[0]
+
+    def deterring_price(self, x: FloatArray) -> float:
+        """A price at which no shift of any row pays: the slope of softplus is below 1, so a gain is at most the move's own."""
+        prices = [self.least_price(x)]
+        cost = self.problem.cost
+        if self.problem.n_categorical:
+            prices.append(float(np.max((x[self.high_slots] - x[self.low_slots]) / cost.categorical_weights)))
+        if np.isfinite(cost.label_weight):
+            # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) -
+            # 1).
+            loss = np.maximum(self.plain_losses(x), 1e-300)
+            # A small margin is the difference of two numbers near log 2, known to their rounding only.
+            margin = float(np.max(-loss - np.log(-np.expm1(-loss)))) + 1e-14
+            prices.append(margin / cost.label_weight)
+        # A hair above, so that rounding cannot let a shift pay that gains exactly its price.
+        return max(prices) * (1.0 + 1e-12)
+
+
+def _native_columns(problem: PosedRows) -> NativeColumns:
+    """The numeric columns as the native rows take them."""
+    numeric = problem.numeric
+    if not is_sparse(numeric):
+        return numeric
+    return numeric.indptr.astype(np.int64), numeric.indices.astype(np.int32), numeric.data, problem.n_numeric

@@ -1,0 +1,1 @@
+"""Rows in batches and partitions: sums are computed where the rows live."""

@@ -1,0 +1,1 @@
+"""Many numeric columns: matrix-free Newton steps on an augmented Lagrangian."""

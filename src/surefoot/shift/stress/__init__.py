@@ -1,0 +1,1 @@
+"""Fitted models on thousands of shifted tables, and what becomes of their metrics."""

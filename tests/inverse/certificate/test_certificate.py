@@ -1,0 +1,188 @@
+"""Certificates of learned costs: what is true is accepted, what was tampered with is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from reference.enumerated_inverse import binary_vectors, drawn, loss, smallest_loss
+
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import CertificateError
+from surefoot.inverse.certificate.certificate import certify_cost
+from surefoot.inverse.certificate.cone_center import certify_ellipsoid, certify_rays
+from surefoot.inverse.certificate.decision_bound import decision_bound
+from surefoot.inverse.exact.approaches import APPROACHES
+from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.forward.programs import BinaryProgram
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
+from surefoot.inverse.problem.prior_set import PriorSet
+from surefoot.inverse.problem.problem import InverseProblem, Regularizer
+
+
+def posed(signals: Any, responses: Any, *, prior: Any = None, kappa: float = 0.05, name: str = "l2") -> InverseProblem:
+    examples = tuple(BinaryProgram().example(i, s, x) for i, (s, x) in enumerate(zip(signals, responses, strict=True)))
+    p = responses[0].size
+    return InverseProblem(
+        examples, Distance.of(name), Regularizer("l2", np.zeros(p)), kappa, PriorSet.of(prior, p), clamp=False
+    )
+
+
+@pytest.fixture(scope="module")
+def solved() -> Any:
+    _, signals, responses = drawn(5, 3, 12, seed=1, noise=0.4, signed=True)
+    problem = posed(signals, responses)
+    solver = LossCuts()
+    outcome = solver.solve(problem, SolveOptions())
+    return problem, outcome, solver.losses(problem, outcome.primal)[1], signals, responses
+
+
+def test_a_true_proof_is_accepted(solved: Any) -> None:
+    problem, outcome, losses, signals, responses = solved
+    verdict = certify_cost(problem, outcome.primal, losses, outcome.dual, 1e-6)
+    wanted = smallest_loss(signals, responses, kappa=0.05)
+    assert verdict.verified
+    assert verdict.lower_bound <= wanted + 1e-7
+    assert verdict.upper_bound >= wanted - 1e-7
+
+
+def test_bounds_hold_for_any_weights_and_any_cost(solved: Any) -> None:
+    problem, outcome, _, signals, responses = solved
+    random = np.random.default_rng(2)
+    wanted = smallest_loss(signals, responses, kappa=0.05)
+    for _ in range(20):
+        proof = replace(outcome.dual, weights=outcome.dual.weights * random.uniform(0, 3, outcome.dual.weights.size))
+        theta = outcome.primal + 0.3 * random.normal(size=5)
+        verdict = certify_cost(problem, theta, np.zeros(12), proof, 1e-6)
+        assert verdict.lower_bound <= wanted + 1e-7
+        value = 0.05 * theta @ theta / 2 + loss(theta, signals, responses, "l2").mean()
+        assert verdict.upper_bound == pytest.approx(value, abs=1e-7)
+        assert not verdict.verified
+
+
+def tampered(problem: InverseProblem, proof: Any) -> dict[str, tuple[Any, str]]:
+    first = np.array(proof.points[0])
+    flipped = (first + 0.25, *proof.points[1:])
+    refused = next(
+        x for x in binary_vectors(5) if not problem.examples[int(proof.owners[0])].instance.decisions.allowed(x[None, :])[0]
+    )
+    return {
+        "a fractional decision": (replace(proof, points=flipped), "no decision of observation"),
+        "a forbidden decision": (replace(proof, points=(refused, *proof.points[1:])), "no decision of observation"),
+        "an unknown observation": (replace(proof, owners=proof.owners + 50), "does not exist"),
+        "missing weights": (replace(proof, weights=proof.weights[1:]), "differ in number"),
+        "weights that are not finite": (replace(proof, weights=np.full(proof.weights.size, np.inf)), "not finite"),
+        "prices of other rows": (replace(proof, row_prices=np.ones(3)), "not those of the prior set"),
+    }
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "a fractional decision",
+        "a forbidden decision",
+        "an unknown observation",
+        "missing weights",
+        "weights that are not finite",
+        "prices of other rows",
+    ],
+)
+def test_a_tampered_proof_is_refused(solved: Any, what: str) -> None:
+    problem, outcome, losses, *_ = solved
+    proof, message = tampered(problem, outcome.dual)[what]
+    verdict = certify_cost(problem, outcome.primal, losses, proof, 1e-6)
+    assert not verdict.verified
+    assert message in verdict.claim
+    assert verdict.lower_bound == 0.0
+
+
+def test_losses_said_to_be_smaller_than_they_are_do_not_help(solved: Any) -> None:
+    problem, outcome, losses, *_ = solved
+    verdict = certify_cost(problem, outcome.primal, losses - 0.5, outcome.dual, 1e-6)
+    assert verdict.upper_bound == pytest.approx(outcome.upper_bound, abs=1e-7)
+    with pytest.raises(CertificateError, match="losses were given"):
+        certify_cost(problem, outcome.primal, losses[1:], outcome.dual, 1e-6)
+    with pytest.raises(CertificateError, match="finite entries are needed"):
+        certify_cost(problem, np.full(5, np.nan), losses, outcome.dual, 1e-6)
+
+
+def test_a_cost_outside_its_prior_set_is_refused(solved: Any) -> None:
+    _, outcome, losses, signals, responses = solved
+    problem = posed(signals, responses, prior="nonnegative")
+    verdict = certify_cost(problem, -np.abs(outcome.primal), losses, None, 1e-6)
+    assert not verdict.verified
+    assert "outside its prior set" in verdict.claim
+
+
+@pytest.mark.parametrize("name", ["l1", "l2", "linf", "squared-l2", "zero-one", "none"])
+@pytest.mark.parametrize("n", [6, 13])
+def test_the_bound_on_decisions_is_the_largest_value(name: str, n: int) -> None:
+    random = np.random.default_rng(n)
+    every = binary_vectors(n)
+    for seed in range(2 if n == 6 else 1):
+        _, signals, responses = drawn(n, 4, 1, seed=seed, signed=True)
+        example = BinaryProgram().example(0, signals[0], responses[0])
+        theta = random.normal(size=n)
+        matrix, ceiling = signals[0]
+        points = every[np.all(every @ matrix.T <= ceiling, axis=1)]
+        values = example.slopes(points) @ theta + example.distances(Distance.of(name), points)
+        best = values.max()
+        assert decision_bound(example, theta, Distance.of(name), best) == pytest.approx(best, abs=1e-9)
+        # A claim below the truth is raised to it.
+        assert decision_bound(example, theta, Distance.of(name), best - 0.7) == pytest.approx(best, abs=1e-9)
+
+
+def test_fractional_responses_are_priced_too() -> None:
+    _, signals, responses = drawn(14, 4, 1, seed=3, signed=True)
+    example = BinaryProgram().example(0, signals[0], 0.3 + 0.2 * responses[0])
+    theta, every = np.linspace(-1, 1, 14), binary_vectors(14)
+    points = every[np.all(every @ signals[0][0].T <= signals[0][1], axis=1)]
+    for name in ("l1", "squared-l2"):
+        best = (example.slopes(points) @ theta + example.distances(Distance.of(name), points)).max()
+        assert decision_bound(example, theta, Distance.of(name), best - 0.1) == pytest.approx(best, abs=1e-9)
+    assert decision_bound(example, theta, Distance.of("l2"), 1.0) is None
+
+
+def test_rays_that_are_missing_or_stray_are_noticed() -> None:
+    _, signals, responses = drawn(4, 3, 20, seed=4)
+    task, outcome = APPROACHES["circumcenter"](LossCuts(), posed(signals, responses, prior="nonnegative"), SolveOptions())
+    proof = outcome.dual
+    assert certify_rays(task, outcome.primal, proof, 1e-6).verified
+    fewer = replace(proof, rays=proof.rays[1:], weights=np.full(len(proof.rays) - 1, 1.0))
+    assert "rays that it does not name" in certify_rays(task, outcome.primal, fewer, 1e-6).claim
+    stray = replace(proof, rays=np.vstack((proof.rays, np.full(4, -0.5))), weights=np.append(proof.weights, 0.0))
+    assert "outside the prior set" in certify_rays(task, outcome.primal, stray, 1e-6).claim
+    wrong = np.roll(outcome.primal, 1)
+    assert not certify_rays(task, wrong, proof, 1e-6).verified
+
+
+def test_room_that_reaches_too_far_is_noticed() -> None:
+    _, signals, responses = drawn(4, 3, 15, seed=5)
+    task, outcome = APPROACHES["ellipsoidal-incenter"](
+        LossCuts(), posed(signals, responses, prior="nonnegative"), SolveOptions()
+    )
+    cost = outcome.primal
+    assert certify_ellipsoid(task, cost, outcome.dual, 1e-5).verified
+    larger = EllipsoidalCost(cost.theta, 1.01 * cost.shape)
+    assert "reaches a decision" in certify_ellipsoid(task, larger, outcome.dual, 1e-5).claim
+    smaller = certify_ellipsoid(task, EllipsoidalCost(cost.theta, 0.9 * cost.shape), outcome.dual, 1e-5)
+    assert not smaller.verified
+    assert smaller.lower_bound == pytest.approx(outcome.lower_bound)
+    longer = certify_ellipsoid(task, EllipsoidalCost(2 * cost.theta, 2 * cost.shape), outcome.dual, 1e-5)
+    assert "longer than 1" in longer.claim
+
+
+def test_a_claim_says_how_far_it_reaches() -> None:
+    _, signals, responses = drawn(4, 3, 20, seed=6, noise=1.5, signed=True)
+    solver = LossCuts()
+    claims = []
+    for kappa, prior in ((0.0, None), (0.0, "simplex"), (0.05, None)):
+        problem = posed(signals, responses, kappa=kappa, prior=prior)
+        outcome = solver.solve(problem, SolveOptions())
+        verdict = certify_cost(problem, outcome.primal, solver.losses(problem, outcome.primal)[1], outcome.dual, 1e-6)
+        assert verdict.verified
+        claims.append("of the centre" in verdict.claim)
+    assert claims == [True, False, False]

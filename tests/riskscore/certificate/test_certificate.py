@@ -1,0 +1,271 @@
+"""Proofs of score cards: accepted when they hold, refused when anything about them is not so."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from reference.drawn_score import binary_table, draw_problem
+from reference.enumerated_score import all_cards, best_card
+
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import CertificateError
+from surefoot.riskscore.certificate.certificate import certify_risk_score
+from surefoot.riskscore.certificate.proof_reader import read_walk
+from surefoot.riskscore.certificate.score_bounds import ScoreBounds
+from surefoot.riskscore.certificate.score_claims import BoxClaim, NodeClaim, RefusedProofError
+from surefoot.riskscore.certificate.score_premises import intercept_range
+from surefoot.riskscore.problem.card_rules import GroupRule
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.score_proof import ScoreProof
+from surefoot.riskscore.search.exact_score import ExactScore
+
+TABLE = binary_table(n=300, d=10, size=3)
+
+
+def proven(problem: RiskScoreProblem, tolerance: float = 0.0) -> tuple[RiskScore, ScoreProof]:
+    outcome = ExactScore(proof_limit=10**7).solve(problem, SolveOptions(tolerance=tolerance))
+    assert outcome.dual.proof is not None
+    return outcome.primal, outcome.dual.proof
+
+
+@pytest.fixture(scope="module")
+def answer() -> tuple[RiskScore, ScoreProof]:
+    return proven(TABLE)
+
+
+@pytest.mark.parametrize("kind", ["binary", "integer", "real", "mixed"])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ruled", [False, True])
+def test_a_search_is_certified_leaf_by_leaf(kind: str, seed: int, ruled: bool):
+    problem = draw_problem(seed, kind, weighted=seed % 2 == 0, ruled=ruled)
+    best, card = best_card(problem)
+    if card is None:
+        return
+    certificate = certify_risk_score(problem, *proven(problem), 0.0)
+    assert certificate.verified, certificate.claim
+    assert "were recomputed" in certificate.claim
+    assert certificate.lower_bound <= best + 1e-12
+    assert certificate.upper_bound == pytest.approx(best, abs=1e-12)
+    assert certificate.relative_gap < 1e-9
+    assert certificate.problem_digest == problem.digest()
+
+
+@pytest.mark.parametrize("kind", ["binary", "integer", "real"])
+@pytest.mark.parametrize("seed", range(8))
+def test_twins_are_left_out_of_a_proof_and_cost_it_nothing(kind: str, seed: int):
+    problem = dataclasses.replace(draw_problem(seed, kind, twins=True), intercept_lower=-40, intercept_upper=40, max_features=2)
+    card, proof = proven(problem)
+    certificate = certify_risk_score(problem, card, proof, 0.0)
+    assert certificate.verified, certificate.claim
+    if kind != "real":
+        assert np.any(proof.twins >= 0)
+    # Points of the whole box, intercepts as far as they can matter: the best of all cards.
+    near = dataclasses.replace(problem, intercept_lower=-12, intercept_upper=12)
+    assert certificate.upper_bound == pytest.approx(best_card(near)[0], abs=1e-12)
+
+
+def test_twins_that_are_none_are_refused(answer):
+    card, proof = answer
+    for at, twin in ((3, 1), (1, 3), (4, 4), (2, -2)):
+        twins = proof.twins.copy()
+        twins[at] = twin
+        assert "twin" in refused(TABLE, card, dataclasses.replace(proof, twins=twins))
+    ruled = dataclasses.replace(TABLE, columns=np.column_stack([TABLE.columns[:, :-1], TABLE.columns[:, 0]]))
+    card, proof = proven(ruled)
+    assert np.any(proof.twins >= 0)
+    assert certify_risk_score(ruled, card, proof, 0.0).verified
+    with_rules = dataclasses.replace(ruled, rules=(GroupRule((0,), least=0, most=1),))
+    assert "twin" in refused(with_rules, card, dataclasses.replace(proof, problem_digest=with_rules.digest()))
+    tight = dataclasses.replace(ruled, columns=np.column_stack([TABLE.columns[:, :-1], 1 - TABLE.columns[:, 0]]))
+    card, proof = proven(tight)
+    assert np.any(proof.twins >= 0)
+    low, high = intercept_range(tight, proof.threshold)
+    tight = dataclasses.replace(tight, intercept_lower=low, intercept_upper=high)
+    assert "twin" in refused(tight, card, dataclasses.replace(proof, problem_digest=tight.digest()))
+
+
+def test_intercepts_are_left_out_for_a_reason_only(answer):
+    card, proof = answer
+    assert proof.intercepts[0] > TABLE.intercept_lower
+    low, high = intercept_range(TABLE, proof.threshold)
+    for intercepts in ((low + 1, high), (low, high - 1)):
+        assert "intercepts" in refused(TABLE, card, dataclasses.replace(proof, intercepts=intercepts))
+
+
+@pytest.mark.parametrize("kind", ["binary", "integer", "real", "mixed"])
+@pytest.mark.parametrize("seed", range(5))
+def test_cards_beyond_the_range_of_intercepts_are_worse(kind: str, seed: int):
+    problem = draw_problem(seed, kind, weighted=True)
+    cards = all_cards(problem)
+    for threshold in (min(cards.values()), 0.4, 0.7, 2.0):
+        low, high = intercept_range(problem, threshold)
+        assert all(low <= key[0] <= high for key, value in cards.items() if value <= threshold)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_claim_bounds_the_cards_it_covers(seed: int):
+    """Each claim against all cards, not against the threshold alone."""
+    problem = draw_problem(seed, "mixed")
+    cards = all_cards(problem)
+    _, proof = proven(problem)
+    bounds = ScoreBounds(problem, proof.intercepts)
+    claims = list(read_walk(problem, proof))
+    assert len(claims) == len(read_walk(problem, proof))
+    assert any(isinstance(claim, NodeClaim) for claim in claims)
+    for claim in claims:
+        if isinstance(claim, BoxClaim):
+            covered = [
+                value
+                for key, value in cards.items()
+                if tuple(np.flatnonzero(key[1:])) == tuple(sorted(claim.support))
+                and all(
+                    low <= coordinate <= high
+                    for low, coordinate, high in zip(
+                        claim.lower, (key[0], *(key[1 + j] for j in claim.support)), claim.upper, strict=True
+                    )
+                )
+            ]
+        else:
+            out = set(claim.candidates) - set(claim.kept)
+            covered = [
+                value
+                for key, value in cards.items()
+                if (support := set(np.flatnonzero(key[1:]).tolist())) >= set(claim.prefix)
+                and support - set(claim.prefix) <= set(claim.candidates)
+                and support & out
+                and proof.intercepts[0] <= key[0] <= proof.intercepts[1]
+            ]
+        assert bounds.of(claim) <= min(covered, default=np.inf) + 1e-12
+
+
+def test_a_gap_that_was_left_open_is_not_hidden():
+    card, proof = proven(TABLE, tolerance=0.05)
+    assert certify_risk_score(TABLE, card, proof, 0.05).verified
+    strict = certify_risk_score(TABLE, card, proof, 0.0)
+    assert not strict.verified
+    assert "above the tolerance" in strict.claim
+
+
+def test_another_card_is_not_optimal_with_the_same_proof(answer):
+    card, proof = answer
+    other = RiskScore(card.intercept + 1, card.points)
+    certificate = certify_risk_score(TABLE, other, proof, 0.0)
+    assert not certificate.verified
+    assert certificate.lower_bound < certificate.upper_bound
+    assert certificate.witness is proof
+
+
+def test_a_card_that_breaks_the_rules_is_none(answer):
+    card, proof = answer
+    certificate = certify_risk_score(TABLE, RiskScore(21, card.points), proof, 0.0)
+    assert not certificate.verified
+    assert certificate.upper_bound == np.inf
+    assert "breaks limits" in certificate.claim
+
+
+def refused(problem: RiskScoreProblem, card: RiskScore, proof: ScoreProof) -> str:
+    certificate = certify_risk_score(problem, card, proof, 0.0)
+    assert not certificate.verified
+    assert certificate.lower_bound == 0.0
+    assert certificate.witness is None
+    assert "refused" in certificate.claim
+    return certificate.claim
+
+
+def test_a_proof_about_other_data_is_refused(answer):
+    card, proof = answer
+    labels = TABLE.labels.copy()
+    labels[0] *= -1
+    assert "other data" in refused(dataclasses.replace(TABLE, labels=labels), card, proof)
+    assert "other data" in refused(dataclasses.replace(TABLE, intercept_upper=19), card, proof)
+
+
+def test_other_data_are_refused_even_under_the_right_name(answer):
+    """The digest is a courtesy: the claims themselves fail on other rows."""
+    card, proof = answer
+    labels = np.random.default_rng(0).permutation(TABLE.labels) * np.where(np.arange(TABLE.n_rows) % 5 == 0, -1.0, 1.0)
+    other = dataclasses.replace(TABLE, labels=labels, columns=TABLE.columns[:, ::-1])
+    refused(other, card, dataclasses.replace(proof, problem_digest=other.digest()))
+
+
+@pytest.mark.parametrize("cut", [1, 5, 50])
+def test_a_proof_that_leaves_something_out_is_refused(answer, cut: int):
+    card, proof = answer
+    refused(TABLE, card, dataclasses.replace(proof, steps=proof.steps[:-cut]))
+    refused(TABLE, card, dataclasses.replace(proof, points=proof.points[:-cut]))
+    refused(TABLE, card, dataclasses.replace(proof, points=np.append(proof.points, np.zeros(cut))))
+    refused(TABLE, card, dataclasses.replace(proof, columns=proof.columns[:-1]))
+    refused(TABLE, card, dataclasses.replace(proof, columns=proof.columns[::-1]))
+
+
+def test_a_higher_threshold_is_refused(answer):
+    card, proof = answer
+    claim = refused(TABLE, card, dataclasses.replace(proof, threshold=proof.threshold + 1e-6))
+    assert "proves" in claim
+    refused(TABLE, card, dataclasses.replace(proof, threshold=np.nan))
+
+
+def test_points_that_prove_less_are_refused(answer):
+    card, proof = answer
+    rng = np.random.default_rng(1)
+    for value in (0.0, 40.0, np.nan, np.inf, 1e308):
+        points = proof.points.copy()
+        points[rng.integers(points.size, size=200)] = value
+        refused(TABLE, card, dataclasses.replace(proof, points=points))
+
+
+def test_no_changed_step_can_raise_the_bound(answer):
+    """Whatever is done to the walk, the certificate never claims more than is true."""
+    card, proof = answer
+    rng = np.random.default_rng(2)
+    best = TABLE.objective(card)
+    n_refused = 0
+    for _ in range(60):
+        steps = proof.steps.copy()
+        steps[rng.integers(steps.size)] += rng.choice([-1, 1])
+        certificate = certify_risk_score(TABLE, card, dataclasses.replace(proof, steps=steps), 0.0)
+        assert certificate.lower_bound <= best + 1e-12
+        n_refused += not certificate.verified
+    assert n_refused > 50
+
+
+def test_a_large_proof_is_covered_and_sampled(answer):
+    card, proof = answer
+    certificate = certify_risk_score(TABLE, card, proof, 0.0, max_claims=20, random_state=5)
+    assert certificate.verified
+    assert "20 of its" in certificate.claim
+    assert "random_state=5" in certificate.claim
+    assert certificate.lower_bound <= proof.threshold
+    with pytest.raises(RefusedProofError):
+        read_walk(TABLE, dataclasses.replace(proof, steps=proof.steps[:-1]))
+
+
+def test_without_a_proof_a_tangent_bounds_all_cards(answer):
+    card, _ = answer
+    assert certify_risk_score(TABLE, card, None, 0.0).lower_bound == 0.0
+    point = np.append(card.intercept, card.points).astype(float)
+    for scale in (0.0, 0.5, 1.0):
+        certificate = certify_risk_score(TABLE, card, None, 0.0, tangent=scale * point)
+        assert not certificate.verified
+        assert certificate.lower_bound <= certificate.upper_bound
+    with pytest.raises(CertificateError, match="shape"):
+        certify_risk_score(TABLE, card, None, 0.0, tangent=point[1:])
+    with pytest.raises(CertificateError, match="points of shape"):
+        certify_risk_score(TABLE, RiskScore(0, card.points[1:]), None, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_card_is_below_a_tangent(seed: int):
+    problem = draw_problem(seed, "mixed")
+    best, card = best_card(problem)
+    for draw in np.random.default_rng(seed).normal(size=(10, problem.n_columns + 1)):
+        assert certify_risk_score(problem, card, None, 0.0, tangent=draw).lower_bound <= best
+
+
+def test_a_proof_that_would_be_too_long_is_not_given():
+    outcome = ExactScore(proof_limit=10).solve(TABLE, SolveOptions(tolerance=0.0))
+    assert outcome.dual.proof is None
+    with pytest.raises(ValueError, match="proof_limit"):
+        ExactScore(proof_limit=-1)

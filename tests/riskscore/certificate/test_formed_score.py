@@ -1,0 +1,201 @@
+"""Proofs of robust score cards, of cards of free scale and of those that are both, against trying every card."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from reference.enumerated_robust_score import best_robust_card, robust_losses
+from reference.enumerated_scaled_robust_score import best_scaled_robust_card, scaled_robust_losses
+from reference.enumerated_scaled_score import best_multipliers, best_scaled_card
+
+from surefoot.core.solve_options import SolveOptions
+from surefoot.riskscore.certificate.certificate import certify_risk_score
+from surefoot.riskscore.certificate.proof_reader import read_walk
+from surefoot.riskscore.certificate.score_bounds import ScoreBounds
+from surefoot.riskscore.certificate.score_claims import BoxClaim
+from surefoot.riskscore.certificate.score_planes import Planes
+from surefoot.riskscore.problem.card_rules import GroupRule
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.problem.score_proof import ScoreProof
+from surefoot.riskscore.problem.score_shift import ScoreShift
+from surefoot.riskscore.search.exact_score import ExactScore
+
+# The references search for price and multiplier by values alone, to about this much of the loss.
+ROUNDING = 1e-11
+FORMS = ("robust", "free", "robust free")
+
+
+def draw_table(seed: int, kind: str, form: str, ruled: bool = False) -> RiskScoreProblem:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(8, 24)), int(rng.integers(2, 4))
+    X = (rng.random((n, d)) < rng.uniform(0.2, 0.8, d)).astype(float)
+    flips = np.ones(d, dtype=bool)
+    if kind == "mixed":
+        X[:, 0], flips[0] = rng.normal(size=n).round(1), False
+    y = np.where(rng.random(n) < 1 / (1 + np.exp(-(X @ rng.normal(size=d) * 2 + rng.normal()))), 1.0, -1.0)
+    weights = rng.exponential(size=n)
+    prices = rng.choice([0.5, 1.0, 1.7, np.inf], d, p=[0.25, 0.4, 0.25, 0.1])
+    shift = ScoreShift(
+        float(rng.choice([0.01, 0.05, 0.2])), prices, flips, float(rng.choice([0.7, 2.0, np.inf], p=[0.25, 0.25, 0.5]))
+    )
+    return RiskScoreProblem(
+        X,
+        y,
+        weights / weights.sum(),
+        np.full(d, -2),
+        np.full(d, 2),
+        -3,
+        3,
+        int(rng.integers(1, d + 1)),
+        float(rng.choice([0, 1e-8, 0.02])),
+        (GroupRule((0, 1), least=1, most=1),) if ruled else (),
+        shift=shift if "robust" in form else None,
+        scale="free" if "free" in form else "unit",
+        multipliers=((0.2, 20.0), (0.5, 1.5), (1.0, 4.0))[seed % 3],
+    )
+
+
+def best_value(problem: RiskScoreProblem) -> float:
+    if problem.scale == "unit":
+        return best_robust_card(problem)[0]
+    return (best_scaled_card if problem.shift is None else best_scaled_robust_card)(problem)[0]
+
+
+def values_of_cards(problem: RiskScoreProblem) -> tuple[np.ndarray, np.ndarray]:
+    choices = [range(problem.intercept_lower, problem.intercept_upper + 1)]
+    choices += [range(low, high + 1) for low, high in zip(problem.lower, problem.upper, strict=True)]
+    cards = np.array([card for card in itertools.product(*choices) if np.count_nonzero(card[1:]) <= problem.max_features])
+    if problem.scale == "unit":
+        losses = robust_losses(problem, cards)
+    else:
+        losses = (best_multipliers if problem.shift is None else scaled_robust_losses)(problem, cards)[0]
+    return cards, losses + problem.penalty * np.count_nonzero(cards[:, 1:], axis=1)
+
+
+def proven(problem: RiskScoreProblem) -> tuple[RiskScore, ScoreProof]:
+    outcome = ExactScore(proof_limit=10**7).solve(problem, SolveOptions(tolerance=0.0))
+    assert outcome.dual.proof is not None
+    return outcome.primal, outcome.dual.proof
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["binary", "mixed"])
+@pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_is_certified_leaf_by_leaf(form: str, kind: str, ruled: bool, seed: int):
+    problem = draw_table(seed, kind, form, ruled)
+    certificate = certify_risk_score(problem, *proven(problem), 0.0, max_claims=10**6)
+    assert certificate.verified, certificate.claim
+    assert "all" in certificate.claim and "were recomputed" in certificate.claim
+    best = best_value(problem)
+    assert certificate.upper_bound == pytest.approx(best, abs=ROUNDING)
+    # What rounding may cost grows with coefficients and shifts, and is taken off.
+    slack = ScoreBounds(problem).slack(tuple(range(problem.n_columns)), np.zeros(problem.n_columns + 1))
+    assert best - ROUNDING - slack <= certificate.lower_bound <= best + ROUNDING
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_claim_bounds_the_cards_it_covers(form: str, seed: int):
+    problem = draw_table(seed, "mixed", form)
+    cards, values = values_of_cards(problem)
+    _, proof = proven(problem)
+    bounds = ScoreBounds(problem, proof.intercepts)
+    used = cards[:, 1:] != 0
+    inside = (cards[:, 0] >= proof.intercepts[0]) & (cards[:, 0] <= proof.intercepts[1])
+    for claim in read_walk(problem, proof):
+        if isinstance(claim, BoxClaim):
+            chosen = list(claim.support)
+            covered = np.all(used == np.isin(np.arange(problem.n_columns), chosen), axis=1)
+            points = cards[:, [0, *(1 + j for j in chosen)]]
+            covered &= np.all((points >= claim.lower) & (points <= claim.upper), axis=1)
+        else:
+            out = list(set(claim.candidates) - set(claim.kept))
+            others = list(set(range(problem.n_columns)) - set(claim.prefix) - set(claim.candidates))
+            covered = inside & used[:, list(claim.prefix)].all(axis=1) & used[:, out].any(axis=1) & ~used[:, others].any(axis=1)
+        assert bounds.of(claim) <= values[covered].min(initial=np.inf) + ROUNDING
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_any_point_gives_a_plane_below_all_cards(form: str):
+    """Points, prices and smoothings that no search would write."""
+    rng = np.random.default_rng(0)
+    for seed in range(4):
+        problem = draw_table(seed, "mixed", form)
+        cards, values = values_of_cards(problem)
+        bounds = ScoreBounds(problem)
+        support = tuple(range(problem.n_columns))
+        on_all = np.all(cards[:, 1:] != 0, axis=1)
+        if not on_all.any():
+            continue
+        for _ in range(20):
+            point = np.concatenate([rng.normal(size=problem.n_columns + 1) * 2, rng.uniform(0, 3, 2)])
+            claim = BoxClaim(
+                support, (-3, *problem.lower.tolist()), (3, *problem.upper.tolist()), point[:-2] if form == "free" else point
+            )
+            assert bounds.of(claim) <= values[on_all].min() + ROUNDING
+
+
+def test_shares_of_a_sharp_adversary_meet_the_worst_case():
+    """At a card, its own price and next to no smoothing the plane touches the robust loss."""
+    for seed in range(6):
+        problem = draw_table(seed, "binary", "robust")
+        card, _ = proven(problem)
+        used = tuple(np.flatnonzero(card.points).tolist())
+        point = np.append(card.intercept, card.points[list(used)]).astype(float)
+        assert problem.shift is not None
+        loss, price, *_ = problem.worst_loss(card.intercept, card.points, 1.0)
+        plane = Planes(problem).at(used, point, price, 1e-7)
+        assert plane.constant + plane.gradient @ point + plane.price_slope * price == pytest.approx(loss, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_line_of_a_worst_case_along_the_scale_stays_below_it(seed: int):
+    """Found at one scale, by the tangents of another price, it holds at every other."""
+    rng = np.random.default_rng(seed)
+    problem = draw_table(seed, "mixed" if seed % 2 else "binary", "robust free")
+    scales = np.geomspace(0.05, 5.0, 25)
+    for _ in range(8):
+        intercept, points = int(rng.integers(-3, 4)), rng.integers(-2, 3, problem.n_columns)
+        found = [problem.worst_loss(intercept, points, scale) for scale in scales]
+        values = robust_losses(problem, scales[:, None] * np.append(intercept, points))
+        np.testing.assert_allclose([worst.value for worst in found], values, atol=ROUNDING)
+        for scale, worst in zip(scales, found, strict=True):
+            assert worst.value - worst.bound <= ROUNDING
+            assert np.all(worst.bound + worst.slope * (scales - scale) <= values + ROUNDING)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tampering_never_proves_more_than_is_true(form: str):
+    problem = draw_table(3, "binary", form)
+    card, proof = proven(problem)
+    best = best_value(problem)
+    higher = certify_risk_score(problem, card, dataclasses.replace(proof, threshold=proof.threshold + 1e-4), 0.0)
+    assert not higher.verified and "refused" in higher.claim
+    rng = np.random.default_rng(1)
+    n_refused = 0
+    for k in range(40):
+        steps, points = proof.steps.copy(), proof.points.copy()
+        if k % 2:
+            steps[rng.integers(steps.size)] += rng.choice([-1, 1])
+        else:
+            points[rng.integers(points.size, size=20)] = rng.normal() * 10
+        changed = dataclasses.replace(proof, steps=steps, points=points)
+        certificate = certify_risk_score(problem, card, changed, 0.0, max_claims=10**6)
+        assert certificate.lower_bound <= best + ROUNDING
+        n_refused += not certificate.verified
+    assert n_refused > 15
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", range(4))
+def test_without_a_proof_the_card_itself_gives_a_weaker_bound(form: str, seed: int):
+    problem = draw_table(seed, "mixed", form)
+    card, _ = proven(problem)
+    point = np.append(card.intercept, card.points) / card.multiplier
+    certificate = certify_risk_score(problem, card, None, 0.0, tangent=point)
+    assert certificate.lower_bound <= best_value(problem)
+    assert certificate.upper_bound == pytest.approx(best_value(problem), abs=ROUNDING)

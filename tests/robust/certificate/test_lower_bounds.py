@@ -1,0 +1,247 @@
+"""Both lower bounds against models: a bound that exceeds the objective of one single model is wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problem_bank import WHOLE_BANK, draw_problem
+from reference import worst_case as reference
+from reference.enumerated_model import solve_enumerated
+from reference.random_points import random_model, random_plan
+
+from surefoot.robust.certificate.checked_plan import check_plan
+from surefoot.robust.certificate.local_bound import local_bound
+from surefoot.robust.certificate.weak_duality import paid_bound, plan_sums
+from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
+from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+
+problems = st.builds(
+    draw_problem,
+    st.integers(0, 2**32 - 1),
+    rows=st.integers(2, 6),
+    numeric=st.integers(0, 2),
+    levels=st.lists(st.integers(1, 3), max_size=2).map(tuple),
+    radius=st.sampled_from([0.0, 1e-3, 0.1, 1.0]),
+    label_weight=st.sampled_from([np.inf, 0.5]),
+    fit_intercept=st.booleans(),
+    norm=st.sampled_from(NUMERIC_NORMS),
+    density=st.sampled_from([None, 0.5]),
+)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def _slopes_of(problem: RobustLogisticProblem, plan: ShiftPlan, model: RobustCoefficients) -> ShiftPlan:
+    """The plan with the slopes of the loss at the model, computed entry by entry."""
+    slope = np.zeros(len(plan.row))
+    offsets = problem.level_offsets
+    for k, row in enumerate(plan.row):
+        sign = problem.labels[row] * (-1 if plan.flipped[k] else 1)
+        mix = plan.lowest if sign > 0 else plan.highest
+        score = model.intercept + reference.dense_numeric(problem)[row] @ model.numeric
+        for l in range(problem.n_categorical):
+            part = slice(offsets[l], offsets[l + 1])
+            own = model.levels[offsets[l] + problem.codes[row, l]]
+            score += mix[part] @ model.levels[part] if plan.moved[k, l] else own
+        slope[k] = 1.0 / (1.0 + math.exp(sign * score))
+    return replace(plan, slope=slope)
+
+
+@settings(max_examples=600, deadline=None)
+@given(problems, seeds, st.sampled_from([0.01, 1.0, 5.0]))
+def test_paid_bound_of_any_plan_is_below_the_objective_of_any_model(problem, seed, size):
+    draw = np.random.default_rng(seed)
+    model = random_model(problem, draw, size)
+    plan = random_plan(problem, draw)
+    if draw.random() < 0.5:
+        plan = _slopes_of(problem, plan, model)
+    objective = reference.objective(problem, model)
+    centre = numeric_centre(problem)
+    bounds = coefficient_bounds(problem, objective, centre)
+    assert paid_bound(check_plan(problem, plan), centre, bounds) <= objective * (1 + 1e-12)
+
+
+@settings(max_examples=600, deadline=None)
+@given(problems, seeds, st.sampled_from([0.01, 1.0, 5.0]), st.sampled_from([1e-8, 1e-4, 0.1, 1.0]))
+def test_local_bound_at_any_point_is_below_the_objective_of_any_model(problem, seed, size, distance):
+    draw = np.random.default_rng(seed)
+    model = random_model(problem, draw, size)
+    point = random_model(problem, draw, size)
+    point = replace(
+        point,
+        intercept=model.intercept + distance * (point.intercept - model.intercept),
+        numeric=model.numeric + distance * (point.numeric - model.numeric),
+        levels=model.levels + distance * (point.levels - model.levels),
+    )
+    objective = reference.objective(problem, model)
+    centre = numeric_centre(problem)
+    checked = check_plan(problem, random_plan(problem, draw))
+    bounds = coefficient_bounds(problem, objective, centre)
+    price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
+    for known in (bounds, price_only):
+        assert local_bound(checked, point, centre, known) <= objective * (1 + 1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems, seeds)
+def test_plan_sums_equal_a_loop_over_entries_and_levels(problem, seed):
+    draw = np.random.default_rng(seed)
+    plan = random_plan(problem, draw)
+    checked = check_plan(problem, plan)
+    centre = np.zeros(problem.n_numeric) if problem.is_sparse else draw.normal(size=problem.n_numeric)
+    offsets = problem.level_offsets
+    entropy = price = intercept = 0.0
+    numeric, levels = np.zeros(problem.n_numeric), np.zeros(int(offsets[-1]))
+    for k, row in enumerate(plan.row):
+        q, mass = plan.slope[k], plan.mass[k]
+        entropy -= mass * sum(part * math.log(part) for part in (q, 1 - q) if part > 0)
+        price += mass * problem.cost.categorical_weights[plan.moved[k]].sum()
+        price += mass * problem.cost.label_weight if plan.flipped[k] else 0.0
+        sign = problem.labels[row] * (-1 if plan.flipped[k] else 1)
+        intercept -= mass * q * sign
+        numeric -= mass * q * sign * (reference.dense_numeric(problem)[row] - centre)
+        for l in range(problem.n_categorical):
+            part = slice(offsets[l], offsets[l + 1])
+            mix = plan.lowest if sign > 0 else plan.highest
+            own = np.eye(problem.n_levels[l])[problem.codes[row, l]]
+            levels[part] -= mass * q * sign * (mix[part] if plan.moved[k, l] else own)
+    levels[offsets[:-1]] = 0.0
+    sums = plan_sums(checked, centre)
+    assert sums.entropy == pytest.approx(entropy, abs=1e-14)
+    assert sums.price == pytest.approx(price, abs=1e-14)
+    assert sums.intercept == pytest.approx(intercept if problem.fit_intercept else 0.0, abs=1e-14)
+    np.testing.assert_allclose(sums.numeric, numeric, atol=1e-13)
+    np.testing.assert_allclose(sums.levels, levels, atol=1e-14)
+
+
+def _perturbed(problem: RobustLogisticProblem, plan: ShiftPlan, draw: np.random.Generator, size: float) -> ShiftPlan:
+    """A valid plan near the given one."""
+    mass = plan.mass * np.exp(size * draw.normal(size=plan.mass.size))
+    totals = np.bincount(plan.row, weights=mass, minlength=problem.n_rows)
+    mass *= np.divide(problem.weights, totals, out=np.zeros(problem.n_rows), where=totals > 0)[plan.row]
+    mixes = []
+    for mix in (plan.lowest, plan.highest):
+        near = mix * np.exp(size * draw.normal(size=mix.size)) + size * draw.random(mix.size)
+        mixes.append(near / np.repeat(np.add.reduceat(near, problem.level_offsets[:-1]), problem.n_levels) if mix.size else mix)
+    slope = np.clip(plan.slope + size * draw.normal(size=mass.size), 0.0, 1.0)
+    return replace(plan, mass=mass, slope=slope, lowest=mixes[0], highest=mixes[1])
+
+
+SOLVED: dict[str, tuple[RobustLogisticProblem, RobustCoefficients, ShiftPlan, float]] = {}
+
+
+def _solved(name: str) -> tuple[RobustLogisticProblem, RobustCoefficients, ShiftPlan, float]:
+    if name not in SOLVED:
+        problem = WHOLE_BANK[name]()
+        best = solve_enumerated(problem)
+        # An attained objective is above the optimum, so a bound above it is certainly wrong.
+        SOLVED[name] = problem, best.coefficients, best.plan, reference.objective(problem, best.coefficients)
+    return SOLVED[name]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(WHOLE_BANK)), seeds, st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3]))
+def test_no_plan_near_the_optimal_one_proves_more_than_the_optimum(name, seed, size):
+    problem, best, plan, attained = _solved(name)
+    draw = np.random.default_rng(seed)
+    centre = numeric_centre(problem)
+    checked = check_plan(problem, _perturbed(problem, plan, draw, size))
+    bounds = coefficient_bounds(problem, min(attained, math.log(2.0)), centre)
+    point = replace(
+        best,
+        numeric=best.numeric * (1 + size * draw.normal(size=best.numeric.size)),
+        levels=best.levels * (1 + size * draw.normal(size=best.levels.size)),
+    )
+    price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
+    assert paid_bound(checked, centre, bounds) <= attained
+    assert local_bound(checked, point, centre, bounds) <= attained
+    assert local_bound(checked, point, centre, price_only) <= attained
+
+
+def test_local_bound_hardly_moves_when_the_expansion_point_does():
+    problem, best, plan, attained = _solved("plain_logistic")
+    centre = numeric_centre(problem)
+    checked = check_plan(problem, plan)
+    bounds = coefficient_bounds(problem, attained, centre)
+
+    def shortfall(step: float) -> float:
+        return attained - local_bound(checked, replace(best, intercept=best.intercept + step), centre, bounds)
+
+    # The objective itself rises with the square of the step; the bound takes that back and loses only a third-order term.
+    assert 0 < shortfall(1e-2) < 1e-4
+    assert shortfall(1e-3) < shortfall(1e-2) / 100
+
+
+def test_local_bound_needs_no_unique_optimum():
+    problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
+    twice = replace(
+        problem,
+        numeric=np.column_stack((problem.numeric, problem.numeric[:, 0] - 2 * problem.numeric[:, 1], np.full(60, 7.0))),
+        codes=np.column_stack((problem.codes, problem.codes)),
+        n_levels=np.array([3, 3]),
+        cost=replace(problem.cost, numeric_weights=np.ones(4), categorical_weights=np.ones(2)),
+    )
+    once, best = solve_enumerated(problem), solve_enumerated(twice)
+    assert best.optimum == pytest.approx(once.optimum, abs=1e-8)
+    centre = numeric_centre(twice)
+    nothing = coefficient_bounds(twice, best.optimum, centre)
+    assert local_bound(check_plan(twice, best.plan), best.coefficients, centre, nothing) == pytest.approx(
+        once.optimum, abs=1e-7
+    )
+
+
+def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():
+    problem, best, plan, attained = _solved("plain_logistic")
+    moving = replace(plan, moved=plan.moved | True)
+    centre = numeric_centre(problem)
+    bounds = coefficient_bounds(problem, attained, centre)
+    assert paid_bound(check_plan(problem, moving), centre, bounds) == -np.inf
+    assert local_bound(check_plan(problem, moving), best, centre, bounds) == -np.inf
+
+
+def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
+    problem = draw_problem(3, rows=2, numeric=1, radius=1.0)
+    problem = replace(problem, numeric=np.full((2, 1), 1.7e308), labels=np.array([1.0, -1.0]))
+    plan = check_plan(problem, replace(random_plan(problem, np.random.default_rng(0)), slope=np.full(6, 0.5)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Infinity for the one row minus infinity for the other.
+        assert np.isnan(plan_sums(plan, np.array([-1.7e308])).numeric[0])
+        assert paid_bound(plan, np.array([-1.7e308]), CoefficientBounds(price=1.0, intercept=1.0, levels=1.0)) == -np.inf
+
+
+def test_table_too_wide_for_a_dense_hessian_gets_no_local_bound(monkeypatch):
+    problem, best, plan, attained = _solved("mixed")
+    centre = numeric_centre(problem)
+    bounds = coefficient_bounds(problem, attained, centre)
+    assert local_bound(check_plan(problem, plan), best, centre, bounds) > 0
+    for limit in ("MOST_OPERATIONS", "MOST_COORDINATES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"surefoot.robust.certificate.local_bound.{limit}", 5)
+            assert local_bound(check_plan(problem, plan), best, centre, bounds) == -np.inf
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["mixed", "mixed_with_label_price", "plain_logistic", "no_intercept", "mixed_l2_with_label_price", "sparse_mixed_linf"],
+)
+def test_blocks_and_the_order_of_entries_do_not_change_the_bounds(name, monkeypatch):
+    problem, best, plan, attained = _solved(name)
+    centre = numeric_centre(problem)
+    bounds = coefficient_bounds(problem, attained, centre)
+    shuffled = np.random.default_rng(0).permutation(plan.row.size)
+    mixed_up = replace(plan, **{part: getattr(plan, part)[shuffled] for part in ("row", "moved", "flipped", "mass", "slope")})
+    before = [
+        paid_bound(check_plan(problem, plan), centre, bounds),
+        local_bound(check_plan(problem, plan), best, centre, bounds),
+    ]
+    monkeypatch.setattr("surefoot.core.row_blocks.BLOCK_ROWS", 7)
+    after = [
+        paid_bound(check_plan(problem, mixed_up), centre, bounds),
+        local_bound(check_plan(problem, mixed_up), best, centre, bounds),
+    ]
+    assert after == pytest.approx(before, abs=1e-9)
