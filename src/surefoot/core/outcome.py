@@ -13,13 +13,19 @@ Dual = TypeVar("Dual")
 
 
 class Status(enum.Enum):
-    """How a solve ended. Only ``OPTIMAL`` means that the requested gap was reached."""
+    """How a solve ended. Only ``OPTIMAL`` means that the requested gap was reached.
+
+    ``STALLED`` is a solve that makes no more progress in double precision, ``NUMERICAL_ERROR`` one whose arithmetic broke down.
+    """
 
     OPTIMAL = "optimal"
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"
     STALLED = "stalled"
+    NUMERICAL_ERROR = "numerical error"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference.enumerated_inverse import binary_vectors
 
-from surefoot.core.backends.highs import End
+from surefoot.core.outcome import Status
 from surefoot.inverse.oracle.binary_search import FlipSearch
 from surefoot.inverse.oracle.milp_tree import WholeTree
 from surefoot.inverse.problem.decision_set import LinearSet
@@ -32,7 +32,7 @@ def test_both_searches_find_the_best_vector(table: str, seed: int) -> None:
         found = search.search(cost, prices)
         if len(points) == 0:
             assert found.point is None
-            assert found.end is End.INFEASIBLE
+            assert found.status is Status.INFEASIBLE
             continue
         count = np.abs(points - response).sum(axis=1).astype(int)
         best = np.max(-points @ cost + (0.0 if prices is None else prices[count]))

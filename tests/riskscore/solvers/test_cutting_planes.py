@@ -13,7 +13,7 @@ import pytest
 from reference.enumerated_score import best_card
 from reference.random_scores import binary_table, draw_problem
 
-from surefoot.core.backends.highs import End, Programme
+from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
@@ -180,14 +180,14 @@ def test_a_linear_rule_that_nearly_misses_is_decided_as_the_problem_decides_it()
 
 def test_a_programme_grows_by_rows_and_is_solved_again():
     # min -x - y with 2x + 2y <= 3, then also x + 2y >= 4.5, which y = 2.25 > 1.5 would need.
-    programme = Programme(np.zeros(2), np.full(2, 5.0), -np.ones(2))
+    programme = LinearProgramme(np.zeros(2), np.full(2, 5.0), -np.ones(2))
     row = programme.add_row([0, 1], [2.0, 2.0], -np.inf, 3.0)
     answer = programme.solve()
     assert answer.bound == pytest.approx(-1.5)
     assert answer.point.sum() == pytest.approx(1.5)
     programme.add_row([0, 1], [1.0, 2.0], 4.5, np.inf)
     infeasible = programme.solve()
-    assert infeasible.end is End.INFEASIBLE
+    assert infeasible.status is Status.INFEASIBLE
     assert infeasible.point is None
     programme.limit_row(row, -np.inf, 6.0)
     assert programme.solve().bound == pytest.approx(-3.0)

@@ -12,14 +12,14 @@ from reference import worst_case as reference
 from reference.proof import TOLERANCE, assert_proven, optimum
 from sklearn.linear_model import LogisticRegression
 
-from surefoot.core.backends import clarabel as conic
-from surefoot.core.backends.clarabel import ConeSolution, SoftplusProgramme
+from surefoot.core.backends import clarabel
 from surefoot.core.outcome import Progress, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.conic.monolithic import MOST_COEFFICIENTS, MOST_PIECES, Monolithic
 from surefoot.robust.conic.pieces import Coordinates
+from surefoot.robust.conic.softplus_programme import SETTINGS, ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustLogisticProblem
@@ -282,15 +282,15 @@ def test_units_of_columns_and_of_the_ground_cost_do_not_matter():
 def test_ctrl_c_ends_the_solve_and_leaves_the_handler_as_it_was(monkeypatch):
     before = signal.getsignal(signal.SIGINT)
     seen: list[float] = []
-    enough = conic._Watch._enough
+    enough = clarabel._StallMonitor._enough
 
-    def interrupt_at_three(self: conic._Watch, info: object) -> bool:
+    def interrupt_at_three(self: clarabel._StallMonitor, info: object) -> bool:
         seen.append(0.0)
         if len(seen) == 3:
             signal.raise_signal(signal.SIGINT)
         return enough(self, info)
 
-    monkeypatch.setattr(conic._Watch, "_enough", interrupt_at_three)
+    monkeypatch.setattr(clarabel._StallMonitor, "_enough", interrupt_at_three)
     with pytest.raises(KeyboardInterrupt):
         solve(WHOLE_BANK["mixed"]())
     assert 3 <= len(seen) <= 4
@@ -305,11 +305,11 @@ def test_solves_outside_the_main_thread():
     assert outcomes[0].upper_bound == pytest.approx(optimum("mixed"), rel=TOLERANCE)
 
 
-def test_a_creeping_interior_point_is_stopped_and_tried_at_another_pace(monkeypatch):
-    # Nothing is fast enough for this watch, so that every pace is tried and none is said to have arrived.
-    monkeypatch.setattr(conic, "CREEPING_ITERATIONS", 2)
-    monkeypatch.setattr(conic, "CREEPING_SHARE", 0.0)
+def test_a_stalled_interior_point_is_stopped_and_tried_with_other_settings(monkeypatch):
+    # Nothing is fast enough for this monitor, so that all settings are tried and none is said to have arrived.
+    monkeypatch.setattr(clarabel, "STALL_ITERATIONS", 2)
+    monkeypatch.setattr(clarabel, "STALL_FRACTION", 0.0)
     outcome = solve(WHOLE_BANK["mixed"]())
     assert outcome.status is Status.STALLED
-    assert len(outcome.history) == len(conic.PACES)
+    assert len(outcome.history) == len(SETTINGS)
     assert_bracketed(outcome, optimum("mixed"))

@@ -11,7 +11,6 @@ from problem_bank import WHOLE_BANK, draw_problem
 from reference.known_tables import balance_scale, car
 from reference.proof import TOLERANCE, assert_proven, optimum
 
-from surefoot.core.backends.clarabel import ConeSolution
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
@@ -19,6 +18,7 @@ from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.conic.graph import MOST_ARCS, Digraphs, Graph, PathFlows
 from surefoot.robust.conic.monolithic import Monolithic
 from surefoot.robust.conic.pieces import Coordinates
+from surefoot.robust.conic.softplus_programme import ConeSolution
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome, require_acceptance
 

@@ -26,7 +26,7 @@ from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
 from surefoot.chancesvm.solvers.best_plane import BestPlane
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import DEFAULT_ITERATIONS, NormProgramme
+from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeResult, ConeSettings
 from surefoot.core.outcome import Progress, Status
 from surefoot.core.solve_options import SolveOptions
 
@@ -67,9 +67,9 @@ class ChanceSOCP:
         try:
             features, back = _coordinates(problem, self.form)
             programme = _programme(problem, features, _quadratic(problem, features, self.form))
-            limit = DEFAULT_ITERATIONS if options.max_iter is None else options.max_iter
-            x, dual, status, iterations = programme.solve(options, limit)
-            mix, own = _mix(problem, dual), back @ x[: features.shape[1]]
+            found = _solve(programme, options)
+            status, iterations = found.status, found.iterations
+            mix, own = _mix(problem, found.multipliers), back @ found.x[: features.shape[1]]
             feasible = feasible_mix(problem, mix)
             values = problem.values(np.stack((mix, feasible.coefficients, own), axis=1))
             best.offer_bound(mix, feasible.bound(values[:, 1]))
@@ -86,6 +86,13 @@ class ChanceSOCP:
         if options.on_progress is not None:
             options.on_progress(last)
         return best.outcome(status, (last,), started, iterations)
+
+
+def _solve(programme: ConeProgramme, options: SolveOptions) -> ConeResult:
+    """What Clarabel finds in the time that is left; zeros if there is none."""
+    if options.out_of_time:
+        return ConeResult(np.zeros(programme.cost.size), np.zeros(programme.right.size), Status.TIME_LIMIT, False, 0)
+    return programme.solve(options, ConeSettings() if options.max_iter is None else ConeSettings(max_iter=options.max_iter))
 
 
 def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:
@@ -124,7 +131,7 @@ def _quadratic(problem: ChanceSVMProblem, features: FloatArray, form: str) -> sc
     return scipy.sparse.diags(np.concatenate((np.zeros(width), [1.0])), format="csc")
 
 
-def _programme(problem: ChanceSVMProblem, features: FloatArray, quadratic: scipy.sparse.csc_matrix) -> NormProgramme:
+def _programme(problem: ChanceSVMProblem, features: FloatArray, quadratic: scipy.sparse.csc_matrix) -> ConeProgramme:
     """Unknowns: w (and rho, if the quadratic has one more row than there are features), b, slacks."""
     radii = quadratic.shape[0] > features.shape[1]
     width, count, sizes = features.shape[1], problem.n_batches, problem.sizes
@@ -154,11 +161,10 @@ def _programme(problem: ChanceSVMProblem, features: FloatArray, quadratic: scipy
         right = np.concatenate((right, np.zeros(width + 1)))
         norms = (*norms, width + 1)
     padding = scipy.sparse.csc_matrix((1 + count, 1 + count))
-    return NormProgramme(
+    return ConeProgramme(
         quadratic=scipy.sparse.csc_matrix(scipy.sparse.block_diag((quadratic, padding))),
         cost=np.concatenate((np.zeros(cones.shape[1]), problem.costs)),
         matrix=scipy.sparse.csc_matrix(-scipy.sparse.bmat(blocks)),
         right=right,
-        n_linear=count,
-        norms=norms,
+        cones=(Cone("nonnegative", count), *(Cone("second-order", int(size)) for size in norms)),
     )

@@ -10,7 +10,6 @@ were called optimal that were not. Its simplex method is all that is used.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ import highspy
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.core.outcome import Status
 
 # How far HiGHS may miss a row; the tightest that it keeps to reliably.
 TOLERANCE = 1e-9
@@ -25,22 +25,14 @@ TOLERANCE = 1e-9
 BOUND_SLACK = 2e-8
 
 
-class End(enum.Enum):
-    """Why a solve ended."""
-
-    SOLVED = "solved"
-    INFEASIBLE = "no solution"
-    UNBOUNDED = "no smallest value"
-    STOPPED = "stopped"
-
-
 @dataclass(frozen=True, eq=False)
-class Answer:
+class LinearResult:
     """What a solve found.
 
     Attributes
     ----------
-    end : End
+    status : Status
+        ``OPTIMAL``, ``INFEASIBLE`` and ``UNBOUNDED`` are facts about the programme; everything else says why there is none.
     bound : float
         No solution has a smaller objective, up to ``BOUND_SLACK``: the optimum if solved, -inf if stopped or unbounded.
     point : ndarray or None
@@ -49,13 +41,18 @@ class Answer:
         What a unit more of every row's side would add to the objective, if solved.
     """
 
-    end: End
+    status: Status
     bound: float
     point: FloatArray | None = None
     prices: FloatArray | None = None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the solve ended before anything was known."""
+        return self.status not in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
-class Programme:
+
+class LinearProgramme:
     """A linear programme under construction, without rows at first."""
 
     def __init__(self, lower: FloatArray, upper: FloatArray, cost: FloatArray, n_threads: int = 1) -> None:
@@ -89,23 +86,42 @@ class Programme:
         if columns.size:
             self._solver.changeColsBounds(columns.size, columns, low, high)
 
-    def solve(self, *, seconds: float = np.inf) -> Answer:
+    def solve(self, *, seconds: float = np.inf) -> LinearResult:
         """The optimum, from the last solution on."""
         solver, statuses = self._solver, highspy.HighsModelStatus
         # HiGHS counts the time of all solves of an instance together.
         solver.setOptionValue("time_limit", min(float(solver.getRunTime()) + max(seconds, 0.0), 1e9))
         solver.run()
-        known = (statuses.kOptimal, statuses.kInfeasible, statuses.kTimeLimit, statuses.kUnbounded)
-        if solver.getModelStatus() not in known:
+        if solver.getModelStatus() not in (statuses.kOptimal, statuses.kInfeasible, statuses.kTimeLimit, statuses.kUnbounded):
             # The basis of another programme can lead the simplex method astray; without it the method starts afresh.
             solver.clearSolver()
             solver.run()
-        status = solver.getModelStatus()
-        if status == statuses.kInfeasible:
-            return Answer(End.INFEASIBLE, np.inf)
-        if status == statuses.kUnbounded:
-            return Answer(End.UNBOUNDED, -np.inf)
-        if status != statuses.kOptimal:
-            return Answer(End.STOPPED, -np.inf)
+        status = _STATUS.get(solver.getModelStatus(), Status.NUMERICAL_ERROR)
+        if status is not Status.OPTIMAL:
+            return LinearResult(status, np.inf if status is Status.INFEASIBLE else -np.inf)
         value, solution = float(solver.getInfo().objective_function_value), solver.getSolution()
-        return Answer(End.SOLVED, value, np.array(solution.col_value), np.array(solution.row_dual))
+        return LinearResult(status, value, np.array(solution.col_value), np.array(solution.row_dual))
+
+
+# Every status that HiGHS documents. "Unbounded or infeasible" decides nothing.
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+    highspy.HighsModelStatus.kModelEmpty: Status.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
+    highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
+    highspy.HighsModelStatus.kSolutionLimit: Status.ITERATION_LIMIT,
+    highspy.HighsModelStatus.kObjectiveBound: Status.STALLED,
+    highspy.HighsModelStatus.kObjectiveTarget: Status.STALLED,
+    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+    highspy.HighsModelStatus.kMemoryLimit: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kUnknown: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kNotset: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kLoadError: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kModelError: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kPresolveError: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kSolveError: Status.NUMERICAL_ERROR,
+    highspy.HighsModelStatus.kPostsolveError: Status.NUMERICAL_ERROR,
+}

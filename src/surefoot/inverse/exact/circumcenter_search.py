@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.highs import End, Programme
+from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse.exact.constraint_generation import LossCuts
 from surefoot.inverse.exact.cut_pool import CutPool
@@ -41,7 +41,7 @@ class FarRays:
         self.solver, self.problem, self.pool, self.options = solver, problem, pool, options
         p = problem.n_features
         self._all = np.arange(p, dtype=np.int32)
-        self._programme = Programme(np.zeros(p), problem.prior.upper, np.zeros(p))
+        self._programme = LinearProgramme(np.zeros(p), problem.prior.upper, np.zeros(p))
         self._programme.add_row(self._all, np.ones(p), 1.0, 1.0)
         for row, side in zip(problem.prior.matrix, problem.prior.ceiling, strict=True):
             self._programme.add_row(self._all, row, -np.inf, float(side))
@@ -110,7 +110,7 @@ class FarRays:
         self._n_cuts = cuts.size
         self._programme.price(-direction)
         answer = self._programme.solve()
-        return None if answer.end is not End.SOLVED else answer.point
+        return answer.point
 
     def _refuted(self, ray: FloatArray) -> bool:
         """Whether some observation has a better decision than its own, which then joins the pool."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.core.backends.highs import Programme
+from surefoot.core.backends.highs import LinearProgramme
 from surefoot.inverse.problem.cost_proof import CostProof
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
@@ -25,7 +25,7 @@ def few_in_conflict(problem: InverseProblem, cuts: Cuts, reach: float) -> CostPr
     if not prior.is_cone or prior.psd or cuts.size == 0:
         return None
     lower, upper = np.append(np.maximum(prior.lower, -1.0), 0.0), np.append(np.minimum(prior.upper, 1.0), 1.0)
-    programme = Programme(lower, upper, np.append(np.zeros(p), -1.0))
+    programme = LinearProgramme(lower, upper, np.append(np.zeros(p), -1.0))
     columns = np.arange(p + 1, dtype=np.int32)
     for row in prior.matrix:
         programme.add_row(columns[:p], row, -np.inf, 0.0)

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import solve_cones
-from surefoot.core.backends.highs import End, Programme
+from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
+from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse.problem.prior_set import PriorSet
@@ -122,8 +122,8 @@ def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOption
     if not l1:
         cost[:p] = -problem.kappa * problem.regularizer.center
         curvature = np.concatenate((np.full(p, problem.kappa), np.zeros(n)))
-    cones = [("zero", n_equal), ("nonnegative", n_linear), ("psd", prior.psd)]
-    found = solve_cones(curvature, cost, rows, np.concatenate(sides), cones, options)
+    cones = (Cone("zero", n_equal), Cone("nonnegative", n_linear), Cone("psd", prior.psd))
+    found = ConeProgramme(cost, rows, np.concatenate(sides), cones, curvature).solve(options, CLOSE)
     triangle = found.multipliers[rows.shape[0] - known.block.shape[0] :]
     prior_at = n_equal + m + floor.size
     return MasterPoint(
@@ -151,7 +151,7 @@ class LinearMaster:
         most = np.full(n, 0.0 if problem.hard else np.inf)
         upper = np.concatenate((np.maximum(high, 0.0), np.maximum(-low, 0.0), most))
         cost = np.concatenate((np.full(2 * p, problem.kappa), np.full(n, 1.0 / max(n, 1))))
-        self._programme = Programme(lower, upper, cost)
+        self._programme = LinearProgramme(lower, upper, cost)
         both = np.arange(2 * p, dtype=np.int32)
         for row, side in zip(prior.matrix, prior.ceiling, strict=True):
             self._programme.add_row(both, np.concatenate((row, -row)), -np.inf, float(side - row @ center))
@@ -173,8 +173,8 @@ class LinearMaster:
         seconds = np.inf if options.time_limit is None else options.time_limit - options.elapsed
         answer = self._programme.solve(seconds=seconds)
         m = self.problem.prior.matrix.shape[0]
-        if answer.end is not End.SOLVED or answer.point is None or answer.prices is None:
-            stalled = Status.TIME_LIMIT if answer.end is End.STOPPED else Status.STALLED
+        if answer.point is None or answer.prices is None:
+            stalled = Status.TIME_LIMIT if answer.stopped else Status.STALLED
             return MasterPoint(center.copy(), np.zeros(cuts.size), np.zeros(m), 0.0, None, stalled)
         theta = center + answer.point[:p] - answer.point[p : 2 * p]
         prices = -answer.prices

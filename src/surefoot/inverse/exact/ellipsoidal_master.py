@@ -13,7 +13,7 @@ import scipy.linalg
 import scipy.sparse
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import solve_cones
+from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
 from surefoot.core.outcome import Progress, SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
@@ -151,11 +151,11 @@ class Ellipsoidal:
                 rows.row([j], [-1.0], 0.0)
             if problem.prior.upper[j] == 0:
                 rows.row([j], [1.0], 0.0)
-        cones = [("nonnegative", rows.count)]
+        cones = [Cone("nonnegative", rows.count)]
         rows.row([], [], 1.0)
         for j in range(p):
             rows.row([j], [-1.0], 0.0)
-        cones.append(("second-order", p + 1))
+        cones.append(Cone("second-order", p + 1))
         first = rows.count
         turned = cuts.slopes @ moving
         for owner, slope, part in zip(cuts.owners.tolist(), cuts.slopes, turned, strict=True):
@@ -164,7 +164,7 @@ class Ellipsoidal:
             for a in range(r):
                 columns = [shape + place[(min(a, b), max(a, b))] for b in range(r)]
                 rows.row(columns, (-part).tolist(), 0.0)
-            cones.append(("second-order", r + 1))
+            cones.append(Cone("second-order", r + 1))
         # [A, Z; Z', diag Z] by columns of its upper triangle; Z is lower triangular, Z_ab = lower + place[(b, a)] for a >= b.
         root = np.sqrt(2.0)
         for column in range(2 * r):
@@ -178,16 +178,16 @@ class Ellipsoidal:
                 else:
                     kept = row == column
                     rows.row([lower + place[(row - r, row - r)]] if kept else [], [scale] if kept else [], 0.0)
-        cones.append(("psd", 2 * r))
+        cones.append(Cone("psd", 2 * r))
         for j in range(r):
             rows.row([logs + j], [-1.0], 0.0)
             rows.row([], [], 1.0)
             rows.row([lower + place[(j, j)]], [-1.0], 0.0)
-            cones.append(("exponential", 3))
+            cones.append(Cone("exponential", 3))
         cost = np.zeros(size)
         cost[p : p + n] = 1.0 / max(n, 1)
         cost[logs:] = -problem.kappa
-        found = solve_cones(None, cost, rows.matrix(), np.array(rows.sides), cones, options)
+        found = ConeProgramme(cost, rows.matrix(), np.array(rows.sides), tuple(cones)).solve(options, CLOSE)
         triangle = found.x[shape:lower] * np.array([1.0 if a == b else root for a, b in pairs])
         room = unpacked(triangle, r)
         # As much room as 1 where no decision notices.

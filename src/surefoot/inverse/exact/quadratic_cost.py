@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import solve_cones
+from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
 from surefoot.core.outcome import Progress, SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse.exact.constraint_generation import CostOutcome, LossCuts
@@ -125,7 +125,7 @@ class QuadraticCost:
         matrices = block.count
         for piece, at in zip(pieces, starts, strict=True):
             self._matrix(block, piece, at, known.block, p)
-        cones = [("zero", n_equal), ("nonnegative", n_linear), *[("psd", u + 1)] * len(pieces)]
+        cones = (Cone("zero", n_equal), Cone("nonnegative", n_linear), *(Cone("psd", u + 1),) * len(pieces))
         cost = np.zeros(size)
         cost[p : p + n] = 1.0 / n
         curvature = None
@@ -136,7 +136,7 @@ class QuadraticCost:
             weight = np.zeros(size)
             weight[:p] = problem.kappa
             curvature = weight
-        found = solve_cones(curvature, cost, block.matrix(), np.array(block.sides), cones, options)
+        found = ConeProgramme(cost, block.matrix(), np.array(block.sides), cones, curvature).solve(options, CLOSE)
         theta = found.x[:p].copy()
         values, vectors = np.linalg.eigh(prior.block(theta))
         theta[: u * u] = ((vectors * np.maximum(values, 0.0)) @ vectors.T).ravel()

@@ -6,7 +6,7 @@ import numpy as np
 
 from surefoot import _native
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.highs import End
+from surefoot.core.outcome import Status
 from surefoot.inverse.oracle.binary_vectors import LISTED_SLACK
 from surefoot.inverse.oracle.milp_tree import Found
 from surefoot.inverse.problem.decision_set import LinearSet
@@ -45,8 +45,8 @@ class FlipSearch:
             self.rows, self.room, self.slack, gain, prices, floor - base, nodes
         )
         if not found:
-            end = End.INFEASIBLE if floor == -np.inf else End.SOLVED
-            return Found(None, floor, floor, end) if complete else Found(None, floor, np.inf, End.STOPPED)
+            end = Status.INFEASIBLE if floor == -np.inf else Status.OPTIMAL
+            return Found(None, floor, floor, end) if complete else Found(None, floor, np.inf, Status.ITERATION_LIMIT)
         point = np.where(flips > 0, 1.0 - self.start, self.start)
         bound = value + base + VALUE_SLACK if complete else np.inf
-        return Found(point, value + base, bound, End.SOLVED if complete else End.STOPPED)
+        return Found(point, value + base, bound, Status.OPTIMAL if complete else Status.ITERATION_LIMIT)

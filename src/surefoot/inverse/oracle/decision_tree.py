@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.highs import End, Programme
+from surefoot.core.backends.highs import LinearProgramme
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_proof import Leaf, Split, TermBound, Tree
 from surefoot.inverse.problem.decision_set import LinearSet
@@ -52,7 +52,7 @@ class _Prover:
         level = (0.0, 0.0) if table is None else (-np.inf, float(table.max()))
         lower, upper = np.append(decisions.lower, [level[0], 0.0]), np.append(decisions.upper, [level[1], np.inf])
         dear = DEAR * (1.0 + float(np.abs(task.cost).sum()))
-        self._programme = Programme(lower, upper, np.append(task.cost, [0.0 if table is None else -1.0, dear]))
+        self._programme = LinearProgramme(lower, upper, np.append(task.cost, [0.0 if table is None else -1.0, dear]))
         self._owners: list[int] = []
         for r, (row, low, high) in enumerate(zip(decisions.matrix, decisions.low, decisions.high, strict=True)):
             at = np.append(np.flatnonzero(row), n + 1).astype(np.int32)
@@ -82,7 +82,7 @@ class _Prover:
             return None
         self._programme.limit_columns(self._columns, lower, upper)
         answer = self._programme.solve()
-        if answer.end is not End.SOLVED or answer.point is None or answer.prices is None:
+        if answer.point is None or answer.prices is None:
             return None
         count = len(self._owners)
         decisions = self.task.decisions

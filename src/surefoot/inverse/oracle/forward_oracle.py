@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.highs import End
+from surefoot.core.outcome import Status
 from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
 from surefoot.inverse.oracle.binary_search import MOST_FLIPPED, MOST_NODES, NODES_PER_SECOND, FlipSearch
 from surefoot.inverse.oracle.milp_tree import Found, WholeTree
@@ -222,7 +222,7 @@ class _Searched:
                 self.flips[mark] = FlipSearch(self.decisions, start)
             nodes = int(min(MOST_NODES, max(1.0, seconds * NODES_PER_SECOND)))
             found = self.flips[mark].search(cost, table, floor=floor, nodes=nodes)
-            if found.end is not End.STOPPED or nodes < MOST_NODES:
+            if found.conclusive or nodes < MOST_NODES:
                 return found
         if self.tree is None or self.tree.response is not example.response:
             self.tree = WholeTree(self.decisions, example.response)
@@ -240,7 +240,7 @@ class _Searched:
             table = None if term.table is None else weight * term.table
             constant = own + weight * term.constant
             found = self._search(example, cost + weight * term.tilt, table, value - constant, seconds)
-            if found.end is End.UNBOUNDED:
+            if found.status is Status.UNBOUNDED:
                 raise ForwardSolveError(
                     f"observation {self.instance.index}: the forward problem has no smallest cost; bound its unknowns, or the "
                     "cost vector with a prior."

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray, IntArray
-from surefoot.core.backends.highs import End, Programme
+from surefoot.core.backends.highs import LinearProgramme
+from surefoot.core.outcome import Status
 from surefoot.inverse.problem.decision_set import LinearSet
 
 # A value this near to a whole number is taken for it.
@@ -33,7 +34,12 @@ class Found:
     point: FloatArray | None
     value: float
     bound: float
-    end: End
+    status: Status
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether the search ended by itself, and not at a limit."""
+        return self.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +64,7 @@ class WholeTree:
         self.branching: BoolArray = decisions.whole
         self._columns: IntArray = np.arange(n + 1, dtype=np.int32)
         lower, upper = np.append(decisions.lower, 0.0), np.append(decisions.upper, 0.0)
-        self._programme = Programme(lower, upper, np.zeros(n + 1))
+        self._programme = LinearProgramme(lower, upper, np.zeros(n + 1))
         for row, low, high in zip(decisions.matrix, decisions.low, decisions.high, strict=True):
             at = np.flatnonzero(row)
             self._programme.add_row(at.astype(np.int32), row[at], float(low), float(high))
@@ -114,13 +120,13 @@ class WholeTree:
                 break
             left = seconds - (time.perf_counter() - started)
             if left <= 0:
-                return Found(best, value, max(value, -low), End.STOPPED)
+                return Found(best, value, max(value, -low), Status.ITERATION_LIMIT)
             self._programme.limit_columns(self._columns[:n], node.lower, node.upper)
             answer = self._programme.solve(seconds=left)
-            if answer.end is End.UNBOUNDED:
-                return Found(None, np.inf, np.inf, End.UNBOUNDED)
-            if answer.end is End.STOPPED:
-                return Found(best, value, max(value, -low), End.STOPPED)
+            if answer.status is Status.UNBOUNDED:
+                return Found(None, np.inf, np.inf, Status.UNBOUNDED)
+            if answer.stopped:
+                return Found(best, value, max(value, -low), answer.status)
             if answer.point is None or -answer.bound <= value + VALUE_SLACK:
                 continue
             inner = answer.point[whole]
@@ -136,4 +142,4 @@ class WholeTree:
             below[column], above[column] = np.floor(at), np.ceil(at)
             for child in (_Node(node.lower, below), _Node(above, node.upper)):
                 heapq.heappush(nodes, (answer.bound, -next(counter), child))
-        return Found(best, value, value + VALUE_SLACK, End.INFEASIBLE if value == -np.inf else End.SOLVED)
+        return Found(best, value, value + VALUE_SLACK, Status.INFEASIBLE if value == -np.inf else Status.OPTIMAL)

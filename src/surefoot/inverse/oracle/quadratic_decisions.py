@@ -12,7 +12,7 @@ import scipy.linalg
 import scipy.sparse
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import solve_cones
+from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
 from surefoot.core.outcome import Status
 from surefoot.core.row_blocks import summation_error
 from surefoot.core.solve_options import SolveOptions
@@ -121,15 +121,15 @@ class CurvedDecisions:
         dear = DEAR * (1.0 + float(np.abs(slope).sum() + np.abs(curve).sum()))
         if u == 0:
             return np.where(sides < -1e-9, dear / np.minimum(sides, -1e-9), 0.0) * -1.0
-        cones = [("nonnegative", sides.size)]
+        cones = (Cone("nonnegative", sides.size),)
         rows = scipy.sparse.csc_matrix(self.rows)
-        solved = solve_cones(scipy.sparse.csc_matrix(2 * curve), slope, rows, sides, cones, options)
+        solved = ConeProgramme(slope, rows, sides, cones, scipy.sparse.csc_matrix(2 * curve)).solve(options, CLOSE)
         if solved.ended is Status.OPTIMAL:
             return np.maximum(solved.multipliers, 0.0)
         missing = scipy.sparse.csc_matrix(np.vstack((np.column_stack((self.rows, -np.ones(sides.size))), -np.eye(1, u + 1, u))))
         bent = scipy.sparse.csc_matrix(np.pad(2 * curve, (0, 1)))
-        cones = [("nonnegative", sides.size + 1)]
-        elastic = solve_cones(bent, np.append(slope, dear), missing, np.append(sides, 0.0), cones, options)
+        cones = (Cone("nonnegative", sides.size + 1),)
+        elastic = ConeProgramme(np.append(slope, dear), missing, np.append(sides, 0.0), cones, bent).solve(options, CLOSE)
         return np.maximum(elastic.multipliers[:-1], 0.0)
 
     def _quadratic(self, curve: FloatArray, slope: FloatArray, sides: FloatArray) -> FloatArray | None:
@@ -139,12 +139,12 @@ class CurvedDecisions:
             return np.empty(0) if np.all(sides >= -1e-9) else None
         if u == 1:
             return self._on_a_line(float(curve[0, 0]), float(slope[0]), sides)
-        cones = [("nonnegative", sides.size)]
-        matrix = scipy.sparse.csc_matrix(2 * curve)
-        solved = solve_cones(matrix, slope, scipy.sparse.csc_matrix(self.rows), sides, cones, SolveOptions())
+        cones = (Cone("nonnegative", sides.size),)
+        rows, matrix = scipy.sparse.csc_matrix(self.rows), scipy.sparse.csc_matrix(2 * curve)
+        solved = ConeProgramme(slope, rows, sides, cones, matrix).solve(SolveOptions(), CLOSE)
         if solved.ended is Status.OPTIMAL:
             return solved.x
-        level = solve_cones(None, np.zeros(u), scipy.sparse.csc_matrix(self.rows), sides, cones, SolveOptions())
+        level = ConeProgramme(np.zeros(u), rows, sides, cones).solve(SolveOptions(), CLOSE)
         if level.ended is Status.OPTIMAL:
             self._unbounded()
         return None

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
-from surefoot.core.backends.highs import End
 from surefoot.riskscore.baselines.merged_rows import coordinates
 from surefoot.riskscore.lattice.score_master import ScoreMaster
 from surefoot.riskscore.problem.problem import RiskScore
@@ -110,7 +109,7 @@ class CutTree:
         tried = 0
         while True:
             answer = self.master.programme.solve(seconds=seconds)
-            if answer.end is End.STOPPED:
+            if answer.stopped:
                 return
             if answer.point is None or answer.bound >= self.cutoff():
                 break

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.highs import BOUND_SLACK, Programme
+from surefoot.core.backends.highs import BOUND_SLACK, LinearProgramme
 from surefoot.riskscore.baselines.merged_rows import ScoreRows
 from surefoot.riskscore.baselines.tangent_bound import ROUNDING
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
@@ -39,7 +39,7 @@ class ScoreMaster:
         cost = np.zeros(n + 1)
         cost[self.marks], cost[self._theta] = problem.penalty, 1.0
         self.n_whole, self.lower, self.upper = n, lower, upper
-        self.programme = Programme(np.append(lower, 0.0), np.append(upper, np.inf), cost, n_threads)
+        self.programme = LinearProgramme(np.append(lower, 0.0), np.append(upper, np.inf), cost, n_threads)
         for row in range(low.size):
             part = slice(matrix.indptr[row], matrix.indptr[row + 1])
             self.programme.add_row(matrix.indices[part], matrix.data[part], float(low[row]), float(high[row]))

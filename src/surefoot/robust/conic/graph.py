@@ -24,7 +24,6 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.core.arrays import BoolArray, FloatArray, IndexArray, RowArray
-from surefoot.core.backends.clarabel import ConeSolution, SoftplusProgramme
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.duplicates import collapse_rows
 from surefoot.robust.conic.distance_program import DistanceProgramme
@@ -32,6 +31,7 @@ from surefoot.robust.conic.incumbent import Incumbent
 from surefoot.robust.conic.monolithic import solve_once, solve_pieces, too_wide
 from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
+from surefoot.robust.conic.softplus_programme import ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome, require_acceptance
 

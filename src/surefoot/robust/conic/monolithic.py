@@ -7,17 +7,18 @@ of its constraints, :func:`solve_once` solves a programme that is equivalent to 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
 
-from surefoot.core.backends.clarabel import DEFAULT_ITERATIONS, PACES, ConeSolution, SoftplusProgramme
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.duplicates import collapse_rows
 from surefoot.robust.conic.incumbent import Incumbent
 from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
+from surefoot.robust.conic.softplus_programme import SETTINGS, ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome, require_acceptance
 
@@ -57,15 +58,16 @@ def too_wide(problem: RobustLogisticProblem) -> str | None:
 def solve_once(
     incumbent: Incumbent, programme: SoftplusProgramme, multipliers: Callable[[ConeSolution], Multipliers]
 ) -> RobustOutcome:
-    """Solve a programme that is equivalent to the problem, pace after pace until the gap is closed."""
+    """Solve a programme that is equivalent to the problem, with other settings until the gap is closed."""
     options, iterations, ended = incumbent.options, 0, Status.STALLED
-    for pace in PACES:
-        left = DEFAULT_ITERATIONS if options.max_iter is None else options.max_iter - iterations
-        solution = programme.solve(incumbent.cone_options, worth=incumbent.upper_bound, pace=pace, max_iter=left)
+    for settings in SETTINGS:
+        left = settings.max_iter if options.max_iter is None else options.max_iter - iterations
+        settings = replace(settings, max_iter=left, objective_scale=incumbent.upper_bound)
+        solution = programme.solve(incumbent.cone_options, settings)
         iterations += solution.iterations
         incumbent.offer(solution.x, multipliers(solution))
         incumbent.record(iterations)
-        ended = Status.STALLED if solution.ended is Status.OPTIMAL else solution.ended
+        ended = solution.ended if solution.ended in (Status.TIME_LIMIT, Status.ITERATION_LIMIT) else Status.STALLED
         if incumbent.optimal or ended is not Status.STALLED or iterations >= (options.max_iter or np.inf):
             break
     return incumbent.outcome(ended, iterations)

@@ -15,12 +15,12 @@ binds when no shift violates any more is widened.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import PACES
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.conic.distance_program import DistanceProgramme, WorstShifts, prefix_worst_shifts
@@ -28,6 +28,7 @@ from surefoot.robust.conic.incumbent import Incumbent
 from surefoot.robust.conic.monolithic import piece_programme, solve_pieces, too_wide
 from surefoot.robust.conic.pieces import Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
+from surefoot.robust.conic.softplus_programme import SETTINGS
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome, require_acceptance
 
@@ -92,10 +93,10 @@ class ScenarioCuts:
         if warm_start is not None:
             worst = self._worst(programme, incumbent.problem, incumbent.standard.standardize(warm_start))
             pieces = _with_new(pieces, Pieces(np.arange(incumbent.problem.n_rows), worst.codes, worst.flipped))
-        box, pace, ended, iteration = FIRST_BOX, 0, Status.ITERATION_LIMIT, 0
+        box, tried, ended, iteration = FIRST_BOX, 0, Status.ITERATION_LIMIT, 0
         for iteration in range(1, (options.max_iter or DEFAULT_ROUNDS) + 1):
             solution = piece_programme(incumbent.coordinates, pieces, box=box).solve(
-                incumbent.cone_options, worth=incumbent.upper_bound, pace=PACES[pace]
+                incumbent.cone_options, replace(SETTINGS[tried], objective_scale=incumbent.upper_bound)
             )
             multipliers = Multipliers.of_pieces(incumbent.coordinates, pieces, solution.mass, solution.flow)
             coefficients = incumbent.offer(solution.x, multipliers)
@@ -112,8 +113,8 @@ class ScenarioCuts:
                 pieces = grown
             elif box < LAST_BOX and np.abs(solution.x[: incumbent.coordinates.n_coefficients]).max(initial=0.0) > 0.99 * box:
                 box *= 10.0
-            elif pace + 1 < len(PACES):
-                pace += 1
+            elif tried + 1 < len(SETTINGS):
+                tried += 1
             else:
                 ended = Status.STALLED
                 break
