@@ -185,7 +185,7 @@ def _compare(rows: int, columns: int, options: argparse.Namespace) -> Comparison
         rivals.append(_rival(fit, name, ended.seconds, _excess(objective, optimum), ended.outcome.status.value))
         histories[name] = ended.outcome.history
     walks = [
-        timed_fit(SQP(), problem, tolerance=TOLERANCE, n_threads=options.threads, settle=False).outcome.history
+        timed_fit(SQP(), problem, tolerance=TOLERANCE, n_threads=options.threads, polish=False).outcome.history
         for _ in range(options.repeats)
     ]
     accuracies = [

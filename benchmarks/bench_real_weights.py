@@ -159,15 +159,15 @@ class _Rounds:
     verified: bool
 
 
-def _rounds(problems: Sequence[RobustLogisticProblem], options: argparse.Namespace, *, settle: bool) -> _Rounds:
-    asked = SolveOptions(tolerance=options.tolerance, n_threads=options.threads, settle=settle)
+def _rounds(problems: Sequence[RobustLogisticProblem], options: argparse.Namespace, *, polish: bool) -> _Rounds:
+    asked = SolveOptions(tolerance=options.tolerance, n_threads=options.threads, polish=polish)
     fits: list[list[float]] = [[] for _ in problems]
     walks: list[float] = []
     first: list[tuple[int, int, RobustOutcome]] = []
     began = time.perf_counter()
     while len(walks) < options.repeats or (len(walks) < MOST_ROUNDS and time.perf_counter() - began < ROUNDS_SECONDS):
         for seconds, problem in zip(fits, problems, strict=True):
-            fit = timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=options.threads, settle=settle)
+            fit = timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=options.threads, polish=polish)
             seconds.append(fit.seconds)
         start = time.perf_counter()
         found = list(walk_path([problems], SQP(), SQP, lambda _: asked))
@@ -185,7 +185,7 @@ def _rounds(problems: Sequence[RobustLogisticProblem], options: argparse.Namespa
 
 def _path(problems: Sequence[RobustLogisticProblem], singles: Sequence[ColdFit], options: argparse.Namespace) -> Path:
     # Like with like: what settles its coefficients is compared with what settles them, and what does not with what does not.
-    plain, settled = (_rounds(problems, options, settle=settle) for settle in (False, True))
+    plain, settled = (_rounds(problems, options, polish=polish) for polish in (False, True))
     median, slowest = statistics.median(plain.fits), max(plain.fits)
     return Path(
         data=singles[0].data,

@@ -107,7 +107,7 @@ def _compare(
 ) -> Comparison:
     fits = {
         (threads, settle): [
-            timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=threads, settle=settle)
+            timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=threads, polish=polish)
             for _ in range(options.repeats)
         ]
         for threads, settle in {(options.threads, False), (1, False), (options.threads, True)}

@@ -57,13 +57,13 @@ def timed_fit(
     n_threads: int,
     time_limit: float | None = None,
     warm_start: RobustCoefficients | None = None,
-    settle: bool = True,
+    polish: bool = True,
 ) -> Fit:
     """Solve once; BLAS and OpenMP are held to ``n_threads`` as well, so that one thread means one thread."""
     require_acceptance(solver, problem)
     with threadpool_limits(limits=n_threads):
         start = time.perf_counter()
-        options = SolveOptions(tolerance=tolerance, time_limit=time_limit, n_threads=n_threads, settle=settle)
+        options = SolveOptions(tolerance=tolerance, time_limit=time_limit, n_threads=n_threads, polish=polish)
         outcome = solver.solve(problem, options, warm_start)
         seconds = time.perf_counter() - start
     return Fit(outcome, seconds)
@@ -81,11 +81,11 @@ def repeated_fit(
     tolerance: float,
     n_threads: int,
     repeats: int,
-    settle: bool = True,
+    polish: bool = True,
 ) -> Fit:
     """Solve several times, cold each time; the first answer with the median of the seconds."""
     # A solver remembers the rows it has seen: a new one each time.
-    fits = [timed_fit(make_solver(), problem, tolerance=tolerance, n_threads=n_threads, settle=settle) for _ in range(repeats)]
+    fits = [timed_fit(make_solver(), problem, tolerance=tolerance, n_threads=n_threads, polish=polish) for _ in range(repeats)]
     return Fit(fits[0].outcome, statistics.median(fit.seconds for fit in fits))
 
 

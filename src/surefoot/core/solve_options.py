@@ -13,7 +13,7 @@ from surefoot.core.outcome import Progress
 class SolveOptions:
     """When to stop and whom to tell.
 
-    ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. With ``settle``, and a tolerance that is not coarse, a
+    ``tolerance`` is the relative gap (upper - lower) / |upper| to reach. With ``polish``, and a tolerance that is not coarse, a
     solver that can do so goes on until the coefficients themselves stand still, so that they do not depend on where it came
     from; otherwise it stops as soon as the gap is closed. ``on_progress`` is called once per iteration, and before the first if
     a good model is known by then (iteration 0); an exception it raises ends the solve and reaches the caller.
@@ -23,7 +23,7 @@ class SolveOptions:
     max_iter: int | None = None
     time_limit: float | None = None
     n_threads: int = 1
-    settle: bool = True
+    polish: bool = True
     on_progress: Callable[[Progress], None] | None = None
     started: float = field(default_factory=time.perf_counter)
 

@@ -50,7 +50,7 @@ class Watched(SQP):
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_every_point_of_a_path_is_solved_once_and_proven(rows: int, n_threads: int) -> None:
     lines = lines_over(rows, (np.inf, 0.5))
-    found = list(walk_path(lines, SQP(), SQP, lambda _: SolveOptions(n_threads=n_threads, settle=False)))
+    found = list(walk_path(lines, SQP(), SQP, lambda _: SolveOptions(n_threads=n_threads, polish=False)))
     assert sorted((line, place) for line, place, _ in found) == [(line, place) for line in range(2) for place in range(5)]
     for line, place, outcome in found:
         assert_proven(lines[line][place], outcome, TOLERANCE)
@@ -84,7 +84,7 @@ def test_the_models_of_a_path_do_not_depend_on_the_number_of_threads() -> None:
         {
             place: outcome.primal
             for _, place, outcome in walk_path(
-                lines_over(CUT), SQP(), SQP, lambda _, n=n: SolveOptions(n_threads=n, settle=False)
+                lines_over(CUT), SQP(), SQP, lambda _, n=n: SolveOptions(n_threads=n, polish=False)
             )
         }
         for n in (1, 2)

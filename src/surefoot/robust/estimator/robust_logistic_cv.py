@@ -185,7 +185,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             weighting = {} if sample_weight is None else {"sample_weight": rows.weights[test]}
             title = f"fold {at + 1} of {len(folds)}"
             # A score does not tell coefficients apart that differ in their last digits.
-            for k, problem, outcome in self._solve_path(solver, training, prices, grid, title, settle=False):
+            for k, problem, outcome in self._solve_path(solver, training, prices, grid, title, polish=False):
                 model = RobustLogisticRegression(**self._model_parameters(grid[k]))
                 model._unpack(X, training, problem.terms, outcome.primal)
                 scores[k, at] = scorer(model, held_out, labels, **weighting)
@@ -269,7 +269,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         grid: list[_GridPoint],
         what: str,
         *,
-        settle: bool = True,
+        polish: bool = True,
     ) -> Iterator[tuple[int, RobustLogisticProblem, RobustOutcome]]:
         """Solve at every point of the grid, each from the solution of a neighbour."""
         cost = self._cost(rows, prices)
@@ -283,7 +283,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
 
         def options(problem: RobustLogisticProblem) -> SolveOptions:
             title = f"{type(self).__name__}, {what}, {self._named(_GridPoint.of(problem.terms))}"
-            return replace(self._options(title), settle=settle)
+            return replace(self._options(title), polish=polish)
 
         for line, place, outcome in walk_path(lines, solver, lambda: named_solver(self.solver), options):
             problem = lines[line][place]

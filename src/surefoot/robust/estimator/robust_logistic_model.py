@@ -289,9 +289,9 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         title: str,
         warm_start: RobustCoefficients | None = None,
         *,
-        settle: bool = True,
+        polish: bool = True,
     ) -> RobustOutcome:
-        return solver.solve(problem, replace(self._options(title), settle=settle), warm_start=warm_start)
+        return solver.solve(problem, replace(self._options(title), polish=polish), warm_start=warm_start)
 
     def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = progress_listener(title) if self.verbose else None

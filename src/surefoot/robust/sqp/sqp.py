@@ -120,7 +120,7 @@ class SQP:
         """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
         require_acceptance(self, problem)
         # A walk that goes on from its last answer, on the same rows as a rule, asks nothing of them before it settles.
-        walking = self._last is not None and warm_start is self._last.answer and not options.settle
+        walking = self._last is not None and warm_start is self._last.answer and not options.polish
         limit = nullcontext() if walking else blas_threads(options.n_threads, problem.n_numeric + int(problem.n_levels.sum()))
         with limit:
             return self._solve(problem, options, warm_start)

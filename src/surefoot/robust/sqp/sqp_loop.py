@@ -201,7 +201,7 @@ def minimise(
     tell(0, descent.objective, descent.lower_bound, time.perf_counter() - started)
     status, iteration, failures = Status.ITERATION_LIMIT, 0, 0
     most = options.max_iter or DEFAULT_STEPS
-    settles = options.settle and options.tolerance <= SETTLING_TOLERANCE
+    settles = options.polish and options.tolerance <= SETTLING_TOLERANCE
     while iteration < most:
         begun = time.perf_counter()
         turn = TURN if options.time_limit is None else min(TURN, options.time_limit - options.elapsed)
