@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> Report:
             "dask_seconds and memory_seconds: the whole of fit, certificate included, after a small fit that loads the "
             "libraries. A question is one piece of work brought to all partitions: several to learn the table and to "
             "certify it, two to five per step of the solver. Steps are its iterations and those before and after, on a sample "
-            "and to settle the coefficients. The overhead of a question is its time at the client less the time that the "
+            "and to polish the coefficients. The overhead of a question is its time at the client less the time that the "
             "busiest worker spent on rows. "
             "kilobytes: all that any process of the cluster wrote to a socket, "
             "in the whole fit, counted at every hop (client, scheduler, worker), heartbeats included.",

@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> Report:
             "recomputing both bounds from the raw arrays, timed once and not part of solve. gap: certified relative gap.",
             "path: walk_path as in cross-validation: each theta starts from the coefficients of the one before, in two halves "
             "side by side where the table is large enough; without certificates, and without settling coefficients. It is "
-            "compared with cold fits that do not settle theirs either: a round is a fit of every theta and a walk, and the "
+            "compared with cold fits that do not polish theirs either: a round is a fit of every theta and a walk, and the "
             f"medians over the rounds are compared, at least {options.repeats} of them, and more (at most {MOST_ROUNDS}) while "
             f"they take less than {ROUNDS_SECONDS:g} s together. path_settled and path_per_settled_fit: the same with settling "
             "on both sides. Every fit of a first walk is certified; path_gap is the largest gap among them.",

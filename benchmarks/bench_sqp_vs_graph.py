@@ -106,11 +106,11 @@ def _compare(
     table: MixedTable, problem: RobustLogisticProblem, theta: float, mean: float, options: argparse.Namespace
 ) -> Comparison:
     fits = {
-        (threads, settle): [
+        (threads, polish): [
             timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=threads, polish=polish)
             for _ in range(options.repeats)
         ]
-        for threads, settle in {(options.threads, False), (1, False), (options.threads, True)}
+        for threads, polish in {(options.threads, False), (1, False), (options.threads, True)}
     }
     medians = {key: statistics.median(fit.seconds for fit in runs) for key, runs in fits.items()}
     seconds = {threads: medians[threads, False] for threads in {options.threads, 1}}
