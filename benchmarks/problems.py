@@ -21,7 +21,7 @@ import csv
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -200,9 +200,14 @@ def load(name: str) -> MixedTable:
     if source.keep_columns is not None:
         columns = source.keep_columns(columns)
 
-    numbers = {column: _numbers(columns[column]) for column in source.numeric}
+    return coded_table(name, columns, labels, source.numeric)
+
+
+def coded_table(name: str, columns: Columns, labels: FloatArray, numeric: Collection[str]) -> MixedTable:
+    """Text columns as a table: those named ``numeric`` as numbers, gaps filled with the median, the others as categories."""
+    numbers = {column: _numbers(columns[column]) for column in columns if column in numeric}
     numbers = {column: values for column, values in numbers.items() if values.std() > 0}
-    texts = {column: values for column, values in columns.items() if column not in source.numeric}
+    texts = {column: values for column, values in columns.items() if column not in numeric}
     coded = {column: np.unique(values, return_inverse=True) for column, values in texts.items()}
     coded = {column: (levels, codes) for column, (levels, codes) in coded.items() if levels.size > 1}
     return MixedTable(
