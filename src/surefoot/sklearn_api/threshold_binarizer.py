@@ -24,7 +24,7 @@ from surefoot.design.read.table import Table, read_table
 from surefoot.design.write.output_frame import build_frame, frame_library, frame_of_block
 from surefoot.exceptions import InvalidTableError
 from surefoot.sklearn_api.sample_weight import row_counts
-from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training
+from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training, set_columns_of_training
 
 DEFAULT_THRESHOLDS = 5
 
@@ -252,11 +252,7 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
         for column in plan.columns:
             if column.operator == ">=":
                 self.thresholds_.setdefault(column.feature, []).append(column.value)  # type: ignore[arg-type]
-        self.n_features_in_ = len(table.names)
-        if table.named:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        set_columns_of_training(self, table.names, named=table.named)
         return self
 
     def _output(self, X: Any, table: Table) -> Any:

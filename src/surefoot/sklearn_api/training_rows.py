@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,3 +121,12 @@ def require_columns_of_training(model: Any, X: Any) -> None:
     check_is_fitted(model)
     if getattr(X, "ndim", 2) == 2:
         validate_data(model, X, reset=False, skip_check_array=True)
+
+
+def set_columns_of_training(model: Any, names: Sequence[str], *, named: bool) -> None:
+    """Set number and names of the training columns; names of an earlier fit are forgotten if this table has none."""
+    model.n_features_in_ = len(names)
+    if named:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_

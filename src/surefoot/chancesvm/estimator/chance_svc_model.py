@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,12 +14,13 @@ from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
 from surefoot.chancesvm.registry import ChanceOutcome
 from surefoot.chancesvm.solvers.platt_scaling import Sigmoid
-from surefoot.core.arrays import AnyArray, FloatArray, RowArray
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
+from surefoot.sklearn_api.binary_classifier import BinaryClassifier
 from surefoot.sklearn_api.number_table import Remedies, dense, number_columns, read_number_table
-from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training
+from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
 
 REMEDIES = Remedies(
     text="Kernels compare numbers: encode text and categories first, for example with scikit-learn's OneHotEncoder.",
@@ -33,20 +34,17 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
     return True
 
 
-class ChanceSVCModel(ClassifierMixin, BaseEstimator):
+class ChanceSVCModel(BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
     kernel: Any
     probability: bool
-    classes_: AnyArray
     groups_: list[Level]
     row_groups_: RowArray
     support_groups_: list[Level]
     certificate_: Certificate
     outcome_: ChanceOutcome
     sigmoid_: Sigmoid | None
-    n_features_in_: int
-    feature_names_in_: AnyArray
     schema_: Schema
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -62,12 +60,6 @@ class ChanceSVCModel(ClassifierMixin, BaseEstimator):
         require_columns_of_training(self, X)
         block = number_columns(read_number_table(X, REMEDIES), self.schema_)
         return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
-
-    def predict(self, X: Any) -> AnyArray:
-        """The class of each row, by the sign of its score."""
-        positive = self.decision_function(X) > 0
-        classes: AnyArray = self.classes_[positive.astype(np.intp)]
-        return classes
 
     @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
     def predict_proba(self, X: Any) -> FloatArray:
@@ -112,8 +104,6 @@ class ChanceSVCModel(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
@@ -148,7 +138,6 @@ class ChanceSVCModel(ClassifierMixin, BaseEstimator):
         for name, value in (
             ("coef_", self.dual_coef_ @ self.support_vectors_ if kernel.name == "linear" else None),
             ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
-            ("feature_names_in_", np.array(schema.names, dtype=object) if schema.named and feature_map is None else None),
         ):
             if value is not None:
                 setattr(self, name, value)
@@ -158,4 +147,4 @@ class ChanceSVCModel(ClassifierMixin, BaseEstimator):
         self.certificate_ = solved.certificate
         self.solver_ = solved.solver
         self.n_iter_ = int(solved.outcome.iterations)
-        self.n_features_in_ = len(schema.columns)
+        set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)

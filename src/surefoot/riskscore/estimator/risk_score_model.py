@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from surefoot.core.arrays import AnyArray, FloatArray, IntArray
+from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome
 from surefoot.design.binarize.binary_column import BinaryColumn
@@ -24,8 +23,9 @@ from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.robust.estimator.worst_case import WorstCase
+from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.sklearn_api.number_table import Remedies, dense, read_number_table
-from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training
+from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
 
 REMEDIES = Remedies(
     text="A score card multiplies columns by points: put ThresholdBinarizer before this model, which makes 0/1 columns of text "
@@ -34,20 +34,17 @@ REMEDIES = Remedies(
 )
 
 
-class RiskScoreModel(ClassifierMixin, BaseEstimator):
+class RiskScoreModel(LogisticClassifier, BaseEstimator):
     """The part of :class:`~surefoot.RiskScoreClassifier` that comes after the search."""
 
     points_: dict[str, int]
     intercept_: int
     multiplier_: float
     coef_: IntArray
-    classes_: AnyArray
     certificate_: Certificate
     outcome_: SolveOutcome[RiskScore, Any]
     near_optimal_: NearOptimalSet | None
     solver_: str
-    n_features_in_: int
-    feature_names_in_: AnyArray
     schema_: Schema
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -61,27 +58,6 @@ class RiskScoreModel(ClassifierMixin, BaseEstimator):
         used = np.flatnonzero(self.coef_[0])
         scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
         return scores / self.multiplier_
-
-    def predict(self, X: Any) -> AnyArray:
-        """The more likely class of each row; the first one where both are equally likely."""
-        positive = self.decision_function(X) > 0
-        classes: AnyArray = self.classes_[positive.astype(np.intp)]
-        return classes
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, in the order of ``classes_``.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, 2)
-        """
-        scores = self.decision_function(X)
-        return np.column_stack([expit(-scores), expit(scores)])
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
-        scores = self.decision_function(X)
-        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
 
     def score_card(self, *, title: str = "", meanings: Iterable[BinaryColumn] = ()) -> ScoreCard:
         """The card for people: ``text``, ``html``, ``svg``, ``latex``, ``json`` and ``calculator()``; it prints readably.
@@ -129,12 +105,6 @@ class RiskScoreModel(ClassifierMixin, BaseEstimator):
         """
         return card_worst_case(self, X, self._design(X), y, radius)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
-
     def _design(self, X: Any) -> MixedDesign:
         """The columns of training as numbers."""
         require_columns_of_training(self, X)
@@ -164,8 +134,4 @@ class RiskScoreModel(ClassifierMixin, BaseEstimator):
         self._ranges = value_ranges(block, schema.names, card.points)
         self.near_optimal_ = None if near is None else NearOptimalSet(near, schema.names, library)
         self.solver_ = solver
-        self.n_features_in_ = len(schema.columns)
-        if schema.named:
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        set_columns_of_training(self, schema.names, named=schema.named)

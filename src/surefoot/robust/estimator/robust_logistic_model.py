@@ -15,12 +15,11 @@ from typing import Any
 
 import joblib
 import numpy as np
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from surefoot.core.arrays import AnyArray, FloatArray
+from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
@@ -39,6 +38,7 @@ from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.adversary import worst_case_distribution
 from surefoot.robust.streaming.streamed import PartedOutcome
+from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.sklearn_api.lazy_answers import lazy_on_dask
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius
 from surefoot.sklearn_api.progress import progress_listener
@@ -49,6 +49,7 @@ from surefoot.sklearn_api.training_rows import (
     read_training_rows,
     require_columns_of_training,
     require_same_length,
+    set_columns_of_training,
 )
 
 
@@ -71,7 +72,7 @@ class Solution:
     solver: str
 
 
-class RobustLogisticModel(ClassifierMixin, BaseEstimator):
+class RobustLogisticModel(LogisticClassifier, BaseEstimator):
     """Base of the robust logistic estimators; it has no constructor, its subclasses name the parameters."""
 
     shift: Any
@@ -95,13 +96,10 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
     ground_cost_: GroundCost
     radius_: float
     label_weight_: float
-    classes_: AnyArray
     coef_: FloatArray
     intercept_: FloatArray
     dual_price_: float
     n_iter_: int
-    n_features_in_: int
-    feature_names_in_: AnyArray
     certificate_: Certificate
     outcome_: RobustOutcome | PartedOutcome
     solver_: str
@@ -122,29 +120,9 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         """
         return self._scores(self._encode(X))
 
-    @lazy_on_dask(lambda model: model.classes_[:0])
-    def predict(self, X: Any) -> AnyArray:
-        """The more likely class of each row."""
-        positive = self.decision_function(X) > 0
-        classes: AnyArray = self.classes_[positive.astype(np.intp)]
-        return classes
-
-    @lazy_on_dask(lambda model: np.empty((0, 2)))
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, in the order of ``classes_``.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, 2)
-        """
-        scores = self.decision_function(X)
-        return np.column_stack([expit(-scores), expit(scores)])
-
-    @lazy_on_dask(lambda model: np.empty((0, 2)))
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithms of :meth:`predict_proba`, exact also where a probability is too small to be written."""
-        scores = self.decision_function(X)
-        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+    predict = lazy_on_dask(lambda model: model.classes_[:0])(LogisticClassifier.predict)
+    predict_proba = lazy_on_dask(lambda model: np.empty((0, 2)))(LogisticClassifier.predict_proba)
+    predict_log_proba = lazy_on_dask(lambda model: np.empty((0, 2)))(LogisticClassifier.predict_log_proba)
 
     def coefficients(self) -> Any:
         """All coefficients by name.
@@ -205,8 +183,6 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.allow_nan = self.missing_numeric == "median"
@@ -321,11 +297,7 @@ class RobustLogisticModel(ClassifierMixin, BaseEstimator):
         self.coef_ = schema.join_coefficients(model.numeric, model.levels)[None, :]
         self.intercept_ = np.array([model.intercept], dtype=np.float64)
         self.dual_price_ = float(model.price)
-        self.n_features_in_ = len(schema.columns)
-        if schema.named:
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        set_columns_of_training(self, schema.names, named=schema.named)
 
     def _unpack_proof(self, solution: Solution) -> None:
         self.outcome_ = solution.outcome
