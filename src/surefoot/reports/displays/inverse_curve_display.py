@@ -6,7 +6,6 @@ matplotlib is optional; it is imported when a picture is drawn.
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -15,6 +14,8 @@ import numpy as np
 
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.inverse.measures.decision_metrics import cost_angle, decision_error, relative_cost_difference, unpredicted_share
+from surefoot.reports.displays.axes_display import PlainDisplay
+from surefoot.reports.displays.canvas import plain
 
 # Told apart in print and by people who see fewer colours (Okabe and Ito), then by their line.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1b1f24")
@@ -30,7 +31,7 @@ _N_SIZES = 5
 
 
 @dataclass(eq=False)
-class InverseCurveDisplay:
+class InverseCurveDisplay(PlainDisplay):
     """Errors over the number of examples; made by :meth:`from_estimator`, or from errors computed elsewhere.
 
     Parameters
@@ -55,8 +56,6 @@ class InverseCurveDisplay:
     train_sizes: AnyArray
     errors: Mapping[str, AnyArray]
     metric: str = "error"
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
     lines_: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     bands_: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -135,20 +134,10 @@ class InverseCurveDisplay:
                     errors[name][run, at] = score(fitted, test_signals, np.asarray(test_responses, dtype=np.float64))
         return cls(np.array(sizes), errors, metric).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw once more.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 4.4
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where; a new figure by default.
-
-        Returns
-        -------
-        InverseCurveDisplay
-        """
-        if ax is None:
-            ax = _matplotlib("pyplot").subplots(figsize=(6.4, 4.4), layout="constrained")[1]
+    def _draw(self, ax: Any) -> None:
         self.lines_, self.bands_ = {}, {}
         for at, (name, found) in enumerate(self.errors.items()):
             colour, line = _COLOURS[at % len(_COLOURS)], _LINES[at // len(_COLOURS) % len(_LINES)]
@@ -163,14 +152,12 @@ class InverseCurveDisplay:
                 marker="o",
                 markersize=3.5,
                 linewidth=1.6,
-                label=name.replace("$", r"\$"),
+                label=plain(name),
             )
         ax.set(xlabel="examples learned from", ylabel=_LABELS.get(self.metric, self.metric))
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=9)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _summary(errors: FloatArray) -> FloatArray:
@@ -213,10 +200,3 @@ def _sizes(given: Sequence[int] | None, count: int) -> list[int]:
         if not 1 <= size <= count:
             raise ValueError(f"train_sizes holds {size}; there are {count} examples.")
     return sizes
-
-
-def _matplotlib(module: str) -> Any:
-    try:
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: install it, or surefoot with its extra 'plot'.") from error

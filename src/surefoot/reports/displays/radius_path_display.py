@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.design.read.table import read_table
-from surefoot.reports.displays.canvas import BLUE, GREY, ORANGE, SERIES, axes, plain
+from surefoot.reports.displays.axes_display import AxesDisplay, require_kind
+from surefoot.reports.displays.canvas import BLUE, GREY, ORANGE, SERIES, plain
 
 _KINDS = ("score", "coefficients")
 
 
 @dataclass(eq=False)
-class RadiusPathDisplay:
+class RadiusPathDisplay(AxesDisplay):
     """Held-out scores or coefficients against the radius; made by :meth:`from_estimator`.
 
     Attributes
@@ -47,8 +49,6 @@ class RadiusPathDisplay:
     radius: float
     label_weight: float
     scoring: str = "score"
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
     lines_: list[Any] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
@@ -108,16 +108,15 @@ class RadiusPathDisplay:
         -------
         RadiusPathDisplay
         """
-        if kind not in _KINDS:
-            raise ValueError(f"kind = {kind!r} must be one of {', '.join(map(repr, _KINDS))}.")
-        ax = axes(ax, (5.6, 4.2))
+        require_kind(kind, _KINDS)
+        return self._plot_on(ax, (5.6, 4.2), partial(self._draw, kind))
+
+    def _draw(self, kind: str, ax: Any) -> None:
         self.lines_ = self._scores(ax) if kind == "score" else self._coefficients(ax)
         ax.axvline(self.radius, color=GREY, linestyle="--", linewidth=1)
         # A radius of 0 has no place on a logarithmic axis.
         ax.set_xscale("log" if np.all(self.radii > 0) else "linear")
         ax.set_xlabel("radius")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _scores(self, ax: Any) -> list[Any]:
         lines = []

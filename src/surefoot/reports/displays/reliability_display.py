@@ -10,12 +10,13 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.labels import encode_labels
 from surefoot.exceptions import InvalidTableError
-from surefoot.reports.displays.canvas import BLUE, GREY, INK, axes, plain
+from surefoot.reports.displays.axes_display import PlainDisplay
+from surefoot.reports.displays.canvas import BLUE, GREY, INK, plain
 from surefoot.reports.reliability import Reliability, reliability_of
 
 
 @dataclass(eq=False)
-class ReliabilityDisplay:
+class ReliabilityDisplay(PlainDisplay):
     """Observed shares against predicted probabilities, with 95 % intervals; made by :meth:`from_estimator`.
 
     Attributes
@@ -35,8 +36,6 @@ class ReliabilityDisplay:
     bins: Reliability
     name: str = ""
     positive: str = ""
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
     points_: Any = field(default=None, init=False, repr=False)
     intervals_: Any = field(default=None, init=False, repr=False)
 
@@ -111,19 +110,11 @@ class ReliabilityDisplay:
         bins = reliability_of(probability, labels.signs > 0, weights, int(n_bins))
         return cls(bins, name, str(np.asarray(labels.classes).tolist()[1])).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw once more.
+    def _size(self) -> tuple[float, float]:
+        return 5.2, 5.0
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where; a new figure by default.
-
-        Returns
-        -------
-        ReliabilityDisplay
-        """
-        ax, bins = axes(ax, (5.2, 5.0)), self.bins
+    def _draw(self, ax: Any) -> None:
+        bins = self.bins
         spread = np.maximum([bins.observed - bins.low, bins.high - bins.observed], 0.0)
         ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="as predicted")
         self.intervals_ = ax.errorbar(
@@ -136,8 +127,6 @@ class ReliabilityDisplay:
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=f"predicted probability{of}", ylabel="observed share")
         ax.set_aspect("equal")
         ax.legend(loc="upper left", frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _require_rows(probability: FloatArray, weights: FloatArray, count: int) -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.reports.card.score_card import ScoreCard
-from surefoot.reports.displays.canvas import BLUE, GREY, ORANGE, axes, plain
+from surefoot.reports.displays.axes_display import AxesDisplay, require_kind
+from surefoot.reports.displays.canvas import BLUE, GREY, ORANGE, plain
 from surefoot.reports.wording import line_points_text, risk_name, totals_text
 
 _KINDS = ("points", "risk")
 
 
 @dataclass(eq=False)
-class ScoreCardDisplay:
+class ScoreCardDisplay(AxesDisplay):
     """Points of a card as bars, or its table of risks; made by :meth:`from_estimator`.
 
     Attributes
@@ -29,8 +31,6 @@ class ScoreCardDisplay:
     """
 
     card: ScoreCard
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
     bars_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -72,17 +72,16 @@ class ScoreCardDisplay:
         -------
         ScoreCardDisplay
         """
-        if kind not in _KINDS:
-            raise ValueError(f"kind = {kind!r} must be one of {', '.join(map(repr, _KINDS))}.")
+        require_kind(kind, _KINDS)
         rows = len(self.card.lines) if kind == "points" else 6
-        ax = axes(ax, (6.0, 1.4 + 0.4 * max(rows, 1)))
+        return self._plot_on(ax, (6.0, 1.4 + 0.4 * max(rows, 1)), partial(self._draw, kind))
+
+    def _draw(self, kind: str, ax: Any) -> None:
         if kind == "points":
             self._points(ax)
         else:
             self._risks(ax)
         ax.set_title(plain(self.card.heading))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _points(self, ax: Any) -> None:
         lines = self.card.lines

@@ -1,7 +1,4 @@
-"""The distribution of a metric over shifted tables, as a picture.
-
-It stands with the estimators, not with the other pictures, because :meth:`StressDisplay.from_estimator` runs the stress test.
-"""
+"""The distribution of a metric over shifted tables, as a picture."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from surefoot.reports.displays.canvas import INK, SERIES, axes, plain
+from surefoot.reports.displays.axes_display import PlainDisplay
+from surefoot.reports.displays.canvas import INK, SERIES, plain
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.metrics import METRICS
 from surefoot.shift.stress.stress_report import StressReport
@@ -20,7 +18,7 @@ _LABELS = {"auc": "AUC", "ace": "adaptive calibration error", "log_loss": "log l
 
 
 @dataclass(eq=False)
-class StressDisplay:
+class StressDisplay(PlainDisplay):
     """A metric of one or more models on shifted tables; made by :meth:`from_estimator`.
 
     Attributes
@@ -33,8 +31,6 @@ class StressDisplay:
 
     report: StressReport
     metric: str = "auc"
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
     artists_: list[Any] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
@@ -90,23 +86,15 @@ class StressDisplay:
             raise ValueError(f"metric = {metric!r} is not in this report; it has {known}.")
         return cls(report, metric).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw once more.
+    @property
+    def _single(self) -> bool:
+        return len(self.report.scenarios) == 1
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where; a new figure by default.
+    def _size(self) -> tuple[float, float]:
+        return (5.6, 4.0) if self._single else (6.4, 1.4 + 0.5 * len(self.report.scenarios) * len(self.report.models))
 
-        Returns
-        -------
-        StressDisplay
-        """
-        single = len(self.report.scenarios) == 1
-        ax = axes(ax, (5.6, 4.0) if single else (6.4, 1.4 + 0.5 * len(self.report.scenarios) * len(self.report.models)))
-        self.artists_ = self._histograms(ax) if single else self._boxes(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+    def _draw(self, ax: Any) -> None:
+        self.artists_ = self._histograms(ax) if self._single else self._boxes(ax)
 
     def _unshifted(self, model: int) -> float:
         return float(self.report.unshifted[model, self.report.metrics.index(self.metric)])

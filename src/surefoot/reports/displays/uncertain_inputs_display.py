@@ -19,14 +19,15 @@ from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
 from surefoot.design.read.table import read_table
 from surefoot.design.write.output_frame import build_frame, frame_library
 from surefoot.exceptions import InvalidTableError
-from surefoot.reports.displays.canvas import BLUE, INK, ORANGE, axes, matplotlib, plain
+from surefoot.reports.displays.axes_display import PlainDisplay
+from surefoot.reports.displays.canvas import BLUE, INK, ORANGE, matplotlib, plain
 
 _CORNERS = 100
 _MARGIN = 0.06
 
 
 @dataclass(eq=False)
-class UncertainInputsDisplay:
+class UncertainInputsDisplay(PlainDisplay):
     """Samples, ellipses and boundary of a classifier of uncertain inputs; made by :meth:`from_estimator`.
 
     Attributes
@@ -65,8 +66,6 @@ class UncertainInputsDisplay:
     response: FloatArray
     classes: tuple[str, str]
     columns: tuple[str, str]
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
     ellipses_: list[Any] = field(default_factory=list, init=False, repr=False)
     boundary_: Any = field(default=None, init=False, repr=False)
     surface_: Any = field(default=None, init=False, repr=False)
@@ -126,19 +125,10 @@ class UncertainInputsDisplay:
             columns=(table.names[0], table.names[1]),
         ).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw once more.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 5.2
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where; a new figure by default.
-
-        Returns
-        -------
-        UncertainInputsDisplay
-        """
-        ax = axes(ax, (6.4, 5.2))
+    def _draw(self, ax: Any) -> None:
         ax.set(
             xlim=(self.xx0.min(), self.xx0.max()),
             ylim=(self.xx1.min(), self.xx1.max()),
@@ -163,8 +153,6 @@ class UncertainInputsDisplay:
             ax.scatter(rows[:, 0], rows[:, 1], s=9, color=colour, alpha=0.65, linewidths=0, zorder=3)
         self.ellipses_ = self._ellipses(ax)
         self._legend(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _ellipses(self, ax: Any) -> list[Any]:
         polygon = matplotlib("patches").Polygon

@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.reports.displays.canvas import BLUE, axes, plain
+from surefoot.reports.displays.axes_display import PlainDisplay
+from surefoot.reports.displays.canvas import BLUE, plain
 from surefoot.reports.wording import risk_text
 
 
 @dataclass(eq=False)
-class WorstCaseDisplay:
+class WorstCaseDisplay(PlainDisplay):
     """Moves of the worst shift by falling part of the radius; made by :meth:`from_estimator`.
 
     Attributes
@@ -37,8 +38,6 @@ class WorstCaseDisplay:
     radius: float
     nominal_loss: float
     expected_loss: float
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
     bars_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -82,19 +81,10 @@ class WorstCaseDisplay:
             expected_loss=worst.expected_loss,
         ).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw once more.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 1.4 + 0.34 * max(len(self.moves), 1)
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where; a new figure by default.
-
-        Returns
-        -------
-        WorstCaseDisplay
-        """
-        ax = axes(ax, (6.4, 1.4 + 0.34 * max(len(self.moves), 1)))
+    def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.moves))
         self.bars_ = ax.barh(places, self.shares, color=BLUE, height=0.7)
         for place, share, mass in zip(places, self.shares, self.masses, strict=True):
@@ -109,5 +99,3 @@ class WorstCaseDisplay:
             xlabel="part of the radius",
             title=f"Mean log loss {self.nominal_loss:.3f} to {self.expected_loss:.3f} within radius {self.radius:g}",
         )
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
