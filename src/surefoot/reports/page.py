@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from surefoot.reports.markup import resource, safe
+from surefoot.reports.markup import document, safe
 from surefoot.reports.wording import shown_name
 
 # Nothing is loaded and nothing runs, whatever a name in the data may try.
@@ -63,30 +63,16 @@ class ReportPage:
         """The page as one document."""
         title = words(self.title)
         links = "".join(f'<a href="#s{at}">{words(section.heading)}</a>' for at, section in enumerate(self.sections, 1))
-        return "\n".join(
-            [
-                "<!DOCTYPE html>",
-                '<html lang="en">',
-                "<head>",
-                '<meta charset="utf-8"/>',
-                f'<meta http-equiv="Content-Security-Policy" content="{safe(_POLICY)}"/>',
-                '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-                f"<title>{title}</title>",
-                f"<style>{resource('report.css')}</style>",
-                "</head>",
-                "<body>",
-                "<main>",
-                f'<header><h1>{title}</h1><p class="subtitle">{words(self.subtitle)}</p></header>',
-                f'<div class="facts">{"".join(map(_fact, self.facts))}</div>',
-                f'<nav aria-label="Sections">{links}</nav>',
-                *(_section(at, section) for at, section in enumerate(self.sections, 1)),
-                f"<footer>{words(self.footer)}</footer>",
-                "</main>",
-                "</body>",
-                "</html>",
-                "",
-            ]
-        )
+        body = [
+            "<main>",
+            f'<header><h1>{title}</h1><p class="subtitle">{words(self.subtitle)}</p></header>',
+            f'<div class="facts">{"".join(map(_fact, self.facts))}</div>',
+            f'<nav aria-label="Sections">{links}</nav>',
+            *(_section(at, section) for at, section in enumerate(self.sections, 1)),
+            f"<footer>{words(self.footer)}</footer>",
+            "</main>",
+        ]
+        return document(title, "report.css", _POLICY, body) + "\n"
 
 
 def _section(at: int, section: Section) -> str:

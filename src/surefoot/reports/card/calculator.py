@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.design.binarize.cuts import spelled
 from surefoot.reports.card.card_line import CardLine
-from surefoot.reports.markup import resource, safe
+from surefoot.reports.markup import document, resource, safe
 from surefoot.reports.wording import formula_text, line_points_text, points_text, risk_name, shown_name
 
 if TYPE_CHECKING:
@@ -28,18 +28,11 @@ def calculator_page(card: ScoreCard) -> str:
     heading = safe(shown_name(card.heading))
     fields = [_field(at, own) for at, own in enumerate(_features(card.lines))]
     proof = "" if card.proof is None else f"<p>{safe(card.proof.sentence)}</p>"
-    return "\n".join(
+    return document(
+        heading,
+        "calculator.css",
+        _POLICY,
         [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8"/>',
-            f'<meta http-equiv="Content-Security-Policy" content="{safe(_POLICY)}"/>',
-            '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-            f"<title>{heading}</title>",
-            f"<style>{resource('calculator.css')}</style>",
-            "</head>",
-            "<body>",
             "<main>",
             f"<h1>{heading}</h1>",
             f'<form id="card" data-intercept="{card.intercept}" data-multiplier="{float(card.multiplier)!r}">',
@@ -57,9 +50,7 @@ def calculator_page(card: ScoreCard) -> str:
             "<noscript><p>This page needs JavaScript to add up the points.</p></noscript>",
             "</main>",
             f"<script>\n//<![CDATA[\n{resource('calculator.js')}\n//]]>\n</script>",
-            "</body>",
-            "</html>",
-        ]
+        ],
     )
 
 
