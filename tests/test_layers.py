@@ -89,7 +89,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "shift": {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"},
     "problem": {"numpy", "scipy"},
     "certificate": {"numpy"},
-    "solver": {"numpy", "scipy", "threadpoolctl", "pyscipopt"},
+    "solver": {"numpy", "scipy", "threadpoolctl"},
     "estimator": {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"},
     "reports": {"numpy", "scipy", "matplotlib", "sklearn"},
 }
@@ -97,7 +97,7 @@ THIRD_PARTY: dict[str, set[str]] = {
 ONLY_IMPORTED_BY: dict[str, str] = {
     "clarabel": "core/backends/clarabel.py",
     "highspy": "core/backends/highs.py",
-    "pyscipopt": "riskscore/lattice/lazy_cuts.py",
+    "pyscipopt": "core/backends/scip.py",
     "narwhals": "design",
     "pyarrow": "design/read/parquet.py",
     "dask": "design",
@@ -355,7 +355,7 @@ SQP, CERTIFICATE, MODEL = "robust/sqp/sqp.py", "robust/certificate/certificate.p
         (SQP, "from clarabel import DefaultSolver", "only core/backends/clarabel.py may import clarabel"),
         (SQP, "from surefoot.reports import card", "a solver of robust may not import reports"),
         ("core/backends/clarabel.py", "import highspy", "only core/backends/highs.py may import highspy"),
-        ("riskscore/lattice/lcpa.py", "import pyscipopt", "only riskscore/lattice/lazy_cuts.py may import pyscipopt"),
+        ("riskscore/lattice/lcpa.py", "import pyscipopt", "only core/backends/scip.py may import pyscipopt"),
         ("riskscore/search/exact.py", "from surefoot.robust.certificate import certificate", "may not import a certificate"),
         (CERTIFICATE, "from surefoot.robust.sqp.sqp import x", "a certificate of robust may not import a solver"),
         (CERTIFICATE, "from surefoot.design import encode", "a certificate of robust may not import design"),

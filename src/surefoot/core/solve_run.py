@@ -25,12 +25,12 @@ class SolveRun(Generic[Primal, Dual]):
     lower_bound : float
         A bound that holds before anything is solved, such as 0 for a loss.
     dual : what proves ``lower_bound``, or None
+    started : float, optional
+        When the run began, by ``time.perf_counter``: now, or earlier where posing the problem counts.
 
     Attributes
     ----------
     history : list of Progress
-    started : float
-        When the run began, by ``time.perf_counter``.
     """
 
     def __init__(
@@ -41,12 +41,13 @@ class SolveRun(Generic[Primal, Dual]):
         *,
         lower_bound: float = -math.inf,
         dual: Dual | None = None,
+        started: float | None = None,
     ) -> None:
         self.options = options
         self.primal, self.upper_bound = primal, upper_bound
         self.dual, self.lower_bound = dual, lower_bound
         self.history: list[Progress] = []
-        self.started = time.perf_counter()
+        self.started = time.perf_counter() if started is None else started
 
     @property
     def gap(self) -> float:

@@ -1,14 +1,23 @@
-"""One branch-and-bound tree over whole points, with cuts added on the way (Algorithm 2 of Ustun and Rudin, JMLR 2019).
+"""Branch and bound over integer points with Kelley's cuts added on the way (Algorithm 2 of Ustun and Rudin, JMLR 2019).
 
-A node is a box of the programme's whole variables. Its linear relaxation, with all cuts so far, bounds every card in it:
+Problem: that of :mod:`surefoot.riskscore.lattice.score_master`, whose rows grow while the tree is searched. A node is a box of
+its integer variables, and the optimum of its linear relaxation, with all cuts so far, bounds every card in it.
 
-- above the best card: the node is done;
-- at a card: the loss is cut there and the node is solved again; once the cut changes nothing, the card is the node's best;
-- elsewhere: the loss is cut at the real-valued point too, where that pays, and the node is split at a variable between two
-  whole numbers, first at the marks that say whether a column is used.
+One node:
 
-Nodes are taken by their bounds, the smallest first, and of two children the nearer one right away, so that the simplex method
-starts from a programme it has just solved. The smallest bound of an open node is a bound of the whole at any time.
+1. Solve the relaxation. At or above the cutoff, or infeasible: prune.
+2. Integer solution: pass its card on, cut the loss there and go to 1; once the cut changes nothing the node is a leaf, and the
+   card its best.
+3. Fractional solution: cut the loss there and go to 1, if that raises the loss by a fraction of the node's gap, and not more
+   than a few times; otherwise branch on the variable farthest from an integer, the marks that say whether a column is used
+   first.
+
+Nodes are taken best bound first, and of two children the one nearer to the relaxation right away, so that the simplex method
+starts from a programme it has just solved (plunging). The search ends when no open node is below the cutoff. The smallest bound
+of an open node is a valid dual bound at any time.
+
+One tree instead of one per set of cuts is LP/NLP-based branch and bound (Quesada and Grossmann, Computers & Chemical
+Engineering 1992).
 """
 
 from __future__ import annotations
@@ -21,15 +30,9 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.riskscore.baselines.merged_rows import coordinates
+from surefoot.riskscore.lattice.parameters import TreeParameters
 from surefoot.riskscore.lattice.score_master import ScoreMaster
 from surefoot.riskscore.problem.problem import RiskScore
-
-# A variable this near to a whole number is taken for it.
-NEARLY_WHOLE = 1e-6
-# A cut at a real-valued point should raise the relaxation there by this share of the gap.
-WORTH_A_CUT = 0.1
-# And is tried so many times at one node.
-CUTS_PER_NODE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +42,12 @@ class _Node:
     low: FloatArray
     high: FloatArray
 
+    @classmethod
+    def root(cls) -> _Node:
+        return cls(0.0, np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
+
     def split(self, bound: float, column: int, value: float) -> tuple[_Node, _Node]:
-        """The parts below and above a value."""
+        """The children below and above a value."""
         at = np.flatnonzero(self.columns == column)
         if at.size:
             columns, low, high = self.columns, self.low, self.high
@@ -61,11 +68,12 @@ class CutTree:
     ----------
     master : ScoreMaster
     cutoff : callable
-        Nodes with a bound at or above it are done; it may fall.
+        Nodes with a bound at or above it are pruned; it may fall.
     on_card : callable
-        Called with every card that a relaxation comes upon, and with the value that the cuts so far give it.
+        Called with every card that is the solution of a relaxation, and with the objective that the cuts so far give it.
+    parameters : TreeParameters
     cutting : bool, default=True
-        Without it no cut is added: the tree then finds the best card of the programme as it is.
+        Without it no cut is added: the tree then solves the programme as it is.
     """
 
     def __init__(
@@ -73,86 +81,88 @@ class CutTree:
         master: ScoreMaster,
         cutoff: Callable[[], float],
         on_card: Callable[[RiskScore, float], None],
+        parameters: TreeParameters | None = None,
         *,
         cutting: bool = True,
     ) -> None:
         self.master, self.cutoff, self.on_card, self.cutting = master, cutoff, on_card, cutting
-        none = np.empty(0)
-        self._open: list[tuple[float, int, _Node]] = [(0.0, 0, _Node(0.0, np.empty(0, dtype=np.int32), none, none))]
+        self.parameters = TreeParameters() if parameters is None else parameters
+        self._open: list[tuple[float, int, _Node]] = [(0.0, 0, _Node.root())]
         self._current: _Node | None = None
         self._next: _Node | None = None
         self._pushed = 0
         self._limited = np.empty(0, dtype=np.int32)
         self.n_nodes = 0
-        self.settled = np.inf  # smallest value of a node that no split can improve
+        self.leaf_bound = np.inf  # smallest objective of a leaf
 
     @property
     def bound(self) -> float:
-        """No card outside the nodes that are done is better; infinite when none is left."""
-        at_hand = [node.bound for node in (self._current, self._next) if node is not None]
-        return min([self._open[0][0] if self._open else np.inf, self.settled, *at_hand])
+        """Dual bound of all cards outside pruned nodes; infinite when none is left."""
+        active = [node.bound for node in (self._current, self._next) if node is not None]
+        return min([self._open[0][0] if self._open else np.inf, self.leaf_bound, *active])
 
     @property
     def empty(self) -> bool:
         return self._current is None and self._next is None and (not self._open or self._open[0][0] >= self.cutoff())
 
     def advance(self, seconds: float) -> None:
-        """Take one node; it stays open if the time was too short for it."""
+        """Solve one node; it stays open if the time was too short for it."""
         if self._current is None:
             self._current, self._next = self._next, None
         if self._current is None:
             self._current = heapq.heappop(self._open)[2]
-        # Until the node is done it counts as open, even if Ctrl-C comes in between.
+        # Until the node is solved it counts as open, even if Ctrl-C comes in between.
         node = self._current
         self.n_nodes += 1
         self._limit(node)
-        tried = 0
+        rounds = 0
         while True:
-            answer = self.master.programme.solve(seconds=seconds)
-            if answer.stopped:
+            relaxation = self.master.programme.solve(seconds=seconds)
+            if relaxation.stopped:
                 return
-            if answer.point is None or answer.bound >= self.cutoff():
+            if relaxation.point is None or relaxation.bound >= self.cutoff():
                 break
-            if not self._cut(answer.point, answer.bound, tried):
-                self._branch(node, answer.point, answer.bound)
+            if not self._cut(relaxation.point, relaxation.bound, rounds):
+                self._branch(node, relaxation.point, relaxation.bound)
                 break
-            tried += 1
+            rounds += 1
         self._current = None
-
-    def _cut(self, x: FloatArray, value: float, tried: int) -> bool:
-        """Cut the loss at a relaxation's solution; whether the node should be solved again."""
-        before, missing = self.master.n_cuts, self.master.missing_loss
-        if self._whole(x):
-            card = self.master.card_of(x)
-            raised = missing(coordinates(card), x) if self.cutting else 0.0
-            self.on_card(card, value)
-            return self.master.n_cuts > before and raised > 0
-        if tried >= CUTS_PER_NODE or not self.cutting:
-            return False
-        gap = self.cutoff() - value
-        return missing(self.master.point_of(x), x) > WORTH_A_CUT * gap and self.master.n_cuts > before
-
-    def _whole(self, x: FloatArray) -> bool:
-        inner = x[: self.master.n_whole]
-        return bool(np.abs(inner - np.rint(inner)).max() <= NEARLY_WHOLE)
-
-    def _branch(self, node: _Node, x: FloatArray, value: float) -> None:
-        inner = x[: self.master.n_whole]
-        away = np.abs(inner - np.rint(inner))
-        if away.max() <= NEARLY_WHOLE:
-            # The relaxation is at a card whose value it knows: nothing in the node is better.
-            self.settled = min(self.settled, value)
-            return
-        marks = self.master.marks
-        column = int(marks[np.argmax(away[marks])]) if away[marks].max() > NEARLY_WHOLE else int(np.argmax(away))
-        below, above = node.split(value, column, float(inner[column]))
-        nearer, farther = (below, above) if inner[column] - np.floor(inner[column]) < 0.5 else (above, below)
-        self._push(farther)
-        self._next = nearer
 
     def close(self) -> None:
         """Give the programme its own limits back."""
-        self._limit(_Node(0.0, np.empty(0, dtype=np.int32), np.empty(0), np.empty(0)))
+        self._limit(_Node.root())
+
+    def _cut(self, x: FloatArray, value: float, rounds: int) -> bool:
+        """Cut the loss at a relaxation's solution; whether the node should be solved again."""
+        n_before, violation = self.master.n_cuts, self.master.cut_violation
+        if self._fractionality(x).max() <= self.parameters.integrality:
+            card = self.master.card_of(x)
+            violated = violation(coordinates(card), x) if self.cutting else 0.0
+            self.on_card(card, value)
+            return self.master.n_cuts > n_before and violated > 0
+        if rounds >= self.parameters.max_cuts_per_node or not self.cutting:
+            return False
+        gap = self.cutoff() - value
+        return violation(self.master.point_of(x), x) > self.parameters.cut_gap_fraction * gap and self.master.n_cuts > n_before
+
+    def _fractionality(self, x: FloatArray) -> FloatArray:
+        """Distances of the integer variables to the nearest integers."""
+        inner = x[: self.master.n_integers]
+        return np.asarray(np.abs(inner - np.rint(inner)), dtype=np.float64)
+
+    def _branch(self, node: _Node, x: FloatArray, value: float) -> None:
+        fractionality, tolerance = self._fractionality(x), self.parameters.integrality
+        if fractionality.max() <= tolerance:
+            # The relaxation is exact at its card: nothing in the node is better.
+            self.leaf_bound = min(self.leaf_bound, value)
+            return
+        marks = self.master.marks
+        on_marks = fractionality[marks].max() > tolerance
+        column = int(marks[np.argmax(fractionality[marks])]) if on_marks else int(np.argmax(fractionality))
+        below, above = node.split(value, column, float(x[column]))
+        nearer, other = (below, above) if x[column] - np.floor(x[column]) < 0.5 else (above, below)
+        self._push(other)
+        self._next = nearer
 
     def _push(self, node: _Node) -> None:
         self._pushed += 1

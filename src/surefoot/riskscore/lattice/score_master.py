@@ -1,12 +1,13 @@
-"""The programme behind the cutting-plane methods: cards with their rules, and a loss that cuts hold up.
+"""The master programme of the cutting-plane methods: cards with their rules, and the epigraph of the loss outer-approximated.
 
     min  theta + penalty * sum_j (a_j + c_j)   over cards (b, p) with their marks a, c of
     :mod:`surefoot.riskscore.search.card_program`,
 
-    theta >= L(x) + g(x) . ((b, p) - x)   for every point x at which a cut was made,
+    theta >= L(x) + g(x) . ((b, p) - x)   for every point x at which a cut was made (Kelley 1960),
 
-which is AugmentedRiskSlimMIP, formulation (24) of Ustun and Rudin (JMLR 2019): the objective, the loss and the number of
-columns are rows or variables of their own, with bounds that are chained to each other (Algorithm 5).
+L the loss and g its gradient. By convexity no cut excludes a card with its loss, so every optimum of the master, over integers
+or relaxed, is a lower bound. This is AugmentedRiskSlimMIP, formulation (24) of Ustun and Rudin (JMLR 2019): the objective, the
+loss and the number of columns are rows or variables of their own, with bounds that imply bounds of each other (Algorithm 5).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.highs import BOUND_SLACK, LinearProgramme
-from surefoot.riskscore.baselines.merged_rows import ScoreRows
+from surefoot.riskscore.baselines.merged_rows import ScoreRows, card_of
 from surefoot.riskscore.baselines.tangent_bound import ROUNDING
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.card_program import CardProgram
@@ -38,7 +39,7 @@ class ScoreMaster:
         self._theta, self.marks = n, cards.marks.astype(np.int32)
         cost = np.zeros(n + 1)
         cost[self.marks], cost[self._theta] = problem.penalty, 1.0
-        self.n_whole, self.lower, self.upper = n, lower, upper
+        self.n_integers, self.lower, self.upper = n, lower, upper
         self.programme = LinearProgramme(np.append(lower, 0.0), np.append(upper, np.inf), cost, n_threads)
         for row in range(low.size):
             part = slice(matrix.indptr[row], matrix.indptr[row + 1])
@@ -48,7 +49,7 @@ class ScoreMaster:
         self._value_columns = np.append(self.marks, self._theta).astype(np.int32)
         prices = np.append(np.full(2 * d, problem.penalty), 1.0)
         self._value_row = self.programme.add_row(self._value_columns, prices, 0.0, np.inf)
-        # Slopes along intercept and points, and the value where all of them are 0.
+        # Gradients over intercept and points, and the cut's value at 0.
         self.cuts: list[tuple[FloatArray, float]] = []
         self._cut_at: set[bytes] = set()
 
@@ -61,13 +62,13 @@ class ScoreMaster:
         return self.rows.loss(self.rows.scores(point))
 
     def cut(self, point: FloatArray) -> float:
-        """Hold up the loss at a point (intercept first), unless that has been done; the loss there."""
+        """Add the tangent of the loss at a point (intercept first), unless it is there; the loss at the point."""
         scores = self.rows.scores(point)
         loss = self.rows.loss(scores)
-        mark = point.tobytes()
-        if mark in self._cut_at:
+        key = point.tobytes()
+        if key in self._cut_at:
             return loss
-        self._cut_at.add(mark)
+        self._cut_at.add(key)
         gradient = self.rows.gradient(scores)
         # The tangent, lowered by what rounding may have raised it.
         base = loss - float(gradient @ point) - ROUNDING * (abs(loss) + float(np.abs(gradient * point).sum()))
@@ -77,8 +78,8 @@ class ScoreMaster:
         self.cuts.append((gradient, base))
         return loss
 
-    def missing_loss(self, point: FloatArray, x: FloatArray) -> float:
-        """Cut the loss at a point; by how much a solution there fell short of it."""
+    def cut_violation(self, point: FloatArray, x: FloatArray) -> float:
+        """Cut the loss at a point; by how much the solution x there violated the cut."""
         return self.cut(point) - float(x[self._theta])
 
     def point_of(self, x: FloatArray) -> FloatArray:
@@ -86,18 +87,17 @@ class ScoreMaster:
         return np.asarray(x[self.card_columns], dtype=np.float64)
 
     def card_of(self, x: FloatArray) -> RiskScore:
-        """The card of a solution with whole points."""
-        whole = np.rint(self.point_of(x)).astype(np.int32)
-        return RiskScore(int(whole[0]), whole[1:])
+        """The card of an integer solution."""
+        return card_of(self.point_of(x))
 
-    def chain(self, upper: float, lower: float) -> None:
-        """Pass on bounds of the objective, and what follows for the loss and the number of columns (Algorithm 5).
+    def chain_bounds(self, upper: float, lower: float) -> None:
+        """Bound the objective, and what this implies for the loss and the number of columns (chained updates, Algorithm 5).
 
-        Cards as good as ``upper`` stay in.
+        Cards as good as ``upper`` stay feasible.
         """
         penalty = self.problem.penalty
         if penalty > 0 and math.isfinite(upper):
-            # Propositions 2 and 4: a card with more columns would cost more than the best has.
+            # Propositions 2 and 4: a card with more columns costs more than the incumbent.
             self.most = min(self.most, int((upper - max(lower - penalty * self.most, 0.0)) / penalty * (1 + 1e-9)))
         self.programme.limit_row(self._size_row, 0.0, float(self.most))
         self.programme.limit_column(self._theta, max(lower - penalty * self.most - BOUND_SLACK, 0.0), upper)
