@@ -18,11 +18,13 @@ from surefoot.core.outcome import Progress, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.first_order.admm_bounds import Evidence, SignedRows, idle_line, line_of, mixed_line, shift_plan
-from surefoot.robust.first_order.admm_prices import PriceSearch, Tangent
 from surefoot.robust.first_order.admm_splitting import Splitting
-from surefoot.robust.first_order.box_least_squares import BallLeastSquares
-from surefoot.robust.first_order.lp_admm import MOST_COLUMNS, LpAdmm
+from surefoot.robust.first_order.ball_least_squares import BallLeastSquares
+from surefoot.robust.first_order.lp_admm import LpAdmm
+from surefoot.robust.first_order.parameters import AdmmParameters
+from surefoot.robust.first_order.price_search import PriceSearch, Tangent
+from surefoot.robust.first_order.signed_rows import SignedRows
+from surefoot.robust.first_order.value_minorants import MinorantBundle, combined, minorant_of, shift_plan, zero_minorant
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS, coefficient_norm, gradient_norm
 from surefoot.robust.problem.problem import RobustLogisticProblem
@@ -165,14 +167,14 @@ def test_the_published_settings_freeze_above_the_optimum_and_say_so():
     assert not certify_robust_logistic(problem, outcome.primal, outcome.dual, TOLERANCE).verified
 
 
-def test_a_penalty_that_froze_the_iterates_is_thawed(monkeypatch):
+def test_a_penalty_that_froze_the_iterates_is_restarted(monkeypatch):
     problem = synthetic(1000, 10)
     monkeypatch.setattr(Splitting, "natural_penalty", lambda self, price: 1e7)
-    thawed = []
-    thaw = Splitting.thaw
-    monkeypatch.setattr(Splitting, "thaw", lambda self, price: (thawed.append(price), thaw(self, price)))
+    restarted = []
+    restart = Splitting.restart_penalty
+    monkeypatch.setattr(Splitting, "restart_penalty", lambda self, price: (restarted.append(price), restart(self, price)))
     assert_proven(problem, solve(problem))
-    assert thawed
+    assert restarted
 
 
 @pytest.mark.parametrize("limit", [{"time_limit": 1e-6}, {"max_iter": 1}, {"max_iter": 7}])
@@ -190,9 +192,9 @@ def test_a_limit_ends_with_a_finite_model_and_true_bounds(name, limit):
     assert outcome.lower_bound * (1 - 1e-6) <= certificate.lower_bound <= optimum + SLACK
 
 
-def test_the_impossible_tolerance_0_ends_as_stalled_unless_both_bounds_meet(monkeypatch):
-    monkeypatch.setattr("surefoot.robust.first_order.lp_admm.PATIENCE", 300)
-    outcome = solve(synthetic(300, 5), tolerance=0.0)
+def test_the_impossible_tolerance_0_ends_as_stalled_unless_both_bounds_meet():
+    solver = LpAdmm(parameters=AdmmParameters(stall_iterations=300))
+    outcome = solver.solve(synthetic(300, 5), SolveOptions(tolerance=0.0))
     met = outcome.upper_bound <= outcome.lower_bound
     assert outcome.status is (Status.OPTIMAL if met else Status.STALLED)
     assert outcome.upper_bound - outcome.lower_bound <= 1e-7
@@ -317,7 +319,10 @@ def test_progress_is_told_once_per_iteration_and_its_exceptions_reach_the_caller
     [
         (draw_problem(1, numeric=1, levels=(3, 2)), r"2 categorical columns.*Use solver='auto'"),
         (draw_problem(1, numeric=1, radius=0.0), r"radius is 0.*Use solver='auto'"),
-        (draw_problem(1, rows=2, numeric=MOST_COLUMNS + 7), rf"{MOST_COLUMNS + 7} columns.*{MOST_COLUMNS}"),
+        (
+            draw_problem(1, rows=2, numeric=AdmmParameters.max_columns + 7),
+            rf"{AdmmParameters.max_columns + 7} columns.*{AdmmParameters.max_columns}",
+        ),
     ],
 )
 def test_problems_it_cannot_take_are_refused_with_the_reason(problem, reason):
@@ -366,21 +371,21 @@ def random_rows(seed: int, *, label_weight: float = 0.8, fit_intercept: bool = T
 
 @pytest.mark.parametrize("label_weight", [np.inf, 0.8])
 @pytest.mark.parametrize("norm", NUMERIC_NORMS)
-def test_a_line_of_any_slopes_is_below_the_objective_of_any_model_at_any_price(norm, label_weight):
+def test_a_minorant_of_any_slopes_is_below_the_objective_of_any_model_at_any_price(norm, label_weight):
     rows = random_rows(3, label_weight=label_weight, norm=norm)
     draw = np.random.default_rng(0)
     closest = np.inf
     for _ in range(200):
-        coefficients = draw.normal(size=rows.weights.size) * draw.choice([0.1, 1.0, 5.0])
+        coefficients = draw.normal(size=rows.gamma.size) * draw.choice([0.1, 1.0, 5.0])
         price = rows.least_price(coefficients) * float(draw.choice([1.0, 1.2]))
         margins = rows.rows @ coefficients
         value = rows.value(margins, price)
         # The slopes of the model itself, which come close, and some that belong to no model.
         own = -1.0 / (1.0 + np.exp(margins)) + (margins > price * rows.kappa)
         for slopes in (own, draw.uniform(-1.5, 1.5, size=30)):
-            line = line_of(rows, slopes, price, coefficients)
-            assert line.at(price) <= value + 1e-12
-            closest = min(closest, value - line.at(price))
+            minorant = minorant_of(rows, slopes, price, coefficients)
+            assert minorant.at(price) <= value + 1e-12
+            closest = min(closest, value - minorant.at(price))
     assert closest < 0.2
 
 
@@ -389,12 +394,12 @@ def test_a_mixture_stays_within_the_radius_and_proves_at_least_the_crossing():
     draw = np.random.default_rng(1)
     mixed = 0
     for _ in range(50):
-        falling = line_of(rows, draw.uniform(-1.0, 0.5, size=30), 0.5, np.zeros(4))
+        falling = minorant_of(rows, draw.uniform(-1.0, 0.5, size=30), 0.5, np.zeros(4))
         if falling.slack >= 0:
             continue
-        for rising in (idle_line(rows), line_of(rows, np.full(30, -1e-3), 50.0, np.zeros(4))):
+        for rising in (zero_minorant(rows), minorant_of(rows, np.full(30, -1e-3), 50.0, np.zeros(4))):
             assert rising.slack > 0
-            mixture = mixed_line(rows, falling, rising)
+            mixture = combined(rows, falling, rising)
             share = rising.slack / (rising.slack - falling.slack)
             assert mixture.slack >= 0
             assert mixture.entropy >= share * falling.entropy + (1 - share) * rising.entropy - 1e-12
@@ -402,16 +407,16 @@ def test_a_mixture_stays_within_the_radius_and_proves_at_least_the_crossing():
     assert mixed > 20
 
 
-def test_evidence_is_what_the_certificate_makes_of_its_plan():
+def test_the_bundle_is_what_the_certificate_makes_of_its_plan():
     problem = draw_problem(6, rows=30, numeric=3, radius=0.1, label_weight=0.8)
     rows = SignedRows(problem)
-    evidence, draw = Evidence(rows), np.random.default_rng(2)
+    bundle, draw = MinorantBundle(rows), np.random.default_rng(2)
     for _ in range(20):
-        evidence.add(line_of(rows, draw.uniform(-0.7, 0.3, size=30), 1.0, np.zeros(4)))
+        bundle.add(minorant_of(rows, draw.uniform(-0.7, 0.3, size=30), 1.0, np.zeros(4)))
         model = solve(problem, max_iter=1).primal
-        certificate = certify_robust_logistic(problem, model, shift_plan(rows, evidence.proof), TOLERANCE)
-        assert certificate.lower_bound >= evidence.lower_bound * (1 - 1e-9)
-    assert evidence.lower_bound > 0.1
+        certificate = certify_robust_logistic(problem, model, shift_plan(rows, bundle.best), TOLERANCE)
+        assert certificate.lower_bound >= bundle.lower_bound * (1 - 1e-9)
+    assert bundle.lower_bound > 0.1
 
 
 @pytest.mark.parametrize("least", [0.0, 0.3, 5.0])
@@ -431,13 +436,13 @@ def test_the_price_search_finds_the_bottom_of_a_parabola_from_inexact_tangents()
     for step in range(12):
         error = 1e-2 * 0.1**step
         value, slope = 0.5 + 0.05 * (price - bottom) ** 2, 0.1 * (price - bottom)
-        # A line that touches the parabola nearby is within the error at the price itself.
+        # A minorant that touches the parabola nearby is within the error at the price itself.
         slope += float(draw.uniform(-1.0, 1.0)) * np.sqrt(0.2 * error) * 0.5
         touch = bottom + slope / 0.1
         entropy = 0.5 + 0.05 * (touch - bottom) ** 2 - slope * touch
         upper = min(upper, value)
         search.add(Tangent(price, entropy, slope, value - entropy - slope * price), 0.5)
-        low, high = search.interval(upper)
+        low, high = search.bracket(upper)
         assert low <= bottom <= high
         price = search.next_price(upper)
     assert price == pytest.approx(bottom, abs=1e-4)

@@ -19,8 +19,8 @@ from surefoot.robust.conic.monolithic import Monolithic
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS, coefficient_norm, gradient_norm
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
+from surefoot.robust.wide.cone_projection import project_onto_polar
 from surefoot.robust.wide.wide import Wide
-from surefoot.robust.wide.wide_cones import polar_part
 
 TOLERANCE = 1e-6
 BANK = {**PROBLEM_BANK, **NORM_BANK, **SPARSE_BANK}
@@ -272,7 +272,7 @@ def test_polar_part_is_the_nearest_point_of_the_polar_cone(seed, norm):
     size = int(draw.integers(0, 7))
     weights = np.ones(size) if norm == "l2" else np.exp(draw.normal(size=size))
     v = draw.normal(size=size + 1) * np.append(np.ones(size), 3.0)
-    polar = polar_part(v, weights, norm)
+    polar = project_onto_polar(v, weights, norm)
     nearest = v - polar.point
     # Moreau: both parts lie in their cones and are perpendicular, which no other pair does.
     assert coefficient_norm(nearest[:-1], weights, norm) <= nearest[-1] + 1e-12
@@ -282,5 +282,5 @@ def test_polar_part_is_the_nearest_point_of_the_polar_cone(seed, norm):
     np.testing.assert_allclose(jacobian, jacobian.T, atol=1e-12)
     np.testing.assert_allclose(np.diag(jacobian), polar.diagonal, atol=1e-12)
     step = draw.normal(size=size + 1)
-    forward = polar_part(v + 1e-7 * step, weights, norm).point - polar.point
+    forward = project_onto_polar(v + 1e-7 * step, weights, norm).point - polar.point
     np.testing.assert_allclose(forward / 1e-7, jacobian @ step, atol=1e-4)

@@ -1,26 +1,28 @@
-"""LP-ADMM: a first-order method for numeric columns with a label price, made safe.
+"""LP-ADMM: a first-order method for numeric columns with a label price.
 
     min over lambda of V(lambda),
     V(lambda) = lambda radius + min over b of sum_i w_i (h(z_i . b) + max(z_i . b - lambda kappa, 0))
                                 subject to || b / gamma ||_* <= lambda,
 
-with z_i = y_i (1, x_i) and h(m) = log(1 + exp(-m)); :mod:`surefoot.robust.first_order.admm_bounds` says why this is the robust
-problem. The method of Li, Huang and So (NeurIPS 2019): a one-dimensional search over lambda, and at each lambda an operator
-splitting that needs one factorisation of Z'Z, two products with Z an iteration, and a closed-form step per row
+with z_i = y_i (1, x_i) and h(m) = log(1 + exp(-m)); :mod:`surefoot.robust.first_order.signed_rows` says why this is the robust
+problem. The method of Li, Huang and So (NeurIPS 2019): a one-dimensional search over the price lambda, and at each lambda an
+ADMM that needs one factorisation of Z'Z, two products with Z an iteration, and a closed-form step per row
 (:mod:`surefoot.robust.first_order.admm_splitting`).
 
 As published it must be tuned: its penalty grows by a fixed factor whatever the residuals, so that on ordinary data the iterates
-freeze above the optimum (by 0.01 % to 0.2 % on Gaussian data, by 2 % if the first penalty is ten times as large), and nothing
-in the method notices. Here nothing is left to tune, and nothing is believed:
+freeze above the optimum (by 0.01 % to 0.2 % on Gaussian data, by 2 % if the first penalty is ten times as large), and no
+residual shows it. Here columns are centred and scaled, and the penalty follows the residuals, beginning at the curvature of the
+loss. Outer iteration:
 
-- columns are centred and scaled, and the penalty follows the residuals, beginning at the curvature of the loss;
-- every few iterations a model and a proof are made of the iterates: the exact objective at the best price for the
-  coefficients, and a shift plan within the radius. Their difference is a true gap, and the only thing that ends a solve as
-  optimal. If it stands still, the penalty is thawed;
-- a price is left once its own gap is a small part of the whole. The line that proves it says where to look next
-  (:mod:`surefoot.robust.first_order.admm_prices`), and the iterates are carried along.
+1. At the price at hand, ADMM steps. Every few of them both bounds are evaluated: the exact objective at the best price for the
+   coefficients, and a shift plan within the radius from the multipliers
+   (:mod:`surefoot.robust.first_order.value_minorants`). If the gap stands still, the penalty restarts.
+2. The price is left once its own gap is a fraction of the whole.
+3. Its minorant of V says where to look next (:mod:`surefoot.robust.first_order.price_search`); the iterates are the warm start.
 
-``LpAdmm(published=True)`` keeps the published settings for comparison: golden section over the price, a first penalty of 0.001
+Termination: the duality gap is the only test that ends a solve as optimal; a gap that no longer falls ends it as stalled.
+
+``LpAdmm(published=True)`` runs the published settings for comparison: golden section over the price, a first penalty of 0.001
 in the plain sum of squares, 5 % growth, residuals as the only stopping rule. Its outcome is judged by the same bounds.
 """
 
@@ -35,35 +37,19 @@ import numpy as np
 from surefoot.core.blas_threads import blas_threads
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.robust.first_order.admm_bounds import Line, SignedRows, line_of
-from surefoot.robust.first_order.admm_prices import PriceSearch, Tangent
-from surefoot.robust.first_order.admm_splitting import PUBLISHED_PENALTY, Splitting
+from surefoot.robust.first_order.admm_splitting import Splitting
 from surefoot.robust.first_order.numeric_run import NumericRun
+from surefoot.robust.first_order.parameters import AdmmParameters, PublishedParameters
+from surefoot.robust.first_order.price_search import PriceSearch, Tangent
+from surefoot.robust.first_order.signed_rows import SignedRows
+from surefoot.robust.first_order.value_minorants import Minorant, minorant_of
 from surefoot.robust.problem.numeric_columns import as_dense
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome, require_acceptance
 from surefoot.robust.scaling.standard_rows import StandardRows
 from surefoot.robust.separation import require_attained
 
-# A dense Gram matrix of this many columns is factorised in seconds; the rows are kept twice as a dense array.
-MOST_COLUMNS = 4000
-MOST_ENTRIES = 100_000_000
-DEFAULT_STEPS = 30_000
-# Steps between checks: a check costs as much as two steps.
-STEPS_PER_CHECK = 10
-# A price is left when its own gap is this share of the whole; half of that whenever leaving early did not pay.
-SHARE_OF_GAP = 0.2
-LEAST_SHARE = 1e-3
-# So many checks in which the gap at a price did not halve: the penalty may have frozen the iterates.
-CHECKS_UNTIL_FROZEN = 30
-# So many steps without a tenth of progress say that double precision, or this method, is at its end.
-PATIENCE = 5000
-
-# The poster names no stopping rules; residuals end a price and the width of the interval the search, as is usual.
-PUBLISHED_RESIDUAL = 1e-6
-PUBLISHED_STEPS = 500
-PUBLISHED_WIDTH = 1e-3
-GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+GOLDEN_RATIO = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 class _Ended(Exception):  # noqa: N818 - a message, not an error
@@ -77,105 +63,114 @@ class _Ended(Exception):  # noqa: N818 - a message, not an error
 class _Run(NumericRun):
     """One solve, in standard coordinates."""
 
-    def __init__(self, rows: SignedRows, options: SolveOptions, started: float) -> None:
-        super().__init__(rows, options, started, most_steps=DEFAULT_STEPS, patience=PATIENCE)
-        self.splitting = Splitting(rows)
+    def __init__(self, rows: SignedRows, options: SolveOptions, started: float, parameters: AdmmParameters) -> None:
+        super().__init__(
+            rows,
+            options,
+            started,
+            max_iterations=parameters.max_iterations,
+            stall_iterations=parameters.stall_iterations,
+        )
+        self.parameters = parameters
+        self.splitting = Splitting(rows, parameters)
 
-    def check(self, price: float) -> tuple[float, Line]:
-        """Bounds from the iterates: the objective at this price, and the better of two lines there."""
+    def evaluate_bounds(self, price: float) -> tuple[float, Minorant]:
+        """Both bounds from the iterates: the objective at this price, and the better of two minorants there."""
         splitting = self.splitting
-        self.offer(splitting.coefficients, splitting.scores)
-        lines = [line_of(self.rows, slopes, price, splitting.coefficients) for slopes in (splitting.slopes, -splitting.force)]
-        for line in lines:
-            self.evidence.add(line)
-        return self.rows.value(splitting.scores, price), max(lines, key=lambda line: line.at(price))
+        self.evaluate(splitting.coefficients, splitting.scores)
+        both = (splitting.slopes, -splitting.multipliers)
+        minorants = [minorant_of(self.rows, slopes, price, splitting.coefficients) for slopes in both]
+        for minorant in minorants:
+            self.add_minorant(minorant)
+        return self.rows.value(splitting.scores, price), max(minorants, key=lambda minorant: minorant.at(price))
 
-    def step_done(self) -> None:
+    def next_iteration(self) -> None:
         """One more line of history; raises :class:`_Ended` if it is the last."""
-        status = self.record()
+        status = self.finish_iteration()
         if status is not None:
             raise _Ended(status)
 
     @property
-    def check_due(self) -> bool:
-        """Whether the step at hand may be the last, or is the first, and must be made something of."""
-        return self.next_is_last or not self.history or self.options.out_of_time
+    def evaluation_due(self) -> bool:
+        """Whether the step at hand may be the last, or is the first, and must yield bounds."""
+        return self.at_last_iteration or not self.history or self.options.out_of_time
 
     def search(self, price: float) -> NoReturn:
         """Price after price until :class:`_Ended`."""
-        prices = PriceSearch(self.rows.radius)
+        prices = PriceSearch(self.rows.radius, self.parameters)
         self.splitting.penalty = self.splitting.natural_penalty(price)
-        share = SHARE_OF_GAP
+        fraction = self.parameters.gap_fraction
         while True:
             before = self.gap
-            prices.add(self.solve_at(price, share), self.gap / before)
+            prices.add(self.solve_at(price, fraction), self.gap / before)
             if self.gap > 0.9 * before:
-                share = max(0.5 * share, LEAST_SHARE)
+                fraction = max(0.5 * fraction, self.parameters.smallest_gap_fraction)
             new = prices.next_price(self.upper_bound)
             self.splitting.change_price(price, new)
             price = new
 
-    def solve_at(self, price: float, share: float) -> Tangent:
-        """Steps at one price until its own gap is at most this share of the whole."""
-        best: Line | None = None
-        objective, steps, frozen, moved = np.inf, 0, 0, np.inf
+    def solve_at(self, price: float, fraction: float) -> Tangent:
+        """ADMM steps at one price until its own gap is at most this fraction of the whole."""
+        interval = self.parameters.evaluation_interval
+        best: Minorant | None = None
+        objective, steps, without_progress, last_error = np.inf, 0, 0, np.inf
         while True:
             self.splitting.step(price)
             steps += 1
-            regular = steps % STEPS_PER_CHECK == 0
-            if regular or self.check_due:
-                value, line = self.check(price)
+            regular = steps % interval == 0
+            if regular or self.evaluation_due:
+                value, minorant = self.evaluate_bounds(price)
                 objective = min(objective, value)
-                best = line if best is None or line.at(price) > best.at(price) else best
-            self.step_done()
+                best = minorant if best is None or minorant.at(price) > best.at(price) else best
+            self.next_iteration()
             if not regular or best is None:
                 continue
             error = max(objective - best.at(price), 0.0)
-            if error <= share * self.gap:
+            if error <= fraction * self.gap:
                 return Tangent(price, best.entropy, best.slack, error)
-            self.splitting.balance(STEPS_PER_CHECK)
-            frozen += 1
-            if error < 0.5 * moved:
-                moved, frozen = error, 0
-            elif frozen >= CHECKS_UNTIL_FROZEN:
-                self.splitting.thaw(price)
-                moved, frozen = error, 0
+            self.splitting.balance_residuals(interval)
+            without_progress += 1
+            if error < 0.5 * last_error:
+                last_error, without_progress = error, 0
+            elif without_progress >= self.parameters.evaluations_until_restart:
+                self.splitting.restart_penalty(price)
+                last_error, without_progress = error, 0
 
-    def golden_section(self) -> NoReturn:
+    def golden_section(self, published: PublishedParameters) -> NoReturn:
         """The published method; raises :class:`_Ended` when it would have stopped."""
         low, high = 0.0, self.upper_bound / self.rows.radius
-        width = PUBLISHED_WIDTH * high
-        inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
-        values = [self.published_solve(price) for price in inner]
+        width = published.bracket_width * high
+        inner = [high - GOLDEN_RATIO * (high - low), low + GOLDEN_RATIO * (high - low)]
+        values = [self.published_solve(price, published) for price in inner]
         while high - low > width:
             if values[0] <= values[1]:
                 high, inner[1], values[1] = inner[1], inner[0], values[0]
-                inner[0] = high - GOLDEN * (high - low)
-                values[0] = self.published_solve(inner[0])
+                inner[0] = high - GOLDEN_RATIO * (high - low)
+                values[0] = self.published_solve(inner[0], published)
             else:
                 low, inner[0], values[0] = inner[0], inner[1], values[1]
-                inner[1] = low + GOLDEN * (high - low)
-                values[1] = self.published_solve(inner[1])
+                inner[1] = low + GOLDEN_RATIO * (high - low)
+                values[1] = self.published_solve(inner[1], published)
         raise _Ended(Status.STALLED)
 
-    def published_solve(self, price: float) -> float:
+    def published_solve(self, price: float, published: PublishedParameters) -> float:
         """The published splitting from the model 0; the objective it ends with."""
         splitting = self.splitting
-        splitting.start(np.zeros(self.rows.weights.size), price)
-        splitting.force = np.zeros(self.rows.shares.size)
-        splitting.penalty = PUBLISHED_PENALTY * self.rows.shares.size
+        splitting.start(np.zeros(self.rows.gamma.size), price)
+        splitting.multipliers = np.zeros(self.rows.row_weights.size)
+        splitting.penalty = published.initial_penalty * self.rows.row_weights.size
         value = np.inf
-        for step in range(PUBLISHED_STEPS):
+        for step in range(published.max_iterations):
             before = splitting.margins
-            splitting.published_step(price)
-            moved = float(np.abs(splitting.margins - before).max())
-            apart = float(np.abs(splitting.margins - splitting.scores).max())
-            still = max(moved, apart) <= PUBLISHED_RESIDUAL or step + 1 == PUBLISHED_STEPS
-            if still or self.check_due:
-                value = self.offer(splitting.coefficients, splitting.scores, price)
-                self.evidence.add(line_of(self.rows, splitting.slopes, price, splitting.coefficients))
-            self.step_done()
-            if still:
+            splitting.published_step(price, published)
+            change = float(np.abs(splitting.margins - before).max())
+            primal_residual = float(np.abs(splitting.margins - splitting.scores).max())
+            solved = max(change, primal_residual) <= published.residual or step + 1 == published.max_iterations
+            if solved or self.evaluation_due:
+                value = self.evaluate(splitting.coefficients, splitting.scores, price)
+                self.add_minorant(minorant_of(self.rows, splitting.slopes, price, splitting.coefficients))
+            self.next_iteration()
+            if solved:
                 break
         return value
 
@@ -186,14 +181,16 @@ class LpAdmm:
     Parameters
     ----------
     published : bool, default=False
-        Run the published settings literally. For benchmarks: the bounds are as true as ever, but the model may be far from the
-        optimum, and the status then says ``STALLED``.
+        Run the published settings literally. For benchmarks: the bounds are as true as ever, but the model may be well above
+        the optimum, and the status then says ``STALLED``.
+    parameters : AdmmParameters, optional
     """
 
     name = "lp-admm"
 
-    def __init__(self, *, published: bool = False) -> None:
+    def __init__(self, *, published: bool = False, parameters: AdmmParameters | None = None) -> None:
         self.published = published
+        self.parameters = parameters or AdmmParameters()
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
@@ -201,13 +198,12 @@ class LpAdmm:
             return f"it has {problem.n_categorical} categorical columns, and this method knows numeric columns only."
         if problem.radius == 0:
             return "its radius is 0, so there is no price to search over."
-        if problem.n_numeric > MOST_COLUMNS:
-            return (
-                f"it has {problem.n_numeric} columns, more than the {MOST_COLUMNS} whose dense Gram matrix can be factorised."
-            )
+        most = self.parameters.max_columns
+        if problem.n_numeric > most:
+            return f"it has {problem.n_numeric} columns, more than the {most} whose dense Gram matrix can be factorised."
         entries = problem.n_rows * problem.n_numeric
-        if entries > MOST_ENTRIES:
-            return f"its rows have {entries} entries as a dense array, more than {MOST_ENTRIES}."
+        if entries > self.parameters.max_entries:
+            return f"its rows have {entries} entries as a dense array, more than {self.parameters.max_entries}."
         return None
 
     def solve(
@@ -220,25 +216,25 @@ class LpAdmm:
         standard = StandardRows.of(dense)
         require_attained(standard.problem)
         with blas_threads(options.n_threads):
-            run = _Run(SignedRows(standard.problem), options, started)
+            run = _Run(SignedRows(standard.problem), options, started, self.parameters)
             status = _ended(run, standard.standardize(warm_start) if warm_start is not None else None, self.published)
-        return run.outcome(status, standard)
+        return run.restored_outcome(status, standard)
 
 
 def _ended(run: _Run, warm_start: RobustCoefficients | None, published: bool) -> Status:
-    """Run until the end, and say how it came."""
+    """Run until the end; the status that ended it."""
     rows, splitting = run.rows, run.splitting
     ceiling = float(np.log(2.0)) / rows.radius
     # Neither an optimum at the price 0 nor one that no model with this radius could afford.
-    price = min(max(splitting.steepest_price(), 1e-6 * ceiling), 0.5 * ceiling)
+    price = min(max(splitting.newton_price(), 1e-6 * ceiling), 0.5 * ceiling)
     if warm_start is not None:
         coefficients = rows.coefficients(warm_start)
-        run.offer(coefficients, rows.rows @ coefficients)
+        run.evaluate(coefficients, rows.rows @ coefficients)
         price = run.price if run.price > 0 else price
         splitting.start(coefficients, price)
     try:
         if published:
-            run.golden_section()
+            run.golden_section(PublishedParameters())
         else:
             run.search(price)
     except _Ended as ended:

@@ -1,11 +1,11 @@
-"""Rows of a wide problem in units that suit its cone, and what the method asks of them.
+"""Rows of a wide problem, scaled so that one penalty suits every column.
 
-The method penalises how far a model is from the cone of those that the price admits, and a penalty suits a column if it is
-about the curvature of the loss there. Standard columns have equal curvatures, so one penalty fits all; their common unit is
-chosen such that half of the prices gamma_j are above 1. For the l2 metric every column is measured in the units of its own
-price instead, in which the cone is round and its projection has a closed form.
+The augmented Lagrangian penalises the distance of a model from the cone of those that the price admits, and a penalty suits a
+column if it is about the curvature of the loss there. Standard columns have equal curvatures, so one penalty fits all; their
+common unit is chosen such that half of the prices gamma_j are above 1. For the l2 metric every column is measured in the units
+of its own price instead, in which the cone is round and its projection has a closed form.
 
-Row i is z_i = y_i (1, x_ij), kept as one matrix; nothing of the order of columns squared is ever formed.
+Row i is z_i = y_i (1, x_ij), stored in one matrix; nothing of the order of columns squared is ever formed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.core.arrays import FloatArray
-from surefoot.robust.first_order.admm_bounds import SignedRows
+from surefoot.robust.first_order.signed_rows import SignedRows
 from surefoot.robust.problem.coefficient_bounds import coefficient_bounds
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 
@@ -46,13 +46,13 @@ class WideRows(SignedRows):
         else:
             self.rows = problem.labels[:, None] * np.hstack((ones, columns))
             self.squares = np.square(self.rows)
-        self.shares = problem.weights
-        self.weights = np.concatenate((np.full(self.first, np.inf), cost.numeric_weights))
-        self.free = np.isinf(self.weights)
+        self.row_weights = problem.weights
+        self.gamma = np.concatenate((np.full(self.first, np.inf), cost.numeric_weights))
+        self.free = np.isinf(self.gamma)
         self.free_rows = problem.labels[:, None] * ones
         self.kappa = cost.label_weight
         self.radius = problem.radius
-        self.bounds = coefficient_bounds(problem, float(np.log(2.0)) * self.shares.sum(), np.zeros(problem.n_numeric))
+        self.bounds = coefficient_bounds(problem, float(np.log(2.0)) * self.row_weights.sum(), np.zeros(problem.n_numeric))
 
     def model(self, coefficients: FloatArray, price: float) -> RobustCoefficients:
         """A model in the units of the standard problem."""

@@ -1,4 +1,4 @@
-"""Projections onto the models that a price admits, and how they bend.
+"""Projections onto the cone of models that a price admits, and onto its polar, with their derivatives.
 
 Price and model together lie in the convex cone
 
@@ -9,17 +9,17 @@ its nearest point in C and its nearest point in the polar cone, {(g, -r) : || (g
 metric itself, and the two are perpendicular (Moreau). So the polar part is at once what v lacks to be admitted and, as a
 multiplier, a gradient within the budget of a shift plan.
 
-Maximum norm. The nearest point cuts |b_j| at gamma_j L, where the level L solves
+Maximum norm. The projection clips |b_j| to gamma_j L, where the level L solves
 
     L - lambda = sum_j gamma_j max(|b_j| - gamma_j L, 0),
 
 that is, L = (lambda + sum gamma_j |b_j|) / (1 + sum gamma_j^2) with sums over the k entries of the largest |b_j| / gamma_j, for
-the largest k whose k-th largest ratio is above that quotient. It is the tip of the cone if lambda <= -sum_j gamma_j |b_j|.
+the largest k whose k-th largest ratio is above that quotient. It is the apex of the cone if lambda <= -sum_j gamma_j |b_j|.
 
 Sum. The polar cone of {sum_j |b_j| / gamma_j <= lambda} is the mirror image, lambda to -lambda, of the cone of the maximum norm
 with weights 1 / gamma_j.
 
-Length, with weights 1. In between C and its polar, b shrinks to (lambda + |b|) / 2 of its direction.
+Length, with weights 1: the second-order cone. In between C and its polar, b shrinks to (lambda + |b|) / 2 of its direction.
 
 The derivative of a projection exists almost everywhere, and is symmetric with eigenvalues between 0 and 1.
 """
@@ -36,7 +36,7 @@ from surefoot.robust.problem.numeric_norm import NumericNorm
 
 
 @dataclass(frozen=True)
-class PolarPart:
+class PolarProjection:
     """The nearest point of the polar cone, its derivative, and the derivative's diagonal.
 
     Vectors hold the coefficients first and the price last, as everywhere in this method.
@@ -47,35 +47,37 @@ class PolarPart:
     diagonal: FloatArray
 
 
-def polar_part(v: FloatArray, weights: FloatArray, norm: NumericNorm) -> PolarPart:
+def project_onto_polar(v: FloatArray, weights: FloatArray, norm: NumericNorm) -> PolarProjection:
     """The part of v in the polar of C, for the given norm of the metric; the weights of l2 must be 1."""
     if norm == "l2":
-        return _length(v)
+        return _second_order_cone(v)
     if norm == "l1":
-        cut = _Cut.of(v, weights)
-        return PolarPart(v - cut.nearest, lambda d: d - cut.derivative(d), 1.0 - cut.diagonal)
+        projection = _MaxNormProjection.of(v, weights)
+        return PolarProjection(v - projection.nearest, lambda d: d - projection.derivative(d), 1.0 - projection.diagonal)
     mirror = np.ones(v.size)
     mirror[-1] = -1.0
-    cut = _Cut.of(mirror * v, 1.0 / weights)
-    return PolarPart(mirror * cut.nearest, lambda d: mirror * cut.derivative(mirror * d), cut.diagonal)
+    projection = _MaxNormProjection.of(mirror * v, 1.0 / weights)
+    return PolarProjection(
+        mirror * projection.nearest, lambda d: mirror * projection.derivative(mirror * d), projection.diagonal
+    )
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _MaxNormProjection:
     """The projection onto the cone of the maximum norm.
 
-    ``above`` are the entries that are cut, ``pulls`` their weights with the signs of the entries: what they move by when the
-    level rises by 1. Inside the cone nothing is cut, and ``stiffness``, otherwise 1 + the sum of the squared pulls, is inf.
+    ``above`` are the entries that are clipped, ``normal`` their weights with the signs of the entries: what they move by when
+    the level rises by 1. ``squared_norm`` is 1 + |normal|^2, and inf inside the cone and at its apex.
     """
 
     nearest: FloatArray
     above: BoolArray
-    pulls: FloatArray
-    stiffness: float
+    normal: FloatArray
+    squared_norm: float
     inside: bool
 
     @classmethod
-    def of(cls, v: FloatArray, weights: FloatArray) -> _Cut:
+    def of(cls, v: FloatArray, weights: FloatArray) -> _MaxNormProjection:
         sizes, price = np.abs(v[:-1]), float(v[-1])
         ratios = sizes / weights
         if float(ratios.max(initial=0.0)) <= price:
@@ -93,15 +95,15 @@ class _Cut:
         level = max(float(levels[last]), 0.0)
         above = ratios > level
         nearest = np.append(np.clip(v[:-1], -level * weights, level * weights), level)
-        pulls = (np.sign(v[:-1]) * weights)[above]
-        return cls(nearest, above, pulls, 1.0 + float(pulls @ pulls), False)
+        normal = (np.sign(v[:-1]) * weights)[above]
+        return cls(nearest, above, normal, 1.0 + float(normal @ normal), False)
 
     def derivative(self, d: FloatArray) -> FloatArray:
         if self.inside:
             return d
         moved = d.copy()
-        rise = (float(d[-1]) + float(self.pulls @ d[:-1][self.above])) / self.stiffness
-        moved[:-1][self.above] = rise * self.pulls
+        rise = (float(d[-1]) + float(self.normal @ d[:-1][self.above])) / self.squared_norm
+        moved[:-1][self.above] = rise * self.normal
         moved[-1] = rise
         return moved
 
@@ -109,18 +111,18 @@ class _Cut:
     def diagonal(self) -> FloatArray:
         diagonal = np.ones(self.nearest.size)
         if not self.inside:
-            diagonal[:-1][self.above] = np.square(self.pulls) / self.stiffness
-            diagonal[-1] = 1.0 / self.stiffness
+            diagonal[:-1][self.above] = np.square(self.normal) / self.squared_norm
+            diagonal[-1] = 1.0 / self.squared_norm
         return diagonal
 
 
-def _length(v: FloatArray) -> PolarPart:
+def _second_order_cone(v: FloatArray) -> PolarProjection:
     coefficients, price = v[:-1], float(v[-1])
     length = float(np.linalg.norm(coefficients))
     if length <= price:
-        return PolarPart(np.zeros_like(v), np.zeros_like, np.zeros_like(v))
+        return PolarProjection(np.zeros_like(v), np.zeros_like, np.zeros_like(v))
     if length <= -price:
-        return PolarPart(v, np.copy, np.ones_like(v))
+        return PolarProjection(v, np.copy, np.ones_like(v))
     excess = 0.5 * (length - price)
     # From the point the polar part moves by half along (direction, -1), and by less across.
     direction = np.append(coefficients / length, -1.0)
@@ -135,4 +137,4 @@ def _length(v: FloatArray) -> PolarPart:
 
     diagonal = 0.5 * np.square(direction)
     diagonal[:-1] += across * (1.0 - np.square(direction[:-1]))
-    return PolarPart(point, derivative, diagonal)
+    return PolarProjection(point, derivative, diagonal)

@@ -1,20 +1,21 @@
-"""Least squares over a ball: the coefficient step of :mod:`surefoot.robust.first_order.lp_admm`, solved exactly.
+"""Least squares over a norm ball: the coefficient step of :mod:`surefoot.robust.first_order.admm_splitting`, solved exactly.
 
     min over b of   1/2 b' G b - c . b      subject to   || (b_j / gamma_j)_j ||_* <= radius  over the priced coordinates,
 
 with the same G for thousands of right-hand sides c. Coordinates with gamma_j = inf (the intercept among them) are free and are
-eliminated once: with f the free and p the priced coordinates, S = G_pp - G_pf G_ff^-1 G_fp takes the place of G, and
-b_f = G_ff^-1 (c_f - G_fp b_p) follows. What is left depends on the norm of the ground cost:
+eliminated once: with f the free and p the priced coordinates, the Schur complement S = G_pp - G_pf G_ff^-1 G_fp takes the place
+of G, and b_f = G_ff^-1 (c_f - G_fp b_p) is recovered last. What is left depends on the norm of the ground cost:
 
-- l1, a box |b_j| <= radius gamma_j. On a face the coordinates at their bound are known; the others solve S_FF b_F = c_F - S_FA
-  b_A, or, where fewer are at their bound than not, the multipliers nu_A solve (S^-1)_AA nu_A = (S^-1 c)_A - b_A with the one
-  factorisation of S. Coordinates that leave the box join the face, multipliers of the wrong sign leave it (the primal-dual
-  active set method of Hintermueller, Ito and Kunisch 2002). The face of the last call is the first guess, and as a rule the
-  right one.
+- l1, a box |b_j| <= radius gamma_j. The active coordinates are at their bound; the others solve S_FF b_F = c_F - S_FA
+  b_A, or, where fewer are active than not, the multipliers nu_A solve (S^-1)_AA nu_A = (S^-1 c)_A - b_A with the one
+  factorisation of S. Coordinates that leave the box become active, those with a multiplier of the wrong sign
+  inactive (the primal-dual active set method of Hintermueller, Ito and Kunisch 2002). The active set of the last call is the
+  warm start, and as a rule the right one.
 - l2, an ellipsoid. With v = b / gamma and the eigenvalues of Gamma S Gamma, ||v(t)|| = ||(Gamma S Gamma + t)^-1 Gamma c|| =
-  radius is one equation in one unknown; Newton's method on 1 / ||v(t)|| rises to its root without overshooting.
+  radius is the secular equation of a trust-region subproblem; Newton's method on 1 / ||v(t)|| rises to its root without
+  overshooting (More and Sorensen 1983).
 - linf, a diamond sum_j |v_j| <= radius. On the face with support A and signs s, v_A = H_AA^-1 (Gamma c - t s)_A with the t that
-  puts v on the face; entries of the wrong sign leave, and those whose gradient exceeds t join.
+  puts v on the face; entries of the wrong sign leave the support, and those whose gradient exceeds t join it.
 
 Neither active set method is sure to end. After a fixed number of changes, accelerated projected gradient steps (Beck and
 Teboulle 2009), which are sure to converge, take over; they also end in a feasible point.
@@ -23,6 +24,7 @@ Teboulle 2009), which are sure to converge, take over; they also end in a feasib
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -31,11 +33,22 @@ import scipy.linalg
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.robust.problem.numeric_norm import NumericNorm
 
-# Right faces are found after a few changes or not at all.
-MOST_FACES = 30
-GRADIENT_STEPS = 300
-# Gradients and bounds that are off by less than this share of their size are rounding.
-ROUNDING = 1e-12
+
+@dataclass(frozen=True)
+class BallParameters:
+    """Constants of this module; not tuned."""
+
+    # Changes of the active set. Count: the right one is found after a few or not at all.
+    max_active_sets: int = 30
+    # Accelerated projected gradient steps where it was not. Count.
+    max_gradient_steps: int = 300
+    # Newton steps on the secular equation of the l2 ball. Count: it converges quadratically.
+    max_secular_steps: int = 100
+    # Rounding of gradients, bounds and iterates, relative to their size.
+    rounding: float = 1e-12
+
+
+PARAMETERS = BallParameters()
 
 Factor: TypeAlias = tuple[AnyArray, bool]
 Projection: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -87,24 +100,24 @@ class BallLeastSquares:
         return solution
 
     def _box(self, right: FloatArray, limit: FloatArray) -> FloatArray:
-        """Primal-dual active sets; ``face`` holds -1, 0 or +1 per coordinate."""
+        """Primal-dual active sets; ``face`` holds the sign of each active coordinate, 0 for the others."""
         centre = _solve(self.factor, right)
-        slack = ROUNDING * (1.0 + float(np.abs(right).max(initial=0.0)))
-        for _ in range(MOST_FACES):
+        slack = PARAMETERS.rounding * (1.0 + float(np.abs(right).max(initial=0.0)))
+        for _ in range(PARAMETERS.max_active_sets):
             point = self._on_face(right, centre, limit)
-            pull = right - self.matrix @ point
-            outside = np.where(np.abs(point) > limit * (1.0 + ROUNDING), np.sign(point), 0.0)
-            kept = np.where(self.face * pull >= -slack, self.face, 0.0)
-            face = np.where(self.face == 0, outside, kept)
+            multiplier = right - self.matrix @ point
+            outside = np.where(np.abs(point) > limit * (1.0 + PARAMETERS.rounding), np.sign(point), 0.0)
+            retained = np.where(self.face * multiplier >= -slack, self.face, 0.0)
+            face = np.where(self.face == 0, outside, retained)
             if np.array_equal(face, self.face):
                 return np.clip(point, -limit, limit)
             self.face = face
-        point = self._descend(np.clip(point, -limit, limit), right, lambda v: np.clip(v, -limit, limit))
+        point = self._projected_gradient(np.clip(point, -limit, limit), right, lambda v: np.clip(v, -limit, limit))
         self.face = np.where(np.abs(point) >= limit, np.sign(point), 0.0)
         return point
 
     def _on_face(self, right: FloatArray, centre: FloatArray, limit: FloatArray) -> FloatArray:
-        """The minimiser among points whose face coordinates sit at their bounds; factors are kept while the face is."""
+        """The minimiser among points whose active coordinates are at their bounds; factors are reused with the active set."""
         bound = self.face != 0
         fixed = self.face[bound] * limit[bound]
         if not bound.any():
@@ -131,9 +144,9 @@ class BallLeastSquares:
         along = self.axes.T @ right
         shift = 0.0
         scaled = along / self.eigenvalues
-        for _ in range(100):
+        for _ in range(PARAMETERS.max_secular_steps):
             length = float(np.linalg.norm(scaled))
-            if length <= radius * (1.0 + ROUNDING):
+            if length <= radius * (1.0 + PARAMETERS.rounding):
                 break
             # Newton on 1 / ||v||, which is concave in t: every step stays at or below the root.
             shift += (length / radius - 1.0) * length**2 / float(scaled @ (scaled / (self.eigenvalues + shift)))
@@ -142,14 +155,14 @@ class BallLeastSquares:
         return inner * min(1.0, radius / max(float(np.linalg.norm(inner)), 1e-300))
 
     def _diamond(self, right: FloatArray, radius: float) -> FloatArray:
-        """Active sets over supports with signs; ``face`` holds -1, 0 or +1 per coordinate."""
+        """Active sets over supports; ``face`` holds the sign of each coordinate in the support, 0 for the others."""
         inside = _solve(self.factor, right)
         if float(np.abs(inside).sum()) <= radius:
             return inside
         if not self.face.any():
             self.face = np.sign(_onto_diamond(inside, radius))
-        slack = ROUNDING * (1.0 + float(np.abs(right).max(initial=0.0)))
-        for _ in range(MOST_FACES):
+        slack = PARAMETERS.rounding * (1.0 + float(np.abs(right).max(initial=0.0)))
+        for _ in range(PARAMETERS.max_active_sets):
             held = np.flatnonzero(self.face)
             signs = self.face[held]
             both = np.column_stack((right[held], signs))
@@ -157,28 +170,28 @@ class BallLeastSquares:
             level = (float(signs @ base) - radius) / float(signs @ drift)
             point = np.zeros(right.size)
             point[held] = base - level * drift
-            pull = right - self.matrix @ point
+            gradient = right - self.matrix @ point
             face = np.where(self.face * point < 0, 0.0, self.face)
-            face = np.where((self.face == 0) & (np.abs(pull) > level + slack), np.sign(pull), face)
+            face = np.where((self.face == 0) & (np.abs(gradient) > level + slack), np.sign(gradient), face)
             if np.array_equal(face, self.face) and level >= 0:
                 return point * min(1.0, radius / float(np.abs(point).sum()))
             self.face = face
             if not face.any():
                 break
-        point = self._descend(_onto_diamond(inside, radius), right, lambda v: _onto_diamond(v, radius))
+        point = self._projected_gradient(_onto_diamond(inside, radius), right, lambda v: _onto_diamond(v, radius))
         self.face = np.sign(point)
         return point
 
-    def _descend(self, point: FloatArray, right: FloatArray, project: Projection) -> FloatArray:
-        """Accelerated projected gradient steps, restarted where momentum leads uphill."""
-        steepest = float(np.abs(self.matrix).sum(axis=1).max())
+    def _projected_gradient(self, point: FloatArray, right: FloatArray, project: Projection) -> FloatArray:
+        """Accelerated projected gradient steps, restarted where momentum points uphill (an adaptive restart)."""
+        lipschitz = float(np.abs(self.matrix).sum(axis=1).max())
         ahead, momentum = point, 1.0
-        for _ in range(GRADIENT_STEPS):
-            new = project(ahead - (self.matrix @ ahead - right) / steepest)
+        for _ in range(PARAMETERS.max_gradient_steps):
+            new = project(ahead - (self.matrix @ ahead - right) / lipschitz)
             if float((ahead - new) @ (new - point)) > 0:
                 ahead, momentum = point, 1.0
                 continue
-            if np.abs(new - point).max() <= ROUNDING * np.abs(new).max():
+            if np.abs(new - point).max() <= PARAMETERS.rounding * np.abs(new).max():
                 return new
             grown = 0.5 + np.sqrt(0.25 + momentum**2)
             ahead = new + (momentum - 1.0) / grown * (new - point)
@@ -197,7 +210,7 @@ def _solve(factor: Factor, right: FloatArray) -> FloatArray:
 
 
 def _onto_diamond(point: FloatArray, radius: float) -> FloatArray:
-    """The nearest point with sum |v_j| <= radius: all sizes fall by one amount, or to 0."""
+    """The projection onto sum |v_j| <= radius: soft thresholding by one amount."""
     sizes = np.sort(np.abs(point))[::-1]
     excess = np.cumsum(sizes) - radius
     if point.size == 0 or excess[-1] <= 0:
