@@ -17,9 +17,10 @@ from surefoot.core.outcome import Progress, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.conic.monolithic import MOST_COEFFICIENTS, MOST_PIECES, Monolithic
+from surefoot.robust.conic.monolithic import Monolithic
+from surefoot.robust.conic.parameters import ConicParameters
 from surefoot.robust.conic.pieces import Coordinates
-from surefoot.robust.conic.softplus_programme import SETTINGS, ConeSolution, SoftplusProgramme
+from surefoot.robust.conic.softplus_programme import ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustLogisticProblem
@@ -166,7 +167,7 @@ def test_price_limits_and_cone_hold_exactly_at_the_admitting_price(norm):
         x = np.zeros(coordinates.size)
         x[coordinates.numeric] = beta
         x[coordinates.price] = price * coordinates.unit
-        x[coordinates.shares : coordinates.loss] = ratios[: coordinates.loss - coordinates.shares] * coordinates.unit
+        x[coordinates.price_parts : coordinates.loss] = ratios[: coordinates.loss - coordinates.price_parts] * coordinates.unit
         cone = coordinates.price_cone() @ x
         beyond = float(np.linalg.norm(cone[1:]) - cone[0]) if cone.size else 0.0
         return max(beyond, float((coordinates.price_limits() @ x).max()))
@@ -179,17 +180,17 @@ def test_price_limits_and_cone_hold_exactly_at_the_admitting_price(norm):
 
 @pytest.mark.parametrize("solver", ["conic", "graph", "cutting-plane"])
 def test_tables_too_wide_for_a_proof_are_refused_with_the_count(solver):
-    problem = draw_problem(0, rows=3, numeric=MOST_COEFFICIENTS, density=0.01)
+    problem = draw_problem(0, rows=3, numeric=ConicParameters.max_coefficients, density=0.01)
     assert make_solver(solver).refuses(problem) is None
-    wide = draw_problem(0, rows=3, numeric=MOST_COEFFICIENTS + 1, density=0.01)
-    with pytest.raises(UnsupportedProblemError, match=f"it has {MOST_COEFFICIENTS + 1} coefficients, more than"):
+    wide = draw_problem(0, rows=3, numeric=ConicParameters.max_coefficients + 1, density=0.01)
+    with pytest.raises(UnsupportedProblemError, match=f"it has {ConicParameters.max_coefficients + 1} coefficients, more than"):
         make_solver(solver).solve(wide, SolveOptions())
 
 
 def test_refuses_with_the_count_in_the_message():
     problem = draw_problem(0, rows=50, levels=(7,) * 6)
     expected = 50 * 7**6
-    assert expected > MOST_PIECES
+    assert expected > ConicParameters.max_pieces
     assert str(expected) in Monolithic().refuses(problem)
     with pytest.raises(UnsupportedProblemError, match=f"{expected}.*solver='auto'"):
         solve(problem)
@@ -213,7 +214,7 @@ def test_duplicate_rows_count_once():
     many = replace(
         few, numeric=np.zeros((1000, 0)), codes=few.codes[pick], labels=few.labels[pick], weights=np.full(1000, 1e-3)
     )
-    assert MOST_PIECES < 1000 * 5**5
+    assert ConicParameters.max_pieces < 1000 * 5**5
     assert Monolithic().refuses(many) is None
 
 
@@ -311,5 +312,5 @@ def test_a_stalled_interior_point_is_stopped_and_tried_with_other_settings(monke
     monkeypatch.setattr(clarabel, "STALL_FRACTION", 0.0)
     outcome = solve(WHOLE_BANK["mixed"]())
     assert outcome.status is Status.STALLED
-    assert len(outcome.history) == len(SETTINGS)
+    assert len(outcome.history) == len(ConicParameters.cone_settings)
     assert_bracketed(outcome, optimum("mixed"))

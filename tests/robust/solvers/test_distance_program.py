@@ -10,7 +10,6 @@ from problem_bank import PROBLEM_BANK, draw_problem
 from reference import worst_case as reference
 from reference.random_points import random_model
 
-from surefoot.robust.conic import distance_program
 from surefoot.robust.conic.distance_program import (
     DistanceProgramme,
     WorstShifts,
@@ -18,6 +17,7 @@ from surefoot.robust.conic.distance_program import (
     prefix_worst_shifts,
     robust_objective,
 )
+from surefoot.robust.conic.parameters import DistanceParameters
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 
@@ -62,13 +62,13 @@ def test_both_oracles_equal_full_enumeration(problem, seed, size, whole):
     assert_worst(problem, model, DistanceProgramme(problem).worst_shifts(problem, model))
 
 
-def test_rows_in_blocks_give_the_same_answer_as_all_at_once(monkeypatch):
+def test_rows_in_blocks_give_the_same_answer_as_all_at_once():
     problem = draw_problem(4, rows=30, numeric=1, levels=(3, 2, 4), label_weight=0.8)
     model = random_model(problem, np.random.default_rng(4))
     programme = DistanceProgramme(problem)
     together = programme.worst_shifts(problem, model)
-    monkeypatch.setattr(distance_program, "STATES_AT_A_TIME", 3 * programme.n_states + 1)
-    apart = programme.worst_shifts(problem, model)
+    few_states = DistanceParameters(states_at_a_time=3 * programme.n_states + 1)
+    apart = DistanceProgramme(problem, parameters=few_states).worst_shifts(problem, model)
     np.testing.assert_array_equal(apart.loss, together.loss)
     np.testing.assert_array_equal(apart.codes, together.codes)
 
@@ -86,7 +86,7 @@ def test_sums_that_differ_by_rounding_only_are_one_distance():
 
 def test_a_chain_of_near_distances_is_cut_and_loses_no_shift():
     # Neighbours lie within the width of each other, the ends of the chain do not.
-    width = 0.8 * distance_program.SAME_DISTANCE * 3.0
+    width = 0.8 * DistanceParameters.same_distance * 3.0
     problem = weighted([1.0, 1.0 + width, 1.0 + 2.0 * width], rows=8)
     programme = DistanceProgramme(problem)
     assert all(np.unique(place).size == place.size for place in (*programme.stay, *programme.move))

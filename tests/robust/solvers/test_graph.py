@@ -15,8 +15,9 @@ from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.conic.graph import MOST_ARCS, Digraphs, Graph, PathFlows
+from surefoot.robust.conic.graph import Digraphs, Graph, PathFlows
 from surefoot.robust.conic.monolithic import Monolithic
+from surefoot.robust.conic.parameters import ConicParameters
 from surefoot.robust.conic.pieces import Coordinates
 from surefoot.robust.conic.softplus_programme import ConeSolution
 from surefoot.robust.problem.problem import RobustLogisticProblem
@@ -146,10 +147,13 @@ def test_arcs_guard_against_every_level_of_every_feature():
 def test_refuses_before_building_anything_with_the_count_in_the_message():
     problem = draw_problem(0, rows=2000, levels=(6,) * 16)
     whole = replace(problem, cost=replace(problem.cost, categorical_weights=np.arange(20.0, 36.0)))
-    with pytest.raises(UnsupportedProblemError, match=rf"2000 digraphs have \d+ arcs together, more than {MOST_ARCS}"):
+    most = ConicParameters.max_arcs
+    with pytest.raises(UnsupportedProblemError, match=rf"2000 digraphs have \d+ arcs together, more than {most}"):
+        UnsupportedProblemError, match=rf"2000 digraphs have \d+ arcs together, more than {ConicParameters.max_arcs}"
+    ):
         require_acceptance(Graph(), whole)
     real = replace(draw_problem(0, rows=2000, levels=(2,) * 40), radius=0.1)
-    assert f"more than {MOST_ARCS} arcs" in Graph().refuses(real)
+    assert f"more than {most} arcs" in Graph().refuses(real)
     assert "round them" in Graph().refuses(real)
 
 

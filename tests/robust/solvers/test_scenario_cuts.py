@@ -13,7 +13,7 @@ from reference.proof import TOLERANCE, assert_proven, optimum
 from surefoot.core.outcome import Progress, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
-from surefoot.robust.conic import scenario_cuts
+from surefoot.robust.conic.parameters import ScenarioCutParameters
 from surefoot.robust.conic.scenario_cuts import ScenarioCuts
 from surefoot.robust.registry import RobustOutcome
 
@@ -90,11 +90,11 @@ def test_warm_starts_at_the_optimum_save_rounds():
     assert rounds["warm"] < 0.8 * rounds["cold"]
 
 
-def test_a_box_that_binds_is_widened(monkeypatch):
+def test_a_box_that_binds_is_widened():
     problem = WHOLE_BANK["mixed"]()
     expected = PREFIX.solve(problem, SolveOptions())
-    monkeypatch.setattr(scenario_cuts, "FIRST_BOX", 0.01)
-    boxed = PREFIX.solve(problem, SolveOptions())
+    small = ScenarioCuts(separation="prefix", parameters=ScenarioCutParameters(initial_box=0.01))
+    boxed = small.solve(problem, SolveOptions())
     assert_proven(problem, boxed)
     assert boxed.upper_bound == pytest.approx(expected.upper_bound, rel=TOLERANCE)
     assert boxed.iterations > expected.iterations

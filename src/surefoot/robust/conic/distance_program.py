@@ -1,4 +1,4 @@
-"""The worst shift of every row: Algorithm 1 of the paper, and the prefix argument that needs no distances.
+"""Separation: the worst shift of every row, by Algorithm 1 of the paper and by a prefix argument that needs no distances.
 
     r_i = max over labels y' and category vectors z' of
           log(1 + exp(-y' (beta_0 + beta_x . x_i + beta_z(z')))) - lambda * ground cost of (z', y')
@@ -6,10 +6,11 @@
 For a final label s let t be the loss argument -s * score at the row's own categories and u_l the largest rise of it when
 feature l moves to its best OTHER level.
 
-:class:`DistanceProgramme` is the paper's dynamic programme (Bellman equations (9) and (10), with row weights and a label
-price): the state after k features is the weighted distance spent so far, its value the largest argument. Which distances
-are attainable depends on the weights alone, so all rows share one state space and every step is a vector operation over
-rows. The state space is at most the sum of the weights for integers but doubles with each feature for real numbers.
+:class:`DistanceProgramme` is the dynamic programme of Sun, Justin, Gomez and Vayanos (AISTATS 2025; Bellman equations (9) and
+(10), with row weights and a label price): the state after k features is the weighted distance spent so far, its value the
+largest argument. Which distances are attainable depends on the weights alone, so all rows have the same state space and every
+step is a vector operation over rows. The state space is at most the sum of the weights for integers but doubles with each
+feature for real numbers.
 
 :func:`prefix_worst_shifts` uses convexity instead: softplus(v) = max over tau in [0, 1] of tau v - h(tau), and for a fixed
 tau feature l should move exactly if tau u_l > lambda delta_l. The best set is therefore a prefix of the features sorted by
@@ -25,15 +26,8 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from surefoot.core.row_blocks import row_blocks
+from surefoot.robust.conic.parameters import DistanceParameters
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-
-# Attainable distances that differ by less than this share of the total weight are one distance: sums of the same weights in
-# another order differ by a few units in the last place, and nothing else comes this close.
-SAME_DISTANCE = 1e-12
-# States of the dynamic programme that are held at a time (a float and a few flags each).
-STATES_AT_A_TIME = 4_000_000
-# The climb to the deterring price converges faster than linearly; what is left after this many steps is rounding.
-MOST_CLIMBS = 100
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ class WorstShifts:
 
 @dataclass(frozen=True)
 class Moves:
-    """What moving each feature alone is worth to the adversary, for one final label per row.
+    """What the adversary gains by moving each feature alone, for one final label per row.
 
     ``start`` is the loss argument at the own categories, ``gain[:, l]`` its rise when feature l moves to ``level[:, l]``,
     the best level other than the own. The gain is -inf where a feature cannot move.
@@ -149,15 +143,22 @@ class DistanceProgramme:
         m arrays each.
     """
 
-    def __init__(self, problem: RobustLogisticProblem, *, most_states: float = np.inf) -> None:
+    def __init__(
+        self,
+        problem: RobustLogisticProblem,
+        *,
+        most_states: float = np.inf,
+        parameters: DistanceParameters | None = None,
+    ) -> None:
         """Build the layers; raises ``OverflowError`` as soon as they hold more than ``most_states`` distances."""
+        self.parameters = parameters or DistanceParameters()
         features = movable_features(problem)
         # Any order is right. Small weights first keep the early layers short; of equal weights, many levels belong to short
         # layers.
         order = np.lexsort((-problem.n_levels[features], problem.cost.categorical_weights[features]))
         self.features = features[order]
         weights = problem.cost.categorical_weights[self.features]
-        width = SAME_DISTANCE * float(weights.sum())
+        width = self.parameters.same_distance * float(weights.sum())
         self.distances: list[FloatArray] = [np.zeros(1)]
         self.stay: list[IndexArray] = []
         self.move: list[IndexArray] = []
@@ -183,7 +184,7 @@ class DistanceProgramme:
     def _best_set(self, moves: Moves, price: float) -> tuple[FloatArray, BoolArray]:
         loss = np.empty(moves.start.size)
         moved = np.zeros(moves.gain.shape, dtype=np.bool_)
-        size = max(1, STATES_AT_A_TIME // self.n_states)
+        size = max(1, self.parameters.states_at_a_time // self.n_states)
         for first in range(0, loss.size, size):
             rows = slice(first, first + size)
             loss[rows], moved[rows] = self._solve(moves.start[rows], moves.gain[rows], price)
@@ -214,7 +215,7 @@ class DistanceProgramme:
 
 
 def _merge(values: FloatArray, width: float) -> tuple[FloatArray, IndexArray]:
-    """Sorted values in groups that reach ``width`` beyond their first value: the first values, and each value's group."""
+    """Sorted values in groups no wider than ``width``: the first value of each, and each value's group."""
     begins = np.ones(values.size, dtype=np.bool_)
     begins[1:] = np.diff(values) > width
     while True:
@@ -268,12 +269,12 @@ def deterring_price(problem: RobustLogisticProblem, coefficients: RobustCoeffici
     """The smallest price that admits the numeric coefficients and at which no row gains by a shift.
 
     The largest ratio of gain to cost, by Dinkelbach's method: the best shift at a price that is too low has a ratio above
-    it, which is the next price. Each price is attained by some shift, so the climb ends.
+    it, which is the next price. Each price is attained by some shift, so the iteration ends.
     """
     price = problem.cost.admitting_price(coefficients.numeric)
     unmoved = softplus(-problem.labels * own_scores(problem, coefficients))
     everyone = np.arange(problem.n_rows)
-    for _ in range(MOST_CLIMBS):
+    for _ in range(DistanceParameters.max_dinkelbach_steps):
         worst = prefix_worst_shifts(problem, replace(coefficients, price=price))
         costs = shift_costs(problem, everyone, worst.codes, worst.flipped)
         tempted = np.flatnonzero(costs > 0)

@@ -1,5 +1,7 @@
 """The longest-path formulation: Theorem 2 of Sun, Justin, Gomez and Vayanos (AISTATS 2025), problem (14).
 
+    min  radius * lambda + sum_i w_i r_i    subject to   the potentials below,   || (beta_j / gamma_j)_j ||_* <= lambda.
+
 Row i is guarded against all category vectors at once by a digraph. Its vertex (k, d) says that the first k features have
 moved by the weighted distance d, its arcs choose a level of the next feature, and its potentials mu bound the loss argument
 from above:
@@ -12,8 +14,10 @@ The last line is the arc into the sink, -log(-1 + exp(r_i + lambda d)), with the
 label price kappa adds a second digraph per row, with the other label and kappa added to every distance.
 
 Which distances occur depends on the weights only, so all digraphs are copies of one and the matrices come from array
-arithmetic. The multipliers of the arcs are flows from source to sink; :class:`PathFlows` takes them apart into paths, that
-is, into shifts.
+arithmetic. One iteration solves the whole programme by an interior point
+(:func:`~surefoot.robust.conic.monolithic.solve_once`); the multipliers of the arcs are flows from source to sink, and
+:class:`PathFlows` decomposes them into paths, that is, into shifts, of which the dual bound is made. The duality gap ends the
+solve; while it is open, other settings are tried.
 """
 
 from __future__ import annotations
@@ -26,19 +30,15 @@ import scipy.sparse
 from surefoot.core.arrays import BoolArray, FloatArray, IndexArray, RowArray
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.duplicates import collapse_rows
+from surefoot.robust.conic.conic_run import ConicRun
 from surefoot.robust.conic.distance_program import DistanceProgramme
-from surefoot.robust.conic.incumbent import Incumbent
 from surefoot.robust.conic.monolithic import solve_once, solve_pieces, too_wide
+from surefoot.robust.conic.parameters import ConicParameters
 from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
 from surefoot.robust.conic.softplus_programme import ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome, require_acceptance
-
-# The interior point takes about 1.4 kB per arc.
-MOST_ARCS = 5_000_000
-# Flow below this share of a row's weight is noise of the interior point.
-NOISE = 1e-10
 
 
 class Digraphs:
@@ -49,10 +49,10 @@ class Digraphs:
         self.coordinates = coordinates
         self.layers = DistanceProgramme(problem)
         everyone = np.arange(problem.n_rows)
-        kept = np.zeros(problem.n_rows, dtype=np.bool_)
+        unflipped = np.zeros(problem.n_rows, dtype=np.bool_)
         flips = bool(np.isfinite(problem.cost.label_weight))
         self.row = np.concatenate((everyone, everyone)) if flips else everyone
-        self.flipped = np.concatenate((kept, ~kept)) if flips else kept
+        self.flipped = np.concatenate((unflipped, ~unflipped)) if flips else unflipped
         self.sign = np.where(self.flipped, -1.0, 1.0) * problem.labels[self.row]
         self.layer_start = np.concatenate(([0], np.cumsum([layer.size for layer in self.layers.distances])))
         self.size = coordinates.size + self.row.size * self.layers.n_states
@@ -158,14 +158,14 @@ class PathFlows:
         return cls(digraphs, stay, move, sink, mass, targets[0], targets[1])
 
     def multipliers(self) -> Multipliers:
-        """Every digraph's flow as paths; a path into distance d takes its share of the mass at d.
+        """Flow decomposition: every digraph's flow as paths; a path into distance d takes its part of the mass at d.
 
-        All digraphs give up one path at a time, the widest arc by arc from the sink backwards, until only noise is left.
+        One path per digraph at a time, the widest arc by arc from the sink backwards, until only noise is left.
         The flows are used up on the way.
         """
         digraphs, problem = self.digraphs, self.digraphs.coordinates.problem
         layers = digraphs.layers
-        noise = NOISE * problem.weights[digraphs.row]
+        noise = ConicParameters.flow_noise * problem.weights[digraphs.row]
         into = self.sink.copy()
         found: list[tuple[IndexArray, IndexArray, BoolArray, FloatArray]] = []
         busy = np.arange(digraphs.row.size)
@@ -183,15 +183,15 @@ class PathFlows:
         moved = np.concatenate([part[2] for part in found] or [np.zeros((0, problem.n_categorical), dtype=np.bool_)])
         total = np.zeros_like(self.sink)
         np.add.at(total, (graph, at), width)
-        share = width / np.where(total > 0, total, 1.0)[graph, at]
-        mass, flow = self.mass[graph, at] * share, self.sink[graph, at] * share
+        fraction = width / np.where(total > 0, total, 1.0)[graph, at]
+        mass, flow = self.mass[graph, at] * fraction, self.sink[graph, at] * fraction
         return Multipliers(digraphs.row[graph], moved, digraphs.flipped[graph], mass, flow, self.to_lowest, self.to_highest)
 
     def _take_path(self, graph: RowArray, end: IndexArray, width: FloatArray) -> tuple[BoolArray, FloatArray]:
-        """Walk back from the given final distances along the wider arc each time, and subtract what such a path can carry."""
+        """Trace back from the given final distances along the wider arc each time, and subtract the capacity of that path."""
         layers = self.digraphs.layers
         moved = np.zeros((graph.size, self.digraphs.coordinates.problem.n_categorical), dtype=np.bool_)
-        visited = []
+        path = []
         at = end
         for k in range(layers.features.size - 1, -1, -1):
             before = np.full((2, layers.distances[k + 1].size), -1)
@@ -202,8 +202,8 @@ class PathFlows:
             moved[:, layers.features[k]] = here
             width = np.minimum(width, np.maximum(stayed, gone))
             at = before[here.astype(np.intp), at]
-            visited.append((k, here, at))
-        for k, here, at in visited:
+            path.append((k, here, at))
+        for k, here, at in path:
             for flow, which in ((self.stay[k], ~here), (self.move[k], here)):
                 flow[graph[which], at[which]] -= width[which]
         return moved, np.maximum(width, 0.0)
@@ -214,32 +214,36 @@ class Graph:
 
     name = "graph"
 
+    def __init__(self, *, parameters: ConicParameters | None = None) -> None:
+        self.parameters = parameters or ConicParameters()
+
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        if (reason := too_wide(problem)) is not None or problem.radius == 0:
+        if (reason := too_wide(problem, self.parameters)) is not None or problem.radius == 0:
             return reason
         distinct = collapse_rows(problem.numeric, problem.codes, problem.labels, problem.weights).representatives.size
         graphs = max(distinct, 1) * (2 if np.isfinite(problem.cost.label_weight) else 1)
+        most = self.parameters.max_arcs
         advice = "Real-valued weights rarely add up to equal sums; round them so that they do."
         try:
-            layers = DistanceProgramme(problem, most_states=MOST_ARCS // graphs + 1)
+            layers = DistanceProgramme(problem, most_states=most // graphs + 1)
         except OverflowError:
-            return f"its {graphs} digraphs have more than {MOST_ARCS} arcs together. {advice}"
+            return f"its {graphs} digraphs have more than {most} arcs together. {advice}"
         levels = problem.n_levels[layers.features]
         arcs = graphs * (
             sum(d.size * int(n) for d, n in zip(layers.distances[:-1], levels, strict=True)) + layers.distances[-1].size
         )
-        if arcs > MOST_ARCS:
-            return f"its {graphs} digraphs have {arcs} arcs together, more than {MOST_ARCS}. {advice}"
+        if arcs > most:
+            return f"its {graphs} digraphs have {arcs} arcs together, more than {most}. {advice}"
         return None
 
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
     ) -> RobustOutcome:
-        """Solve problem (14); a warm start is only a model to beat, an interior point cannot start from it."""
+        """Solve problem (14); a warm start is only a first incumbent, an interior point cannot start from it."""
         require_acceptance(self, problem)
-        incumbent = Incumbent(problem, options, warm_start)
+        run = ConicRun(problem, options, warm_start, self.parameters)
         if problem.radius == 0:
-            return solve_pieces(incumbent, Pieces.unmoved(incumbent.problem))
-        digraphs = Digraphs(incumbent.coordinates)
-        return solve_once(incumbent, digraphs.programme(), lambda found: PathFlows.of(digraphs, found).multipliers())
+            return solve_pieces(run, Pieces.unmoved(run.problem))
+        digraphs = Digraphs(run.coordinates)
+        return solve_once(run, digraphs.programme(), lambda found: PathFlows.of(digraphs, found).multipliers())

@@ -1,7 +1,17 @@
-"""The monolithic model: problem (3) of the paper, one constraint for every row and every category vector.
+"""The monolithic model: problem (3) of Sun, Justin, Gomez and Vayanos (AISTATS 2025), every constraint at once.
 
-The longest-path formulation and the cutting planes share its pieces: :func:`piece_programme` poses the robust problem with some
-of its constraints, :func:`solve_once` solves a programme that is equivalent to the problem.
+    min  radius * lambda + sum_i w_i r_i
+    subject to   softplus(-s (beta_0 + beta_x . x_i + beta_z(z'))) <= r_i + lambda c(z', s)   for every row, category vector,
+    label,
+                 || (beta_j / gamma_j)_j ||_* <= lambda,
+
+an exponential-cone programme solved by an interior point. One iteration is one solve: the model gets its exact objective, the
+multipliers are repaired into a feasible plan (:mod:`surefoot.robust.conic.proven_plan`), and if the duality gap of the two is
+still open the interior point runs again with other settings. The number of constraints grows with the product of the level
+counts, so this is for small tables, and a check on the other solvers.
+
+The longest-path formulation and the cutting planes use the same parts: :func:`piece_programme` poses the robust problem with
+some of its constraints, :func:`solve_once` solves a programme that is equivalent to the problem.
 """
 
 from __future__ import annotations
@@ -15,17 +25,13 @@ import scipy.sparse
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.duplicates import collapse_rows
-from surefoot.robust.conic.incumbent import Incumbent
+from surefoot.robust.conic.conic_run import ConicRun
+from surefoot.robust.conic.parameters import ConicParameters
 from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
-from surefoot.robust.conic.softplus_programme import SETTINGS, ConeSolution, SoftplusProgramme
+from surefoot.robust.conic.softplus_programme import ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome, require_acceptance
-
-# So many take about a minute and a gigabyte.
-MOST_PIECES = 200_000
-# Plans are balanced with the eigenvectors of a dense matrix of this order: some seconds each time.
-MOST_COEFFICIENTS = 2000
 
 
 def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np.inf) -> SoftplusProgramme:
@@ -47,37 +53,37 @@ def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np
     )
 
 
-def too_wide(problem: RobustLogisticProblem) -> str | None:
-    """Why a problem has too many coefficients for a proof from a cone programme, or None."""
+def too_wide(problem: RobustLogisticProblem, parameters: ConicParameters) -> str | None:
+    """Why a problem has too many coefficients for a dual bound from a cone programme, or None."""
     count = problem.n_numeric + int((problem.n_levels - 1).sum())
-    if count <= MOST_COEFFICIENTS:
+    if count <= parameters.max_coefficients:
         return None
-    return f"it has {count} coefficients, more than {MOST_COEFFICIENTS}."
+    return f"it has {count} coefficients, more than {parameters.max_coefficients}."
 
 
 def solve_once(
-    incumbent: Incumbent, programme: SoftplusProgramme, multipliers: Callable[[ConeSolution], Multipliers]
+    run: ConicRun, programme: SoftplusProgramme, multipliers: Callable[[ConeSolution], Multipliers]
 ) -> RobustOutcome:
     """Solve a programme that is equivalent to the problem, with other settings until the gap is closed."""
-    options, iterations, ended = incumbent.options, 0, Status.STALLED
-    for settings in SETTINGS:
+    options, iterations, ended = run.options, 0, Status.STALLED
+    for settings in run.parameters.cone_settings:
         left = settings.max_iter if options.max_iter is None else options.max_iter - iterations
-        settings = replace(settings, max_iter=left, objective_scale=incumbent.upper_bound)
-        solution = programme.solve(incumbent.cone_options, settings)
+        settings = replace(settings, max_iter=left, objective_scale=run.upper_bound)
+        solution = programme.solve(run.cone_options, settings)
         iterations += solution.iterations
-        incumbent.offer(solution.x, multipliers(solution))
-        incumbent.record(iterations)
+        run.update(solution.x, multipliers(solution))
+        run.record(iterations)
         ended = solution.ended if solution.ended in (Status.TIME_LIMIT, Status.ITERATION_LIMIT) else Status.STALLED
-        if incumbent.optimal or ended is not Status.STALLED or iterations >= (options.max_iter or np.inf):
+        if run.converged or ended is not Status.STALLED or iterations >= (options.max_iter or np.inf):
             break
-    return incumbent.outcome(ended, iterations)
+    return run.restored_outcome(ended, iterations)
 
 
-def solve_pieces(incumbent: Incumbent, pieces: Pieces) -> RobustOutcome:
+def solve_pieces(run: ConicRun, pieces: Pieces) -> RobustOutcome:
     """Solve the problem whose pieces are all given."""
-    coordinates = incumbent.coordinates
+    coordinates = run.coordinates
     programme = piece_programme(coordinates, pieces)
-    return solve_once(incumbent, programme, lambda found: Multipliers.of_pieces(coordinates, pieces, found.mass, found.flow))
+    return solve_once(run, programme, lambda found: Multipliers.of_pieces(coordinates, pieces, found.mass, found.flow))
 
 
 class Monolithic:
@@ -85,26 +91,28 @@ class Monolithic:
 
     name = "conic"
 
+    def __init__(self, *, parameters: ConicParameters | None = None) -> None:
+        self.parameters = parameters or ConicParameters()
+
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        if (reason := too_wide(problem)) is not None:
+        if (reason := too_wide(problem, self.parameters)) is not None:
             return reason
-        if problem.radius == 0 or Pieces.count(problem) <= MOST_PIECES:
+        most = self.parameters.max_pieces
+        if problem.radius == 0 or Pieces.count(problem) <= most:
             return None
         distinct = collapse_rows(problem.numeric, problem.codes, problem.labels, problem.weights).representatives.size
         count = Pieces.count(problem) // max(problem.n_rows, 1) * distinct
-        if count <= MOST_PIECES:
+        if count <= most:
             return None
-        return (
-            f"its {distinct} distinct rows have {count} category vectors and labels to guard against, more than {MOST_PIECES}."
-        )
+        return f"its {distinct} distinct rows have {count} category vectors and labels to guard against, more than {most}."
 
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
     ) -> RobustOutcome:
-        """Solve the enumerated model; a warm start is only a model to beat, an interior point cannot start from it."""
+        """Solve the enumerated model; a warm start is only a first incumbent, an interior point cannot start from it."""
         require_acceptance(self, problem)
-        incumbent = Incumbent(problem, options, warm_start)
+        run = ConicRun(problem, options, warm_start, self.parameters)
         if problem.radius == 0:
-            return solve_pieces(incumbent, Pieces.unmoved(incumbent.problem))
-        return solve_pieces(incumbent, Pieces.every(incumbent.problem))
+            return solve_pieces(run, Pieces.unmoved(run.problem))
+        return solve_pieces(run, Pieces.every(run.problem))

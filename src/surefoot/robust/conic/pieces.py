@@ -1,6 +1,6 @@
 """The smooth pieces of the robust loss, and the coordinates in which cone programmes see them.
 
-A piece (row i, category vector z', label kept or flipped) is one of the functions whose maximum is the worst-case loss of row
+A piece (row i, category vector z', label flipped or not) is one of the functions whose maximum is the worst-case loss of row
 i:
 
     softplus(-s (beta_0 + beta_x . x_i + beta_z(z'))) - lambda c,      s the final label, c the ground cost of the shift.
@@ -31,9 +31,9 @@ from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticPr
 class Coordinates:
     """Where each unknown of a problem stands in a programme's vector.
 
-    Order: intercept (if any), numeric coefficients, non-reference levels, price, one share t of the price per priced numeric
-    column (norm linf only), one r per row; whatever a solver adds comes after. Price and shares are multiplied by the cost of
-    all shifts together, so that small or large ground costs do not spoil the numbers.
+    Order: intercept (if any), numeric coefficients, non-reference levels, price, one part t of the price per priced numeric
+    column (norm linf only), one r per row; whatever a solver adds comes after. The price and its parts are multiplied by the
+    cost of all shifts together, so that small or large ground costs do not spoil the numbers.
     """
 
     def __init__(self, problem: RobustLogisticProblem) -> None:
@@ -47,8 +47,8 @@ class Coordinates:
         cost = problem.cost
         self.priced = np.flatnonzero(np.isfinite(cost.numeric_weights))
         self.price = self.n_coefficients
-        self.shares = self.price + 1
-        self.loss = self.shares + (self.priced.size if cost.numeric_norm == "linf" else 0)
+        self.price_parts = self.price + 1
+        self.loss = self.price_parts + (self.priced.size if cost.numeric_norm == "linf" else 0)
         self.size = self.loss + problem.n_rows
         shifts = np.append(cost.categorical_weights[problem.n_levels > 1], cost.label_weight)
         shifts = shifts[np.isfinite(shifts)]
@@ -60,13 +60,13 @@ class Coordinates:
         """Cost vector of radius * lambda + sum_i w_i r_i.
 
         No plan can spend more than all shifts together cost, so every radius beyond that has the same solutions (with price 0);
-        a cap keeps huge radii from drowning the losses.
+        a cap prevents huge radii from drowning the losses.
         """
         problem = self.problem
         gamma, delta, kappa = problem.cost.numeric_weights, problem.cost.categorical_weights, problem.cost.label_weight
-        reach = column_sizes(problem.numeric)
+        sizes = column_sizes(problem.numeric)
         # The sum over columns is above the other norms.
-        dearest = float(gamma[self.priced] @ reach[self.priced]) + float(delta[np.isfinite(delta)].sum())
+        dearest = float(gamma[self.priced] @ sizes[self.priced]) + float(delta[np.isfinite(delta)].sum())
         dearest += kappa if np.isfinite(kappa) else 0.0
         cost = np.zeros(self.size)
         cost[self.price] = min(problem.radius, 2.0 * dearest + self.unit) / self.unit
@@ -134,11 +134,11 @@ class Coordinates:
         # The larger of the two entries is 1: weights of 1e9 and 1e-9 alike leave a well scaled row.
         scale = 1.0 / np.maximum(gamma[: priced.size], 1.0)
         count = priced.size
-        ceiling = self.shares + np.arange(count) if norm == "linf" else np.full(count, self.price)
-        shares = np.arange(self.shares, self.loss)
-        row = np.concatenate((np.arange(2 * count), np.arange(2 * count), np.full(1 + shares.size, 2 * count)))
-        column = np.concatenate((np.tile(self.numeric.start + priced, 2), np.tile(ceiling, 2), [self.price], shares))
-        value = np.concatenate((scale, -scale, np.tile(-gamma[:count] * scale, 2), [-1.0], np.ones(shares.size)))
+        ceiling = self.price_parts + np.arange(count) if norm == "linf" else np.full(count, self.price)
+        parts = np.arange(self.price_parts, self.loss)
+        row = np.concatenate((np.arange(2 * count), np.arange(2 * count), np.full(1 + parts.size, 2 * count)))
+        column = np.concatenate((np.tile(self.numeric.start + priced, 2), np.tile(ceiling, 2), [self.price], parts))
+        value = np.concatenate((scale, -scale, np.tile(-gamma[:count] * scale, 2), [-1.0], np.ones(parts.size)))
         return scipy.sparse.csr_array((value, (row, column)), shape=(2 * count + 1, self.size))
 
     def price_cone(self) -> scipy.sparse.csr_array:
@@ -187,10 +187,10 @@ class Pieces:
         row = np.repeat(np.arange(problem.n_rows), len(vectors))
         codes = problem.codes[row]
         codes[:, features] = np.tile(vectors, (problem.n_rows, 1))
-        kept = cls(row, codes, np.zeros(row.size, dtype=np.bool_))
+        unflipped = cls(row, codes, np.zeros(row.size, dtype=np.bool_))
         if not np.isfinite(problem.cost.label_weight):
-            return kept
-        return kept.joined(cls(row, codes, ~kept.flipped))
+            return unflipped
+        return unflipped.joined(cls(row, codes, ~unflipped.flipped))
 
     def joined(self, others: Pieces) -> Pieces:
         """These pieces, then the others."""

@@ -1,4 +1,4 @@
-"""From the multipliers of a cone programme to a shift plan that is feasible to the last digit, and the bound it proves.
+"""Dual repair: from the multipliers of a cone programme to a shift plan that is feasible, and the lower bound it proves.
 
 The multipliers say which mass of each row goes where and with which slope, up to the accuracy of an interior point. Any plan
 proves
@@ -9,13 +9,13 @@ once it is feasible (see :class:`surefoot.robust.problem.problem.ShiftPlan`), so
 ignored:
 
 1. The masses of a row are scaled to its weight.
-2. The slopes q_k = sigmoid(t_k) are moved to sigmoid(t_k + a_k . v), v on the coordinates where the gradient g must vanish. The
+2. The slopes q_k = expit(t_k) are moved to expit(t_k + a_k . v), v on the coordinates where the gradient g must vanish. The
    v that makes it vanish minimises the convex function sum_k mass_k softplus(t_k + a_k . v): a few Newton steps from v = 0.
 3. If numeric gradient and moves spend more than the radius, moved mass returns to where it came from and the slopes are
    balanced again, with a numeric gradient that is smaller by the same factor. If that fails (a plan from an early iterate),
-   everything is mixed with the plan that moves nothing and has slopes 0: it spends nothing and keeps g = 0, and the bound loses
-   no more than its share.
-4. What is left of g is paid for with bounds on the coefficients.
+   everything is combined with the plan that moves nothing and has slopes 0: it spends nothing and has g = 0, and the bound
+   loses no more than the weight of that plan.
+4. What is left of g costs a residual penalty: its size times bounds on the coefficients.
 """
 
 from __future__ import annotations
@@ -29,17 +29,13 @@ import scipy.special
 
 from surefoot.core.arrays import BoolArray, FloatArray, RowArray
 from surefoot.robust.conic.distance_program import own_scores
+from surefoot.robust.conic.parameters import PlanRepairParameters
 from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.problem.coefficient_bounds import coefficient_bounds
 from surefoot.robust.problem.numeric_norm import gradient_norm
 from surefoot.robust.problem.problem import RobustCoefficients, ShiftPlan
 
-NEWTON_STEPS = 30
-# Interior points leave crumbs of mass on shifts that nobody makes: shares of a row's weight, or of a feature's moves, below
-# this.
-CRUMB = 1e-8
-# Losses that differ by less than this, relatively, are the same for all that is known of them.
-ROUNDING = 1e-13
+PARAMETERS = PlanRepairParameters()
 
 
 @dataclass(frozen=True)
@@ -93,10 +89,10 @@ def proven_plan(
     gamma = problem.cost.numeric_weights
     carried = np.zeros(coordinates.n_coefficients, dtype=np.bool_)
     carried[coordinates.numeric] = np.isfinite(gamma) & (problem.radius > 0)
-    # Ten times the coefficients at hand, where nothing better is known.
-    reach = 10.0 * (1.0 + float(np.abs(coordinates.pack(coefficients)).max(initial=0.0)))
+    # How large coefficients may be, where nothing better is known.
+    assumed = PARAMETERS.assumed_multiple * (1.0 + float(np.abs(coordinates.pack(coefficients)).max(initial=0.0)))
     nothing = np.zeros(np.count_nonzero(~carried))
-    slope = _balanced_slopes(directions[:, ~carried], mass, flow / np.where(mass > 0, mass, 1.0), nothing, reach)
+    slope = _balanced_slopes(directions[:, ~carried], mass, flow / np.where(mass > 0, mass, 1.0), nothing, assumed)
 
     price = np.where(moved, problem.cost.categorical_weights, 0.0).sum(axis=1) + np.where(
         flipped, problem.cost.label_weight, 0.0
@@ -105,21 +101,21 @@ def proven_plan(
 
     def gradient_and_spending() -> tuple[FloatArray, float]:
         gradient = directions.T @ (mass * slope)
-        # What is left on columns that never move is no spending; it is charged for below.
+        # What is left on columns that never move is no spending; it is penalised below.
         movable = gradient[coordinates.numeric][coordinates.priced]
         return gradient, gradient_norm(movable, gamma[coordinates.priced], problem.cost.numeric_norm) + float(mass @ price)
 
     gradient, spent = gradient_and_spending()
     if 0 < problem.radius < spent:
-        share = problem.radius / spent
-        mass = _return_some(problem.weights, row, stays, mass, share)
-        slope = _balanced_slopes(directions, mass, slope, share * np.where(carried, gradient, 0.0), reach)
+        fraction = problem.radius / spent
+        mass = _move_less(problem.weights, row, stays, mass, fraction)
+        slope = _balanced_slopes(directions, mass, slope, fraction * np.where(carried, gradient, 0.0), assumed)
         gradient, spent = gradient_and_spending()
     if 0 < problem.radius < spent:
-        mass, slope = _spend_less(problem.weights, row, stays, mass, slope, problem.radius / spent)
+        mass, slope = _combined_with_null_plan(problem.weights, row, stays, mass, slope, problem.radius / spent)
         gradient, spent = gradient_and_spending()
     entropy = scipy.special.xlogy(slope, slope) + scipy.special.xlogy(1.0 - slope, 1.0 - slope)
-    value = -float(mass @ entropy) - _charge(coordinates, np.where(carried, 0.0, gradient), reach, upper_bound)
+    value = -float(mass @ entropy) - _residual_penalty(coordinates, np.where(carried, 0.0, gradient), assumed, upper_bound)
     return ProvenPlan(ShiftPlan(row, moved, flipped, mass, slope, lowest, highest), value)
 
 
@@ -129,7 +125,7 @@ def _one_entry_per_shift(
     """One entry per (row, features moved, label), sorted by row, the unmoved one always there, masses scaled to the weights."""
     problem = coordinates.problem
     mass = np.maximum(multipliers.mass, 0.0)
-    held = np.flatnonzero(mass > CRUMB * problem.weights[multipliers.row])
+    held = np.flatnonzero(mass > PARAMETERS.negligible_mass * problem.weights[multipliers.row])
     unmoved = Pieces.unmoved(problem)
     row = np.concatenate((unmoved.row, multipliers.row[held]))
     moved = np.concatenate((np.zeros((problem.n_rows, problem.n_categorical), dtype=np.bool_), multipliers.moved[held]))
@@ -162,7 +158,7 @@ def _level_mix(coordinates: Coordinates, flow: FloatArray) -> FloatArray:
     flow = np.maximum(flow, 0.0)
     feature = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
     total = np.bincount(feature, weights=flow, minlength=problem.n_categorical)
-    flow = np.where(flow > CRUMB * total[feature], flow, 0.0)
+    flow = np.where(flow > PARAMETERS.negligible_mass * total[feature], flow, 0.0)
     total = np.bincount(feature, weights=flow, minlength=problem.n_categorical)
     mix = flow / np.where(total > 0, total, 1.0)[feature]
     mix[problem.level_offsets[:-1][total <= 0]] = 1.0
@@ -192,16 +188,16 @@ def _directions(
 
 
 def _balanced_slopes(
-    directions: scipy.sparse.csc_array, mass: FloatArray, slope: FloatArray, target: FloatArray, reach: float
+    directions: scipy.sparse.csc_array, mass: FloatArray, slope: FloatArray, target: FloatArray, assumed: float
 ) -> FloatArray:
     """The nearest slopes (in the sense of step 2 above) whose gradient is the target.
 
     Along a direction of curvature h, a residual e costs the bound e^2 / (2 h) if it is removed and |e| times the size of the
-    coefficients (``reach``) if it is left. Levels that hardly any mass moves to have next to no curvature: theirs is left.
+    coefficients (``assumed``) if it is left. Levels that hardly any mass moves to have next to no curvature: theirs is left.
     """
     if directions.shape[1] == 0:
         return slope
-    # Slopes of exactly 0 or 1 could not move; these bounds are far below what changes a bound.
+    # Slopes of exactly 0 or 1 could not move; these are too small to change a bound.
     start = scipy.special.logit(np.clip(slope, 1e-15, 1.0 - 1e-15))
     shift = np.zeros(directions.shape[1])
 
@@ -209,20 +205,20 @@ def _balanced_slopes(
         return float(mass @ np.logaddexp(0.0, start + directions @ v) - target @ v)
 
     value = loss(shift)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(PARAMETERS.max_newton_steps):
         slope = scipy.special.expit(start + directions @ shift)
         gradient = directions.T @ (mass * slope) - target
         weight = scipy.sparse.diags_array(mass * slope * (1.0 - slope))
         curvature, axes = scipy.linalg.eigh((directions.T @ (weight @ directions)).toarray())
         along = axes.T @ gradient
-        worth = np.abs(along) < 2.0 * reach * curvature
-        step = -axes[:, worth] @ (along[worth] / curvature[worth])
+        removable = np.abs(along) < 2.0 * assumed * curvature
+        step = -axes[:, removable] @ (along[removable] / curvature[removable])
         length = 1.0
         while (moved := loss(shift + length * step)) > value and length > 1e-4:
             length *= 0.5
-        promised = 0.5 * float(along[worth] @ (along[worth] / curvature[worth]))
-        if moved > value and promised < ROUNDING * abs(value):
-            # At the bottom the loss cannot tell which way is down, but a full Newton step still can.
+        predicted = 0.5 * float(along[removable] @ (along[removable] / curvature[removable]))
+        if moved > value and predicted < PARAMETERS.loss_rounding * abs(value):
+            # Near the minimum the loss is all rounding, but a full Newton step is still right.
             length = 1.0
         elif moved > value:
             break
@@ -234,41 +230,42 @@ def _balanced_slopes(
     return balanced
 
 
-def _return_some(weights: FloatArray, row: RowArray, stays: BoolArray, mass: FloatArray, share: float) -> FloatArray:
-    """Keep a share of the moved mass where it is; the rest goes back to the rows as they were."""
-    kept = np.where(stays, mass, share * mass)
-    returned = weights - np.bincount(row, weights=kept, minlength=weights.size)
-    kept[stays] += np.maximum(returned, 0.0)[row[stays]]
-    return kept
+def _move_less(weights: FloatArray, row: RowArray, stays: BoolArray, mass: FloatArray, fraction: float) -> FloatArray:
+    """Move only a fraction of the moved mass; the rest stays with the rows as they were."""
+    scaled = np.where(stays, mass, fraction * mass)
+    returned = weights - np.bincount(row, weights=scaled, minlength=weights.size)
+    scaled[stays] += np.maximum(returned, 0.0)[row[stays]]
+    return scaled
 
 
-def _spend_less(
-    weights: FloatArray, row: RowArray, stays: BoolArray, mass: FloatArray, slope: FloatArray, share: float
+def _combined_with_null_plan(
+    weights: FloatArray, row: RowArray, stays: BoolArray, mass: FloatArray, slope: FloatArray, fraction: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Mix with the plan that moves nothing and has slopes 0."""
-    # A hair more than needed: the sum must not come out above the radius again.
-    share = max(0.0, share - 1e-14)
-    kept = share * mass
-    flow = kept * slope
-    kept[stays] += (1.0 - share) * weights[row[stays]]
-    return kept, flow / np.where(kept > 0, kept, 1.0)
+    """The convex combination with the plan that moves nothing and has slopes 0."""
+    # A little less than allowed: rounding must not put the sum above the radius again.
+    fraction = max(0.0, fraction - 1e-14)
+    scaled = fraction * mass
+    flow = scaled * slope
+    scaled[stays] += (1.0 - fraction) * weights[row[stays]]
+    return scaled, flow / np.where(scaled > 0, scaled, 1.0)
 
 
-def _charge(coordinates: Coordinates, residual: FloatArray, reach: float, upper_bound: float) -> float:
+def _residual_penalty(coordinates: Coordinates, residual: FloatArray, assumed: float, upper_bound: float) -> float:
     """What is left of the gradient where it should vanish, times how large the coefficients can be.
 
-    Without finite bounds (radius 0, infinite weights) this is a claim, not a proof: it takes the coefficients to be within
-    reach.
+    Without finite bounds (radius 0, infinite weights) this is a claim, not a proof: it takes the coefficients to be at
+    most ``assumed``.
     """
     problem = coordinates.problem
     residual = np.abs(residual)
     bounds = coefficient_bounds(problem, upper_bound, np.zeros(problem.n_numeric))
-    charge = float(residual[coordinates.numeric].sum()) * reach
+    penalty = float(residual[coordinates.numeric].sum()) * assumed
     levels = residual[coordinates.numeric.stop :]
-    # The bound on levels is on the sum over features of the largest coefficient: a feature pays for all of its levels at once.
+    # The bound on levels is on the sum over features of the largest coefficient: a feature's bound covers all of its levels at
+    # once.
     for left, bound in (
         (float(residual[: int(problem.fit_intercept)].sum()), bounds.intercept),
         (float(levels.max(initial=0.0)) * float(problem.n_levels.max(initial=1)), bounds.levels),
     ):
-        charge += left * (bound if np.isfinite(bound) else reach)
-    return charge
+        penalty += left * (bound if np.isfinite(bound) else assumed)
+    return penalty

@@ -1,10 +1,14 @@
-"""Cone programmes with constraints softplus(c . x) <= a . x, which say
+"""Linear programmes with softplus constraints, as exponential-cone programmes.
+
+    min cost . x   subject to   limits x <= ceilings,   softplus(c_k . x) <= a_k . x.
+
+A softplus constraint says
 
     exp(-a . x) + exp((c - a) . x) <= 1,
 
-with one auxiliary v as (-a . x, 1, 1 - v) and ((c - a) . x, 1, v) in the exponential cone {(p, q, t): q exp(p / q) <= t}.
-If z and z' are the multipliers of the two cones, then -(z_p + z'_p) is the mass of the constraint and -z'_p its flow, mass
-times slope. Besides, there may be one second-order cone, for numeric shifts that are priced in the l2 norm.
+with one auxiliary v as (-a . x, 1, 1 - v) and ((c - a) . x, 1, v) in the exponential cone {(p, q, t): q exp(p / q) <= t}. If z
+and z' are the multipliers of the two cones, then -(z_p + z'_p) is the mass of the constraint and -z'_p its flow, mass times
+slope. Besides, there may be one second-order cone, for numeric shifts that are priced in the l2 norm.
 """
 
 from __future__ import annotations
@@ -18,14 +22,7 @@ from surefoot.core.arrays import FloatArray, IndexArray
 from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeSettings
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-
-# With its own settings (0.99, 0.1, True) Clarabel stalls short of the optimum on tables with many ties. No single choice got
-# through all the tables of bench_sqp_vs_graph, but what one of these left open another closed.
-SETTINGS = tuple(
-    ConeSettings(step_fraction=0.9, switch_step_length=length, equilibrate=scaled)
-    for length in (0.03, 0.01)
-    for scaled in (True, False)
-)
+from surefoot.robust.conic.parameters import ConicParameters
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class SoftplusProgramme:
     def n_cone(self) -> int:
         return 0 if self.cone is None else int(self.cone.shape[0])
 
-    def solve(self, options: SolveOptions, settings: ConeSettings = SETTINGS[0]) -> ConeSolution:
+    def solve(self, options: SolveOptions, settings: ConeSettings = ConicParameters.cone_settings[0]) -> ConeSolution:
         """Solve within what is left of the options' time."""
         n_limits, n_softplus = self.limits.shape[0], self.arguments.shape[0]
         if options.out_of_time:
