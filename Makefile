@@ -1,5 +1,7 @@
 # make demo    fit a model, prove it, put it under stress, and write a report: reports/demo.html
 # make test    everything a change must pass: lint, C++ tests (sanitized), Python tests, worked examples
+# make quick   lint and the Python tests that are not slow: two minutes, while you work
+# make coverage   the Python tests with a report of the lines they do not reach, also in htmlcov
 # make lint    ruff, mypy, clang-format            make format  let the formatters rewrite the files
 # make bench   the benchmark tables (ARGS="..." is handed to benchmarks/run.py)
 # make docs    the documentation, into docs/_build/html
@@ -23,7 +25,7 @@ CPP_FILES := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format cpptest pytest bench docs clean check-machine
+.PHONY: help demo test quick coverage lint format cpptest pytest bench docs clean check-machine
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -34,6 +36,17 @@ demo: $(VENV)/.package $(VENV)/.demo
 
 test: lint cpptest pytest
 	$(SAY) "all checks passed"
+
+# tests/slow.txt lists what is left out; the C++ tests are built only for `make test`.
+quick: lint
+	$(SAY) "pytest, without the slow tests"
+	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=ci -m "not slow" $(ARGS)
+
+# Tracing slows the tests down, and a threshold would only teach to write tests for lines: both stay out of `make test`.
+coverage: $(VENV)/.package $(VENV)/.dev
+	$(SAY) "pytest, noting which lines run"
+	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=ci --cov --cov-report=term --cov-report=html $(ARGS)
+	$(SAY) "open htmlcov/index.html"
 
 # mypy reads the types of the installed dependencies, so the package comes first.
 lint: $(VENV)/.package $(VENV)/.dev
@@ -92,8 +105,8 @@ docs: $(VENV)/.package $(VENV)/.docs
 	$(SAY) "open docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/gallery docs/generated docs/sg_execution_times.rst
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist wheelhouse htmlcov docs/_build docs/gallery docs/generated docs/sg_execution_times.rst
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 check-machine:

@@ -17,15 +17,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Protocol
 
 import numpy as np
 
 import surefoot as sf
+from surefoot.core.certificate import Certificate
 
-PACKAGE = Path(sf.__file__).resolve().parent
+PACKAGE = Path(sf.__file__).parent
 NATIVE = "_native"
 # Comprehensions are functions of their own before Python 3.12, and lambdas have no name worth a line.
 ANONYMOUS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"}
+
+
+class Fitted(Protocol):
+    """What every estimator is after a fit."""
+
+    certificate_: Certificate
 
 
 @dataclass(frozen=True)
@@ -134,7 +142,7 @@ def trace(call: Callable[[], object], package: Path = PACKAGE) -> Trace:
     return found
 
 
-def robust_fit() -> Callable[[], object]:
+def robust_fit() -> Callable[[], Fitted]:
     """A default robust logistic regression of two numeric columns and one categorical."""
     draw = np.random.default_rng(0)
     X = np.column_stack([draw.normal(size=(40, 2)).round(2).astype(object), draw.choice(["web", "shop"], 40)])
@@ -142,7 +150,7 @@ def robust_fit() -> Callable[[], object]:
     return lambda: sf.RobustLogisticRegression(categorical_features=[2]).fit(X, y)
 
 
-def risk_score_fit() -> Callable[[], object]:
+def risk_score_fit() -> Callable[[], Fitted]:
     """A default score card of four questions."""
     draw = np.random.default_rng(0)
     X = draw.integers(0, 2, (60, 4)).astype(float)
@@ -150,7 +158,7 @@ def risk_score_fit() -> Callable[[], object]:
     return lambda: sf.RiskScoreClassifier().fit(X, y)
 
 
-def chance_svm_fit() -> Callable[[], object]:
+def chance_svm_fit() -> Callable[[], Fitted]:
     """A default chance-constrained machine of ten inputs, each measured four times."""
     draw = np.random.default_rng(0)
     groups = np.repeat(np.arange(10), 4)
@@ -159,7 +167,7 @@ def chance_svm_fit() -> Callable[[], object]:
     return lambda: sf.ChanceConstrainedSVC().fit(X, y, groups=groups)
 
 
-def inverse_fit() -> Callable[[], object]:
+def inverse_fit() -> Callable[[], Fitted]:
     """A default inverse optimizer that sees twelve baskets bought within a budget."""
     draw = np.random.default_rng(0)
     taste = -draw.uniform(0.2, 1.0, 4)
@@ -177,7 +185,8 @@ def trace_family(family: str) -> Trace:
     fit = FITS[family]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit()
+        if not fit().certificate_.verified:
+            raise RuntimeError(f"the default fit of {family} is not proven.")
         return trace(fit)
 
 
