@@ -285,7 +285,7 @@ def test_residuals_are_paid_with_bounds_that_hold_for_every_better_model(monkeyp
 def test_bounds_that_contradict_each_other_are_not_verified(monkeypatch):
     problem, best = solved("mixed")
     too_high = best.optimum * (1 + 1e-9)
-    monkeypatch.setattr("surefoot.robust.certificate.certificate.paid_bound", lambda plan, centre, bounds: too_high)
+    monkeypatch.setattr("surefoot.robust.certificate.certificate.weak_duality_bound", lambda plan, centre, bounds: too_high)
     certificate = certify_robust_logistic(problem, best.coefficients, best.plan, TOLERANCE)
     assert certificate.gap < 0
     assert not certificate.verified

@@ -88,13 +88,13 @@ def test_sums_that_are_off_by_rounding_are_rescaled_to_be_right(problem, plan):
         np.testing.assert_allclose(np.add.reduceat(mix, [0, 3]), 1.0, rtol=1e-15)
 
 
-def test_sending_crumbs_home_keeps_every_row_and_lowers_the_price(problem, plan):
-    crumbs = plan.mass < 0.3 * problem.weights[plan.row]
+def test_leaving_negligible_mass_out_keeps_every_row_and_lowers_the_price(problem, plan):
+    negligible = plan.mass < 0.3 * problem.weights[plan.row]
     checked = check_plan(problem, plan)
-    swept = checked.without_crumbs(0.3)
+    swept = checked.without_negligible_mass(0.3)
     np.testing.assert_array_equal(swept.mass, checked.mass)
-    assert not swept.moved[crumbs[plan.mass > 0]].any()
-    np.testing.assert_array_equal(swept.moved[~crumbs[plan.mass > 0]], plan.moved[(plan.mass > 0) & ~crumbs])
+    assert not swept.moved[negligible[plan.mass > 0]].any()
+    np.testing.assert_array_equal(swept.moved[~negligible[plan.mass > 0]], plan.moved[(plan.mass > 0) & ~negligible])
     centre = np.zeros(problem.n_numeric)
     price = [sum(float(block.mass @ block.price) for block in each.blocks(centre)) for each in (checked, swept)]
     assert price[1] < price[0]

@@ -15,8 +15,8 @@ from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model, random_plan
 
 from surefoot.robust.certificate.checked_plan import check_plan
-from surefoot.robust.certificate.local_bound import local_bound
-from surefoot.robust.certificate.weak_duality import paid_bound, plan_sums
+from surefoot.robust.certificate.curvature_bound import CurvatureParameters, curvature_bound
+from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -54,7 +54,7 @@ def _slopes_of(problem: RobustLogisticProblem, plan: ShiftPlan, model: RobustCoe
 
 @settings(max_examples=600, deadline=None)
 @given(problems, seeds, st.sampled_from([0.01, 1.0, 5.0]))
-def test_paid_bound_of_any_plan_is_below_the_objective_of_any_model(problem, seed, size):
+def test_weak_duality_bound_of_any_plan_is_below_the_objective_of_any_model(problem, seed, size):
     draw = np.random.default_rng(seed)
     model = random_model(problem, draw, size)
     plan = random_plan(problem, draw)
@@ -63,12 +63,12 @@ def test_paid_bound_of_any_plan_is_below_the_objective_of_any_model(problem, see
     objective = reference.objective(problem, model)
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, objective, centre)
-    assert paid_bound(check_plan(problem, plan), centre, bounds) <= objective * (1 + 1e-12)
+    assert weak_duality_bound(check_plan(problem, plan), centre, bounds) <= objective * (1 + 1e-12)
 
 
 @settings(max_examples=600, deadline=None)
 @given(problems, seeds, st.sampled_from([0.01, 1.0, 5.0]), st.sampled_from([1e-8, 1e-4, 0.1, 1.0]))
-def test_local_bound_at_any_point_is_below_the_objective_of_any_model(problem, seed, size, distance):
+def test_curvature_bound_at_any_point_is_below_the_objective_of_any_model(problem, seed, size, distance):
     draw = np.random.default_rng(seed)
     model = random_model(problem, draw, size)
     point = random_model(problem, draw, size)
@@ -84,7 +84,7 @@ def test_local_bound_at_any_point_is_below_the_objective_of_any_model(problem, s
     bounds = coefficient_bounds(problem, objective, centre)
     price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
     for known in (bounds, price_only):
-        assert local_bound(checked, point, centre, known) <= objective * (1 + 1e-12)
+        assert curvature_bound(checked, point, centre, known) <= objective * (1 + 1e-12)
 
 
 @settings(max_examples=100, deadline=None)
@@ -158,26 +158,26 @@ def test_no_plan_near_the_optimal_one_proves_more_than_the_optimum(name, seed, s
         levels=best.levels * (1 + size * draw.normal(size=best.levels.size)),
     )
     price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
-    assert paid_bound(checked, centre, bounds) <= attained
-    assert local_bound(checked, point, centre, bounds) <= attained
-    assert local_bound(checked, point, centre, price_only) <= attained
+    assert weak_duality_bound(checked, centre, bounds) <= attained
+    assert curvature_bound(checked, point, centre, bounds) <= attained
+    assert curvature_bound(checked, point, centre, price_only) <= attained
 
 
-def test_local_bound_hardly_moves_when_the_expansion_point_does():
+def test_curvature_bound_hardly_moves_when_the_expansion_point_does():
     problem, best, plan, attained = _solved("plain_logistic")
     centre = numeric_centre(problem)
     checked = check_plan(problem, plan)
     bounds = coefficient_bounds(problem, attained, centre)
 
     def shortfall(step: float) -> float:
-        return attained - local_bound(checked, replace(best, intercept=best.intercept + step), centre, bounds)
+        return attained - curvature_bound(checked, replace(best, intercept=best.intercept + step), centre, bounds)
 
     # The objective itself rises with the square of the step; the bound takes that back and loses only a third-order term.
     assert 0 < shortfall(1e-2) < 1e-4
     assert shortfall(1e-3) < shortfall(1e-2) / 100
 
 
-def test_local_bound_needs_no_unique_optimum():
+def test_curvature_bound_needs_no_unique_optimum():
     problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
     twice = replace(
         problem,
@@ -190,7 +190,7 @@ def test_local_bound_needs_no_unique_optimum():
     assert best.optimum == pytest.approx(once.optimum, abs=1e-8)
     centre = numeric_centre(twice)
     nothing = coefficient_bounds(twice, best.optimum, centre)
-    assert local_bound(check_plan(twice, best.plan), best.coefficients, centre, nothing) == pytest.approx(
+    assert curvature_bound(check_plan(twice, best.plan), best.coefficients, centre, nothing) == pytest.approx(
         once.optimum, abs=1e-7
     )
 
@@ -200,8 +200,8 @@ def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():
     moving = replace(plan, moved=plan.moved | True)
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, attained, centre)
-    assert paid_bound(check_plan(problem, moving), centre, bounds) == -np.inf
-    assert local_bound(check_plan(problem, moving), best, centre, bounds) == -np.inf
+    assert weak_duality_bound(check_plan(problem, moving), centre, bounds) == -np.inf
+    assert curvature_bound(check_plan(problem, moving), best, centre, bounds) == -np.inf
 
 
 def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
@@ -211,18 +211,20 @@ def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
     with np.errstate(over="ignore", invalid="ignore"):
         # Infinity for the one row minus infinity for the other.
         assert np.isnan(plan_sums(plan, np.array([-1.7e308])).numeric[0])
-        assert paid_bound(plan, np.array([-1.7e308]), CoefficientBounds(price=1.0, intercept=1.0, levels=1.0)) == -np.inf
+        assert (
+            weak_duality_bound(plan, np.array([-1.7e308]), CoefficientBounds(price=1.0, intercept=1.0, levels=1.0)) == -np.inf
+        )
 
 
-def test_table_too_wide_for_a_dense_hessian_gets_no_local_bound(monkeypatch):
+def test_table_too_wide_for_a_dense_hessian_gets_no_curvature_bound(monkeypatch):
     problem, best, plan, attained = _solved("mixed")
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, attained, centre)
-    assert local_bound(check_plan(problem, plan), best, centre, bounds) > 0
-    for limit in ("MOST_OPERATIONS", "MOST_COORDINATES"):
+    assert curvature_bound(check_plan(problem, plan), best, centre, bounds) > 0
+    for limits in (CurvatureParameters(max_operations=5), CurvatureParameters(max_coordinates=5)):
         with monkeypatch.context() as patch:
-            patch.setattr(f"surefoot.robust.certificate.local_bound.{limit}", 5)
-            assert local_bound(check_plan(problem, plan), best, centre, bounds) == -np.inf
+            patch.setattr("surefoot.robust.certificate.curvature_bound.PARAMETERS", limits)
+            assert curvature_bound(check_plan(problem, plan), best, centre, bounds) == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -236,12 +238,12 @@ def test_blocks_and_the_order_of_entries_do_not_change_the_bounds(name, monkeypa
     shuffled = np.random.default_rng(0).permutation(plan.row.size)
     mixed_up = replace(plan, **{part: getattr(plan, part)[shuffled] for part in ("row", "moved", "flipped", "mass", "slope")})
     before = [
-        paid_bound(check_plan(problem, plan), centre, bounds),
-        local_bound(check_plan(problem, plan), best, centre, bounds),
+        weak_duality_bound(check_plan(problem, plan), centre, bounds),
+        curvature_bound(check_plan(problem, plan), best, centre, bounds),
     ]
     monkeypatch.setattr("surefoot.core.row_blocks.BLOCK_ROWS", 7)
     after = [
-        paid_bound(check_plan(problem, mixed_up), centre, bounds),
-        local_bound(check_plan(problem, mixed_up), best, centre, bounds),
+        weak_duality_bound(check_plan(problem, mixed_up), centre, bounds),
+        curvature_bound(check_plan(problem, mixed_up), best, centre, bounds),
     ]
     assert after == pytest.approx(before, abs=1e-9)

@@ -12,7 +12,7 @@ from problem_bank import WHOLE_BANK, draw_problem
 from surefoot.core.row_blocks import UNIT_ROUNDOFF, summation_error
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate import local_bound
+from surefoot.robust.certificate import curvature_bound
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.certificate.partitioned_certificate import certify_parts
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -98,8 +98,9 @@ def test_a_plan_with_forged_masses_slopes_or_rows_is_refused_and_the_part_is_nam
         assert f"the plan of rows {first} to" in seen.claim and "refused" in seen.claim
 
 
-def test_slopes_that_prove_too_much_are_paid_for(solved, monkeypatch):
-    monkeypatch.setattr(local_bound, "MOST_OPERATIONS", 0.0)  # the other bound takes no slopes
+def test_slopes_that_prove_too_much_are_penalised(solved, monkeypatch):
+    # The other bound takes no slopes.
+    monkeypatch.setattr(curvature_bound, "PARAMETERS", curvature_bound.CurvatureParameters(max_operations=0.0))
     best = solved.certify()
     assert best.verified
     for k in range(4):

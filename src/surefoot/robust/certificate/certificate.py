@@ -4,10 +4,11 @@
 
 Both sides are recomputed from the raw arrays with NumPy:
 
-- ``worst_case``: the objective of the model, its worst case found by the prefix argument;
+- ``objective``: an enclosure of the objective of the model, its worst case found by the prefix argument;
 - ``checked_plan``: is the plan a plan at all;
-- ``paid_bound``: weak duality, every residual of the plan paid with the bounds of ``coefficient_bounds``;
-- ``local_bound``: where that is not enough (radius 0, tiny radii, infinite weights), the curvature of the loss at the model.
+- ``weak_duality``: weak duality, with a residual penalty from the bounds of ``coefficient_bounds``;
+- ``curvature_bound``: where that is not enough (radius 0, tiny radii, infinite weights), the curvature of the loss at the
+  model.
 
 Every one of these is a valid bound, so the larger lower bound counts. The loss is positive, so 0 is a lower bound whatever
 the plan; it is what remains when a plan is missing, refused or worthless. Nothing here knows how the model or the plan were
@@ -23,9 +24,9 @@ import numpy as np
 from surefoot.core.certificate import Certificate, require_tolerance
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.checked_plan import RefusedPlanError, check_plan
-from surefoot.robust.certificate.local_bound import local_bound
+from surefoot.robust.certificate.curvature_bound import curvature_bound
 from surefoot.robust.certificate.objective import WorstCaseObjective, worst_case_objective
-from surefoot.robust.certificate.weak_duality import paid_bound
+from surefoot.robust.certificate.weak_duality import weak_duality_bound
 from surefoot.robust.problem.coefficient_bounds import coefficient_bounds, numeric_centre
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.robust.problem.terms import Terms
@@ -80,10 +81,10 @@ def _lower_bound(
     enough = objective.value * (1.0 - tolerance)
     # Absurdly large coefficients overflow somewhere on the way; the bound is then inf or NaN and proves nothing.
     with np.errstate(over="ignore", invalid="ignore"):
-        lower = paid_bound(checked, centre, bounds)
+        lower = weak_duality_bound(checked, centre, bounds)
         # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
         if not lower >= enough:
-            lower = np.nanmax((lower, local_bound(checked, coefficients, centre, bounds, enough=enough), 0.0))
+            lower = np.nanmax((lower, curvature_bound(checked, coefficients, centre, bounds, enough=enough), 0.0))
     return max(float(lower), 0.0) if np.isfinite(lower) else 0.0
 
 

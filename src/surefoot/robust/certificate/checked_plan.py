@@ -1,8 +1,8 @@
 """A shift plan that has been checked, and its entries block by block.
 
 A plan proves something only if it is a plan: masses of a row that sum to the row's weight, slopes in [0, 1], level mixes
-that are probabilities, no move that the ground cost forbids. Sums that miss their target by rounding (a relative 1e-9) are
-rescaled, which gives another plan that is exactly valid; anything further away is refused, because the bound would be about
+that are probabilities, no move that the ground cost forbids. Sums that deviate by rounding (a relative 1e-9) are rescaled,
+which gives another plan that is exactly valid; anything further away is refused, because the bound would be about
 a different problem.
 
 Places
@@ -25,12 +25,12 @@ from surefoot.exceptions import CertificateError
 from surefoot.robust.problem.problem import ShiftPlan
 from surefoot.robust.problem.row_batch import PosedRows
 
-# Sums of a solver's floating-point numbers end within this of their target; a larger miss is a different plan.
+# Largest relative deviation of a sum of masses, or of probabilities, that counts as rounding; beyond it, it is another plan.
 SUM_TOLERANCE = 1e-9
 
 
 class RefusedPlanError(Exception):
-    """The plan proves nothing; the message says why. Never leaves the certificates room."""
+    """The plan proves nothing; the message says why. Never leaves this folder."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,18 @@ class CheckedPlan:
     def n_entries(self) -> int:
         return int(self.row.shape[0])
 
-    def without_crumbs(self, share: float) -> CheckedPlan:
-        """A plan that is as valid and no dearer, without shares below ``share``.
+    def without_negligible_mass(self, fraction: float) -> CheckedPlan:
+        """A plan that is as valid and no dearer, without moves of negligible mass.
 
-        Mass below that share of its row's weight stays at home, and levels below that share of a mix leave the mix.
+        Mass below that fraction of its row's weight stays with the row, and levels below that fraction of a mix leave the mix.
         """
-        crumbs = self.mass < share * self.problem.weights[self.row]
+        negligible = self.mass < fraction * self.problem.weights[self.row]
         return replace(
             self,
-            moved=self.moved & ~crumbs[:, None],
-            flipped=self.flipped & ~crumbs,
-            lowest=_rescaled(self.problem, np.where(self.lowest < share, 0.0, self.lowest)),
-            highest=_rescaled(self.problem, np.where(self.highest < share, 0.0, self.highest)),
+            moved=self.moved & ~negligible[:, None],
+            flipped=self.flipped & ~negligible,
+            lowest=_rescaled(self.problem, np.where(self.lowest < fraction, 0.0, self.lowest)),
+            highest=_rescaled(self.problem, np.where(self.highest < fraction, 0.0, self.highest)),
         )
 
     def blocks(self, centre: FloatArray) -> Iterator[EntryBlock]:
@@ -202,8 +202,8 @@ def check_plan(problem: PosedRows, plan: ShiftPlan) -> CheckedPlan:
     if fixed.any():
         _refuse_at(np.asarray(moved[:, fixed].any(axis=1)), row, "a feature moves although its weight is inf; its row")
     totals = np.bincount(row, weights=mass, minlength=problem.n_rows)
-    missed = np.abs(totals - problem.weights) > SUM_TOLERANCE * problem.weights
-    _refuse_at(missed, totals, "the masses do not sum to the row's weight; the sum")
+    deviates = np.abs(totals - problem.weights) > SUM_TOLERANCE * problem.weights
+    _refuse_at(deviates, totals, "the masses do not sum to the row's weight; the sum")
     scale = np.divide(problem.weights, totals, out=np.zeros(problem.n_rows), where=totals > 0)
     return CheckedPlan(
         problem=problem,

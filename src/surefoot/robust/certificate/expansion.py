@@ -1,4 +1,4 @@
-"""The loss of a plan's masses, expanded around one model.
+"""Second-order expansion of the loss of a plan's masses around one model.
 
     G(beta) = sum_k mass_k softplus(a_k . beta),     a_k = -s_k (1, x_row(k) - centre, zbar_k),
 
@@ -95,7 +95,7 @@ def design_blocks(plan: CheckedPlan, centre: FloatArray) -> Iterator[tuple[Float
         yield design, block.mass, float(block.mass @ block.price)
 
 
-def curvature(design: FloatArray, point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def softplus_derivatives(design: FloatArray, point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Softplus, its slope and its second derivative at a_k . point."""
     argument = design @ point
     value = np.logaddexp(0.0, argument)
@@ -110,7 +110,7 @@ def expansion_sums(plan: CheckedPlan, centre: FloatArray, point: FloatArray, box
     gradient, gradient_size, argument_part = np.zeros(size), np.zeros(size), np.zeros(size)
     hessian = np.zeros((size, size))
     for design, mass, block_price in design_blocks(plan, centre):
-        softplus, slope, second = curvature(design, point)
+        softplus, slope, second = softplus_derivatives(design, point)
         absolute = np.abs(design)
         terms = absolute @ np.abs(point)
         total += float(mass.sum())
@@ -148,8 +148,8 @@ def longest_entry(plan: CheckedPlan, centre: FloatArray, point: FloatArray, whit
     """max_k |a_k whitening|^2 over the entries with curvature; the largest of all parts is that of the table."""
     longest = 0.0
     for design, _, _ in design_blocks(plan, centre):
-        _, _, second = curvature(design, point)
-        # An entry whose curvature underflows contributes none; its tangent plane is bound enough.
+        _, _, second = softplus_derivatives(design, point)
+        # An entry whose curvature underflows contributes none; its linearisation is a sufficient bound.
         lengths = np.square(design[second > 0] @ whitening).sum(axis=1)
         longest = max(longest, float(lengths.max(initial=0.0)))
     return longest

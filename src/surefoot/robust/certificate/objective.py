@@ -1,4 +1,4 @@
-"""Objective of a robust logistic model, recomputed from the raw arrays.
+"""Enclosure of the objective of a robust logistic model, recomputed from the raw arrays.
 
     F(beta, lambda) = lambda * radius + sum_i w_i r_i,
 
@@ -23,7 +23,7 @@ threshold add nothing).
 A price that is too low
 -----------------------
 The model needs || (beta_j / gamma_j)_j ||_* <= lambda over the numeric columns, in the dual of the norm of the ground cost. Any
-price gives an upper bound on the optimum, so a price that misses this by rounding or by tampering is raised to the smallest
+price gives an upper bound on the optimum, so a price that violates this by rounding or by tampering is raised to the smallest
 admissible one, and the objective is that of the raised price.
 """
 
@@ -44,7 +44,7 @@ from surefoot.robust.problem.terms import Terms
 
 @dataclass(frozen=True)
 class WorstCaseObjective:
-    """An objective value and how far rounding can have moved it.
+    """An objective value and a bound on its rounding error: an enclosure of the exact objective.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def row_scores(problem: PosedRows, coefficients: RobustCoefficients, rows: slice
 
 
 def _largest_over_prefixes(start: FloatArray, gains: FloatArray, charges: FloatArray) -> FloatArray:
-    """Max over sets S of softplus(start + sum_S gains) - sum_S charges, row by row; charges are shared by all rows."""
+    """Max over sets S of softplus(start + sum_S gains) - sum_S charges, row by row; charges are the same for all rows."""
     best: FloatArray = np.logaddexp(0.0, start)
     if gains.shape[1] == 0:
         return best
@@ -170,7 +170,7 @@ def loss_sums(problem: PosedRows, coefficients: RobustCoefficients) -> LossSums:
     losses, sizes = 0.0, 0.0
     price = price_of(problem, coefficients)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        reach = 0.0 if plain else float(np.abs(coefficients.levels).max(initial=0.0)) * 2 * problem.n_categorical
+        level_size = 0.0 if plain else float(np.abs(coefficients.levels).max(initial=0.0)) * 2 * problem.n_categorical
         for rows in row_blocks(problem.n_rows):
             scores, terms = row_scores(problem, coefficients, rows)
             if plain:
@@ -178,7 +178,7 @@ def loss_sums(problem: PosedRows, coefficients: RobustCoefficients) -> LossSums:
             else:
                 worst = worst_case_losses(problem, coefficients, price, rows, scores)
             losses += float(problem.weights[rows] @ worst)
-            sizes += float(problem.weights[rows] @ (terms + reach))
+            sizes += float(problem.weights[rows] @ (terms + level_size))
     longest = most_terms(problem.numeric) + 2 * problem.n_categorical
     return LossSums(float(problem.weights.sum()), losses, sizes, problem.n_rows, longest)
 

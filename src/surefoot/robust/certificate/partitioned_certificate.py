@@ -7,8 +7,8 @@ not enough:
 
 1. total weight, weighted means of the numeric columns, losses of the model, fingerprint of the rows;
 2. with the means as centre: label sums, and the plan of each part, checked and summed;
-3. where that leaves something to prove: the expansion of the loss at the model, for ``local_bound``;
-4. the one maximum over entries that ``local_bound`` asks for, if it does.
+3. where that leaves something to prove: the expansion of the loss at the model, for ``curvature_bound``;
+4. the one maximum over entries that ``curvature_bound`` needs, if it does.
 
 What the sums prove is worked out by the same code as for a table in memory, with rounding counted over all rows, entries and
 parts. Row weights come as they are and are divided by the total found in the first pass; the plans are plans for the divided
@@ -31,8 +31,14 @@ from surefoot.core.certificate import Certificate, require_tolerance
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import ceiling_on_optimum, flaw, require_shapes, verdict
 from surefoot.robust.certificate.checked_plan import CheckedPlan, RefusedPlanError, check_plan
+from surefoot.robust.certificate.curvature_bound import (
+    ExpansionPlace,
+    bound_from_expansion,
+    expansion_place,
+    significant_part,
+    too_large,
+)
 from surefoot.robust.certificate.expansion import ExpansionSums, expansion_sums, longest_entry
-from surefoot.robust.certificate.local_bound import CRUMB, ExpansionPlace, bound_from_expansion, expansion_place, too_large
 from surefoot.robust.certificate.objective import LossSums, WorstCaseObjective, loss_sums, objective_from_sums, price_of
 from surefoot.robust.certificate.weak_duality import PlanSums, bound_from_sums, plan_sums
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, LabelSums, bounds_from_sums, label_sums
@@ -41,7 +47,7 @@ from surefoot.robust.problem.problem import RobustCoefficients, ShiftPlan
 from surefoot.robust.problem.row_batch import PosedBatch, RowBatch
 from surefoot.robust.problem.terms import Terms
 
-# Two sums of the same weights differ by rounding alone.
+# Largest deviation from 1 of the weights that a later pass meets: two sums of the same weights differ by rounding alone.
 SAME_WEIGHT = 1e-9
 
 
@@ -107,7 +113,7 @@ def curvature_sums(
     batch: RowBatch, plan: ShiftPlan, terms: Terms, total: float, centre: FloatArray, where: ExpansionPlace
 ) -> ExpansionSums:
     """The third pass over one part and its plan, which the second pass has found sound."""
-    return expansion_sums(_kept_plan(batch, plan, terms, total), centre, where.point, where.finite_box)
+    return expansion_sums(_significant_plan(batch, plan, terms, total), centre, where.point, where.finite_box)
 
 
 def longest_of_part(
@@ -120,13 +126,13 @@ def longest_of_part(
     whitening: FloatArray,
 ) -> float:
     """The fourth pass over one part and its plan."""
-    return longest_entry(_kept_plan(batch, plan, terms, total), centre, where.point, whitening)
+    return longest_entry(_significant_plan(batch, plan, terms, total), centre, where.point, whitening)
 
 
-def _kept_plan(batch: RowBatch, plan: ShiftPlan, terms: Terms, total: float) -> CheckedPlan:
+def _significant_plan(batch: RowBatch, plan: ShiftPlan, terms: Terms, total: float) -> CheckedPlan:
     part = _posed(replace(batch, weights=batch.weights / total), terms)
     try:
-        return check_plan(part, plan).without_crumbs(CRUMB)
+        return significant_part(check_plan(part, plan))
     except RefusedPlanError as refusal:
         raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
 
@@ -139,7 +145,7 @@ def _posed(batch: RowBatch, terms: Terms) -> PosedBatch:
 
 
 class JudgedParts(Protocol):
-    """Where the parts of a table live, each with its share of a plan.
+    """Where the parts of a table live, each with its part of a plan.
 
     ``judged`` calls ``work(batch, *arguments)`` with the rows of every part, wherever they are, and yields the answers in the
     order of the parts; ``judged_with_plans`` calls ``work(batch, plan, *arguments)``. ``work`` is a function of this module,
@@ -177,7 +183,7 @@ def certify_parts(
     terms : Terms
     coefficients : RobustCoefficients
     parts : iterable of (RowBatch, ShiftPlan or None)
-        Read up to four times, so it must start again each time. A plan counts the rows of its own part from 0 and shares out
+        Read up to four times, so it must start again each time. A plan counts the rows of its own part from 0 and distributes
         their weights divided by the weight of all rows.
     tolerance : float
         The relative gap to prove.
@@ -212,12 +218,12 @@ def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: 
 
     def curved(bounds: CoefficientBounds, enough: float) -> float:
         where = expansion_place(terms, coefficients, centre, bounds)
-        shared = terms, total, centre, where
-        sums: ExpansionSums = reduce(add, parts.judged_with_plans(curvature_sums, *shared))
+        common = terms, total, centre, where
+        sums: ExpansionSums = reduce(add, parts.judged_with_plans(curvature_sums, *common))
         _require_same_weight(sums.mass)
 
         def longest(whitening: FloatArray) -> float:
-            return float(max(parts.judged_with_plans(longest_of_part, *shared, whitening)))
+            return float(max(parts.judged_with_plans(longest_of_part, *common, whitening)))
 
         return bound_from_expansion(terms, sums, where, bounds, longest, enough=enough)
 
@@ -234,8 +240,8 @@ def judged_model(terms: Terms, coefficients: RobustCoefficients, first: ModelSum
     total = first.losses.weight
     if not 0 < total < np.inf:
         raise CertificateError(f"the row weights sum to {total}; they must sum to a positive number.")
-    shared = replace(first.losses, weight=1.0, losses=first.losses.losses / total, sizes=first.losses.sizes / total)
-    objective = objective_from_sums(terms, shared, price_of(terms, coefficients))
+    scaled = replace(first.losses, weight=1.0, losses=first.losses.losses / total, sizes=first.losses.sizes / total)
+    objective = objective_from_sums(terms, scaled, price_of(terms, coefficients))
     with np.errstate(over="ignore", invalid="ignore"):
         centre = first.columns / total
     if not terms.fit_intercept or first.is_sparse or not np.isfinite(centre).all():
@@ -251,7 +257,7 @@ def judged_parts(
     tolerance: float,
     curved: Callable[[CoefficientBounds, float], float] | None = None,
 ) -> Certificate:
-    """What the passes prove together; ``curved(bounds, enough)`` makes the further ones and returns ``local_bound``."""
+    """What the passes prove together; ``curved(bounds, enough)`` makes the further ones and returns ``curvature_bound``."""
     mark = hashlib.sha256(f"parts, {terms.cost.numeric_norm}".encode())
     numbers = np.array([terms.cost.label_weight, terms.radius, float(terms.fit_intercept)])
     for array in (terms.n_levels, terms.cost.numeric_weights, terms.cost.categorical_weights, numbers):

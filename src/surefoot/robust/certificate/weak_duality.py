@@ -1,4 +1,4 @@
-"""Weak duality with every violation paid for: what a shift plan proves about ALL models.
+"""Weak duality with a residual penalty: what a shift plan proves about ALL models.
 
 Take any model (beta, lambda) and any plan (see ``ShiftPlan``). For entry k of row i with final label s, let a_k = -s (1,
 x_i, zbar_k), where zbar_k mixes the levels of the features that moved. Each level vector in that mix is a shift the
@@ -20,9 +20,10 @@ by Hoelder's inequality
     F >= - sum_k mass_k f*(slope_k) - |g_0| |b0| - sum_lc |g_lc| |beta_lc| - lambda max(0, excess),
     excess = || (gamma_j (g_j - g_0 c_j))_j || + P - radius      in the norm of the ground cost.
 
-For a perfect plan the three negative terms vanish. Otherwise they are paid with the bounds of ``coefficient_bounds``, which
-hold for every model that could be better than the one at hand. A residual on a coordinate without a bound makes the result
-``-inf``. Residuals are enlarged by what rounding may have hidden (``row_blocks.summation_error``) before they are paid.
+For a dual feasible plan the three negative terms vanish. Otherwise they are the residual penalty: residuals times the bounds of
+``coefficient_bounds``, which hold for every model that could be better than the one at hand. A residual on a coordinate without
+a bound makes the result ``-inf``. Residuals are first enlarged by what rounding may have hidden
+(``row_blocks.summation_error``).
 
 All of these are sums over entries, so the plan of a table in parts is judged by the sums of its parts
 (:func:`bound_from_sums`). The parts may even mix their levels differently: (1) looks at one entry at a time.
@@ -94,14 +95,14 @@ def plan_sums(plan: CheckedPlan, centre: FloatArray) -> PlanSums:
         terms += stay * np.log1p(-slope, where=stay > 0, out=np.zeros_like(slope))
         entropy -= float(block.mass @ terms)
         price += float(block.mass @ block.price)
-        force = block.mass * slope
-        pull = -block.sign * force
-        intercept += (pull.sum(), force.sum())
-        numeric[0] += pull @ block.numeric
-        numeric[1] += force @ abs(block.numeric)
+        flow = block.mass * slope
+        signed_flow = -block.sign * flow
+        intercept += (signed_flow.sum(), flow.sum())
+        numeric[0] += signed_flow @ block.numeric
+        numeric[1] += flow @ abs(block.numeric)
         for l, sums in enumerate(places):
-            sums[0] += np.bincount(block.places[:, l], weights=pull, minlength=sums.shape[1])
-            sums[1] += np.bincount(block.places[:, l], weights=force, minlength=sums.shape[1])
+            sums[0] += np.bincount(block.places[:, l], weights=signed_flow, minlength=sums.shape[1])
+            sums[1] += np.bincount(block.places[:, l], weights=flow, minlength=sums.shape[1])
     levels = np.zeros((2, int(offsets[-1])))
     for l, sums in enumerate(places):
         for kind in (0, 1):
@@ -114,13 +115,13 @@ def plan_sums(plan: CheckedPlan, centre: FloatArray) -> PlanSums:
     )
 
 
-def _payment(amount: float, bound: float) -> float:
-    """Amount * bound where a bound of inf matters only if there is something to pay."""
-    return amount * bound if amount > 0 else 0.0
+def _penalty(residual: float, bound: float) -> float:
+    """Residual * bound, where a bound of inf matters only if there is a residual."""
+    return residual * bound if residual > 0 else 0.0
 
 
-def paid_bound(plan: CheckedPlan, centre: FloatArray, bounds: CoefficientBounds) -> float:
-    """The lower bound of (1) after payment; ``-inf`` if something cannot be paid."""
+def weak_duality_bound(plan: CheckedPlan, centre: FloatArray, bounds: CoefficientBounds) -> float:
+    """The lower bound of (1) less the residual penalty; ``-inf`` if a residual has no bound."""
     return bound_from_sums(plan.problem.terms, plan_sums(plan, centre), bounds)
 
 
@@ -128,15 +129,15 @@ def bound_from_sums(terms: Terms, sums: PlanSums, bounds: CoefficientBounds) -> 
     """The same for a plan of which only the sums are at hand."""
     error = sums.error
     numeric = np.abs(sums.numeric) + error * sums.numeric_sizes
-    # With radius 0 nothing bounds the price, so nothing can pay for a gradient on any column.
+    # With radius 0 nothing bounds the price, so a gradient on any column has an infinite penalty.
     spent = terms.cost.numeric_price(numeric) if terms.radius > 0 or not numeric.any() else np.inf
     if not np.isfinite(spent):
         return -np.inf
     excess = spent * (1.0 + norm_rounding(terms.n_numeric)) + sums.price * (1.0 + error) - terms.radius
-    cost = _payment(excess * (1.0 + error), bounds.price)
-    cost += _payment(abs(sums.intercept) + error * sums.intercept_size, bounds.intercept)
+    penalty = _penalty(excess * (1.0 + error), bounds.price)
+    penalty += _penalty(abs(sums.intercept) + error * sums.intercept_size, bounds.intercept)
     if terms.n_categorical:
         levels = np.abs(sums.levels) + error * sums.level_sizes
         # sum_lc |g_lc| |beta_lc| <= max_l (sum_c |g_lc|) * sum_l max_c |beta_lc|, and the last sum is what the bound is on.
-        cost += _payment(float(np.add.reduceat(levels, terms.level_offsets[:-1]).max()), bounds.levels)
-    return sums.entropy * (1.0 - error) - cost
+        penalty += _penalty(float(np.add.reduceat(levels, terms.level_offsets[:-1]).max()), bounds.levels)
+    return sums.entropy * (1.0 - error) - penalty

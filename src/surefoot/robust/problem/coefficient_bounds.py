@@ -46,8 +46,9 @@ from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.problem.row_batch import PosedRows
 from surefoot.robust.problem.terms import Terms
 
-# The bounds multiply residuals, not objectives: one part in 10^9 covers every rounding made on the way to them.
-SAFETY = 1.0 + 1e-9
+# Relative enlargement of the bounds. They multiply residuals, not objectives: one part in 10^9 covers every rounding made on
+# the way to them.
+ROUNDING_FACTOR = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class LabelSums:
 
 @dataclass(frozen=True)
 class _Side:
-    """One way to force a final label: rows of one label, moved at a price per unit of lambda."""
+    """One way to reach a final label: rows of one label, moved at a price per unit of lambda."""
 
     weight: float
     mean: FloatArray
@@ -106,7 +107,7 @@ def label_sums(problem: PosedRows, centre: FloatArray) -> LabelSums:
     negative = np.zeros(problem.n_numeric + 1)
     for rows in row_blocks(problem.n_rows):
         weights, above = problem.weights[rows], problem.labels[rows] > 0
-        # Dense columns are centred before they are summed, which keeps the digits of columns far from 0.
+        # Dense columns are centred before they are summed, which retains the digits of columns with a large mean.
         centred = problem.numeric[rows] if problem.is_sparse else problem.numeric[rows] - centre
         for sums, part in ((positive, weights * above), (negative, weights * ~above)):
             sums[0] += part.sum()
@@ -123,7 +124,7 @@ def _moving_weights(terms: Terms) -> FloatArray:
 
 
 def _sides(terms: Terms, sums_of: LabelSums) -> tuple[list[_Side], list[_Side]]:
-    """Ways to force final label +1 and ways to force final label -1; means are relative to the centre."""
+    """Ways to reach final label +1, and final label -1; means are relative to the centre."""
     delta = float(_moving_weights(terms).sum())
     kappa = terms.cost.label_weight
     towards: tuple[list[_Side], list[_Side]] = ([], [])
@@ -183,7 +184,9 @@ class BoundingRows:
         intercept = max(least(self.above), least(self.below))
         levels = min((max(upper_bound * inverse, price * moves) for inverse, moves in self.both), default=np.inf)
         return CoefficientBounds(
-            price=price * SAFETY, intercept=intercept * SAFETY if self.fit_intercept else 0.0, levels=levels * SAFETY
+            price=price * ROUNDING_FACTOR,
+            intercept=intercept * ROUNDING_FACTOR if self.fit_intercept else 0.0,
+            levels=levels * ROUNDING_FACTOR,
         )
 
 

@@ -1,12 +1,12 @@
-"""Weight, mean, spread and range of columns, part by part: accurate for columns far from 0, and joined without a second pass.
+"""Weight, mean, spread and range of columns, part by part: accurate for large means, and joined without a second pass.
 
-Within a part the values are taken relative to its first row, so a column of 1e9 with a spread of 1 keeps its digits. Two parts
+Within a part the values are taken relative to its first row, so a column of 1e9 with a spread of 1 loses no digits. Two parts
 with weights W, W', means m, m' and root mean square deviations s, s' join to (Chan, Golub and LeVeque 1983)
 
     mean = m + (m' - m) W' / (W + W'),     spread^2 = (W s^2 + W' s'^2) / (W + W') + W W' (m' - m)^2 / (W + W')^2.
 
-A mean is kept as a value of the column plus an offset, because m' - m of rounded means would be noise next to a small spread.
-Roots are kept instead of squares: the squares of columns of 1e200 would overflow.
+A mean is stored as a value of the column plus an offset, because m' - m of rounded means would be noise next to a small spread.
+Roots are stored instead of squares: the squares of columns of 1e200 would overflow.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class ColumnMoments:
         if self.weight == 0 or other.weight == 0:
             return other if self.weight == 0 else self
         weight = self.weight + other.weight
-        own, share = self.weight / weight, other.weight / weight
+        own, others = self.weight / weight, other.weight / weight
         apart = (other.origin - self.origin) + (other.offset - self.offset)
-        within = np.hypot(np.sqrt(own) * self.spread, np.sqrt(share) * other.spread)
+        within = np.hypot(np.sqrt(own) * self.spread, np.sqrt(others) * other.spread)
         return ColumnMoments(
             weight=weight,
             origin=self.origin,
-            offset=self.offset + share * apart,
-            spread=np.hypot(within, np.sqrt(own * share) * apart),
+            offset=self.offset + others * apart,
+            spread=np.hypot(within, np.sqrt(own * others) * apart),
             low=np.minimum(self.low, other.low),
             high=np.maximum(self.high, other.high),
         )
@@ -135,34 +135,34 @@ def _moments(batch: RowBatch, weights: FloatArray) -> ColumnMoments:
     if held.size == 0:
         nothing = np.zeros(n_columns)
         return ColumnMoments(0.0, nothing, nothing, nothing, np.full(n_columns, np.inf), np.full(n_columns, -np.inf))
-    shares = weights[held] / total
+    fractions = weights[held] / total
     if is_sparse(batch.numeric):
-        return _sparse_moments(batch.numeric[held], shares, total)
+        return _sparse_moments(batch.numeric[held], fractions, total)
     values = batch.numeric[held]
     low, high = values.min(axis=0), values.max(axis=0)
     shift = values[0].copy()
     values -= shift
-    offset = shares @ values
+    offset = fractions @ values
     values -= offset
     # Relative to the largest, no square overflows.
     sizes = np.maximum(np.abs(values).max(axis=0, initial=0.0), 1e-300)
     values /= sizes
     np.square(values, out=values)
-    return ColumnMoments(total, shift, offset, np.sqrt(shares @ values) * sizes, low, high)
+    return ColumnMoments(total, shift, offset, np.sqrt(fractions @ values) * sizes, low, high)
 
 
-def _sparse_moments(matrix: scipy.sparse.csr_array, shares: FloatArray, total: float) -> ColumnMoments:
+def _sparse_moments(matrix: scipy.sparse.csr_array, fractions: FloatArray, total: float) -> ColumnMoments:
     """Columns of which most entries are 0: the mean is near 0, and what is not written down deviates by the mean."""
     n_rows, n_columns = matrix.shape
-    share = np.repeat(shares, np.diff(matrix.indptr))
+    weights = np.repeat(fractions, np.diff(matrix.indptr))
     at = matrix.indices
-    mean = np.bincount(at, weights=share * matrix.data, minlength=n_columns).astype(np.float64, copy=False)
+    mean = np.bincount(at, weights=weights * matrix.data, minlength=n_columns).astype(np.float64, copy=False)
     apart = matrix.data - mean[at]
     sizes = np.maximum(np.abs(mean), 1e-300)
     np.maximum.at(sizes, at, np.abs(apart))
     squares = np.zeros(n_columns)
-    np.add.at(squares, at, share * np.square(apart / sizes[at]))
-    written = np.bincount(at, weights=share, minlength=n_columns)
+    np.add.at(squares, at, weights * np.square(apart / sizes[at]))
+    written = np.bincount(at, weights=weights, minlength=n_columns)
     squares += np.maximum(1.0 - written, 0.0) * np.square(mean / sizes)
     low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
     np.minimum.at(low, at, matrix.data)

@@ -1,24 +1,27 @@
-"""The numeric part of a table, dense or sparse, and the few things that everybody asks of either.
+"""The numeric part of a table, dense or sparse, and the few operations that are needed of either.
 
 Dense columns are a C-contiguous float64 array. Sparse ones are a ``scipy.sparse.csr_array`` in canonical form: float64, the
 columns of each row ascending, none twice, no zeros written out. A table has one canonical form, so equal tables have equal
-arrays.
+arrays. This file reads a sparse array through ``indptr``, ``indices`` and ``data`` and imports NumPy only, because certificates
+rest on it; :mod:`surefoot.robust.problem.canonical_csr` makes the canonical form.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-import scipy.sparse
 
 from surefoot.core.arrays import AnyArray, FloatArray, NumericArray
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 
 def is_sparse(numeric: Any) -> TypeGuard[scipy.sparse.csr_array]:
     """Whether these columns are a scipy sparse array or matrix of any format."""
-    return bool(scipy.sparse.issparse(numeric))
+    return callable(getattr(numeric, "tocsr", None))
 
 
 def as_dense(numeric: NumericArray) -> FloatArray:
@@ -38,27 +41,13 @@ def as_numeric_columns(given: Any) -> NumericArray:
     if not is_sparse(given):
         dense: FloatArray = np.ascontiguousarray(given, dtype=np.float64)
         return dense
-    if given.ndim != 2:
-        raise ValueError(f"numeric has shape {given.shape}; it must have 2 dimensions.")
-    if given.dtype.kind not in "fiub":
-        raise ValueError(f"sparse numeric columns hold {given.dtype} entries; they must be real numbers.")
-    matrix = given.tocsr()
-    _require_indices(matrix)
-    # A new object: the flags that scipy remembers about the given one may be older than its arrays.
-    arrays = (np.asarray(matrix.data, dtype=np.float64), matrix.indices, matrix.indptr)
-    matrix = scipy.sparse.csr_array(arrays, shape=matrix.shape)
-    used = matrix.indptr[-1]
-    if used < matrix.data.size:  # room that a matrix was given and never filled
-        arrays = (matrix.data[:used], matrix.indices[:used], matrix.indptr)
-        matrix = scipy.sparse.csr_array(arrays, shape=matrix.shape)
-    if not matrix.has_canonical_format or not matrix.data.all():
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    return matrix
+    # Imported here: who has sparse columns has loaded SciPy, and dense ones need NumPy alone.
+    from surefoot.robust.problem.canonical_csr import canonical_csr
+
+    return canonical_csr(given)
 
 
-def _require_indices(matrix: Any) -> None:
+def require_indices(matrix: Any) -> None:
     """Indices that point outside the table would make compiled code read what is not ours."""
     n_rows, n_columns = matrix.shape
     starts, columns = matrix.indptr, matrix.indices
@@ -86,7 +75,7 @@ def require_sound_columns(numeric: NumericArray, *, first_row: int = 0) -> None:
 
 
 def _require_sound_entries(numeric: Any, first_row: int) -> None:
-    _require_indices(numeric)
+    require_indices(numeric)
     if not np.isfinite(numeric.data).all():
         at = int(np.flatnonzero(~np.isfinite(numeric.data))[0])
         row = int(np.searchsorted(numeric.indptr, at, side="right")) - 1

@@ -1,10 +1,10 @@
-"""The norm in which numeric shifts are priced, and its dual, in which a model pays for them.
+"""The norm in which numeric shifts are priced, and its dual, which bounds the coefficients.
 
 A row that moves by v in its numeric columns costs || (gamma_j v_j)_j ||, in one of three norms:
 
     l1      sum_j gamma_j |v_j|               the columns' prices add up
     l2      (sum_j (gamma_j v_j)^2)^(1/2)     a straight line costs its length
-    linf    max_j gamma_j |v_j|               the dearest column pays for all
+    linf    max_j gamma_j |v_j|               only the dearest column counts
 
 Softplus is 1-Lipschitz, with slope 1 at infinity. So moving a row along the numeric columns raises its loss by at most its
 price, whatever the row, exactly if
@@ -87,5 +87,5 @@ def gradient_norm(gradient: FloatArray, weights: FloatArray, norm: NumericNorm) 
 
 
 def norm_rounding(n_numeric: int) -> float:
-    """How far a computed norm of so many columns can be from the exact one, relative to it."""
+    """Largest relative error of a computed norm of so many columns."""
     return (n_numeric + 8) * UNIT_ROUNDOFF

@@ -15,20 +15,20 @@ This is Theorem 1 of Sun, Justin, Gomez and Vayanos (AISTATS 2025), with row wei
 ``radius = 0`` the multiplier lambda costs nothing, every shift can be priced out, and what remains is plain logistic
 regression.
 
-Conventions (all rooms)
------------------------
+Conventions (everywhere)
+------------------------
 - ``numeric`` is (N, n) float64, ``codes`` (N, m) int32 with 0 <= codes[:, l] < n_levels[l], both C-contiguous; or ``numeric``
   is a ``scipy.sparse.csr_array`` of float64 in canonical form (columns of a row ascending, none twice).
 - ``labels`` is (N,) float64 with values -1.0 and +1.0; ``weights`` is (N,) float64, non-negative, summing to 1.
-- Coefficients of categories are kept for ALL levels, feature after feature, in one vector ``levels`` of length
+- Coefficients of categories are stored for ALL levels, feature after feature, in one vector ``levels`` of length
   ``sum(n_levels)``; feature l owns the slice ``level_offsets[l]:level_offsets[l + 1]``. The coefficient of the reference
   level, code 0, is exactly 0.0 in every solution.
 - Objectives are weighted means, never sums.
 - A problem that breaks these conventions cannot be made; its parts are frozen, but arrays can be written to, so
   :meth:`RobustLogisticProblem.check` can be called again.
 
-Why the worst level is shared
------------------------------
+Why the worst level is the same for all rows
+--------------------------------------------
 For a target label +1 the adversary lowers the score: whatever the row, feature l moves to the level with the smallest
 coefficient; for a target label -1, to the one with the largest. Staying at the own level for a price is never better than
 staying for free, so "own level excluded" needs no bookkeeping. A shift is hence described by the SET of features that moved
@@ -61,7 +61,7 @@ class RobustLogisticProblem:
     Parameters
     ----------
     numeric : ndarray or scipy sparse array of shape (n_rows, n_numeric)
-        Finite numbers. Sparse columns of any format are kept as a canonical ``csr_array``; ``is_sparse`` says so.
+        Finite numbers. Sparse columns of any format become a canonical ``csr_array``; ``is_sparse`` says so.
     codes : ndarray of shape (n_rows, n_categorical)
         Level of each categorical column, counted from 0, the reference level.
     n_levels : ndarray of shape (n_categorical,)

@@ -1,9 +1,8 @@
-"""A lower bound that needs no bound on the coefficients: the curvature of the loss around the model at hand.
+"""A lower bound from generalized self-concordance: the curvature of the loss around the model at hand.
 
-The bound of ``paid_bound`` pays residuals in first order, with coefficient bounds that grow like 1 / radius and do not
-exist for radius 0 or infinite weights. Near the optimum the curvature of the loss does better. Keep the masses and level
-mixes of the plan, forget its slopes, and let (as there) a_k = -s (1, x_i, zbar_k) and P = sum_k mass_k price_k. For every
-model
+``weak_duality_bound`` penalises residuals in first order, with coefficient bounds that grow like 1 / radius and do not exist
+for radius 0 or infinite weights. Near the optimum the curvature of the loss does better. Take the masses and level mixes of the
+plan, ignore its slopes, and let (as there) a_k = -s (1, x_i, zbar_k) and P = sum_k mass_k price_k. For every model
 
     F(beta, lambda) >= lambda (radius - P) + G(beta),     G(beta) = sum_k mass_k softplus(a_k . beta).
 
@@ -14,7 +13,7 @@ inequality lambda max(0, radius - P) >= -h . beta, and with L a bound on lambda
     F(beta, lambda) >= G(beta) - h . beta - L max(0, P - radius).                                                 (1)
 
 The right-hand side is smooth and convex in beta alone. Now expand at any point b. Softplus is generalized self-concordant,
-|softplus'''| <= softplus'', hence (Bach 2010, Electronic Journal of Statistics 4, Lemma 1) with q_k = sigmoid(a_k . b)
+|softplus'''| <= softplus'', hence (Bach 2010, Electronic Journal of Statistics 4, Lemma 1) with q_k = 1 / (1 + exp(-a_k . b))
 
     softplus(a_k . (b + u)) >= softplus(a_k . b) + q_k a_k . u + q_k (1 - q_k) (exp(-S_k) + S_k - 1),     S_k = |a_k . u|.
 
@@ -28,9 +27,9 @@ and -|e|_{H^-1} |u|_H <= e . u. Two choices of S turn this into a bound over all
 - Everywhere: S = R |u|_H with R = max_k |a_k|_{H^-1}. Minimising over |u|_H, with d = |e|_{H^-1} and R d < 1, the residual
   costs at most ((1 - R d) log(1 - R d) + R d) / R^2 <= d^2 / (2 (1 - R d)).
 - In the box of ``coefficient_bounds``, where every better model lies: |u_j| <= box_j, S = max_k sum_j |a_kj| box_j. As
-  (exp(-S) + S - 1) / S^2 >= 1 / (2 + S), the residual costs at most d^2 (2 + S) / 4. Any part of e may be paid in first
-  order instead, |e_j| box_j: here single coordinates with hardly any curvature of their own are, and then the part along each
-  eigenvector of H takes the cheaper of the two.
+  (exp(-S) + S - 1) / S^2 >= 1 / (2 + S), the residual costs at most d^2 (2 + S) / 4. Any part of e may be penalised in
+  first order instead, |e_j| box_j: here single coordinates with hardly any curvature of their own are, and then the part along
+  each eigenvector of H takes the cheaper of the two.
 
 Either way the residual costs about its square. The first needs no box, the second no curvature in all directions.
 
@@ -43,9 +42,9 @@ curvature cannot be told from 0 in double precision count as null directions if 
 otherwise only the second choice is left.
 
 Columns are centred when there is an intercept (a change of variables), which keeps H well conditioned whatever the units.
-Sparse columns stay as they are. Blocks of entries are made dense one at a time; the limits below keep them small.
+Sparse columns stay as they are. Blocks of entries are made dense one at a time; the limits below bound their size.
 
-The entries are asked for sums (``expansion_sums``) and for one maximum (``longest_entry``), so they may live in parts.
+All that is needed of the entries are sums (``expansion_sums``) and one maximum (``longest_entry``), so they may live in parts.
 """
 
 from __future__ import annotations
@@ -71,18 +70,27 @@ from surefoot.robust.problem.numeric_norm import gradient_norm, norm_rounding
 from surefoot.robust.problem.problem import RobustCoefficients
 from surefoot.robust.problem.terms import Terms
 
-# Interior-point solvers leave crumbs of mass on shifts that nobody makes. They prove nothing, but a direction that only crumbs
-# can see has almost no curvature and would ruin R. Sending them home costs at most this share of lambda * price.
-CRUMB = 1e-7
-# About a quarter of a minute of dense products; larger tables must close their gap without this bound.
-MOST_OPERATIONS = 4e11
-# The Hessian, its eigenvectors and what it takes to find them: 2 GB.
-MOST_COORDINATES = 8000
+
+@dataclass(frozen=True)
+class CurvatureParameters:
+    """Constants of this bound; not tuned. None can make it wrong: they decide whether it is worked out, and how well."""
+
+    # Mass on a shift below this fraction of its row's weight is negligible. Interior points leave such mass on shifts that no
+    # optimal plan makes. It proves nothing, but a direction that only it involves has almost no curvature and would ruin R.
+    # Leaving it with its row costs at most this fraction of lambda * price.
+    negligible_mass: float = 1e-7
+    # Floating-point operations: about a quarter of a minute of dense products. Larger tables must do without this bound.
+    max_operations: float = 4e11
+    # Coordinates: the Hessian, its eigenvectors and what it takes to find them are 2 GB.
+    max_coordinates: int = 8000
+
+
+PARAMETERS = CurvatureParameters()
 
 
 @dataclass(frozen=True)
 class _Local:
-    """What both choices of S share: the expansion, and the Hessian scaled to a unit diagonal, D^-1 H D^-1.
+    """What both choices of S need: the expansion, and the Hessian scaled to a unit diagonal, D^-1 H D^-1.
 
     ``eigenvalues`` of the scaled Hessian are off by at most ``error``; ``curved`` marks those that are certainly positive.
     """
@@ -131,16 +139,16 @@ def _priced_columns(terms: Terms) -> BoolArray:
     return priced
 
 
-def _price_share(local: _Local, settled: BoolArray) -> FloatArray:
-    """The vector h of the module docstring, on all coordinates; ``settled`` ones are paid for and need no step y."""
+def _priced_part(local: _Local, penalised: BoolArray) -> FloatArray:
+    """The vector h of the module docstring, on all coordinates; ``penalised`` ones need no step y."""
     terms, expansion = local.terms, local.expansion
-    share = np.zeros(len(local.scale))
+    part = np.zeros(len(local.scale))
     priced = _priced_columns(terms)
     budget = (terms.radius - expansion.price) * (1.0 - 1e-15)
     if not priced.any() or budget <= 0:
-        return share
+        return part
     wanted = expansion.gradient[priced].copy()
-    free = ~priced & ~settled
+    free = ~priced & ~penalised
     if free.any():
         inverse = np.linalg.pinv(local.scaled[np.ix_(free, free)], rcond=1e-11, hermitian=True)
         step = inverse @ (expansion.gradient[free] / local.scale[free])
@@ -148,34 +156,36 @@ def _price_share(local: _Local, settled: BoolArray) -> FloatArray:
     start = int(terms.fit_intercept)
     gamma = terms.cost.numeric_weights[priced[start : start + terms.n_numeric]]
     used = gradient_norm(wanted, gamma, terms.cost.numeric_norm) * (1.0 + norm_rounding(len(gamma)))
-    share[priced] = wanted * min(1.0, budget / used) if used > 0 else 0.0
-    return share
+    part[priced] = wanted * min(1.0, budget / used) if used > 0 else 0.0
+    return part
 
 
-def _residual(local: _Local, settled: BoolArray) -> _Residual:
+def _residual(local: _Local, penalised: BoolArray) -> _Residual:
     expansion, size = local.expansion, len(local.scale)
-    share = _price_share(local, settled)
-    residual = np.where(settled, 0.0, (expansion.gradient - share) / local.scale)
-    noise = np.where(settled, 0.0, expansion.gradient_error / local.scale)
+    part = _priced_part(local, penalised)
+    residual = np.where(penalised, 0.0, (expansion.gradient - part) / local.scale)
+    noise = np.where(penalised, 0.0, expansion.gradient_error / local.scale)
     return _Residual(
         along=local.vectors.T @ residual,
         # The vectors are orthonormal to working precision only.
         noise=np.abs(local.vectors).T @ noise + 8 * size * UNIT_ROUNDOFF * np.linalg.norm(residual),
-        tilt=float(share @ local.point) + (size + 4) * UNIT_ROUNDOFF * float(np.abs(share) @ np.abs(local.point)),
+        tilt=float(part @ local.point) + (size + 4) * UNIT_ROUNDOFF * float(np.abs(part) @ np.abs(local.point)),
     )
 
 
 def _unboxed_cost(local: _Local, longest: Callable[[FloatArray], float]) -> float:
     """What h and its residual cost with S = R |u|_H; ``inf`` if the condition R d < 1 or e . n = 0 fails."""
-    residual = _residual(local, settled=np.zeros(len(local.scale), dtype=np.bool_))
+    residual = _residual(local, penalised=np.zeros(len(local.scale), dtype=np.bool_))
     curved, flat = local.curved, ~local.curved
     if np.any(np.abs(residual.along[flat]) > residual.noise[flat] + 1e-8 * np.linalg.norm(residual.along)):
         return np.inf
     roots = np.sqrt(local.eigenvalues[curved] - local.error)
     whitening = local.vectors[:, curved] / roots / local.scale[:, None]
     decrement = float(np.linalg.norm((np.abs(residual.along[curved]) + residual.noise[curved]) / roots))
-    reach = float(np.sqrt(longest(whitening))) * decrement
-    return residual.tilt + decrement**2 / (2.0 * (1.0 - reach)) if reach < 1.0 else np.inf
+    scaled_decrement = float(np.sqrt(longest(whitening))) * decrement
+    if not scaled_decrement < 1.0:
+        return np.inf
+    return residual.tilt + decrement**2 / (2.0 * (1.0 - scaled_decrement))
 
 
 def _boxed_cost(local: _Local, box: FloatArray) -> float:
@@ -186,9 +196,9 @@ def _boxed_cost(local: _Local, box: FloatArray) -> float:
     price_of_curvature = (2.0 + expansion.largest_move) / 4.0
     size = np.abs(expansion.gradient) + expansion.gradient_error
     diagonal = np.diag(expansion.hessian)
-    # A level that almost nobody has: its residual is small, but even smaller is the curvature along its axis.
-    settled = ~_priced_columns(local.terms) & (size * box * diagonal <= size**2 * price_of_curvature)
-    residual = _residual(local, settled)
+    # A level that hardly any mass has: its residual is small, but even smaller is the curvature along its axis.
+    penalised = ~_priced_columns(local.terms) & (size * box * diagonal <= size**2 * price_of_curvature)
+    residual = _residual(local, penalised)
     along = np.abs(residual.along) + residual.noise
     widths = local.scale * box
     first_order = along * (np.abs(local.vectors).T @ widths)
@@ -196,10 +206,10 @@ def _boxed_cost(local: _Local, box: FloatArray) -> float:
     second_order[curved] = along[curved] ** 2 / local.eigenvalues[curved] * price_of_curvature
     # u^T H u is at least what the computed eigenvalues say, minus their error and minus computed ones below 0, times |D u|^2.
     rounding = 2.0 * local.error * float(widths @ widths) / (2.0 + expansion.largest_move)
-    return residual.tilt + float((size * box)[settled].sum() + np.minimum(first_order, second_order).sum()) + rounding
+    return residual.tilt + float((size * box)[penalised].sum() + np.minimum(first_order, second_order).sum()) + rounding
 
 
-def local_bound(
+def curvature_bound(
     plan: CheckedPlan,
     coefficients: RobustCoefficients,
     centre: FloatArray,
@@ -226,22 +236,27 @@ def local_bound(
     if too_large(terms, plan.n_entries):
         return -np.inf
     where = expansion_place(terms, coefficients, centre, bounds)
-    plan = plan.without_crumbs(CRUMB)
+    plan = significant_part(plan)
     sums = expansion_sums(plan, centre, where.point, where.finite_box)
     return bound_from_expansion(
         terms, sums, where, bounds, lambda whitening: longest_entry(plan, centre, where.point, whitening), enough=enough
     )
 
 
+def significant_part(plan: CheckedPlan) -> CheckedPlan:
+    """The plan without its negligible mass."""
+    return plan.without_negligible_mass(PARAMETERS.negligible_mass)
+
+
 def too_large(terms: Terms, n_entries: int) -> bool:
-    """Whether this bound would take longer than it is worth."""
+    """Whether this bound would take too long."""
     size = n_coordinates(terms)
-    return size > MOST_COORDINATES or 4.0 * n_entries * size**2 > MOST_OPERATIONS
+    return size > PARAMETERS.max_coordinates or 4.0 * n_entries * size**2 > PARAMETERS.max_operations
 
 
 @dataclass(frozen=True)
 class ExpansionPlace:
-    """Where a model is expanded, in the coordinates of ``expansion``, and how far away a better one can be."""
+    """Where a model is expanded, in the coordinates of ``expansion``, and the distance at which a better one can be."""
 
     point: FloatArray
     box: FloatArray
@@ -256,16 +271,16 @@ def expansion_place(
     terms: Terms, coefficients: RobustCoefficients, centre: FloatArray, bounds: CoefficientBounds
 ) -> ExpansionPlace:
     """The model in centred coordinates without the reference levels, and the box around it that holds every better one."""
-    kept = np.ones(int(terms.level_offsets[-1]), dtype=np.bool_)
-    kept[terms.level_offsets[:-1]] = False
+    others = np.ones(int(terms.level_offsets[-1]), dtype=np.bool_)
+    others[terms.level_offsets[:-1]] = False
     lead = int(terms.fit_intercept)
     centred = [coefficients.intercept + coefficients.numeric @ centre] * lead
-    point = np.concatenate((centred, coefficients.numeric, coefficients.levels[kept]))
+    point = np.concatenate((centred, coefficients.numeric, coefficients.levels[others]))
     # No dual norm is below the largest |beta_j| / gamma_j.
     # 0 * inf cannot occur: a price bound of 0 would need an objective of 0.
     numeric_bounds = terms.cost.numeric_weights * bounds.price
-    reach = np.concatenate(([bounds.intercept] * lead, numeric_bounds, np.full(int(kept.sum()), bounds.levels)))
-    return ExpansionPlace(point, np.abs(point) + reach)
+    limits = np.concatenate(([bounds.intercept] * lead, numeric_bounds, np.full(int(others.sum()), bounds.levels)))
+    return ExpansionPlace(point, np.abs(point) + limits)
 
 
 def bound_from_expansion(
@@ -277,7 +292,7 @@ def bound_from_expansion(
     *,
     enough: float = np.inf,
 ) -> float:
-    """The bound from the sums over all entries; ``longest`` is asked for ``longest_entry`` of them if it is needed."""
+    """The bound from the sums over all entries; ``longest`` gives ``longest_entry`` of them if it is needed."""
     expansion = expansion_from_sums(sums)
     excess = expansion.price - terms.radius
     if not np.isfinite(expansion.hessian).all():
