@@ -1,4 +1,4 @@
-"""Chance-constrained SVMs on the paper's synthetic sets: worst points against a conic solver and the paper's own method."""
+"""Chance-constrained SVMs on the paper's synthetic sets: ellipsoid cuts against a conic solver and the paper's own method."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ ChanceSVMSolver = Solver[ChanceSVMProblem, KernelPlane, EllipsoidMix]
 
 SOLVERS: SolverRegistry[ChanceSVMSolver] = SolverRegistry(
     {
-        "auto": "surefoot.chancesvm.solvers.ellipsoid_cuts:WorstPoints",
-        "worst-points": "surefoot.chancesvm.solvers.ellipsoid_cuts:WorstPoints",
+        "auto": "surefoot.chancesvm.solvers.ellipsoid_cuts:EllipsoidCuts",
+        "worst-points": "surefoot.chancesvm.solvers.ellipsoid_cuts:EllipsoidCuts",
         "socp": "surefoot.chancesvm.solvers.chance_socp:ChanceSOCP",
         "admm": "surefoot.chancesvm.solvers.chance_admm:ChanceADMM",
     }

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.problem.moment_radii import MomentRadii
-from surefoot.chancesvm.solvers.platt_scaling import Sigmoid
+from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
 from surefoot.core.arrays import AnyArray, FloatArray, IntArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome
@@ -110,7 +110,7 @@ KINDS: dict[str, ModelKind] = {
             "support_": _WholeArray,
             "support_vectors_": FloatArray,
             "moment_radii_": MomentRadii | None,
-            "sigmoid_": Sigmoid | None,
+            "sigmoid_": PlattScaling | None,
             "n_iter_": int,
             "_feature_map": None,
             "_inputs": dict[str, AnyArray | list[Level]],

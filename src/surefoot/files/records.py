@@ -20,7 +20,7 @@ from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.moment_radii import MomentRadii
 from surefoot.chancesvm.problem.problem import EllipsoidMix, KernelPlane
-from surefoot.chancesvm.solvers.platt_scaling import Sigmoid
+from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress, SolveOutcome
 from surefoot.design.binarize.binary_column import BinaryColumn
@@ -65,6 +65,7 @@ RECORDS: dict[str, Any] = {
         NearOptimalCards,
         NearOptimalSet,
         PathPoint,
+        PlattScaling,
         Progress,
         RadiusPath,
         RayProof,
@@ -75,12 +76,13 @@ RECORDS: dict[str, Any] = {
         SearchTally,
         ShiftModel,
         ShiftPlan,
-        Sigmoid,
         SolveOutcome,
         TangentProof,
         *_RULES,
     )
 }
+# Records that had another name when earlier files were written.
+EARLIER_NAMES: dict[str, str] = {"Sigmoid": "PlattScaling"}
 # Where tables that a model returns are made; a name from a file must not decide what is imported.
 FRAME_LIBRARIES = ("cudf", "modin.pandas", "pandas", "polars", "pyarrow")
 
@@ -98,7 +100,7 @@ def make_record(name: str, fields: Mapping[str, Any]) -> Any:
     ModelFileError
         If there is no such record, or it does not have these fields with values of these types.
     """
-    kind = RECORDS.get(name)
+    kind = RECORDS.get(EARLIER_NAMES.get(name, name))
     if kind is None:
         raise ModelFileError(f"it names {name!r:.80}, which is no part of a model.")
     hints = _hints(kind)

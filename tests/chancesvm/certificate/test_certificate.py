@@ -12,7 +12,7 @@ from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certi
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import EllipsoidMix, KernelPlane
-from surefoot.chancesvm.solvers.ellipsoid_cuts import WorstPoints
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
 
@@ -20,7 +20,7 @@ RBF = Kernel("rbf", gamma=0.5)
 
 
 def solved(problem):
-    outcome = WorstPoints().solve(problem, SolveOptions(tolerance=1e-8))
+    outcome = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-8))
     return outcome.primal, outcome.dual
 
 

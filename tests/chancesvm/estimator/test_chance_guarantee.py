@@ -159,17 +159,17 @@ def test_probabilities_rise_with_the_score_and_are_about_right() -> None:
 
 
 def test_scores_for_probabilities_come_from_models_that_have_not_seen_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    from surefoot.chancesvm.estimator import calibration_folds as held_out
+    from surefoot.chancesvm.estimator import calibration_folds
 
     X, y, codes = overlapping(1)
     seen: list[tuple[set[Any], set[float]]] = []
-    pose = held_out.pose_rows
+    pose = calibration_folds.pose_rows
 
     def spy(rows: Any, given: Any, settings: Any) -> Any:
         seen.append((set(given.names), set(np.unique(rows.labels).tolist())))
         return pose(rows, given, settings)
 
-    monkeypatch.setattr(held_out, "pose_rows", spy)
+    monkeypatch.setattr(calibration_folds, "pose_rows", spy)
     ChanceConstrainedSVC(kernel="linear", probability=True, violation=[0.2] * 40).fit(X, y, groups=codes)
     assert len(seen) == 5 and all(labels == {-1.0, 1.0} for _, labels in seen)
     held = [set(range(40)) - names for names, _ in seen]

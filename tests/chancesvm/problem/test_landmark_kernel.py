@@ -12,7 +12,7 @@ from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
-from surefoot.chancesvm.solvers.ellipsoid_cuts import WorstPoints
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.core.solve_options import SolveOptions
 
 BASE = Kernel("rbf", gamma=0.3)
@@ -34,7 +34,7 @@ def small_problem(seed: int, kernel: Kernel = BASE) -> ChanceSVMProblem:
 
 
 def solved(problem: ChanceSVMProblem) -> tuple[KernelPlane, float]:
-    outcome = WorstPoints().solve(problem, SolveOptions(tolerance=1e-8))
+    outcome = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-8))
     certificate = certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-8)
     assert certificate.verified
     return outcome.primal, certificate.upper_bound

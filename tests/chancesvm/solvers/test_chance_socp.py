@@ -11,7 +11,7 @@ from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import make_chance_solver
 from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
-from surefoot.chancesvm.solvers.ellipsoid_cuts import WorstPoints
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
@@ -19,11 +19,11 @@ from surefoot.exceptions import UnsupportedProblemError
 
 @pytest.mark.parametrize("radii", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.name}-{kernel.degree}")
-def test_agrees_with_worst_points(kernel, radii):
+def test_agrees_with_ellipsoid_cuts(kernel, radii):
     problem = random_problem(3, kernel, violation=0.2, radii=radii)
     outcome = make_chance_solver("socp").solve(problem, SolveOptions(tolerance=1e-5))
     assert outcome.status is Status.OPTIMAL
-    optimum = WorstPoints().solve(problem, SolveOptions(tolerance=1e-8)).upper_bound
+    optimum = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-8)).upper_bound
     assert outcome.lower_bound <= optimum * (1 + 1e-9)
     assert outcome.upper_bound == pytest.approx(optimum, rel=2e-6)
     assert certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-5).verified
@@ -49,7 +49,7 @@ def test_refusals_say_what_to_do():
 
 def test_limits_leave_a_valid_bound():
     problem = random_problem(1, Kernel("rbf", gamma=0.5))
-    optimum = WorstPoints().solve(problem, SolveOptions(tolerance=1e-8)).upper_bound
+    optimum = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-8)).upper_bound
     for options, status in (
         (SolveOptions(max_iter=2), Status.ITERATION_LIMIT),
         (SolveOptions(time_limit=0.0), Status.TIME_LIMIT),

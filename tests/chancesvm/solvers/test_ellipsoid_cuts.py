@@ -16,13 +16,14 @@ from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import make_chance_solver
-from surefoot.chancesvm.solvers.ellipsoid_cuts import WorstPoints
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
+from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters, FeatureSpaceParameters
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 
 
 def solve(problem, tolerance=1e-8, **options):
-    return WorstPoints().solve(problem, SolveOptions(tolerance=tolerance, **options))
+    return EllipsoidCuts().solve(problem, SolveOptions(tolerance=tolerance, **options))
 
 
 @pytest.mark.parametrize("violation", [0.5, 0.1, 0.01])
@@ -92,17 +93,20 @@ def test_thousands_of_batches_join_as_they_are_needed():
     assert certify_chance_svm(problem, outcome.primal, outcome.dual, 2e-5).verified
 
 
-def test_gram_matrix_beyond_the_memory_limit_is_not_kept():
-    problem = random_problem(4, Kernel("rbf", gamma=0.5))
-    kept, anew = solve(problem), WorstPoints(memory=100).solve(problem, SolveOptions(tolerance=1e-8))
-    assert anew.upper_bound == pytest.approx(kept.upper_bound, rel=1e-7)
+def with_memory(gram_memory, block_memory=1 << 22):
+    return EllipsoidCuts(EllipsoidCutParameters(feature_space=FeatureSpaceParameters(gram_memory, block_memory)))
 
 
-def test_time_limit_ends_a_product_that_is_computed_in_blocks(monkeypatch):
+def test_gram_matrix_beyond_the_memory_limit_is_not_stored():
     problem = random_problem(4, Kernel("rbf", gamma=0.5))
-    monkeypatch.setattr("surefoot.chancesvm.solvers.point_images.BLOCK_MEMORY", 1)
+    stored, anew = solve(problem), with_memory(100).solve(problem, SolveOptions(tolerance=1e-8))
+    assert anew.upper_bound == pytest.approx(stored.upper_bound, rel=1e-7)
+
+
+def test_time_limit_ends_a_product_that_is_computed_in_blocks():
+    problem = random_problem(4, Kernel("rbf", gamma=0.5))
     for memory in (100, 1 << 31):
-        outcome = WorstPoints(memory=memory).solve(problem, SolveOptions(time_limit=1e-9))
+        outcome = with_memory(memory, block_memory=1).solve(problem, SolveOptions(time_limit=1e-9))
         assert outcome.status is Status.TIME_LIMIT and outcome.iterations == 0
         assert outcome.upper_bound == problem.objective(outcome.primal)
 

@@ -1,8 +1,8 @@
-"""Probabilities for a kernel classifier: a sigmoid fitted to the scores of rows that were held out.
+"""Calibration folds of a kernel classifier: Platt scaling of scores by models that did not see the rows they score.
 
-Rows of one group are samples of one input, so folds hold out whole groups: a model that has seen an input would be too sure of
-its other samples. Clusters that k-means made are no inputs that could come again; there the folds hold out rows, and each fold
-makes clusters of its own.
+Rows of one group are samples of one input, so folds are made of whole groups: a model that has seen an input would be too sure
+of its other samples. Clusters that k-means made are no inputs that could come again; there the folds are made of rows, and each
+fold makes clusters of its own.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import SVMSettings, pose_rows
 from surefoot.chancesvm.estimator.uncertain_inputs import read_violation
-from surefoot.chancesvm.solvers.platt_scaling import Sigmoid, fit_sigmoid
+from surefoot.chancesvm.solvers.platt_scaling import PlattScaling, fit_platt_scaling
 from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.row_groups import RowGroups
 from surefoot.exceptions import InvalidTableError
 from surefoot.sklearn_api.training_rows import TrainingRows
 
-_FOLDS = 5
+# Solves that a calibration costs; the number of folds of scikit-learn's CalibratedClassifierCV.
+N_FOLDS = 5
 
 
-def held_out_sigmoid(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings) -> Sigmoid:
-    """Solve once per fold and fit the sigmoid to all scores of held-out rows.
+def calibrated_scaling(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings) -> PlattScaling:
+    """Solve once per calibration fold and fit Platt scaling to the scores of all folds.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def held_out_sigmoid(rows: TrainingRows, given: RowGroups | None, settings: SVMS
     Raises
     ------
     InvalidTableError
-        If a class has fewer than two groups (rows, without groups), so that none can be held out.
+        If a class has fewer than two groups (rows, without groups), so that no fold can leave one out.
     """
     units = np.arange(len(rows.labels)) if given is None else given.codes
     counts = [np.unique(units[rows.labels == sign]).size for sign in (-1.0, 1.0)]
@@ -50,16 +51,16 @@ def held_out_sigmoid(rows: TrainingRows, given: RowGroups | None, settings: SVMS
         )
     # An array of violations is in the order of all groups, of which a fold has only some.
     settings = replace(settings, violation=read_violation(settings.violation, None if given is None else given.names))
-    folds = _folds(units, rows.labels, min(_FOLDS, *counts), np.random.default_rng(settings.seed))
+    folds = _folds(units, rows.labels, min(N_FOLDS, *counts), np.random.default_rng(settings.seed))
     scores = np.empty(len(rows.labels))
     for fold in range(folds.max() + 1):
-        train, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        train, own_fold = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         own = rows.take(train)
         posed = pose_rows(own, None if given is None else given.take(train), settings)
         outcome = posed.solve(settings, time.perf_counter()).outcome
         model = KernelScores.of_plane(posed.problem, outcome.primal, posed.inputs.order)
-        scores[held] = model(settings.block(rows.design.take(held), own))
-    return fit_sigmoid(scores, rows.labels, rows.weights * len(rows.labels))
+        scores[own_fold] = model(settings.block(rows.design.take(own_fold), own))
+    return fit_platt_scaling(scores, rows.labels, rows.weights * len(rows.labels))
 
 
 def _folds(units: NDArray[np.intp], labels: FloatArray, count: int, draw: np.random.Generator) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from surefoot.chancesvm.estimator.calibration_folds import held_out_sigmoid
+from surefoot.chancesvm.estimator.calibration_folds import calibrated_scaling
 from surefoot.chancesvm.estimator.chance_svc_model import REMEDIES, ChanceSVCModel
 from surefoot.chancesvm.estimator.given_moments import moment_samples
 from surefoot.chancesvm.estimator.posed_svm import (
@@ -74,8 +74,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         Most seconds to spend on the solve; the best model found by then is kept, with a bound that holds. Its certificate comes
         on top: one more look at the kernels of all pairs of rows, or of all rows with the landmarks.
     probability : bool, default=False
-        Whether ``predict_proba`` is to work. The solve is then repeated on five folds, which hold out whole groups (rows, where
-        no groups were given), and a sigmoid is fitted to the scores of what was held out.
+        Whether ``predict_proba`` is to work. The solve is then repeated on five calibration folds, made of whole groups (rows,
+        where no groups were given), and Platt scaling is fitted to the scores of each fold by the model that did not see it.
     confidence : float, optional
         With which probability the true moments of a single input are to be covered, not only those of its samples. The
         ellipsoids are widened by the radii of :mod:`surefoot.chancesvm.problem.moment_radii`; ``moment_radii_`` says what this
@@ -106,7 +106,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     gamma_ : float
         As used, for kernels that have one.
     moment_radii_ : MomentRadii or None
-    sigmoid_ : Sigmoid or None
+    sigmoid_ : PlattScaling or None
         What turns scores into probabilities.
     certificate_ : Certificate
         Objective of the model, a lower bound for all models, and whether they agree to ``tol``; recomputed from the raw samples
@@ -215,7 +215,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             _warn_of_single_samples(posed, f"{type(self).__name__}.fit")
         solved = self._solve(posed, settings, started, rows, frame_library(X))
         self.row_groups_ = posed.groups_of_rows(rows.positions, n_rows)
-        self.sigmoid_ = held_out_sigmoid(rows, given, settings) if self.probability else None
+        self.sigmoid_ = calibrated_scaling(rows, given, settings) if self.probability else None
         if not solved.certificate.verified:
             warn_of_limit(solved, f"{type(self).__name__}.fit")
         return self
@@ -270,7 +270,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             model._unpack(own, solved, rows, library, None)
             model.row_groups_ = of_row
             fold_settings = replace(settings[row][column], seed=shared.seed)
-            model.sigmoid_ = held_out_sigmoid(rows, given, fold_settings) if self.probability else None
+            model.sigmoid_ = calibrated_scaling(rows, given, fold_settings) if self.probability else None
             if not solved.certificate.verified:
                 warn_of_limit(solved, f"{where} (C = {costs[column]!r}, violation = {violations[row]!r})")
         return models

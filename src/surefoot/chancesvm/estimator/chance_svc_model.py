@@ -13,7 +13,7 @@ from surefoot.chancesvm.estimator.input_table import input_table
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
 from surefoot.chancesvm.registry import ChanceOutcome
-from surefoot.chancesvm.solvers.platt_scaling import Sigmoid
+from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.schema import Level, Schema
@@ -44,7 +44,7 @@ class ChanceSVCModel(BinaryClassifier, BaseEstimator):
     support_groups_: list[Level]
     certificate_: Certificate
     outcome_: ChanceOutcome
-    sigmoid_: Sigmoid | None
+    sigmoid_: PlattScaling | None
     schema_: Schema
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -65,8 +65,8 @@ class ChanceSVCModel(BinaryClassifier, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the two classes, in the order of ``classes_``; needs ``probability=True``.
 
-        They come from a sigmoid that was fitted to held-out scores, and may disagree with ``predict`` near a score of 0, as in
-        scikit-learn's SVC.
+        They come from Platt scaling of the scores of calibration folds, and may disagree with ``predict`` near a score of 0, as
+        in scikit-learn's SVC.
 
         Returns
         -------

@@ -28,8 +28,8 @@ from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landma
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
-from surefoot.chancesvm.solvers.ellipsoid_cuts import WorstPoints
-from surefoot.chancesvm.solvers.price_path import walk_worst_path
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
+from surefoot.chancesvm.solvers.price_path import solve_price_path
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import handed_over
@@ -105,14 +105,14 @@ class PosedSVM:
         self, settings: SVMSettings, costs: Sequence[float], violations: Sequence[FloatArray], title: str | None = None
     ) -> Iterator[tuple[int, int, PosedSVM, SolvedSVM]]:
         """Solve and certify for all pairs of violations and costs, this problem being that of a cost of 1."""
-        if not isinstance(settings.solver, WorstPoints):
+        if not isinstance(settings.solver, EllipsoidCuts):
             raise ValueError(
                 f"a path needs solver='worst-points', not {settings.solver.name!r}: no other one has a use for what its "
                 "neighbours found."
             )
         options = _options(settings, time.perf_counter(), title)
         places, posed, outcomes = list[tuple[int, int]](), list[PosedSVM](), list[ChanceOutcome]()
-        for row, column, solved, outcome in walk_worst_path(settings.solver, self.solved, costs, violations, options):
+        for row, column, solved, outcome in solve_price_path(settings.solver, self.solved, costs, violations, options):
             problem = solved
             if self.solved is not self.problem:
                 problem = replace(self.problem, costs=solved.costs, violation=solved.violation)

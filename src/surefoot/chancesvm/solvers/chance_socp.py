@@ -1,39 +1,40 @@
-"""The second-order cone programme, written out and handed to Clarabel: for small problems, and as a check on other solvers.
+"""The second-order cone programme, posed for Clarabel: for small problems, and as a check on other solvers.
 
-Reduced form. With F the coordinates of the samples in a basis of their span (explicit features, or a root of the Gram matrix),
-the unknowns are w in this basis, b, the slacks, and rho >= ||w|| where there are radii:
+Problem, reduced form. With F the coordinates of the samples in a basis of their span (explicit features, or a root of the Gram
+matrix), the unknowns are w in this basis, b, the slacks, and rho >= ||w|| where there are radii:
 
     min 1/2 ||w||^2 + sum_i C_i slack_i      (1/2 rho^2 with radii, since every term grows with ||w||)
     (y_i (w . mu_i + b) - 1 + slack_i - r_i rho,  tau_i A_i w,  tau_i sqrt(v_i) rho)  in the second-order cone,  slack_i >= 0,
 
-with A_i of as many rows as batch i has samples. If (z_0, z_1) is the multiplier of the i-th cone, the mix of the dual has
+with A_i of as many rows as batch i has samples.
+
+Dual point. If (z_0, z_1) is the multiplier of the i-th cone, the mix of the dual has
 alpha_i = z_0 and, in batch i, c_s = y_i z_0 p_s + tau_i sqrt(p_s) z_1s, since w = sum_i (z_0 y_i mu_i + tau_i A_i' z_1).
 
-Full form. The paper's own (DRCKSVM_aSOCP): one unknown v_s for every sample, the quadratic v' K v, and cones in K itself. It is
-kept for comparison; the Gram matrix of an RBF kernel is dense and has full numerical rank, which a conic solver cannot use.
+Full form. The paper's own, (DRCKSVM_aSOCP) of Lin, Fang, Fang and Gao (2024): one unknown v_s for every sample, the quadratic
+v' K v, and cones in K itself. It is here for comparison; the Gram matrix of an RBF kernel is dense and has full numerical rank,
+which a conic solver cannot use.
+
+Step and termination are Clarabel's: a primal-dual interior-point method on the homogeneous embedding, to its own residuals. Its
+w and its dual point are then made feasible here, and only a closed gap between the two is called optimal.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Literal
 
 import numpy as np
 import scipy.sparse
 
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
 from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
-from surefoot.chancesvm.solvers.best_plane import BestPlane
+from surefoot.chancesvm.solvers.parameters import ChanceSocpParameters
+from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeResult, ConeSettings
-from surefoot.core.outcome import Progress, Status
+from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-
-# A Gram matrix of so many samples takes a conic solver an hour.
-MOST_SAMPLES = 4000
-# Eigenvalues below this share of the largest are rounding.
-RANK_SHARE = 1e-13
 
 
 class ChanceSOCP:
@@ -42,18 +43,21 @@ class ChanceSOCP:
     Parameters
     ----------
     form : {"reduced", "full"}, default="reduced"
+    parameters : ChanceSocpParameters, optional
     """
 
     name = "socp"
 
-    def __init__(self, form: Literal["reduced", "full"] = "reduced") -> None:
+    def __init__(self, form: Literal["reduced", "full"] = "reduced", parameters: ChanceSocpParameters | None = None) -> None:
         self.form = form
+        self.parameters = ChanceSocpParameters() if parameters is None else parameters
 
     def refuses(self, problem: ChanceSVMProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
         n_features = problem.kernel.n_features(problem.samples.shape[1])
-        if min(problem.n_samples, np.inf if n_features is None else n_features) > MOST_SAMPLES:
-            return f"its kernel matrix has {problem.n_samples} rows, more than {MOST_SAMPLES}. Use solver='worst-points'."
+        most = self.parameters.max_gram_rows
+        if min(problem.n_samples, np.inf if n_features is None else n_features) > most:
+            return f"its kernel matrix has {problem.n_samples} rows, more than {most}. Use solver='worst-points'."
         if self.form == "full" and problem.has_radii:
             return "the full form has no radii. Use the reduced form."
         return None
@@ -61,31 +65,24 @@ class ChanceSOCP:
     def solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome:
         """Solve once."""
         require_chance_acceptance(self, problem)
-        started = time.perf_counter()
-        best = BestPlane(problem)
-        status, iterations = Status.INTERRUPTED, 0
+        run = PlaneRun(problem, options)
+        ended, iterations = Status.INTERRUPTED, 0
         try:
-            features, back = _coordinates(problem, self.form)
+            features, back = _coordinates(problem, self.form, self.parameters.rank_tolerance)
             programme = _programme(problem, features, _quadratic(problem, features, self.form))
             found = _solve(programme, options)
-            status, iterations = found.status, found.iterations
+            ended, iterations = found.status, found.iterations
             mix, own = _mix(problem, found.multipliers), back @ found.x[: features.shape[1]]
             feasible = feasible_mix(problem, mix)
             values = problem.values(np.stack((mix, feasible.coefficients, own), axis=1))
-            best.offer_bound(mix, feasible.bound(values[:, 1]))
-            # Both are w at the optimum. Without radii the mix is the better one; with them it is longer than w.
+            run.tighten(feasible.bound(values[:, 1]), EllipsoidMix(mix))
+            # Both are w at the optimum. Without radii the dual point is the better one; with them it is longer than w.
             for coefficients, at in ((mix, values[:, 0]), (own, values[:, 2])):
-                best.offer(coefficients, at, max(float(coefficients @ at), 0.0))
+                run.improve_along(coefficients, at, max(float(coefficients @ at), 0.0))
         except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        if best.relative_gap <= options.tolerance:
-            status = Status.OPTIMAL
-        elif status is Status.OPTIMAL:
-            status = Status.STALLED
-        last = Progress(iterations, best.upper, best.lower, time.perf_counter() - started)
-        if options.on_progress is not None:
-            options.on_progress(last)
-        return best.outcome(status, (last,), started, iterations)
+            ended = Status.INTERRUPTED
+        run.record(iterations)
+        return run.outcome(ended, iterations)
 
 
 def _solve(programme: ConeProgramme, options: SolveOptions) -> ConeResult:
@@ -108,7 +105,7 @@ def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:
     return np.asarray(mean + np.repeat(problem.tau, problem.sizes) * roots * along)
 
 
-def _coordinates(problem: ChanceSVMProblem, form: str) -> tuple[FloatArray, FloatArray]:
+def _coordinates(problem: ChanceSVMProblem, form: str, rank_tolerance: float) -> tuple[FloatArray, FloatArray]:
     """Coordinates of the samples, and the matrix that turns those of w into coefficients of the samples."""
     if form == "full":
         return problem.kernel.products(problem.samples, problem.samples), np.eye(problem.n_samples)
@@ -117,9 +114,9 @@ def _coordinates(problem: ChanceSVMProblem, form: str) -> tuple[FloatArray, Floa
         features = problem.kernel.features(problem.samples)
         return features, np.asarray(np.linalg.pinv(features).T, dtype=np.float64)
     values, vectors = np.linalg.eigh(problem.kernel.products(problem.samples, problem.samples))
-    kept = values > RANK_SHARE * values[-1]
-    roots = np.sqrt(values[kept])
-    return vectors[:, kept] * roots, vectors[:, kept] / roots
+    positive = values > rank_tolerance * values[-1]
+    roots = np.sqrt(values[positive])
+    return vectors[:, positive] * roots, vectors[:, positive] / roots
 
 
 def _quadratic(problem: ChanceSVMProblem, features: FloatArray, form: str) -> scipy.sparse.csc_matrix:

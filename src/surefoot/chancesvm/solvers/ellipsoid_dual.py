@@ -1,6 +1,6 @@
-"""The small cone programme behind worst points: the SVM dual over a few directions of every ellipsoid.
+"""A primal-dual interior-point method for the master problem: the SVM dual over a few directions of every ellipsoid.
 
-Every batch i has a weight a_i and coordinates g_i along its directions, v_i = (a_i, g_i), and the programme is
+Problem. Batch i has a weight a_i and coordinates g_i along its directions, v_i = (a_i, g_i):
 
     min over v of  phi(v) - sum_i a_i    subject to  ||g_i|| <= a_i <= C_i,   sum_i y_i a_i = 0,
 
@@ -8,14 +8,27 @@ Every batch i has a weight a_i and coordinates g_i along its directions, v_i = (
 
 with R = 0, that is phi = 1/2 v' Q v, unless the ellipsoids have radii (:mod:`surefoot.chancesvm.problem.problem`).
 
-A primal-dual interior point with Nesterov and Todd's scaling and Mehrotra's predictor and corrector. With u_i the multiplier of
-the i-th cone, x_i that of a_i <= C_i, t_i = C_i - a_i and b that of the equality, every step solves
+KKT conditions. With u_i in the second-order cone the multiplier of ||g_i|| <= a_i, x_i that of a_i <= C_i, t_i = C_i - a_i
+its slack, and b that of the equality:
 
-    (hessian of phi + W^-2 + diag(x / t) on the weights) dv + (y db on the weights) = r,      y' da = -y' a,
+    grad phi(v) - 1 + b y + x - u = 0  (1, y, x on the weights),   v_i o u_i = 0,   t_i x_i = 0,   y' a = 0,   a + t = C.
 
-where W u = W^-1 v. In the i-th cone, W^2 = e^2 (2 w w' - J) with J = diag(1, -1, ..., -1), so that
-W^-2 = (2 (Jw)(Jw)' - J) / e^2.
-Programmes have some hundred unknowns: a dense factorisation takes milliseconds.
+Step. Mehrotra's predictor-corrector with Nesterov and Todd's scaling, W u = W^-1 v. In the i-th cone
+W^2 = e^2 (2 w w' - J) with J = diag(1, -1, ..., -1), so that W^-2 = (2 (Jw)(Jw)' - J) / e^2.
+
+1. Factorise the reduced KKT matrix  M = hessian of phi + W^-2 + diag(x / t) on the weights  (Cholesky; du, dx, dt are
+   eliminated, and db by a Schur complement of one row).
+2. Affine step: towards complementarity 0. Its step lengths predict the complementarity mu_aff.
+3. Combined step: centring parameter sigma = (mu_aff / mu)^3, target sigma mu, second-order correction from the affine step.
+4. Step lengths are a fraction of those to the boundary, primal and dual apart unless the dual residual dominates.
+
+Termination. v . u + t . x, and what the dual residual can cost the w at hand, are at most tolerance * |objective|; or
+rounding leaves a cone, ends the factorisation or the steps. The best iterate is then made feasible, so that minus its
+objective is a lower bound in any case.
+
+Masters have some hundred unknowns: a dense factorisation takes milliseconds.
+
+References: Nesterov and Todd (1997); Mehrotra (1992); Andersen, Roos and Terlaky (2003) for conic quadratic programmes.
 """
 
 from __future__ import annotations
@@ -25,14 +38,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from surefoot.chancesvm.solvers.parameters import EllipsoidDualParameters
 from surefoot.core.arrays import FloatArray, RowArray
 
-MAX_ITERATIONS = 60
-# The share of the way to the boundary that a step takes.
-STEP_SHARE = 0.99
+# Divisors that underflow are replaced by this.
 TINY = 1e-300
-# Shares by which a diagonal is made larger until a factorisation succeeds.
-LIFTS = (0.0, 1e-14, 1e-12, 1e-10)
+DEFAULT_PARAMETERS = EllipsoidDualParameters()
 
 
 @dataclass(frozen=True)
@@ -68,8 +79,8 @@ class Cones:
         x0 = (v0 * y0 - self.sums(v1 * y1)) / self.determinant(v)
         return np.concatenate((x0, (y1 - x0[self.batch] * v1) / v0[self.batch]))
 
-    def reach(self, v: FloatArray, change: FloatArray) -> float:
-        """How far one can go before a cone is left."""
+    def max_step(self, v: FloatArray, change: FloatArray) -> float:
+        """The step length to the boundary of the first cone that is left."""
         (v0, v1), (d0, d1) = self.parts(v), self.parts(change)
         square, mixed, start = d0 * d0 - self.sums(d1 * d1), v0 * d0 - self.sums(v1 * d1), self.determinant(v)
         # The first positive root of square t^2 + 2 mixed t + start, in the form that does not cancel.
@@ -81,11 +92,11 @@ class Cones:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Nesterov and Todd's W of a pair (v, u), and lam = W u = W^-1 v."""
+    """Nesterov and Todd's W of a pair (v, u): the scaling point w and the factor e of the module docstring."""
 
     cones: Cones
     w: FloatArray
-    size: FloatArray
+    factor: FloatArray
 
     @classmethod
     def of(cls, cones: Cones, v: FloatArray, u: FloatArray) -> Scaling:
@@ -99,29 +110,30 @@ class Scaling:
 
     def times(self, x: FloatArray) -> FloatArray:
         """W x."""
-        return self._apply(x, self.w, self.size)
+        return self._apply(x, self.w, self.factor)
 
     def over(self, x: FloatArray) -> FloatArray:
         """W^-1 x."""
         head, tail = self.cones.parts(self.w)
-        return self._apply(x, np.concatenate((head, -tail)), 1.0 / self.size)
+        return self._apply(x, np.concatenate((head, -tail)), 1.0 / self.factor)
 
-    def _apply(self, x: FloatArray, w: FloatArray, size: FloatArray) -> FloatArray:
+    def _apply(self, x: FloatArray, w: FloatArray, factor: FloatArray) -> FloatArray:
         cones = self.cones
         (x0, x1), (w0, w1) = cones.parts(x), cones.parts(w)
         dot = cones.sums(w1 * x1)
-        return np.concatenate((size * (w0 * x0 + dot), size[cones.batch] * (x1 + w1 * (x0 + dot / (1.0 + w0))[cones.batch])))
+        tail = factor[cones.batch] * (x1 + w1 * (x0 + dot / (1.0 + w0))[cones.batch])
+        return np.concatenate((factor * (w0 * x0 + dot), tail))
 
 
 @dataclass(frozen=True)
-class Objective:
-    """phi of the module docstring."""
+class DualObjective:
+    """phi of the module docstring: ``quadratic`` is Q, ``shortening`` is R or None."""
 
     quadratic: FloatArray
     shortening: FloatArray | None = None
 
     def at(self, v: FloatArray) -> tuple[float, FloatArray, float]:
-        """phi, its gradient, and the share of w = sum of all points that the shortening leaves."""
+        """phi, its gradient, and the fraction of w = sum of all points that the shortening leaves."""
         along = self.quadratic @ v
         square = max(float(v @ along), 0.0)
         if self.shortening is None:
@@ -148,39 +160,54 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class DualMix:
-    """Feasible weights and coordinates, the objective's share of w that is left, and minus the objective: a lower bound."""
+class EllipsoidDualSolution:
+    """Feasible weights and coordinates, the fraction of w that shortening leaves, and minus the objective: a lower bound."""
 
     v: FloatArray
-    share: float
+    fraction: float
     bound: float
 
 
-def ellipsoid_mix(objective: Objective, labels: FloatArray, ceilings: FloatArray, batch: RowArray, tolerance: float) -> DualMix:
-    """Minimise until the gap between primal and dual is at most the tolerance, relative to the optimum.
+def solve_ellipsoid_dual(
+    objective: DualObjective,
+    labels: FloatArray,
+    ceilings: FloatArray,
+    batch: RowArray,
+    tolerance: float,
+    parameters: EllipsoidDualParameters = DEFAULT_PARAMETERS,
+) -> EllipsoidDualSolution:
+    """Minimise until the duality gap is at most the tolerance, relative to the optimum.
 
     Parameters
     ----------
-    objective : Objective
+    objective : DualObjective
         phi, over the weights of all batches and then the coordinates.
     labels, ceilings : ndarray of shape (n_batches,)
         y and C.
     batch : ndarray of shape (n_coordinates,)
         Batch of each coordinate.
     tolerance : float
+    parameters : EllipsoidDualParameters
     """
     # An iterate that rounding has spoilt is recognised and left.
     with np.errstate(all="ignore"):
-        return _walk(objective, labels, ceilings, batch, tolerance)
+        return _interior_point(objective, labels, ceilings, batch, tolerance, parameters)
 
 
-def _walk(objective: Objective, labels: FloatArray, ceilings: FloatArray, batch: RowArray, tolerance: float) -> DualMix:
+def _interior_point(
+    objective: DualObjective,
+    labels: FloatArray,
+    ceilings: FloatArray,
+    batch: RowArray,
+    tolerance: float,
+    parameters: EllipsoidDualParameters,
+) -> EllipsoidDualSolution:
     n_batches = labels.size
     cones = Cones(n_batches, batch)
     size = n_batches + batch.size
     whole = np.concatenate((np.arange(n_batches), batch))
     rows, columns = _same_batch(whole)
-    # As much weight as single points would need, within half of the ceilings.
+    # The initial point has as much weight as single points would need, within half of the ceilings.
     typical = 1.0 / max(float(np.diagonal(objective.quadratic)[:n_batches].mean()), TINY)
     v = np.concatenate((np.minimum(typical, 0.5 * ceilings), np.zeros(batch.size)))
     u = np.concatenate((np.ones(n_batches), np.zeros(batch.size)))
@@ -188,58 +215,61 @@ def _walk(objective: Objective, labels: FloatArray, ceilings: FloatArray, batch:
     signs = np.concatenate((labels, np.zeros(batch.size)))
     ones = np.concatenate((np.ones(n_batches), np.zeros(batch.size)))
     best, least = v, np.inf
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(parameters.max_iterations):
         value, gradient, _ = objective.at(v)
-        dual = gradient - ones + b * signs - u
-        dual[:n_batches] += x
-        equality, over = float(signs @ v), v[:n_batches] + t - ceilings
-        slackness = float(v @ u + t @ x)
+        dual_residual = gradient - ones + b * signs - u
+        dual_residual[:n_batches] += x
+        equality_residual, slack_residual = float(signs @ v), v[:n_batches] + t - ceilings
+        complementarity = float(v @ u + t @ x)
         close = tolerance * abs(value - float(v[:n_batches].sum()))
-        # What the residual may cost the w at hand: the loss of the margins it lowers, or a w that is longer by as much.
+        # What the dual residual may cost the w at hand: the loss of the margins it lowers, or a w that is longer by as much.
         total = float(v[:n_batches].sum())
-        lowered = np.bincount(whole, np.abs(dual))
-        residual = min(float(ceilings @ lowered), 2.0 * abs(total) * float(lowered.max()))
-        left = slackness + residual + abs(equality) * float(1.0 + np.abs(b))
-        # Rounding ends the walk where a cone is left, or where a step goes nowhere: the best iterate is as good as it gets.
-        if not (np.isfinite(left) and cones.determinant(v).min() > 0 and cones.determinant(u).min() > 0 and t.min() > 0):
+        lowered = np.bincount(whole, np.abs(dual_residual))
+        residual_cost = min(float(ceilings @ lowered), 2.0 * abs(total) * float(lowered.max()))
+        merit = complementarity + residual_cost + abs(equality_residual) * float(1.0 + np.abs(b))
+        # Rounding ends the method where a cone is left, or where a step goes nowhere: the best iterate is as good as it gets.
+        if not (np.isfinite(merit) and cones.determinant(v).min() > 0 and cones.determinant(u).min() > 0 and t.min() > 0):
             break
-        if left < least:
-            best, least = v, left
-        if slackness <= close and residual <= close and abs(equality) <= 1e-9 * total:
+        if merit < least:
+            best, least = v, merit
+        feasible = abs(equality_residual) <= parameters.equality_tolerance * total
+        if complementarity <= close and residual_cost <= close and feasible:
             break
         scaling = Scaling.of(cones, v, u)
         matrix = objective.hessian(v)
-        reflected = np.concatenate((scaling.w[:n_batches], -scaling.w[n_batches:])) / scaling.size[whole]
+        reflected = np.concatenate((scaling.w[:n_batches], -scaling.w[n_batches:])) / scaling.factor[whole]
         matrix[rows, columns] += 2.0 * reflected[rows] * reflected[columns]
-        inverse = 1.0 / (scaling.size * scaling.size)
+        inverse = 1.0 / (scaling.factor * scaling.factor)
         matrix.flat[:: size + 1] += np.concatenate((x / t - inverse, inverse[batch]))
-        factor = _factorised(matrix)
+        factor = _factorised(matrix, parameters.diagonal_lifts)
         if factor is None:
             break
-        newton = _Newton(cones, scaling, factor, v, u, t, x, dual, equality, over, signs)
-        dv, du, dt, dx, db = newton.step(0.0, None)
-        primal, second = newton.reach(dv, dt, u=False), newton.reach(du, dx, u=True)
-        ahead = float((v + primal * dv) @ (u + second * du) + (t + primal * dt) @ (x + second * dx))
-        mu = slackness / (2 * n_batches)
-        aim = mu * min(1.0, max(ahead, 0.0) / slackness) ** 3
-        dv, du, dt, dx, db = newton.step(aim, (dv, du, dt, dx))
-        primal, second = STEP_SHARE * newton.reach(dv, dt, u=False), STEP_SHARE * newton.reach(du, dx, u=True)
+        kkt = _KKTSystem(cones, scaling, factor, v, u, t, x, dual_residual, equality_residual, slack_residual, signs)
+        most = 1.0 / parameters.step_fraction
+        dv, du, dt, dx, db = kkt.step(0.0, None)
+        primal, dual = kkt.max_step(dv, dt, most, dual=False), kkt.max_step(du, dx, most, dual=True)
+        predicted = float((v + primal * dv) @ (u + dual * du) + (t + primal * dt) @ (x + dual * dx))
+        mu = complementarity / (2 * n_batches)
+        target = mu * min(1.0, max(predicted, 0.0) / complementarity) ** 3
+        dv, du, dt, dx, db = kkt.step(target, (dv, du, dt, dx))
+        primal = parameters.step_fraction * kkt.max_step(dv, dt, most, dual=False)
+        dual = parameters.step_fraction * kkt.max_step(du, dx, most, dual=True)
         # Unequal steps leave a residual in proportion to their difference.
-        if objective.shortening is not None or residual > slackness:
-            primal = second = min(primal, second)
-        if not max(primal, second) > 1e-12:
+        if objective.shortening is not None or residual_cost > complementarity:
+            primal = dual = min(primal, dual)
+        if not max(primal, dual) > parameters.min_step:
             break
         v, t = v + primal * dv, t + primal * dt
-        u, x, b = u + second * du, x + second * dx, b + second * db
+        u, x, b = u + dual * du, x + dual * dx, b + dual * db
     v = _feasible(cones, best, labels, ceilings)
-    value, _, share = objective.at(v)
-    return DualMix(v, share, float(v[:n_batches].sum()) - value)
+    value, _, fraction = objective.at(v)
+    return EllipsoidDualSolution(v, fraction, float(v[:n_batches].sum()) - value)
 
 
-def _factorised(matrix: FloatArray) -> FloatArray | None:
-    """Cholesky's factor; where rounding has made the matrix indefinite, of one with a slightly larger diagonal."""
+def _factorised(matrix: FloatArray, lifts: tuple[float, ...]) -> FloatArray | None:
+    """Cholesky's factor; where rounding has made the matrix indefinite, that of one with a regularised diagonal."""
     diagonal = np.diagonal(matrix).copy()
-    for lift in LIFTS:
+    for lift in lifts:
         matrix.flat[:: matrix.shape[0] + 1] = (1.0 + lift) * diagonal
         # LAPACK itself: on small systems SciPy's checks take longer than the work. The matrix equals its transpose, which is in
         # the order that LAPACK wants.
@@ -261,8 +291,8 @@ def _same_batch(whole: RowArray) -> tuple[RowArray, RowArray]:
 
 
 @dataclass(frozen=True)
-class _Newton:
-    """Newton's steps from one iterate."""
+class _KKTSystem:
+    """The KKT system at one iterate, factorised, and its affine and combined steps."""
 
     cones: Cones
     scaling: Scaling
@@ -271,49 +301,50 @@ class _Newton:
     u: FloatArray
     t: FloatArray
     x: FloatArray
-    dual: FloatArray
-    equality: float
-    over: FloatArray
+    dual_residual: FloatArray
+    equality_residual: float
+    slack_residual: FloatArray
     signs: FloatArray
 
     def step(
-        self, aim: float, previous: tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None
+        self, target: float, affine: tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
-        """Towards complementary products of ``aim``, corrected by the products of a previous step."""
+        """Towards complementarity ``target`` = sigma mu, with the second-order correction of an affine step."""
         cones, scaling, n = self.cones, self.scaling, self.cones.n_batches
         lam = scaling.times(self.u)
-        target = -cones.product(lam, lam)
-        target[:n] += aim
-        ceiling = aim - self.t * self.x
-        if previous is not None:
-            dv, du, dt, dx = previous
-            target -= cones.product(scaling.over(dv), scaling.times(du))
-            ceiling = ceiling - dt * dx
-        pull = scaling.over(cones.quotient(lam, target))
-        right = pull - self.dual
-        right[:n] -= (ceiling + self.x * self.over) / self.t
+        cone_rhs = -cones.product(lam, lam)
+        cone_rhs[:n] += target
+        slack_rhs = target - self.t * self.x
+        if affine is not None:
+            dv, du, dt, dx = affine
+            cone_rhs -= cones.product(scaling.over(dv), scaling.times(du))
+            slack_rhs = slack_rhs - dt * dx
+        scaled = scaling.over(cones.quotient(lam, cone_rhs))
+        right = scaled - self.dual_residual
+        right[:n] -= (slack_rhs + self.x * self.slack_residual) / self.t
         free, along = scipy.linalg.lapack.dpotrs(self.factor, np.stack((right, self.signs)).T, lower=1)[0].T
-        db = (float(self.signs @ free) + self.equality) / float(self.signs @ along)
+        # The Schur complement of the equality has one row.
+        db = (float(self.signs @ free) + self.equality_residual) / float(self.signs @ along)
         dv = free - db * along
-        dt = -self.over - dv[:n]
-        # W^-2 dv, the change of the multipliers that keeps W^-1 dv + W du on target.
-        return dv, pull - scaling.over(scaling.over(dv)), dt, (ceiling - self.x * dt) / self.t, db
+        dt = -self.slack_residual - dv[:n]
+        du = scaled - scaling.over(scaling.over(dv))
+        return dv, du, dt, (slack_rhs - self.x * dt) / self.t, db
 
-    def reach(self, change: FloatArray, ceiling_change: FloatArray, *, u: bool) -> float:
-        """How far the step can go, at most 1 / STEP_SHARE."""
-        inside, ceiling = (self.u, self.x) if u else (self.v, self.t)
-        falling = ceiling_change < 0
-        most = float((ceiling[falling] / -ceiling_change[falling]).min()) if falling.any() else np.inf
-        return min(1.0 / STEP_SHARE, most, self.cones.reach(inside, change))
+    def max_step(self, change: FloatArray, bound_change: FloatArray, most: float, *, dual: bool) -> float:
+        """The step length to the boundary, at most ``most``: of (v, t), or of the multipliers (u, x)."""
+        cone, bound = (self.u, self.x) if dual else (self.v, self.t)
+        falling = bound_change < 0
+        ratio = float((bound[falling] / -bound_change[falling]).min()) if falling.any() else np.inf
+        return min(most, ratio, self.cones.max_step(cone, change))
 
 
 def _feasible(cones: Cones, v: FloatArray, labels: FloatArray, ceilings: FloatArray) -> FloatArray:
-    """The mix, with what rounding and unfinished steps left over cut away."""
+    """A feasible point near v, by scaling: into the boxes, into the cones, and the heavier class onto the equality."""
     head, tail = cones.parts(v)
     weights = np.clip(head, 0.0, ceilings)
     lengths = np.sqrt(cones.sums(tail * tail))
     tail = tail * np.minimum(1.0, weights / np.maximum(lengths, TINY))[cones.batch]
     positive, negative = float(weights[labels > 0].sum()), float(weights[labels < 0].sum())
     least = min(positive, negative)
-    share = np.where(labels > 0, least / max(positive, TINY), least / max(negative, TINY))
-    return np.concatenate((weights * share, tail * share[cones.batch]))
+    scale = np.where(labels > 0, least / max(positive, TINY), least / max(negative, TINY))
+    return np.concatenate((weights * scale, tail * scale[cones.batch]))

@@ -1,0 +1,120 @@
+"""Tuning constants of the solvers for chance-constrained SVMs, one record per algorithm.
+
+Where a line names no benchmark, the value was set when the algorithm was written and has not been tuned since. Fractions and
+tolerances have no unit unless one is named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class PlaneScaleParameters:
+    """The exact line search over s in s w, see :mod:`surefoot.chancesvm.solvers.plane_run`."""
+
+    # Bracket of s for a w of the same solve. Wider ones cost pieces, narrower ones lose the best scale.
+    bracket: tuple[float, float] = (0.5, 2.0)
+    # Bracket of s for a w that solves another problem: least squares, or a neighbour on a path.
+    wide_bracket: tuple[float, float] = (0.0, 64.0)
+    # Linear pieces of the loss that are examined at most; a safeguard, the search ends on the minimal piece long before.
+    max_pieces: int = 60
+    # Bounds the relative rise of the loss over both supporting lines below which their crossing is the minimum.
+    loss_rounding: float = 1e-15
+
+
+@dataclass(frozen=True)
+class FeatureSpaceParameters:
+    """Memory and blocks of kernel products, see :mod:`surefoot.chancesvm.solvers.feature_space`."""
+
+    # Bytes that a Gram matrix may take; a larger one is computed again in every pass. Memory against time.
+    gram_memory: int = 1 << 31
+    # Bytes of one block of kernel products: what stays in a processor's cache between the steps that compute it.
+    block_memory: int = 1 << 22
+    # Samples in a row with one column that are worth a matrix product of their own instead of a gather.
+    run_length: int = 8
+
+
+@dataclass(frozen=True)
+class EllipsoidCutParameters:
+    """The cutting-plane loop and its master problem, see :mod:`surefoot.chancesvm.solvers.ellipsoid_cuts`."""
+
+    # Passes (one master problem and one separation each) without max_iter.
+    max_passes: int = 500
+    # Relative gap of the master over that of the last pass: a coarser master is cheaper, and its bound worse.
+    master_gap_fraction: float = 0.01
+    # Once separation finds nothing, the fraction above falls tenfold a pass; below this one the solve has stalled.
+    min_master_gap_fraction: float = 1e-6
+    # The same over the requested tolerance, for a master that begins with the directions of other problems: one may suffice.
+    warm_gap_fraction: float = 0.1
+    # Bounds the relative gap of a master from below: double precision allows for no less.
+    min_master_tolerance: float = 1e-12
+    # A pass that leaves more than this fraction of the relative gap is slow, and doubles the directions of the next separation;
+    # test_small_violations_of_large_batches_take_few_passes counts what it saves.
+    slow_pass_fraction: float = 0.5
+    # Unknowns of the master, and samples per unknown, from which on BLAS may use several threads; below, starting them takes
+    # longer than the factorisation or the product.
+    threaded_unknowns: int = 1500
+    threaded_samples: int = 10
+    # Batches in the first master where there are more than twice as many, and the most that one separation adds: the cubic
+    # cost of a master against passes.
+    first_batches: int = 1000
+    joining_batches: int = 500
+    # Ridge of the least-squares start over the mean diagonal of the inner products; many are singular without.
+    ridge: float = 0.03
+    # Bounds alpha_i over its mean: a batch below it, and clear of the margin, leaves the master.
+    idle_weight_fraction: float = 1e-6
+    # Bounds what is left of a unit vector after orthogonalisation: a shorter one is rounding and no new direction.
+    min_direction_norm: float = 1e-6
+    # Bounds the excess y_i (...) of a batch below the margin, in units of the margin: one this near is separated too.
+    margin_tolerance: float = 1e-9
+    # Neighbours on a path whose plane and dual point are offered before the first pass.
+    max_warm_starts: int = 3
+    scale: PlaneScaleParameters = field(default_factory=PlaneScaleParameters)
+    feature_space: FeatureSpaceParameters = field(default_factory=FeatureSpaceParameters)
+
+
+@dataclass(frozen=True)
+class EllipsoidDualParameters:
+    """The interior-point method for the master problem, see :mod:`surefoot.chancesvm.solvers.ellipsoid_dual`."""
+
+    max_iterations: int = 60
+    # Fraction of the step length to the boundary of the cones that is taken.
+    step_fraction: float = 0.99
+    # A primal and a dual step length of no more than this end the method: rounding stopped it.
+    min_step: float = 1e-12
+    # Bounds |y' alpha| over sum alpha at the end; what is left is cut away.
+    equality_tolerance: float = 1e-9
+    # Relative regularisations of the diagonal, tried in turn until the Cholesky factorisation succeeds.
+    diagonal_lifts: tuple[float, ...] = (0.0, 1e-14, 1e-12, 1e-10)
+
+
+@dataclass(frozen=True)
+class ChanceAdmmParameters:
+    """The published splitting, see :mod:`surefoot.chancesvm.solvers.chance_admm`."""
+
+    # rho of the augmented Lagrangian: weight of the residual against the objective.
+    penalty: float = 1.0
+    # Bounds the Euclidean norm of the residual of the equations a_i = 1 - w . d_i - y_i b at the method's own end.
+    residual_tolerance: float = 1e-3
+    # Bounds the squared change of w's coefficients and b in an iteration at the method's own end (squared, as in the paper).
+    change_tolerance: float = 1e-3
+    # Iterations without max_iter.
+    max_iterations: int = 2000
+    # Iterations between two bounds: each bound costs a product with the Gram matrix.
+    bound_interval: int = 25
+    # Bounds the reciprocal condition number (1-norm) of the small system; below it the system is regularised.
+    min_reciprocal_condition: float = 1e-14
+    # The regularisation over the mean diagonal, and the steps of iterative refinement that correct it.
+    regularisation: float = 1e-10
+    refinements: int = 3
+
+
+@dataclass(frozen=True)
+class ChanceSocpParameters:
+    """The cone programme, see :mod:`surefoot.chancesvm.solvers.chance_socp`."""
+
+    # Rows of the largest Gram matrix that is accepted; Clarabel takes about an hour for it.
+    max_gram_rows: int = 4000
+    # Bounds eigenvalues of the Gram matrix over the largest: those below are rounding and leave the basis.
+    rank_tolerance: float = 1e-13
