@@ -1,3 +1,4 @@
+// The exact search for score cards: its problem, rules and options are filled by name, its results are read by name.
 #include <algorithm>
 #include <exception>
 
@@ -7,109 +8,248 @@
 namespace surefoot::bindings {
 namespace {
 
-using Flags = Matrix<std::uint8_t>;
+using Flags = Vector<std::uint8_t>;
 using Ints = Vector<std::int32_t>;
 
-std::vector<std::uint8_t> flags_of(const Flags& flags, std::size_t row) {
-  const std::uint8_t* begin = flags.data() + row * flags.shape(1);
-  return {begin, begin + flags.shape(1)};
+// A problem together with the arrays it points into.
+struct BoundScoreProblem {
+  ScoreProblem problem;
+  std::vector<nb::object> owners;  // keep the arrays alive
+};
+
+// Near-optimal cards, read column by column.
+struct CardBlock {
+  std::vector<ScoreCard> cards;
+  std::size_t n_columns;
+};
+
+template <class T>
+nb::object to_int32(const std::vector<T>& values) {
+  return to_numpy(std::vector<std::int32_t>(values.begin(), values.end()));
 }
 
-CardRules make_rules(std::size_t n_columns, const Flags& members, const Ints& least, const Ints& most, const Flags& cause,
-                     const Flags& effect, const Vector<double>& row_lower, const Vector<double>& row_upper,
-                     const Matrix<double>& row_coefficient) {
-  const std::size_t n_groups = members.shape(0), n_implications = cause.shape(0), n_rows = row_coefficient.shape(0);
-  require(least.shape(0) == n_groups && most.shape(0) == n_groups, "groups need a least and a most each");
-  require(effect.shape(0) == n_implications, "implications need a cause and an effect each");
-  require(row_lower.shape(0) == n_rows && row_upper.shape(0) == n_rows, "linear rules need two limits each");
-  require((n_groups == 0 || members.shape(1) == n_columns) && (n_implications == 0 || cause.shape(1) == n_columns) &&
-              (n_implications == 0 || effect.shape(1) == n_columns) &&
-              (n_rows == 0 || row_coefficient.shape(1) == n_columns + 1),
-          "rules need an entry for every column, linear rules one for the intercept before them");
-  CardRules rules;
-  for (std::size_t k = 0; k < n_groups; ++k) rules.groups.push_back({flags_of(members, k), least.data()[k], most.data()[k]});
-  for (std::size_t k = 0; k < n_implications; ++k) rules.implications.push_back({flags_of(cause, k), flags_of(effect, k)});
-  for (std::size_t k = 0; k < n_rows; ++k) {
-    const double* row = row_coefficient.data() + k * (n_columns + 1);
-    rules.rows.push_back({row_lower.data()[k], row_upper.data()[k], row[0], {row + 1, row + 1 + n_columns}});
-  }
-  return rules;
+template <class T, class Field>
+nb::object collected(const CardBlock& block, Field&& field) {
+  std::vector<T> values;
+  for (const ScoreCard& card : block.cards) values.push_back(field(card));
+  return to_numpy(std::move(values));
 }
 
-void add_sign_rules(CardRules& rules, std::size_t n_columns, const Flags& members) {
-  require(members.shape(0) == 0 || members.shape(1) == n_columns, "sign rules need an entry for every column");
-  for (std::size_t k = 0; k < members.shape(0); ++k) rules.signs.push_back({flags_of(members, k)});
+nb::object points_of(const CardBlock& block) {
+  std::vector<std::int32_t> points;
+  for (const ScoreCard& card : block.cards) points.insert(points.end(), card.points.begin(), card.points.end());
+  return to_numpy(std::move(points), block.n_columns);
 }
 
-void add_rate_rules(CardRules& rules, const Vector<std::uint8_t>& positive, const Vector<double>& least,
-                    const Vector<double>& most, const Vector<double>& threshold, const Vector<double>& unflagged) {
-  const std::size_t n = positive.shape(0);
-  require(least.shape(0) == n && most.shape(0) == n && threshold.shape(0) == n && unflagged.shape(0) == n,
-          "rates need two limits and two thresholds each");
-  for (std::size_t k = 0; k < n; ++k)
-    rules.rates.push_back({positive.data()[k] != 0, least.data()[k], most.data()[k], threshold.data()[k], unflagged.data()[k]});
+void require_rules(const CardRules& rules, std::size_t n_columns) {
+  const char* message = "rules need an entry for every column";
+  for (const GroupRule& rule : rules.groups) require(rule.member.size() == n_columns, message);
+  for (const ImplicationRule& rule : rules.implications)
+    require(rule.cause.size() == n_columns && rule.effect.size() == n_columns, message);
+  for (const LinearRule& rule : rules.rows) require(rule.coefficient.size() == n_columns, message);
+  for (const SignRule& rule : rules.signs) require(rule.member.size() == n_columns, message);
+  require(rules.values.size() <= n_columns, "a point set names no column of the table");
 }
 
-// Pairs of a column and a value it may have.
-void add_point_sets(CardRules& rules, std::size_t n_columns, const Ints& columns, const Ints& values) {
-  require(columns.shape(0) == values.shape(0), "point sets need a value for every column they name");
-  if (columns.shape(0) > 0) rules.values.resize(n_columns);
-  for (std::size_t k = 0; k < columns.shape(0); ++k) {
-    require(columns.data()[k] >= 0 && static_cast<std::size_t>(columns.data()[k]) < n_columns,
-            "a point set names no column of the table");
-    rules.values[static_cast<std::size_t>(columns.data()[k])].push_back(values.data()[k]);
-  }
-  for (auto& list : rules.values) std::sort(list.begin(), list.end());
+void require_shift(const ShiftTerm& shift, std::size_t n_columns) {
+  require(shift.price.size() == n_columns && shift.flips.size() == n_columns, "prices of shifts need one entry per column");
+  for (const double price : shift.price) require(price > 0, "prices of shifts must be above 0");
+  require(shift.label_price > 0, "prices of shifts must be above 0");
 }
 
-void add_robust_term(ScoreProblem& problem, double radius, double label_price, const Vector<double>& price,
-                     const Vector<std::uint8_t>& flips) {
-  if (!(radius > 0)) return;
-  const auto n_columns = static_cast<std::size_t>(problem.table.n_columns);
-  require(price.shape(0) == n_columns && flips.shape(0) == n_columns, "prices of shifts need one entry per column");
-  problem.robust = {radius, label_price, {price.data(), price.data() + n_columns}, {flips.data(), flips.data() + n_columns}};
-  for (std::size_t j = 0; j < n_columns; ++j) require(price.data()[j] > 0, "prices of shifts must be above 0");
-  require(label_price > 0, "prices of shifts must be above 0");
+void bind_rules(nb::module_& module) {
+  nb::class_<CardRules>(module, "CardRules")
+      .def(nb::init<>())
+      .def(
+          "add_group",
+          [](CardRules& rules, Flags member, int least, int most) {
+            rules.groups.push_back({copied(member), least, most});
+          },
+          nb::kw_only(), nb::arg("member"), nb::arg("least"), nb::arg("most"))
+      .def(
+          "add_implication",
+          [](CardRules& rules, Flags cause, Flags effect) { rules.implications.push_back({copied(cause), copied(effect)}); },
+          nb::kw_only(), nb::arg("cause"), nb::arg("effect"))
+      .def(
+          "add_linear",
+          [](CardRules& rules, double lower, double upper, double intercept_coefficient, Vector<double> coefficient) {
+            rules.rows.push_back({lower, upper, intercept_coefficient, copied(coefficient)});
+          },
+          nb::kw_only(), nb::arg("lower"), nb::arg("upper"), nb::arg("intercept_coefficient"), nb::arg("coefficient"))
+      .def(
+          "add_sign", [](CardRules& rules, Flags member) { rules.signs.push_back({copied(member)}); }, nb::kw_only(),
+          nb::arg("member"))
+      .def(
+          "add_rate",
+          [](CardRules& rules, bool positive, double least, double most, double threshold, double unflagged) {
+            rules.rates.push_back({positive, least, most, threshold, unflagged});
+          },
+          nb::kw_only(), nb::arg("positive"), nb::arg("least"), nb::arg("most"), nb::arg("threshold"), nb::arg("unflagged"))
+      .def(
+          "set_values",
+          [](CardRules& rules, std::size_t column, Ints values) {
+            if (rules.values.size() <= column) rules.values.resize(column + 1);
+            rules.values[column].assign(values.data(), values.data() + values.shape(0));
+            std::sort(rules.values[column].begin(), rules.values[column].end());
+          },
+          nb::arg("column"), nb::arg("values"));
 }
 
-// A block of cards as Python takes it: values, intercepts, points with a row for every card, and multipliers.
-nb::tuple to_python(const std::vector<ScoreCard>& cards, std::size_t n_columns) {
-  std::vector<double> values, multipliers;
-  std::vector<std::int32_t> intercepts, points;
-  for (const ScoreCard& card : cards) {
-    values.push_back(card.value);
-    multipliers.push_back(card.multiplier);
-    intercepts.push_back(card.intercept);
-    points.insert(points.end(), card.points.begin(), card.points.end());
-  }
-  return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(intercepts)), to_numpy(std::move(points), n_columns),
-                        to_numpy(std::move(multipliers)));
+void bind_problem(nb::module_& module) {
+  nb::class_<ShiftTerm>(module, "ShiftTerm")
+      .def(
+          "__init__",
+          [](ShiftTerm* self, double radius, double label_price, Vector<double> price, Flags flips) {
+            new (self) ShiftTerm{radius, label_price, copied(price), copied(flips)};
+          },
+          nb::kw_only(), nb::arg("radius"), nb::arg("label_price"), nb::arg("price"), nb::arg("flips"));
+  nb::class_<BoundScoreProblem>(module, "ScoreProblem")
+      .def(
+          "__init__",
+          [](BoundScoreProblem* self, Matrix<double> columns, Vector<double> labels, Vector<double> weights, Ints lower,
+             Ints upper, int intercept_lower, int intercept_upper, int max_size, double penalty, double least_multiplier,
+             double most_multiplier, const CardRules& rules, const ShiftTerm* shift) {
+            const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
+            require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
+            require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
+            require(n_rows > 0, "the table has no rows");
+            require(max_size >= 0 && max_size <= max_card_size, "max_size is out of range");
+            require(intercept_lower <= intercept_upper, "the intercept has no value to take");
+            require(least_multiplier > 0 && least_multiplier <= most_multiplier, "the multiplier has no value to take");
+            require_rules(rules, n_columns);
+            if (shift) require_shift(*shift, n_columns);
+            new (self) BoundScoreProblem{
+                {{columns.data(), n_rows, static_cast<int>(n_columns), labels.data(), weights.data()},
+                 {lower.data(), lower.data() + n_columns},
+                 {upper.data(), upper.data() + n_columns},
+                 intercept_lower,
+                 intercept_upper,
+                 max_size,
+                 penalty,
+                 rules,
+                 shift ? *shift : ShiftTerm{},
+                 {1 / most_multiplier, 1 / least_multiplier}},
+                {nb::cast(columns), nb::cast(labels), nb::cast(weights)}};
+            auto& values = self->problem.rules.values;
+            if (!values.empty()) values.resize(n_columns);
+          },
+          nb::kw_only(), nb::arg("columns"), nb::arg("labels"), nb::arg("weights"), nb::arg("lower"), nb::arg("upper"),
+          nb::arg("intercept_lower"), nb::arg("intercept_upper"), nb::arg("max_size"), nb::arg("penalty"),
+          nb::arg("least_multiplier"), nb::arg("most_multiplier"), nb::arg("rules"), nb::arg("shift").none());
 }
 
-// Order of the columns, finished pairs of them, intercept and points of the best card.
-nb::tuple to_python(const SearchSnapshot& snapshot) {
-  std::vector<std::int32_t> finished;
-  for (const auto& pair : snapshot.finished) finished.insert(finished.end(), pair.begin(), pair.end());
-  return nb::make_tuple(to_numpy(std::vector<std::int32_t>(snapshot.order.begin(), snapshot.order.end())),
-                        to_numpy(std::move(finished), 2), snapshot.card.intercept,
-                        to_numpy(std::vector<std::int32_t>(snapshot.card.points.begin(), snapshot.card.points.end())));
+void bind_options(nb::module_& module) {
+  nb::class_<SearchSnapshot>(module, "SearchSnapshot")
+      .def(
+          "__init__",
+          [](SearchSnapshot* self, Ints order, Matrix<std::int32_t> finished, int intercept, Ints points) {
+            require(finished.shape(0) == 0 || finished.shape(1) == 2, "finished subtrees are pairs of columns");
+            new (self) SearchSnapshot;
+            self->order.assign(order.data(), order.data() + order.shape(0));
+            for (std::size_t k = 0; k < finished.shape(0); ++k)
+              self->finished.push_back({finished.data()[2 * k], finished.data()[2 * k + 1]});
+            self->card.intercept = intercept;
+            self->card.points.assign(points.data(), points.data() + points.shape(0));
+          },
+          nb::kw_only(), nb::arg("order"), nb::arg("finished"), nb::arg("intercept"), nb::arg("points"))
+      .def_prop_ro("order", [](const SearchSnapshot& s) { return to_int32(s.order); })
+      .def_prop_ro("finished",
+                   [](const SearchSnapshot& s) {
+                     std::vector<std::int32_t> pairs;
+                     for (const auto& pair : s.finished) pairs.insert(pairs.end(), pair.begin(), pair.end());
+                     return to_numpy(std::move(pairs), 2);
+                   })
+      .def_prop_ro("intercept", [](const SearchSnapshot& s) { return s.card.intercept; })
+      .def_prop_ro("points", [](const SearchSnapshot& s) { return to_int32(s.card.points); });
+  nb::class_<SearchOptions>(module, "SearchOptions")
+      .def(nb::init<>())
+      .def_rw("n_threads", &SearchOptions::n_threads)
+      .def_rw("time_limit", &SearchOptions::time_limit)
+      .def_rw("gap", &SearchOptions::gap)
+      .def_rw("heuristic", &SearchOptions::heuristic)
+      .def_rw("search", &SearchOptions::search)
+      .def_rw("near_optimal", &SearchOptions::near_optimal)
+      .def_rw("near_limit", &SearchOptions::near_limit)
+      .def_rw("proof_limit", &SearchOptions::proof_limit)
+      .def_rw("resume", &SearchOptions::resume)
+      .def_rw("snapshot_interval", &SearchOptions::snapshot_interval);
 }
 
-// Calls from the calling thread of a search into Python. What Python raises ends the search and is kept.
+void bind_results(nb::module_& module) {
+  nb::enum_<SearchEnd>(module, "SearchEnd")
+      .value("COMPLETE", SearchEnd::complete)
+      .value("TIME_LIMIT", SearchEnd::time_limit)
+      .value("INTERRUPTED", SearchEnd::interrupted);
+  nb::enum_<CandidateMark>(module, "CandidateMark", nb::is_arithmetic())
+      .value("EXCLUDED", CandidateMark::excluded)
+      .value("NOT_FIRST", CandidateMark::not_first)
+      .value("CHILD", CandidateMark::child)
+      .value("TWIN", CandidateMark::twin);
+  nb::enum_<BoxCode>(module, "BoxCode", nb::is_arithmetic())
+      .value("BOUNDED", BoxCode::bounded)
+      .value("BRANCHED", BoxCode::branched)
+      .value("SINGLE_CARD", BoxCode::single_card)
+      .value("EMPTY", BoxCode::empty)
+      .value("NOT_ADMITTED", BoxCode::not_admitted);
+  nb::class_<SearchProgress>(module, "SearchProgress")
+      .def_ro("upper_bound", &SearchProgress::upper_bound)
+      .def_ro("lower_bound", &SearchProgress::lower_bound)
+      .def_ro("seconds", &SearchProgress::seconds)
+      .def_ro("n_fitted", &SearchProgress::n_fitted);
+  nb::class_<CardBlock>(module, "CardBlock")
+      .def_prop_ro("objectives",
+                   [](const CardBlock& b) { return collected<double>(b, [](const ScoreCard& c) { return c.value; }); })
+      .def_prop_ro("intercepts",
+                   [](const CardBlock& b) { return collected<std::int32_t>(b, [](const ScoreCard& c) { return c.intercept; }); })
+      .def_prop_ro("points", &points_of)
+      .def_prop_ro("multipliers",
+                   [](const CardBlock& b) { return collected<double>(b, [](const ScoreCard& c) { return c.multiplier; }); });
+  nb::class_<ScoreProof>(module, "ScoreProof")
+      .def_ro("threshold", &ScoreProof::threshold)
+      .def_ro("intercept_lower", &ScoreProof::intercept_lower)
+      .def_ro("intercept_upper", &ScoreProof::intercept_upper)
+      .def_prop_ro("columns", [](const ScoreProof& p) { return to_int32(p.columns); })
+      .def_prop_ro("twins", [](const ScoreProof& p) { return to_int32(p.twins); })
+      .def_prop_ro("steps", [](const ScoreProof& p) { return to_int32(p.steps); })
+      .def_prop_ro("points", [](const ScoreProof& p) { return to_numpy(std::vector<double>(p.points)); });
+  nb::class_<SearchResult>(module, "SearchResult")
+      .def_ro("end", &SearchResult::end)
+      .def_prop_ro("value", [](const SearchResult& r) { return r.card.value; })
+      .def_prop_ro("intercept", [](const SearchResult& r) { return r.card.intercept; })
+      .def_prop_ro("points", [](const SearchResult& r) { return to_int32(r.card.points); })
+      .def_prop_ro("multiplier", [](const SearchResult& r) { return r.card.multiplier; })
+      .def_ro("lower_bound", &SearchResult::lower_bound)
+      .def_ro("n_fitted", &SearchResult::n_fitted)
+      .def_ro("n_searched", &SearchResult::n_searched)
+      .def_ro("n_boxes", &SearchResult::n_boxes)
+      .def_ro("heuristic_value", &SearchResult::heuristic_value)
+      .def_ro("merging_seconds", &SearchResult::merging_seconds)
+      .def_ro("heuristic_seconds", &SearchResult::heuristic_seconds)
+      .def_prop_ro("near_cards", [](const SearchResult& r) { return CardBlock{r.near_cards, r.card.points.size()}; })
+      .def_ro("n_near", &SearchResult::n_near)
+      .def_ro("near_ceiling", &SearchResult::near_ceiling)
+      .def_ro("near_complete", &SearchResult::near_complete)
+      .def_ro("snapshot", &SearchResult::snapshot)
+      .def_prop_ro(
+          "proof", [](const SearchResult& r) -> const ScoreProof* { return r.proof.complete ? &r.proof : nullptr; },
+          nb::rv_policy::reference_internal);
+}
+
+// Calls from the monitoring thread of a search into Python. What Python raises ends the search and is raised after it.
 class PythonListener {
  public:
   // Whether the search may go on.
   template <class Call>
-  bool ask(Call&& call) {
+  bool call(Call&& callback) {
     const nb::gil_scoped_acquire held;
     try {
       if (PyErr_CheckSignals() != 0) {
-        // Ctrl-C ends the search, not the solve: the best card and its bound are worth having.
+        // Ctrl-C ends the search, not the solve: the best card and its bound are results.
         if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
         PyErr_Clear();
         return false;
       }
-      return call();
+      return callback();
     } catch (...) {
       raised_ = std::current_exception();
       return false;
@@ -123,118 +263,42 @@ class PythonListener {
   std::exception_ptr raised_;
 };
 
+SearchResult run_search(const BoundScoreProblem& bound, const SearchOptions& given, nb::object on_progress, nb::object on_cards,
+                        nb::object on_snapshot) {
+  const auto n_columns = static_cast<std::size_t>(bound.problem.table.n_columns);
+  SearchOptions options = given;
+  const std::size_t n_points = options.resume.card.points.size();
+  require(n_points == 0 || n_points == n_columns, "a card to resume from needs all columns");
+  PythonListener python;
+  options.on_progress = [&](const SearchProgress& progress) {
+    return python.call([&] { return on_progress.is_none() || nb::cast<bool>(on_progress(progress)); });
+  };
+  if (!on_cards.is_none())
+    options.on_cards = [&](const std::vector<ScoreCard>& cards) {
+      return python.call([&] { return nb::cast<bool>(on_cards(CardBlock{cards, n_columns})); });
+    };
+  if (!on_snapshot.is_none())
+    options.on_snapshot = [&](const SearchSnapshot& snapshot) {
+      return python.call([&] { return nb::cast<bool>(on_snapshot(snapshot)); });
+    };
+  SearchResult result;
+  {
+    const nb::gil_scoped_release released;
+    result = search_supports(bound.problem, options);
+  }
+  python.rethrow();
+  return result;
+}
+
 }  // namespace
 
 void bind_support_search(nb::module_& module) {
-  nb::class_<SearchResult>(module, "SupportSearchResult")
-      .def_prop_ro("end", [](const SearchResult& r) { return static_cast<int>(r.end); })
-      .def_prop_ro("value", [](const SearchResult& r) { return r.card.value; })
-      .def_prop_ro("intercept", [](const SearchResult& r) { return r.card.intercept; })
-      .def_prop_ro(
-          "points",
-          [](const SearchResult& r) { return to_numpy(std::vector<std::int32_t>(r.card.points.begin(), r.card.points.end())); })
-      .def_prop_ro("multiplier", [](const SearchResult& r) { return r.card.multiplier; })
-      .def_ro("lower_bound", &SearchResult::lower_bound)
-      .def_ro("n_fitted", &SearchResult::n_fitted)
-      .def_ro("n_searched", &SearchResult::n_searched)
-      .def_ro("n_boxes", &SearchResult::n_boxes)
-      .def_ro("heuristic_value", &SearchResult::heuristic_value)
-      .def_ro("merging_seconds", &SearchResult::merging_seconds)
-      .def_ro("heuristic_seconds", &SearchResult::heuristic_seconds)
-      .def_prop_ro("near_cards", [](const SearchResult& r) { return to_python(r.near_cards, r.card.points.size()); })
-      .def_ro("n_near", &SearchResult::n_near)
-      .def_ro("near_ceiling", &SearchResult::near_ceiling)
-      .def_ro("near_complete", &SearchResult::near_complete)
-      .def_prop_ro("snapshot", [](const SearchResult& r) { return to_python(r.snapshot); })
-      .def_prop_ro("proof", [](const SearchResult& r) -> nb::object {
-        if (!r.proof.complete) return nb::none();
-        return nb::make_tuple(
-            r.proof.threshold, r.proof.intercept_lower, r.proof.intercept_upper,
-            to_numpy(std::vector<std::int32_t>(r.proof.columns)), to_numpy(std::vector<std::int32_t>(r.proof.twins)),
-            to_numpy(std::vector<std::int32_t>(r.proof.steps)), to_numpy(std::vector<double>(r.proof.points)));
-      });
-  module.def(
-      "search_supports",
-      [](Matrix<double> columns, Vector<double> labels, Vector<double> weights, Ints lower, Ints upper, int intercept_lower,
-         int intercept_upper, int max_size, double penalty, Flags members, Ints least, Ints most, Flags cause, Flags effect,
-         Vector<double> row_lower, Vector<double> row_upper, Matrix<double> row_coefficient, Flags one_sign,
-         Vector<std::uint8_t> rate_positive, Vector<double> rate_least, Vector<double> rate_most, Vector<double> rate_threshold,
-         Vector<double> rate_unflagged, Ints set_columns, Ints set_values, double radius, double label_price,
-         Vector<double> column_price, Vector<std::uint8_t> column_flips, double least_multiplier, double most_multiplier,
-         double gap, double time_limit, bool heuristic, int n_threads, nb::object on_progress, double near_optimal,
-         std::size_t near_limit, std::size_t proof_limit, nb::object on_cards, Ints resume_order,
-         Matrix<std::int32_t> resume_finished, int resume_intercept, Ints resume_points, double snapshot_interval,
-         nb::object on_snapshot, bool search) {
-        const std::size_t n_columns = columns.shape(0), n_rows = columns.shape(1);
-        require(labels.shape(0) == n_rows && weights.shape(0) == n_rows, "labels and weights need one entry per row");
-        require(lower.shape(0) == n_columns && upper.shape(0) == n_columns, "limits of points need one entry per column");
-        require(n_rows > 0, "the table has no rows");
-        require(max_size >= 0 && max_size <= max_card_size, "max_size is out of range");
-        require(intercept_lower <= intercept_upper, "the intercept has no value to take");
-        ScoreProblem problem{{columns.data(), n_rows, static_cast<int>(n_columns), labels.data(), weights.data()},
-                             {lower.data(), lower.data() + n_columns},
-                             {upper.data(), upper.data() + n_columns},
-                             intercept_lower,
-                             intercept_upper,
-                             max_size,
-                             penalty,
-                             make_rules(n_columns, members, least, most, cause, effect, row_lower, row_upper, row_coefficient)};
-        add_sign_rules(problem.rules, n_columns, one_sign);
-        add_rate_rules(problem.rules, rate_positive, rate_least, rate_most, rate_threshold, rate_unflagged);
-        add_point_sets(problem.rules, n_columns, set_columns, set_values);
-        add_robust_term(problem, radius, label_price, column_price, column_flips);
-        require(least_multiplier > 0 && least_multiplier <= most_multiplier, "the multiplier has no value to take");
-        problem.scale = {1 / most_multiplier, 1 / least_multiplier};
-        SearchOptions options;
-        options.n_threads = n_threads;
-        options.time_limit = time_limit;
-        options.gap = gap;
-        options.heuristic = heuristic;
-        options.search = search;
-        options.near_optimal = near_optimal;
-        options.near_limit = near_limit;
-        options.proof_limit = proof_limit;
-        options.snapshot_interval = snapshot_interval;
-        require(resume_points.shape(0) == 0 || resume_points.shape(0) == n_columns, "a card to go on from needs all columns");
-        require(resume_finished.shape(0) == 0 || resume_finished.shape(1) == 2, "finished parts are pairs of columns");
-        options.resume.order.assign(resume_order.data(), resume_order.data() + resume_order.shape(0));
-        for (std::size_t k = 0; k < resume_finished.shape(0); ++k)
-          options.resume.finished.push_back({resume_finished.data()[2 * k], resume_finished.data()[2 * k + 1]});
-        options.resume.card.intercept = resume_intercept;
-        options.resume.card.points.assign(resume_points.data(), resume_points.data() + resume_points.shape(0));
-        PythonListener python;
-        if (!on_snapshot.is_none())
-          options.on_snapshot = [&](const SearchSnapshot& snapshot) {
-            return python.ask([&] { return nb::cast<bool>(on_snapshot(*to_python(snapshot))); });
-          };
-        options.on_progress = [&](const SearchProgress& progress) {
-          return python.ask([&] {
-            return on_progress.is_none() ||
-                   nb::cast<bool>(on_progress(progress.upper_bound, progress.lower_bound, progress.seconds, progress.n_fitted));
-          });
-        };
-        if (!on_cards.is_none())
-          options.on_cards = [&](const std::vector<ScoreCard>& cards) {
-            return python.ask([&] { return nb::cast<bool>(on_cards(*to_python(cards, n_columns))); });
-          };
-        SearchResult result;
-        {
-          const nb::gil_scoped_release released;
-          result = search_supports(problem, options);
-        }
-        python.rethrow();
-        return result;
-      },
-      nb::arg("columns"), nb::arg("labels"), nb::arg("weights"), nb::arg("lower"), nb::arg("upper"), nb::arg("intercept_lower"),
-      nb::arg("intercept_upper"), nb::arg("max_size"), nb::arg("penalty"), nb::arg("members"), nb::arg("least"),
-      nb::arg("most"), nb::arg("cause"), nb::arg("effect"), nb::arg("row_lower"), nb::arg("row_upper"),
-      nb::arg("row_coefficient"), nb::arg("one_sign"), nb::arg("rate_positive"), nb::arg("rate_least"), nb::arg("rate_most"),
-      nb::arg("rate_threshold"), nb::arg("rate_unflagged"), nb::arg("set_columns"), nb::arg("set_values"), nb::arg("radius"),
-      nb::arg("label_price"), nb::arg("column_price"), nb::arg("column_flips"), nb::arg("least_multiplier"),
-      nb::arg("most_multiplier"), nb::arg("gap"), nb::arg("time_limit"), nb::arg("heuristic"), nb::arg("n_threads"),
-      nb::arg("on_progress").none(), nb::arg("near_optimal"), nb::arg("near_limit"), nb::arg("proof_limit"),
-      nb::arg("on_cards").none(), nb::arg("resume_order"), nb::arg("resume_finished"), nb::arg("resume_intercept"),
-      nb::arg("resume_points"), nb::arg("snapshot_interval"), nb::arg("on_snapshot").none(), nb::arg("search") = true);
+  bind_rules(module);
+  bind_problem(module);
+  bind_options(module);
+  bind_results(module);
+  module.def("search_supports", &run_search, nb::arg("problem"), nb::arg("options"), nb::kw_only(),
+             nb::arg("on_progress") = nb::none(), nb::arg("on_cards") = nb::none(), nb::arg("on_snapshot") = nb::none());
 }
 
 }  // namespace surefoot::bindings

@@ -1,5 +1,6 @@
 """Types of the compiled core; documented in cpp/include/surefoot."""
 
+import enum
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -157,9 +158,118 @@ def solve_quadratic_step(
     n_threads: int,
 ) -> tuple[_Float, _Float, _Float, _Float, float, Plan]: ...
 
-class SupportSearchResult:
+class CardRules:
+    def __init__(self) -> None: ...
+    def add_group(self, *, member: _Bytes, least: int, most: int) -> None: ...
+    def add_implication(self, *, cause: _Bytes, effect: _Bytes) -> None: ...
+    def add_linear(self, *, lower: float, upper: float, intercept_coefficient: float, coefficient: _Float) -> None: ...
+    def add_sign(self, *, member: _Bytes) -> None: ...
+    def add_rate(self, *, positive: bool, least: float, most: float, threshold: float, unflagged: float) -> None: ...
+    def set_values(self, column: int, values: _Int32) -> None: ...
+
+class ShiftTerm:
+    def __init__(self, *, radius: float, label_price: float, price: _Float, flips: _Bytes) -> None: ...
+
+class ScoreProblem:
+    def __init__(
+        self,
+        *,
+        columns: _Float,
+        labels: _Float,
+        weights: _Float,
+        lower: _Int32,
+        upper: _Int32,
+        intercept_lower: int,
+        intercept_upper: int,
+        max_size: int,
+        penalty: float,
+        least_multiplier: float,
+        most_multiplier: float,
+        rules: CardRules,
+        shift: ShiftTerm | None,
+    ) -> None: ...
+
+class SearchSnapshot:
+    def __init__(self, *, order: _Int32, finished: _Int32, intercept: int, points: _Int32) -> None: ...
     @property
-    def end(self) -> int: ...
+    def order(self) -> _Int32: ...
+    @property
+    def finished(self) -> _Int32: ...
+    @property
+    def intercept(self) -> int: ...
+    @property
+    def points(self) -> _Int32: ...
+
+class SearchOptions:
+    def __init__(self) -> None: ...
+    n_threads: int
+    time_limit: float
+    gap: float
+    heuristic: bool
+    search: bool
+    near_optimal: float
+    near_limit: int
+    proof_limit: int
+    resume: SearchSnapshot
+    snapshot_interval: float
+
+class SearchEnd(enum.Enum):
+    COMPLETE = 0
+    TIME_LIMIT = 1
+    INTERRUPTED = 2
+
+class CandidateMark(enum.IntEnum):
+    EXCLUDED = 0
+    NOT_FIRST = 1
+    CHILD = 2
+    TWIN = 3
+
+class BoxCode(enum.IntEnum):
+    BOUNDED = 0
+    BRANCHED = 1
+    SINGLE_CARD = 2
+    EMPTY = 3
+    NOT_ADMITTED = 4
+
+class SearchProgress:
+    @property
+    def upper_bound(self) -> float: ...
+    @property
+    def lower_bound(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def n_fitted(self) -> int: ...
+
+class CardBlock:
+    @property
+    def objectives(self) -> _Float: ...
+    @property
+    def intercepts(self) -> _Int32: ...
+    @property
+    def points(self) -> _Int32: ...
+    @property
+    def multipliers(self) -> _Float: ...
+
+class ScoreProof:
+    @property
+    def threshold(self) -> float: ...
+    @property
+    def intercept_lower(self) -> int: ...
+    @property
+    def intercept_upper(self) -> int: ...
+    @property
+    def columns(self) -> _Int32: ...
+    @property
+    def twins(self) -> _Int32: ...
+    @property
+    def steps(self) -> _Int32: ...
+    @property
+    def points(self) -> _Float: ...
+
+class SearchResult:
+    @property
+    def end(self) -> SearchEnd: ...
     @property
     def value(self) -> float: ...
     @property
@@ -183,7 +293,7 @@ class SupportSearchResult:
     @property
     def heuristic_seconds(self) -> float: ...
     @property
-    def near_cards(self) -> tuple[_Float, _Int32, _Int32, _Float]: ...
+    def near_cards(self) -> CardBlock: ...
     @property
     def n_near(self) -> int: ...
     @property
@@ -191,59 +301,18 @@ class SupportSearchResult:
     @property
     def near_complete(self) -> bool: ...
     @property
-    def snapshot(self) -> tuple[_Int32, _Int32, int, _Int32]: ...
+    def snapshot(self) -> SearchSnapshot: ...
     @property
-    def proof(self) -> tuple[float, int, int, _Int32, _Int32, _Int32, _Float] | None: ...
+    def proof(self) -> ScoreProof | None: ...
 
 def search_supports(
-    columns: _Float,
-    labels: _Float,
-    weights: _Float,
-    lower: _Int32,
-    upper: _Int32,
-    intercept_lower: int,
-    intercept_upper: int,
-    max_size: int,
-    penalty: float,
-    members: _Bytes,
-    least: _Int32,
-    most: _Int32,
-    cause: _Bytes,
-    effect: _Bytes,
-    row_lower: _Float,
-    row_upper: _Float,
-    row_coefficient: _Float,
-    one_sign: _Bytes,
-    rate_positive: _Bytes,
-    rate_least: _Float,
-    rate_most: _Float,
-    rate_threshold: _Float,
-    rate_unflagged: _Float,
-    set_columns: _Int32,
-    set_values: _Int32,
-    radius: float,
-    label_price: float,
-    column_price: _Float,
-    column_flips: _Bytes,
-    least_multiplier: float,
-    most_multiplier: float,
-    gap: float,
-    time_limit: float,
-    heuristic: bool,
-    n_threads: int,
-    on_progress: Callable[[float, float, float, int], bool] | None,
-    near_optimal: float,
-    near_limit: int,
-    proof_limit: int,
-    on_cards: Callable[[_Float, _Int32, _Int32, _Float], bool] | None,
-    resume_order: _Int32,
-    resume_finished: _Int32,
-    resume_intercept: int,
-    resume_points: _Int32,
-    snapshot_interval: float,
-    on_snapshot: Callable[[_Int32, _Int32, int, _Int32], bool] | None,
-    search: bool = True,
-) -> SupportSearchResult: ...
+    problem: ScoreProblem,
+    options: SearchOptions,
+    *,
+    on_progress: Callable[[SearchProgress], bool] | None = None,
+    on_cards: Callable[[CardBlock], bool] | None = None,
+    on_snapshot: Callable[[SearchSnapshot], bool] | None = None,
+) -> SearchResult: ...
 def axis_losses(total: _Float, positive: _Float, score: _Float, column: _Float, steps: _Float) -> _Float: ...
 def axis_table_losses(
     total: _Float, positive: _Float, score: _Int32, column: _Int32, steps: _Int32, table: _Float, first: int

@@ -20,8 +20,8 @@ struct Drawn {
   RawTable raw() const { return {values.data(), n_rows, n_columns, labels.data(), weights.data()}; }
 };
 
-// Columns by kind: constant, 0/1, small whole numbers with holes, negative ones, halves, huge ones that differ by 1, a zero with two
-// signs, many values.
+// Columns by kind: constant, 0/1, small whole numbers with holes, negative ones, halves, huge ones that differ by 1, a zero
+// with two signs, many values.
 constexpr int n_kinds = 8;
 
 double draw_value(int kind, std::mt19937& random, unsigned many) {

@@ -93,9 +93,9 @@ class Reader {
       check_marks(depth, node, mark);
       std::vector<int> kept;
       for (std::size_t k = 0; k < node.list.size(); ++k)
-        if (mark[k] != ProofLevels::left_out) kept.push_back(node.list[k]);
+        if (mark[k] != code(CandidateMark::excluded)) kept.push_back(node.list[k]);
       for (std::size_t k = 0; k < node.list.size(); ++k) {
-        if (mark[k] != ProofLevels::child) continue;
+        if (mark[k] != code(CandidateMark::child)) continue;
         Node child{node.prefix, {}};
         child.prefix.push_back(node.list[k]);
         supports.push_back(child.prefix);
@@ -124,12 +124,12 @@ class Reader {
       std::vector<double> others, later;
       for (std::size_t m = 0; m < list.size(); ++m) {
         if (m != k) others.push_back(gain(m));
-        if (m > k && mark[m] != ProofLevels::left_out) later.push_back(gain(m));
+        if (m > k && mark[m] != code(CandidateMark::excluded)) later.push_back(gain(m));
       }
       const double limit = threshold(columns.size() + 1);
-      if (mark[k] == ProofLevels::left_out) claim(base - gain(k) - most_of(others, room - 1) >= limit);
-      if (mark[k] == ProofLevels::not_first) claim(base - gain(k) - most_of(later, room - 1) >= limit);
-      if (mark[k] == ProofLevels::twin) check_twin(node, node.list[k]);
+      if (mark[k] == code(CandidateMark::excluded)) claim(base - gain(k) - most_of(others, room - 1) >= limit);
+      if (mark[k] == code(CandidateMark::not_first)) claim(base - gain(k) - most_of(later, room - 1) >= limit);
+      if (mark[k] == code(CandidateMark::twin)) check_twin(node, node.list[k]);
     }
   }
 
@@ -165,7 +165,7 @@ class Reader {
   }
 
   void read_box(const Box& box, std::int32_t code, std::vector<Box>& parts) {
-    if (code == ProofLevels::bounded) {
+    if (code == code(BoxCode::bounded)) {
       const double* point = take(box.low.size());
       const Plane plane = plane_at(problem_, box.columns, point);
       double bound = plane.loss;
@@ -174,7 +174,7 @@ class Reader {
         bound += least(slope, box.low[j], box.high[j]) - slope * point[j];
       }
       claim(bound >= threshold(box.columns.size()));
-    } else if (code == ProofLevels::cut) {
+    } else if (code == code(BoxCode::branched)) {
       const std::size_t c = static_cast<std::size_t>(proof_.steps[step_]);
       const double value = proof_.steps[step_ + 1];
       step_ += 2;
@@ -182,12 +182,12 @@ class Reader {
       parts.insert(parts.end(), {box, box});
       parts[parts.size() - 2].high[c] = value;
       parts[parts.size() - 1].low[c] = value + 1;
-    } else if (code == ProofLevels::single_card) {
+    } else if (code == code(BoxCode::single_card)) {
       claim(box.low == box.high && plane_at(problem_, box.columns, box.low.data()).loss >= threshold(box.columns.size()));
     } else {
       bool empty = false;
       for (std::size_t j = 1; j < box.low.size(); ++j) empty = empty || (box.low[j] == 0 && box.high[j] == 0);
-      claim(code == ProofLevels::no_card && empty);
+      claim(code == code(BoxCode::empty) && empty);
     }
   }
 

@@ -19,7 +19,7 @@ constexpr int n_columns = 4;
 struct Drawn {
   std::vector<std::vector<double>> rows;  // columns, weight of label -1, weight of label +1
   ScoreCells cells;
-  RobustPrices prices;
+  ShiftPrices prices;
 };
 
 // Columns that flip, and with odd seeds a first column that moves; every third seed lets labels change.
@@ -89,14 +89,14 @@ TEST(the_worst_case_by_bits_is_that_of_all_flips) {
   std::mt19937 random(7);
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Drawn drawn = draw(seed);
-    RobustLattice lattice;
+    ShiftLattice lattice;
     lattice.build(drawn.cells, drawn.prices);
     double point[n_columns + 2], slope;
     for (double& p : point) p = std::uniform_real_distribution<double>(-3, 3)(random);
     point[n_columns + 1] = std::fabs(point[n_columns + 1]) / 3;
     const double expected = worst_of_all(drawn, point);
     CHECK(std::fabs(lattice.worst(point, slope) - expected) <= 1e-13 * (1 + expected));
-    RobustSums sums;
+    ShiftedSums sums;
     lattice.sum(point, 1e-7, sums);
     CHECK(sums.shared <= expected + 1e-13 && expected <= sums.smooth + 1e-13);
     CHECK(sums.smooth <= expected + 1e-6);
@@ -107,12 +107,12 @@ TEST(derivatives_of_the_smoothed_worst_case_match_differences) {
   std::mt19937 random(8);
   for (unsigned seed = 0; seed < 30; ++seed) {
     const Drawn drawn = draw(seed);
-    RobustLattice lattice;
+    ShiftLattice lattice;
     lattice.build(drawn.cells, drawn.prices);
     double point[n_columns + 2];
     for (double& p : point) p = std::uniform_real_distribution<double>(-2, 2)(random);
     point[n_columns + 1] = std::fabs(point[n_columns + 1]);
-    RobustSums here, above, below;
+    ShiftedSums here, above, below;
     lattice.sum(point, 0.1, here);
     for (int a = 0; a < n_columns + 2; ++a) {
       const double at = point[a], h = 1e-5;
@@ -123,7 +123,7 @@ TEST(derivatives_of_the_smoothed_worst_case_match_differences) {
       point[a] = at;
       CHECK(std::fabs((above.smooth - below.smooth) / (2 * h) - here.gradient[a]) <= 1e-7);
       for (int b = 0; b < n_columns + 2; ++b) {
-        const double entry = here.curvature[std::max(a, b) * max_robust_coordinates + std::min(a, b)];
+        const double entry = here.curvature[std::max(a, b) * max_shifted_coordinates + std::min(a, b)];
         CHECK(std::fabs((above.gradient[b] - below.gradient[b]) / (2 * h) - entry) <= 1e-5 * (1 + std::fabs(entry)));
       }
     }
@@ -134,7 +134,7 @@ TEST(the_best_lambda_is_no_worse_than_any_other) {
   std::mt19937 random(9);
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Drawn drawn = draw(seed);
-    RobustLattice lattice;
+    ShiftLattice lattice;
     lattice.build(drawn.cells, drawn.prices);
     double point[n_columns + 2], bound, slope;
     for (double& p : point) p = std::uniform_real_distribution<double>(-3, 3)(random);
@@ -148,15 +148,15 @@ TEST(the_best_lambda_is_no_worse_than_any_other) {
   }
 }
 
-TEST(robust_fits_close_the_gap_and_their_bounds_hold) {
+TEST(shifted_fits_close_the_gap_and_their_bounds_hold) {
   std::mt19937 random(10);
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Drawn drawn = draw(seed);
-    RobustLattice lattice;
+    ShiftLattice lattice;
     lattice.build(drawn.cells, drawn.prices);
     const PointBox box = box_of(seed % 4 ? 4 : 0.5);
     BoxFit fit{};
-    fit_robust(lattice, box, 20, 0, infinity, 1e-6, fit);
+    fit_shifted(lattice, box, 20, 0, infinity, 1e-6, fit);
     CHECK(fit.loss - fit.bound <= 1e-6);
     for (int j = 0; j <= n_columns; ++j) CHECK(fit.point[j] >= box.lower[j] && fit.point[j] <= box.upper[j]);
     for (int k = 0; k < 200; ++k) {
@@ -168,20 +168,20 @@ TEST(robust_fits_close_the_gap_and_their_bounds_hold) {
         if (!drawn.prices.flips[j]) low = std::max(low, std::fabs(point[j + 1]) / drawn.prices.price[j]);
       point[n_columns + 1] = low + near * std::uniform_real_distribution<double>(0, 1)(random);
       CHECK(lattice.worst(point, slope) >= fit.bound);
-      RobustSums sums;
+      ShiftedSums sums;
       lattice.sum(point, 0.01, sums);
-      CHECK(robust_bound(lattice, sums, point, box, 20) <= fit.loss + 1e-13);
+      CHECK(shifted_bound(lattice, sums, point, box, 20) <= fit.loss + 1e-13);
     }
   }
 }
 
 TEST(a_fit_that_need_not_be_good_stops_early) {
   const Drawn drawn = draw(2);
-  RobustLattice lattice;
+  ShiftLattice lattice;
   lattice.build(drawn.cells, drawn.prices);
   BoxFit whole{}, early{};
-  fit_robust(lattice, box_of(4), 20, 0, infinity, 1e-6, whole);
-  fit_robust(lattice, box_of(4), 20, 0, whole.loss - 0.05, 1e-6, early);
+  fit_shifted(lattice, box_of(4), 20, 0, infinity, 1e-6, whole);
+  fit_shifted(lattice, box_of(4), 20, 0, whole.loss - 0.05, 1e-6, early);
   CHECK(early.bound > whole.loss - 0.05);
   CHECK(early.bound <= whole.loss);
 }
@@ -189,8 +189,8 @@ TEST(a_fit_that_need_not_be_good_stops_early) {
 namespace {
 
 // Numbers that some coefficients are tied to, the others in a box; the first column is always tied.
-RobustRegion region_of(std::mt19937& random, bool all) {
-  RobustRegion region(box_of(2));
+FitRegion region_of(std::mt19937& random, bool all) {
+  FitRegion region(box_of(2));
   region.scale = {0.2, 3};
   for (int j = 0; j <= n_columns; ++j) {
     region.tied[j] = all || j == 1 || random() % 2;
@@ -200,7 +200,7 @@ RobustRegion region_of(std::mt19937& random, bool all) {
 }
 
 // A point of the region, with a lambda that it allows.
-void draw_point(const Drawn& drawn, const RobustRegion& region, std::mt19937& random, double* point) {
+void draw_point(const Drawn& drawn, const FitRegion& region, std::mt19937& random, double* point) {
   const auto uniform = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
   const double scale = uniform(region.scale.low, region.scale.high);
   double low = 0;
@@ -217,11 +217,11 @@ TEST(fits_tied_to_a_scale_close_the_gap_and_their_bounds_hold) {
   std::mt19937 random(11);
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Drawn drawn = draw(seed);
-    RobustLattice lattice;
+    ShiftLattice lattice;
     lattice.build(drawn.cells, drawn.prices);
-    const RobustRegion region = region_of(random, false);
+    const FitRegion region = region_of(random, false);
     BoxFit fit{};
-    fit_robust(lattice, region, 60, 0, infinity, 1e-6, fit);
+    fit_shifted(lattice, region, 60, 0, infinity, 1e-6, fit);
     CHECK(fit.loss - fit.bound <= 1e-6);
     CHECK(fit.scale >= region.scale.low && fit.scale <= region.scale.high);
     for (int j = 0; j <= n_columns; ++j)
@@ -230,9 +230,9 @@ TEST(fits_tied_to_a_scale_close_the_gap_and_their_bounds_hold) {
       double point[n_columns + 2], slope;
       draw_point(drawn, region, random, point);
       CHECK(lattice.worst(point, slope) >= fit.bound);
-      RobustSums sums;
+      ShiftedSums sums;
       lattice.sum(point, 0.01, sums);
-      CHECK(robust_bound(lattice, sums, point, region, 60) <= fit.loss + 1e-13);
+      CHECK(shifted_bound(lattice, sums, point, region, 60) <= fit.loss + 1e-13);
     }
   }
 }
@@ -242,17 +242,17 @@ TEST(the_best_scale_of_a_card_is_no_worse_than_any_other) {
   int inner = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Drawn drawn = draw(seed);
-    RobustLattice lattice;
+    ShiftLattice lattice;
     lattice.build(drawn.cells, drawn.prices);
-    RobustRegion region = region_of(random, true);
+    FitRegion region = region_of(random, true);
     if (seed % 4 != 0) {
       // A good card, whose best scale is inside.
       BoxFit whole{};
-      fit_robust(lattice, box_of(4), 60, 0, infinity, 1e-6, whole);
+      fit_shifted(lattice, box_of(4), 60, 0, infinity, 1e-6, whole);
       for (int j = 0; j <= n_columns; ++j) region.point[j] = std::round(2.5 * whole.point[j]);
     }
     BoxFit fit{};
-    fit_robust(lattice, region, 60, 0, infinity, 0, fit);
+    fit_shifted(lattice, region, 60, 0, infinity, 0, fit);
     CHECK(fit.bound <= fit.loss && fit.loss - fit.bound <= 1e-11);
     inner += fit.scale > region.scale.low && fit.scale < region.scale.high;
     const double reach = region.reach(lattice);
@@ -265,7 +265,7 @@ TEST(the_best_scale_of_a_card_is_no_worse_than_any_other) {
       CHECK(bound + stretch * (fit.scale / scale - 1) <= fit.loss + 1e-12);
     }
     BoxFit early{};
-    fit_robust(lattice, region, 60, 0, fit.loss - 0.05, 0, early);
+    fit_shifted(lattice, region, 60, 0, fit.loss - 0.05, 0, early);
     CHECK(early.bound > fit.loss - 0.05 && early.bound <= fit.loss);
   }
   CHECK(inner > 10);

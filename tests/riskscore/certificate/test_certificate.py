@@ -12,7 +12,7 @@ from reference.enumerated_score import all_cards, best_card
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.certificate import certify_risk_score
-from surefoot.riskscore.certificate.proof_reader import read_walk
+from surefoot.riskscore.certificate.proof_reader import read_proof
 from surefoot.riskscore.certificate.score_bounds import ScoreBounds
 from surefoot.riskscore.certificate.score_claims import BoxClaim, NodeClaim, RefusedProofError
 from surefoot.riskscore.certificate.score_premises import intercept_range
@@ -111,8 +111,8 @@ def test_every_claim_bounds_the_cards_it_covers(seed: int):
     cards = all_cards(problem)
     _, proof = proven(problem)
     bounds = ScoreBounds(problem, proof.intercepts)
-    claims = list(read_walk(problem, proof))
-    assert len(claims) == len(read_walk(problem, proof))
+    claims = list(read_proof(problem, proof))
+    assert len(claims) == len(read_proof(problem, proof))
     assert any(isinstance(claim, NodeClaim) for claim in claims)
     for claim in claims:
         if isinstance(claim, BoxClaim):
@@ -128,7 +128,7 @@ def test_every_claim_bounds_the_cards_it_covers(seed: int):
                 )
             ]
         else:
-            out = set(claim.candidates) - set(claim.kept)
+            out = set(claim.candidates) - set(claim.remaining)
             covered = [
                 value
                 for key, value in cards.items()
@@ -239,7 +239,7 @@ def test_a_large_proof_is_covered_and_sampled(answer):
     assert "random_state=5" in certificate.claim
     assert certificate.lower_bound <= proof.threshold
     with pytest.raises(RefusedProofError):
-        read_walk(TABLE, dataclasses.replace(proof, steps=proof.steps[:-1]))
+        read_proof(TABLE, dataclasses.replace(proof, steps=proof.steps[:-1]))
 
 
 def test_without_a_proof_a_tangent_bounds_all_cards(answer):

@@ -13,7 +13,7 @@ from reference.enumerated_scaled_score import best_multipliers, best_scaled_card
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.riskscore.certificate.certificate import certify_risk_score
-from surefoot.riskscore.certificate.proof_reader import read_walk
+from surefoot.riskscore.certificate.proof_reader import read_proof
 from surefoot.riskscore.certificate.score_bounds import ScoreBounds
 from surefoot.riskscore.certificate.score_claims import BoxClaim
 from surefoot.riskscore.certificate.score_planes import Planes
@@ -106,14 +106,14 @@ def test_every_claim_bounds_the_cards_it_covers(form: str, seed: int):
     bounds = ScoreBounds(problem, proof.intercepts)
     used = cards[:, 1:] != 0
     inside = (cards[:, 0] >= proof.intercepts[0]) & (cards[:, 0] <= proof.intercepts[1])
-    for claim in read_walk(problem, proof):
+    for claim in read_proof(problem, proof):
         if isinstance(claim, BoxClaim):
             chosen = list(claim.support)
             covered = np.all(used == np.isin(np.arange(problem.n_columns), chosen), axis=1)
             points = cards[:, [0, *(1 + j for j in chosen)]]
             covered &= np.all((points >= claim.lower) & (points <= claim.upper), axis=1)
         else:
-            out = list(set(claim.candidates) - set(claim.kept))
+            out = list(set(claim.candidates) - set(claim.remaining))
             others = list(set(range(problem.n_columns)) - set(claim.prefix) - set(claim.candidates))
             covered = inside & used[:, list(claim.prefix)].all(axis=1) & used[:, out].any(axis=1) & ~used[:, others].any(axis=1)
         assert bounds.of(claim) <= values[covered].min(initial=np.inf) + ROUNDING

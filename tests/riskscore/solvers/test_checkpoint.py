@@ -10,6 +10,7 @@ import pytest
 from reference.drawn_score import binary_table, draw_problem
 from reference.enumerated_score import best_card
 
+from surefoot import _native
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CheckpointWarning
@@ -157,7 +158,7 @@ def test_a_place_that_may_not_be_written_does_not_cost_the_search(tmp_path: Path
     def forbidden(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(checkpoint.tempfile, "mkstemp", forbidden)
+    monkeypatch.setattr("surefoot.core.new_file.open", forbidden, raising=False)
     path = tmp_path / "search.npz"
     with pytest.warns(CheckpointWarning, match="Permission denied"):
         outcome = solve(binary_table(n=300, d=40, size=5), path)
@@ -168,11 +169,12 @@ def test_a_place_that_may_not_be_written_does_not_cost_the_search(tmp_path: Path
 def test_a_full_disk_that_has_room_again_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     problem = binary_table(n=100, d=5, size=3)
     file = checkpoint.CheckpointFile(tmp_path / "search.npz", problem, 0.0)
-    state = (np.arange(5, dtype=np.int32), np.zeros((0, 2), dtype=np.int32), 1, np.zeros(5, dtype=np.int32))
+    whole = np.arange(5, dtype=np.int32)
+    state = _native.SearchSnapshot(order=whole, finished=np.zeros((0, 2), dtype=np.int32), intercept=1, points=0 * whole)
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        assert file.keep(*state)
+        patch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        assert file.save(state)
         assert "No space left" in str(file.error)
-    assert file.keep(*state)
+    assert file.save(state)
     assert file.error is None
     assert checkpoint.read_checkpoint(file.path, problem, 0.0).card.intercept == 1

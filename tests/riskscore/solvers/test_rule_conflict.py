@@ -18,7 +18,8 @@ from surefoot.riskscore.problem.card_rules import (
     SignRule,
 )
 from surefoot.riskscore.problem.problem import RiskScoreProblem
-from surefoot.riskscore.search.card_program import MOST_MARKED_ROWS, has_card
+from surefoot.riskscore.search.card_program import has_card
+from surefoot.riskscore.search.parameters import SearchParameters
 from surefoot.riskscore.search.rule_conflict import find_conflict
 
 SECONDS = 30.0
@@ -108,7 +109,7 @@ def test_rates_over_thousands_of_distinct_rows_are_named():
     n = 8000
     X = rng.integers(0, 2, (n, 14)).astype(float)
     y = np.where(X[:, 0] + X[:, 1] + rng.logistic(size=n) > 1, 1.0, -1.0)
-    assert np.unique(X[y > 0], axis=0).shape[0] > MOST_MARKED_ROWS
+    assert np.unique(X[y > 0], axis=0).shape[0] > SearchParameters().max_marked_rows
     problem = RiskScoreProblem(X, y, np.full(n, 1 / n), np.full(14, -1), np.full(14, 1), -2, 2, 1)
     caught, calm = RateRule(1.0, lower=0.99), RateRule(-1.0, upper=0.1)
     bystanders: list[CardRule] = [GroupRule((0, 1), most=1), LinearRule(np.zeros(14), upper=2.0)]
@@ -122,12 +123,12 @@ def test_rates_over_thousands_of_distinct_rows_are_named():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_search_knows_what_the_programme_does_not(seed: int, monkeypatch: pytest.MonkeyPatch):
+def test_the_search_knows_what_the_programme_does_not(seed: int):
     """With all rates left out of the programme, conflicts must still be those of complete enumeration."""
-    monkeypatch.setattr("surefoot.riskscore.search.card_program.MOST_MARKED_ROWS", 0)
     rules = draw_rules(seed)
     problem = draw_problem(seed, real=seed % 2 == 0)
-    conflict = find_conflict(problem, [(rule,) for rule in rules], SECONDS)
+    without_rates = SearchParameters(max_marked_rows=0)
+    conflict = find_conflict(problem, [(rule,) for rule in rules], SECONDS, without_rates)
     exists = best_card(replace(problem, rules=tuple(rules)))[1] is not None
     assert (conflict is None) is exists
     if conflict is not None:

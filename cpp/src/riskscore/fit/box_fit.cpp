@@ -9,7 +9,7 @@
 namespace surefoot {
 namespace {
 
-constexpr int most_halvings = 30;
+constexpr const BoxFitParameters& parameters = box_fit_parameters;
 
 double tangent_bound(const CellSums& sums, const double* point, const PointBox& box, int n) {
   double bound = sums.loss;
@@ -30,17 +30,18 @@ void newton_direction(const CellSums& sums, const bool* is_free, int n, double* 
   double factor[max_coordinates * max_coordinates], step[max_coordinates];
   for (int a = 0; a < n_free; ++a) {
     for (int b = 0; b <= a; ++b) factor[a * max_coordinates + b] = sums.curvature[free[a] * max_coordinates + free[b]];
-    // Where a class is told apart perfectly the curvature dies away; a trace of damping keeps the steps finite.
-    factor[a * max_coordinates + a] += 1e-12 + 1e-10 * factor[a * max_coordinates + a];
+    factor[a * max_coordinates + a] +=
+        parameters.regularisation + parameters.relative_regularisation * factor[a * max_coordinates + a];
     step[a] = -sums.gradient[free[a]];
   }
-  cholesky_factor(factor, n_free, max_coordinates, 1e-11);
+  cholesky_factor(factor, n_free, max_coordinates, parameters.pivot_tolerance);
   cholesky_solve(factor, n_free, max_coordinates, step);
   for (int a = 0; a < n_free; ++a) direction[free[a]] = step[a];
 }
 
-// A direction along which a short step stays in the box and lowers the loss. Coordinates at an end of the box that the gradient pushes
-// against are held, and so are those that Newton's direction would lead out of it: clamping them would turn the direction uphill.
+// A descent direction along which a short step stays in the box. Coordinates at an end of the box that the gradient pushes
+// against are held, and so are those that Newton's direction would lead out of it: clamping them could make it a direction of
+// ascent.
 void feasible_direction(const CellSums& sums, const double* point, const PointBox& box, int n, double* direction) {
   bool is_free[max_coordinates];
   const auto blocked = [&](int j, double move) {
@@ -56,10 +57,12 @@ void feasible_direction(const CellSums& sums, const double* point, const PointBo
         again = true;
       }
   }
-  // A coordinate held for its direction's sake alone still has somewhere to go when the others have not.
+  // A coordinate held for its direction's sake alone can still decrease the loss when the others cannot: then a scaled gradient
+  // step.
   double slope = 0, rest = 0;
   for (int j = 0; j < n; ++j) {
-    const double square = sums.gradient[j] * sums.gradient[j] / (sums.curvature[j * max_coordinates + j] + 1e-12);
+    const double square =
+        sums.gradient[j] * sums.gradient[j] / (sums.curvature[j * max_coordinates + j] + parameters.regularisation);
     if (is_free[j])
       slope += square;
     else if (box.lower[j] < box.upper[j] && !blocked(j, -sums.gradient[j]))
@@ -68,7 +71,7 @@ void feasible_direction(const CellSums& sums, const double* point, const PointBo
   if (rest <= slope) return;
   for (int j = 0; j < n; ++j) {
     const bool held = box.lower[j] == box.upper[j] || blocked(j, -sums.gradient[j]);
-    direction[j] = held ? 0 : -sums.gradient[j] / (sums.curvature[j * max_coordinates + j] + 1e-12) / n;
+    direction[j] = held ? 0 : -sums.gradient[j] / (sums.curvature[j * max_coordinates + j] + parameters.regularisation) / n;
   }
 }
 
@@ -89,16 +92,14 @@ void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double 
     CellSums tried;
     double slope = 0;
     for (int j = 0; j < n; ++j) slope -= sums.gradient[j] * direction[j];
-    // A step that gains less than rounding is tried once, for the bound's sake.
-    const int max_halvings = slope > 1e-13 * (1 + fit.loss) ? most_halvings : 1;
+    const int max_halvings = slope > parameters.min_decrease * (1 + fit.loss) ? parameters.max_halvings : 1;
     double length = 1;
     bool better = false;
     for (int halving = 0; halving < max_halvings && !better; ++halving, length /= 2) {
       for (int j = 0; j < n; ++j) next[j] = std::clamp(fit.point[j] + length * direction[j], box.lower[j], box.upper[j]);
       sum_cells(cells, next, tried);
-      // Near the minimum rounding hides what a step gains; the bound still shows it.
-      better = tried.loss < fit.loss ||
-               (tried.loss <= fit.loss + 1e-14 * (1 + fit.loss) && tangent_bound(tried, next, box, n) - slack > fit.bound);
+      better = tried.loss < fit.loss || (tried.loss <= fit.loss + parameters.loss_rounding * (1 + fit.loss) &&
+                                         tangent_bound(tried, next, box, n) - slack > fit.bound);
     }
     if (!better) return;
     std::copy_n(next, n, fit.point);

@@ -8,6 +8,7 @@ namespace surefoot {
 namespace {
 
 constexpr int max_size = max_binary_columns + 1;
+constexpr const ChildFitParameters& parameters = child_fit_parameters;
 
 SUREFOOT_INLINE bool any(const PackBits& mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
 
@@ -38,7 +39,7 @@ SUREFOOT_INLINE void solve_lanes(Pack (*A)[max_size], Pack* b, int n) {
       A[i][j] = scaled;
     }
     for (int j = 0; j < i; ++j) b[i] -= A[i][j] * b[j];
-    const auto sound = pivot > 1e-11 * diagonal + 1e-14;
+    const auto sound = pivot > parameters.relative_pivot_tolerance * diagonal + parameters.pivot_tolerance;
     inverse[i] = sound ? 1.0 / pivot : zero;
   }
   for (int i = 0; i < n; ++i) b[i] *= inverse[i];
@@ -80,13 +81,13 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
   const int n = batch.n_columns, twin = 1 << (n - 1), n_cells = 1 << n;
   const Pack zero = {};
   fill(batch.bound, -std::numeric_limits<double>::infinity());
-  for (int j = 0; j <= n; ++j) batch.best[j] = batch.point[j];
-  Pack score[max_binary_cells], residual[max_binary_cells], bend[max_binary_cells];
+  for (int j = 0; j <= n; ++j) batch.bound_point[j] = batch.point[j];
+  Pack score[max_binary_cells], residual[max_binary_cells], curvature[max_binary_cells];
   for (int step = 0;; ++step) {
     score[0] = batch.point[0];
     for (int j = 0; j < n; ++j)
       for (int m = 0; m < (1 << j); ++m) score[m + (1 << j)] = score[m] + batch.point[j + 1];
-    for (int m = 0; m < n_cells; ++m) residual[m] = bend[m] = zero;
+    for (int m = 0; m < n_cells; ++m) residual[m] = curvature[m] = zero;
     Pack loss = zero;
     for (int k = 0; k < 2 * n_live; ++k) {
       const int m = live[k >> 1] + (k & 1 ? twin : 0);
@@ -95,10 +96,10 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
       loss += batch.total[m] * raised - batch.positive[m] * score[m];
       const Pack expected = batch.total[m] * slope;
       residual[m] = expected - batch.positive[m];
-      bend[m] = expected * (1.0 - slope);
+      curvature[m] = expected * (1.0 - slope);
     }
     sum_supersets(residual, n);
-    sum_supersets(bend, n);
+    sum_supersets(curvature, n);
     Pack gradient[max_size], bound = loss;
     for (int j = 0; j <= n; ++j) {
       const Pack g = residual[j ? 1 << (j - 1) : 0];
@@ -109,7 +110,7 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
     batch.loss = loss;
     const auto better = bound > batch.bound;
     batch.bound = better ? bound : batch.bound;
-    for (int j = 0; j <= n; ++j) batch.best[j] = better ? batch.point[j] : batch.best[j];
+    for (int j = 0; j <= n; ++j) batch.bound_point[j] = better ? batch.point[j] : batch.bound_point[j];
     const auto open = (batch.bound <= zero + threshold) & (loss - batch.bound > zero + tolerance);
     if (step == max_steps || !any(open)) return;
     Pack matrix[max_size][max_size], move[max_size];
@@ -118,8 +119,8 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
       const auto held = ((batch.point[j] <= batch.lower[j] - iterate_margin) & (g > zero)) |
                         ((batch.point[j] >= batch.upper[j] + iterate_margin) & (g < zero));
       const int bit = j ? 1 << (j - 1) : 0;
-      for (int i = 0; i < j; ++i) matrix[j][i] = held ? zero : bend[bit | (i ? 1 << (i - 1) : 0)];
-      matrix[j][j] = bend[bit] * (1.0 + 1e-10) + 1e-12;
+      for (int i = 0; i < j; ++i) matrix[j][i] = held ? zero : curvature[bit | (i ? 1 << (i - 1) : 0)];
+      matrix[j][j] = curvature[bit] * (1.0 + parameters.relative_regularisation) + parameters.regularisation;
       move[j] = held ? zero : -g;
       // A held coordinate keeps its own diagonal and loses its couplings, also those of the columns after it.
       residual[j] = held ? zero : zero + 1.0;
@@ -128,9 +129,9 @@ SUREFOOT_DISPATCH void fit_children(ChildBatch& batch, const int* live, int n_li
       for (int i = 0; i < j; ++i) matrix[j][i] *= residual[i];
     solve_lanes(matrix, move, n + 1);
     for (int j = 0; j <= n; ++j) {
-      // Far from the minimum Newton's step can be wild; the bound is valid wherever it leads, so a plain cap will do.
-      Pack delta = move[j] > zero + 4.0 ? zero + 4.0 : move[j];
-      delta = delta < zero - 4.0 ? zero - 4.0 : delta;
+      // Away from the minimum Newton's step can be wild; the bound is valid wherever it leads, so a plain cap will do.
+      Pack delta = move[j] > zero + parameters.max_step ? zero + parameters.max_step : move[j];
+      delta = delta < zero - parameters.max_step ? zero - parameters.max_step : delta;
       Pack next = batch.point[j] + delta;
       next = next < batch.lower[j] - iterate_margin ? batch.lower[j] - iterate_margin : next;
       batch.point[j] = next > batch.upper[j] + iterate_margin ? batch.upper[j] + iterate_margin : next;

@@ -9,6 +9,9 @@
 namespace surefoot {
 namespace {
 
+// Relative to the size of its terms: bounds the rounding of a linear rule, which is obeyed up to that (card_rules.py).
+constexpr double rule_rounding = 1e-9;
+
 class PointSearch {
  public:
   PointSearch(SupportLoss& loss, const ScoreCells& cells, const PointRange& range, double slack, CardListener& listener)
@@ -29,37 +32,38 @@ class PointSearch {
   long run(const double* start) {
     BoxFit fit;
     std::copy_n(start, n_, fit.point);
-    if (fit_here(fit)) branch(fit, 0);
+    if (bound_box(fit)) branch(fit, 0);
     return n_fits_;
   }
 
  private:
-  // False if no card in the box can be good enough.
-  bool fit_here(BoxFit& fit) {
+  // Bounds the box; false if it is pruned.
+  bool bound_box(BoxFit& fit) {
     for (const PointRow& row : range_.rows)
-      if (!can_hold(row)) return false;
+      if (!feasible(row)) return false;
     if (range_.rates != nullptr)
       for (const RateRule& rule : *range_.rates)
-        if (!can_hold(rule)) return false;
+        if (!feasible(rule)) return false;
     ++n_fits_;
     const double threshold = listener_.threshold();
     loss_.fit(box_, slack_, threshold, loss_.tolerance(), fit);
     return fit.bound <= threshold;
   }
 
-  bool can_hold(const PointRow& row) const {
+  bool feasible(const PointRow& row) const {
     double low = 0, high = 0;
     for (int j = 0; j < n_; ++j) {
       const double a = row.coefficient[j] * box_.lower[j], b = row.coefficient[j] * box_.upper[j];
       low += std::min(a, b);
       high += std::max(a, b);
     }
-    const double margin = 1e-9 * (1 + std::fabs(low) + std::fabs(high));
+    const double margin = rule_rounding * (1 + std::fabs(low) + std::fabs(high));
     return scales_.least(low) <= row.upper + margin && scales_.most(high) >= row.lower - margin;
   }
 
-  // Some cards of the box flag a cell if its largest log odds over the box reach the threshold, all do if the smallest do.
-  bool can_hold(const RateRule& rule) const {
+  // Some cards of the box flag a cell if its largest log odds over the box are at or above the threshold, all do if the
+  // smallest are.
+  bool feasible(const RateRule& rule) const {
     double some = 0, all = 0;
     for (int k = 0; k < cells_.n_packs; ++k) {
       Pack low = {}, high = {};
@@ -83,7 +87,7 @@ class PointSearch {
     return all <= rule.most && some >= rule.least;
   }
 
-  bool may_be(int coordinate, int value) const {
+  bool is_value(int coordinate, int value) const {
     if (coordinate > 0 && value == 0) return false;
     const std::vector<int>* values = range_.values[coordinate];
     return values == nullptr || std::binary_search(values->begin(), values->end(), value);
@@ -103,20 +107,21 @@ class PointSearch {
     const int c = next_coordinate(fit, n_fixed);
     const double lower = box_.lower[c], upper = box_.upper[c], middle = fit.point[c];
     fixed_[c] = true;
-    // At a free scale the fit may lie outside the range, which is then gone through from its near end.
+    // At a free scale the fit may lie outside the range, which is then enumerated from its near end.
     int down = static_cast<int>(std::floor(std::clamp(middle, lower, upper))), up = down + 1;
     bool go_down = down >= lower, go_up = up <= upper;
     while (go_down || go_up) {
       const bool take_down = go_down && (!go_up || middle - down <= up - middle);
       const int value = take_down ? down-- : up++;
-      if (may_be(c, value)) {
+      if (is_value(c, value)) {
         box_.lower[c] = box_.upper[c] = value;
         BoxFit inner = fit;
         inner.point[c] = value;
-        if (fit_here(inner)) {
+        if (bound_box(inner)) {
           branch(inner, n_fixed + 1);
         } else {
-          // Where the fit itself, with coordinate `middle`, is good enough, the good values of c are an interval around it.
+          // Where the fit itself, with coordinate `middle`, is within the threshold, such values of c are an interval around
+          // it.
           const double threshold = listener_.threshold();
           if (inner.bound > threshold && fit.loss <= threshold) (take_down ? go_down : go_up) = false;
         }
@@ -141,8 +146,9 @@ class PointSearch {
     if (fit.bound <= listener_.threshold()) listener_.offer(points, fit.loss, 1 / fit.scale);
   }
 
-  // The intercept touches every row, so fixing it first tells most; then the points furthest from a whole number. Where the scale is
-  // free the largest points come first, which leave the fewest choices for the scale, and the intercept last.
+  // Branching rule. The intercept touches every row, so fixing it first raises the bound most; then the most fractional points.
+  // Where the scale is free the largest points come first, which leave the fewest choices for the scale, and the intercept
+  // last.
   int next_coordinate(const BoxFit& fit, int n_fixed) const {
     int best = -1;
     double worst = -1;

@@ -9,38 +9,30 @@ namespace surefoot {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Scales along the ray: the largest of the points goes from its limit down to a fifth of it.
-constexpr int n_rays = 17;
-constexpr double shortest_ray = 0.2;
-// Roundings that take steps, if they are this close to what is asked for; pairs of steps are for the closest only.
-constexpr std::size_t n_descents = 3;
-constexpr double near_enough = 1.03, very_near = 1.005;
-// Losses are fitted to this accuracy while cards are compared; the final ones are computed by the caller.
-constexpr double accuracy = 1e-9;
 
 }  // namespace
 
-void RayRounding::round(const ScoreCells& cells, const std::vector<int>& columns, const BoxFit& real, double worth,
+void RayRounding::round(const ScoreCells& cells, const std::vector<int>& columns, const BoxFit& real, double threshold,
                         const Offer& offer) {
   std::vector<Rounded> cards = along_ray(cells, columns, real);
-  if (cards.size() > n_descents) cards.resize(n_descents);
+  if (cards.size() > parameters_.max_descents) cards.resize(parameters_.max_descents);
   for (Rounded& card : cards) {
-    if (card.loss > worth * near_enough) break;
+    if (card.loss > threshold * parameters_.descent_factor) break;
     descend(cells, columns, card, false);
   }
   const auto best =
       std::min_element(cards.begin(), cards.end(), [](const Rounded& a, const Rounded& b) { return a.loss < b.loss; });
-  if (best == cards.end() || best->loss > worth * very_near) return;
+  if (best == cards.end() || best->loss > threshold * parameters_.pair_factor) return;
   descend(cells, columns, *best, true);
-  offer_whole(cells, *best, worth, offer);
+  offer_whole(cells, *best, threshold, offer);
   // With a whole intercept another rounding, or a neighbour, may be the better card.
   for (const Rounded& card : cards)
-    if (&card != &*best && card.loss <= worth * very_near) offer_whole(cells, card, worth, offer);
+    if (&card != &*best && card.loss <= threshold * parameters_.pair_factor) offer_whole(cells, card, threshold, offer);
   for (std::size_t j = 0; j < columns.size(); ++j)
     for (const int by : {1, -1}) {
       Rounded moved = *best;
       moved.points[j] += by;
-      if (within(columns, j, moved) && fit_points(cells, worth, moved)) offer_whole(cells, moved, worth, offer);
+      if (within(columns, j, moved) && fit_points(cells, threshold, moved)) offer_whole(cells, moved, threshold, offer);
     }
 }
 
@@ -52,7 +44,7 @@ bool RayRounding::fit_points(const ScoreCells& cells, double threshold, Rounded&
   fit.point[0] = card.intercept;
   fit.scale = card.scale;
   for (std::size_t j = 0; j < card.points.size(); ++j) fit.point[j + 1] = box.lower[j + 1] = box.upper[j + 1] = card.points[j];
-  fit_.fit(cells, box, slack_, threshold, accuracy, fit);
+  fit_.fit(cells, box, slack_, threshold, parameters_.tolerance, fit);
   card.intercept = fit.point[0];
   card.scale = fit.scale;
   card.loss = fit.loss;
@@ -63,7 +55,7 @@ bool RayRounding::fit_points(const ScoreCells& cells, double threshold, Rounded&
 std::vector<RayRounding::Rounded> RayRounding::along_ray(const ScoreCells& cells, const std::vector<int>& columns,
                                                          const BoxFit& real) {
   const std::size_t n = columns.size();
-  // The scale at which the first of the points reaches its limit.
+  // The scale at which the first of the points is at its limit.
   double finest = 0;
   for (std::size_t j = 0; j < n; ++j) {
     const double coefficient = real.point[j + 1] * real.scale;
@@ -73,9 +65,9 @@ std::vector<RayRounding::Rounded> RayRounding::along_ray(const ScoreCells& cells
   }
   std::vector<Rounded> cards;
   std::set<std::vector<int>> seen;
-  for (int ray = 0; ray < n_rays; ++ray) {
-    const double share = 1 - (1 - shortest_ray) * ray / (n_rays - 1);
-    const double scale = std::clamp(finest / share, problem_.scale.low, problem_.scale.high);
+  for (int k = 0; k < parameters_.n_scales; ++k) {
+    const double fraction = 1 - (1 - parameters_.min_fraction) * k / (parameters_.n_scales - 1);
+    const double scale = std::clamp(finest / fraction, problem_.scale.low, problem_.scale.high);
     Rounded card{std::vector<int>(n), real.point[0] * real.scale / scale, scale, infinity};
     for (std::size_t j = 0; j < n; ++j) {
       const auto column = static_cast<std::size_t>(columns[j]);
@@ -118,12 +110,12 @@ bool RayRounding::step(const ScoreCells& cells, const std::vector<int>& columns,
   moved.points[first] += by;
   moved.points[second] += by_second;
   if (!within(columns, first, moved) || !within(columns, second, moved)) return false;
-  if (!fit_points(cells, card.loss, moved) || !(moved.loss < card.loss - 2 * accuracy)) return false;
+  if (!fit_points(cells, card.loss, moved) || !(moved.loss < card.loss - 2 * parameters_.tolerance)) return false;
   card = std::move(moved);
   return true;
 }
 
-void RayRounding::offer_whole(const ScoreCells& cells, const Rounded& card, double worth, const Offer& offer) {
+void RayRounding::offer_whole(const ScoreCells& cells, const Rounded& card, double threshold, const Offer& offer) {
   const std::size_t n = card.points.size();
   std::vector<int> points(n + 1);
   std::copy(card.points.begin(), card.points.end(), points.begin() + 1);
@@ -134,8 +126,8 @@ void RayRounding::offer_whole(const ScoreCells& cells, const Rounded& card, doub
     fit.scale = card.scale;
     points[0] = static_cast<int>(whole);
     for (std::size_t j = 0; j <= n; ++j) fit.point[j] = box.lower[j] = box.upper[j] = points[j];
-    fit_.fit(cells, box, slack_, worth, accuracy, fit);
-    if (fit.bound <= worth) offer(points.data());
+    fit_.fit(cells, box, slack_, threshold, parameters_.tolerance, fit);
+    if (fit.bound <= threshold) offer(points.data());
   }
 }
 

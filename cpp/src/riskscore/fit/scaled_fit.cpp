@@ -46,8 +46,8 @@ void ScaledFit::fit_coefficients(const ScoreCells& cells, const PointBox& box, d
   for (int j = 0; j <= n; ++j) fit.point[j] /= fit.scale;
 }
 
-// The score of what is fixed becomes a column whose coefficient is the scale. There is one column fewer for each point fixed, so that the
-// whole has no more columns than before.
+// The score of what is fixed becomes a column whose coefficient is the scale. There is one column fewer for each point fixed,
+// so that the whole has no more columns than before.
 void ScaledFit::fit_scale(const ScoreCells& cells, const PointBox& box, double slack, double threshold, double tolerance,
                           BoxFit& fit) {
   const int n = cells.n_columns;

@@ -14,7 +14,7 @@ class PlainLoss final : public SupportLoss {
   void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
     fit_box(*cells_, box, slack, threshold, tolerance, fit);
   }
-  double tolerance() const override { return 1e-7; }
+  double tolerance() const override { return support_loss_parameters.tolerance; }
 
  private:
   const ScoreCells* cells_ = nullptr;
@@ -30,10 +30,10 @@ class ScaledLoss final : public SupportLoss {
   void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
     fit_.fit(*cells_, box, slack, threshold, tolerance, fit);
   }
-  double tolerance() const override { return 1e-7; }
+  double tolerance() const override { return support_loss_parameters.tolerance; }
   ScaleRange scales() const override { return range_; }
   void narrow(const ScaleRange& range) override { fit_.set_range(range); }
-  // Whatever whole number the intercept is, some scale makes it right; points, which are fewer, settle the scale.
+  // Whatever whole number the intercept is, some scale makes it right; points, which are fewer, determine the scale.
   bool intercept_first() const override { return false; }
 
  private:
@@ -42,31 +42,30 @@ class ScaledLoss final : public SupportLoss {
   ScaledFit fit_;
 };
 
-class RobustLoss : public SupportLoss {
+class ShiftedLoss : public SupportLoss {
  public:
-  explicit RobustLoss(const ScoreProblem& problem) : problem_(problem), most_lambda_(lambda_limit(problem)) {}
+  explicit ShiftedLoss(const ScoreProblem& problem) : problem_(problem), most_lambda_(lambda_limit(problem)) {}
   void open(const int* columns, const ScoreCells& cells) override {
     lattice_.build(cells, problem_.prices(columns, cells.n_columns));
   }
   void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
-    fit_robust(lattice_, box, most_lambda_, slack, threshold, tolerance, fit);
+    fit_shifted(lattice_, box, most_lambda_, slack, threshold, tolerance, fit);
   }
-  // Paths end with a stage for every digit; most boxes are decided by coarser fits, and the others are cut soon enough.
-  double tolerance() const override { return 3e-5; }
+  double tolerance() const override { return support_loss_parameters.shifted_tolerance; }
 
  protected:
   const ScoreProblem& problem_;
   double most_lambda_;
-  RobustLattice lattice_;
+  ShiftLattice lattice_;
 };
 
-// As ScaledFit has it: the points that are fixed are tied to the scale, and open coefficients lie in the hull of what they may be at any
-// scale. The robust loss is convex in scale, open coefficients and lambda together.
-class ScaledRobustLoss final : public RobustLoss {
+// As ScaledFit has it: the points that are fixed are tied to the scale, and open coefficients lie in the hull of what they may
+// be at any scale. The robust loss is convex in scale, open coefficients and lambda together.
+class ScaledShiftedLoss final : public ShiftedLoss {
  public:
-  explicit ScaledRobustLoss(const ScoreProblem& problem) : RobustLoss(problem), range_(problem.scale) {}
+  explicit ScaledShiftedLoss(const ScoreProblem& problem) : ShiftedLoss(problem), range_(problem.scale) {}
   void open(const int* columns, const ScoreCells& cells) override {
-    RobustLoss::open(columns, cells);
+    ShiftedLoss::open(columns, cells);
     range_ = problem_.scale;
   }
   void fit(const PointBox& box, double slack, double threshold, double tolerance, BoxFit& fit) override {
@@ -84,7 +83,7 @@ class ScaledRobustLoss final : public RobustLoss {
       region_.box.upper[j] = range_.most(box.upper[j]);
       fit.point[j] = std::clamp(fit.point[j], box.lower[j], box.upper[j]) * fit.scale;
     }
-    fit_robust(lattice_, region_, most_lambda_, slack, threshold, tolerance, fit);
+    fit_shifted(lattice_, region_, most_lambda_, slack, threshold, tolerance, fit);
     if (!any_tied) fit.scale = finest_scale(range_, box, n, fit.point);
     for (int j = 0; j <= n; ++j) fit.point[j] = region_.tied[j] ? box.lower[j] : fit.point[j] / fit.scale;
   }
@@ -94,14 +93,14 @@ class ScaledRobustLoss final : public RobustLoss {
 
  private:
   ScaleRange range_;
-  RobustRegion region_;
+  FitRegion region_;
 };
 
 }  // namespace
 
 std::unique_ptr<SupportLoss> make_loss(const ScoreProblem& problem) {
-  if (problem.robust.active() && problem.scale.free()) return std::make_unique<ScaledRobustLoss>(problem);
-  if (problem.robust.active()) return std::make_unique<RobustLoss>(problem);
+  if (problem.shift.active() && problem.scale.free()) return std::make_unique<ScaledShiftedLoss>(problem);
+  if (problem.shift.active()) return std::make_unique<ShiftedLoss>(problem);
   if (problem.scale.free()) return std::make_unique<ScaledLoss>(problem.scale);
   return std::make_unique<PlainLoss>();
 }

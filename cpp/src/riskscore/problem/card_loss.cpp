@@ -65,7 +65,7 @@ CardLoss formed_loss(const ScoreProblem& problem, const CodedTable& table, int i
 
 CardLoss card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points) {
   const std::vector<int> support = support_of(points);
-  if (problem.robust.active() || problem.scale.free()) return formed_loss(problem, table, intercept, points, support);
+  if (problem.shift.active() || problem.scale.free()) return formed_loss(problem, table, intercept, points, support);
   return {plain_loss(table, intercept, points, support), 1};
 }
 

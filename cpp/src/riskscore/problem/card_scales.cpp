@@ -9,7 +9,8 @@ namespace surefoot {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// How far a score may be on the wrong side of 0, relative to the size of its terms, and an interval turned around, by rounding alone.
+// Bounds on rounding: of a score on the wrong side of 0, relative to the size of its terms, and of an interval whose ends it has
+// put into the wrong order.
 constexpr double score_margin = 1e-9, edge = 1e-12;
 
 // Cuts the scales down to those with t * score >= lower.

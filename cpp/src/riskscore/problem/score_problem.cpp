@@ -32,29 +32,29 @@ PointRange ScoreProblem::range(const int* columns, int n, int intercept_low, int
   return result;
 }
 
-RobustPrices ScoreProblem::prices(const int* columns, int n) const {
-  RobustPrices result{robust.radius, robust.label_price, {}, {}};
+ShiftPrices ScoreProblem::prices(const int* columns, int n) const {
+  ShiftPrices result{shift.radius, shift.label_price, {}, {}};
   for (int j = 0; j < n; ++j) {
-    result.price[j] = robust.price[static_cast<std::size_t>(columns[j])];
-    result.flips[j] = robust.flips[static_cast<std::size_t>(columns[j])] != 0;
+    result.price[j] = shift.price[static_cast<std::size_t>(columns[j])];
+    result.flips[j] = shift.flips[static_cast<std::size_t>(columns[j])] != 0;
   }
   return result;
 }
 
 namespace {
 
-// No score of a card is further from 0.
-double score_reach(const ScoreProblem& problem) {
-  std::vector<double> reach;
+// No score of a card is larger.
+double largest_score(const ScoreProblem& problem) {
+  std::vector<double> sizes;
   for (int j = 0; j < problem.table.n_columns; ++j) {
     // What can be flipped may be 1 in any row.
-    double largest = problem.robust.flips[static_cast<std::size_t>(j)] != 0 ? 1 : 0;
+    double largest = problem.shift.flips[static_cast<std::size_t>(j)] != 0 ? 1 : 0;
     for (std::size_t i = 0; i < problem.table.n_rows; ++i) largest = std::max(largest, std::fabs(problem.table.column(j)[i]));
-    reach.push_back(largest * std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))));
+    sizes.push_back(largest * std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))));
   }
-  std::sort(reach.begin(), reach.end(), std::greater<>());
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
   double score = std::max(std::abs(problem.intercept_lower), std::abs(problem.intercept_upper));
-  for (std::size_t k = 0; k < std::min(reach.size(), static_cast<std::size_t>(problem.max_size)); ++k) score += reach[k];
+  for (std::size_t k = 0; k < std::min(sizes.size(), static_cast<std::size_t>(problem.max_size)); ++k) score += sizes[k];
   return score;
 }
 
@@ -65,10 +65,11 @@ double lambda_limit(const ScoreProblem& problem) {
   for (int j = 0; j < problem.table.n_columns; ++j)
     if (problem.usable(j))
       limit = std::max(limit, std::max(std::abs(problem.lowest(j)), std::abs(problem.highest(j))) /
-                                  problem.robust.price[static_cast<std::size_t>(j)]);
-  limit = std::max(limit, score_reach(problem) / problem.robust.label_price);
-  // A little more, so that the best lambda lies inside.
-  return 1.5 * problem.scale.high * limit + 1;
+                                  problem.shift.price[static_cast<std::size_t>(j)]);
+  limit = std::max(limit, largest_score(problem) / problem.shift.label_price);
+  // A little more, so that the best lambda lies inside: fits begin there.
+  constexpr double factor = 1.5, distance = 1;
+  return factor * problem.scale.high * limit + distance;
 }
 
 }  // namespace surefoot

@@ -8,19 +8,11 @@
 namespace surefoot {
 namespace {
 
-// Tables of four columns at a time save most of the counting but must fit into memory comfortably: half a gigabyte.
-constexpr double max_table = 64e6;
-
 int table_depth(int n_columns, int max_size) {
-  int depth = std::min(max_size, 4);
-  while (depth > 2 && SubsetCounts::size(n_columns, depth) > max_table) --depth;
+  int depth = std::min(max_size, tree_parameters.max_counted_columns);
+  while (depth > 2 && SubsetCounts::size(n_columns, depth) > tree_parameters.max_counts) --depth;
   return std::max(depth, 1);
 }
-
-// Ends when every lane is decided; supports left over after that many steps are looked at one by one.
-constexpr int leaf_steps = 7, settle_steps = 12;
-// A prefix's fit only starts its children and bounds its columns, whose gains are far larger than this.
-constexpr double settled = 1e-7;
 
 }  // namespace
 
@@ -38,8 +30,8 @@ void BinaryTree::open_root(const double* point, Node& root) const {
   finish(root);
 }
 
-// Cells of the prefix extended by e: numbers with the new bit first come from the counts by inclusion and exclusion, the others are
-// what remains of the prefix's cells.
+// Cells of the prefix extended by e: numbers with the new bit first come from the counts by inclusion and exclusion, the others
+// are what remains of the prefix's cells.
 void BinaryTree::expand(const Node& node, int e, double* total, double* positive) const {
   const int n = 1 << node.depth;
   for (int m = 0; m < n; ++m) {
@@ -99,7 +91,7 @@ void BinaryTree::open(const Node& parent, int e, const double* point, const std:
 void BinaryTree::finish(Node& node) const {
   const int n = 1 << node.depth;
   node.live.clear();
-  node.share.assign(static_cast<std::size_t>(n), 0);
+  node.subset_slope.assign(static_cast<std::size_t>(n), 0);
   double loss = 0, gradient[max_binary_columns + 1] = {};
   for (int m = 0; m < n; ++m) {
     const double total = node.cell_total[static_cast<std::size_t>(m)],
@@ -108,7 +100,7 @@ void BinaryTree::finish(Node& node) const {
     for (int j = 0; j < node.depth; ++j)
       if (m >> j & 1) score += node.point[j + 1];
     const double slope = sigmoid(score);
-    node.share[static_cast<std::size_t>(m)] = slope;
+    node.subset_slope[static_cast<std::size_t>(m)] = slope;
     if (!(total > 0)) continue;
     node.live.push_back(m);
     loss += total * softplus(score) - positive * score;
@@ -126,35 +118,35 @@ void BinaryTree::finish(Node& node) const {
   // sum over cells of slope * (rows of the cell with f) as a sum over subsets: differences of the slopes instead of the counts.
   for (int bit = 1; bit < n; bit <<= 1)
     for (int m = 0; m < n; ++m)
-      if (m & bit) node.share[static_cast<std::size_t>(m)] -= node.share[static_cast<std::size_t>(m ^ bit)];
+      if (m & bit) node.subset_slope[static_cast<std::size_t>(m)] -= node.subset_slope[static_cast<std::size_t>(m ^ bit)];
 }
 
-void BinaryTree::tilt(Node& node, const double* if_positive, const double* if_negative) const {
+void BinaryTree::set_slopes(Node& node, const double* if_positive, const double* if_negative) const {
   const std::size_t n = node.cell_total.size();
-  node.share.assign(if_negative, if_negative + n);
-  node.positive_share.resize(n);
-  for (std::size_t m = 0; m < n; ++m) node.positive_share[m] = if_positive[m] - if_negative[m];
-  for (auto* share : {&node.share, &node.positive_share})
+  node.subset_slope.assign(if_negative, if_negative + n);
+  node.positive_slope.resize(n);
+  for (std::size_t m = 0; m < n; ++m) node.positive_slope[m] = if_positive[m] - if_negative[m];
+  for (auto* slope : {&node.subset_slope, &node.positive_slope})
     for (std::size_t bit = 1; bit < n; bit <<= 1)
       for (std::size_t m = 0; m < n; ++m)
-        if (m & bit) (*share)[m] -= (*share)[m ^ bit];
+        if (m & bit) (*slope)[m] -= (*slope)[m ^ bit];
 }
 
 void BinaryTree::gradients(const Node& node, const std::vector<int>& candidates, double* gradient) const {
   if (candidates.empty()) return;
   const int begin = candidates.front(), end = candidates.back() + 1;
-  if (node.positive_share.empty())
+  if (node.positive_slope.empty())
     for (int f = begin; f < end; ++f) gradient[f] = -node.rows[0].positive[f];
   else
     std::fill(gradient + begin, gradient + end, 0.0);
   for (std::size_t m = 0; m < node.rows.size(); ++m)
-    if (node.share[m] != 0) add_scaled(gradient + begin, node.rows[m].total + begin, node.share[m], end - begin);
-  for (std::size_t m = 0; m < node.positive_share.size(); ++m)
-    if (node.positive_share[m] != 0)
-      add_scaled(gradient + begin, node.rows[m].positive + begin, node.positive_share[m], end - begin);
+    if (node.subset_slope[m] != 0) add_scaled(gradient + begin, node.rows[m].total + begin, node.subset_slope[m], end - begin);
+  for (std::size_t m = 0; m < node.positive_slope.size(); ++m)
+    if (node.positive_slope[m] != 0)
+      add_scaled(gradient + begin, node.rows[m].positive + begin, node.positive_slope[m], end - begin);
 }
 
-void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool settle,
+void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool converge,
                                  std::vector<ChildFit>& fits) const {
   fits.resize(columns.size());
   const int depth = node.depth, n = 1 << depth;
@@ -181,13 +173,13 @@ void BinaryTree::fit_children_of(const Node& node, const std::vector<int>& colum
     }
     expand_children(batch, node.cell_total.data(), node.cell_positive.data());
     fit_children(batch, node.live.data(), static_cast<int>(node.live.size()),
-                 settle ? std::numeric_limits<double>::infinity() : threshold + limits_.slack, settled,
-                 settle ? settle_steps : leaf_steps);
+                 converge ? std::numeric_limits<double>::infinity() : threshold + limits_.slack,
+                 tree_parameters.batch_tolerance, converge ? tree_parameters.prefix_steps : tree_parameters.leaf_steps);
     for (std::size_t k = begin; k < std::min(begin + lanes, columns.size()); ++k) {
       const int lane = static_cast<int>(k - begin);
       for (int j = 0; j <= depth + 1; ++j) {
         fits[k].point[j] = batch.point[j][lane];
-        fits[k].best[j] = batch.best[j][lane];
+        fits[k].bound_point[j] = batch.bound_point[j][lane];
       }
       fits[k].loss = batch.loss[lane];
       fits[k].bound = batch.bound[lane] - limits_.slack;

@@ -14,45 +14,29 @@
 namespace surefoot {
 namespace {
 
-// Supports kept while they grow. Real-valued fits say less about whole points where those have a scale to choose.
-constexpr std::size_t beam_width = 4, beam_width_free = 10;
-// Supports kept after the first of two columns has come back, while pairs are exchanged.
-constexpr std::size_t pair_beam = 6;
-constexpr int max_passes = 20;
-// Supports are told apart by fits of so many steps; the best of them, so many for each that is wanted, are fitted to the end.
-constexpr int sketch_steps = 2;
-constexpr std::size_t fits_for_one = 3;
-// Columns tried in the place of one that was given up, unless all are.
-constexpr std::size_t exchanges_tried = 8;
-// Where a single column changes the log odds by more than this the classes are all but told apart, and fits within wide limits see too
-// little difference between supports: narrower limits, each so many times narrower, lead to other cards.
-constexpr double steep_column = 5, narrower = 4;
-constexpr int max_narrowings = 3;
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
-// At a free scale points are rounded along a ray, and searched only where that is a matter of moments.
-constexpr std::size_t max_searched_cells = 64;
-constexpr int max_searched_intercepts = 1000;
 
 struct Support {
   std::vector<int> columns;
   BoxFit fit;
 };
 
-class Heuristic final : public CardListener {
+class BeamHeuristic final : public CardListener {
  public:
-  Heuristic(const ScoreProblem& problem, const CodedTable& table, CellCounts& counts, const std::vector<int>& columns,
-            double slack, IncumbentCard& incumbent, const std::function<bool()>& stopped)
+  BeamHeuristic(const ScoreProblem& problem, const CodedTable& table, CellCounts& counts, const std::vector<int>& columns,
+                double slack, IncumbentCard& incumbent, const std::function<bool()>& stopped, const BeamParameters& parameters)
       : problem_(problem),
         table_(table),
         usable_(columns),
         slack_(slack),
         incumbent_(incumbent),
         stop_(stopped),
+        parameters_(parameters),
         loss_(make_loss(problem)),
         counts_(counts),
         rounding_(problem, slack),
         rounds_(problem.scale.free() && problem.rules.empty()),
-        beam_width_(problem.scale.free() ? beam_width_free : beam_width) {}
+        width_(problem.scale.free() ? parameters.free_width : parameters.width) {}
 
   // Supports grow, the last ones get points, and columns are exchanged one at a time.
   void run() {
@@ -69,19 +53,19 @@ class Heuristic final : public CardListener {
       if (static_cast<int>(beam[0].columns.size()) < problem_.max_size) try_points(beam[0]);
     }
     for (const Support& support : beam) try_points(support);
-    exchange_singles(exchanges_tried);
+    exchange_singles(parameters_.max_exchanges);
   }
 
   // Columns are exchanged one at a time while that helps.
   void exchange_singles(std::size_t most) {
-    for (int pass = 0; pass < max_passes && !stop_() && exchange(most); ++pass) {
+    for (int round = 0; round < parameters_.max_rounds && !stop_() && exchange(most); ++round) {
     }
   }
 
   // Columns are exchanged two at a time, and one at a time again, while that helps.
   void exchange_all() {
     do {
-      while (!stop_() && exchange_pairs()) exchange_singles(exchanges_tried);
+      while (!stop_() && exchange_pairs()) exchange_singles(parameters_.max_exchanges);
     } while (!stop_() && exchange(everything));
   }
 
@@ -121,7 +105,7 @@ class Heuristic final : public CardListener {
     return rows;
   }
 
-  // The rows as the first n columns of a support part them.
+  // The rows, partitioned by the first n columns of a support.
   void open(const Support& support, std::size_t n = everything) {
     std::vector<int> columns = support.columns;
     if (columns.size() > n) columns.resize(n);
@@ -132,11 +116,11 @@ class Heuristic final : public CardListener {
   }
 
   // A few steps towards the fit of the support with one column more; its rows have been opened.
-  Support sketched(const Support& support, int column) {
+  Support ranking_fit(const Support& support, int column) {
     Support longer = support;
     longer.columns.push_back(column);
     longer.fit.point[longer.columns.size()] = 0;
-    longer.fit.max_steps = sketch_steps;
+    longer.fit.max_steps = parameters_.ranking_steps;
     counts_.write(column, cells_);
     fit(longer);
     longer.fit.max_steps = BoxFit{}.max_steps;
@@ -146,8 +130,8 @@ class Heuristic final : public CardListener {
   // The same fit to the end; the rows are those of the support without its last column. Leaves the cells of the whole.
   void finish(Support& support) {
     counts_.write(support.columns.back(), cells_);
-    // Robust fits know no half measures.
-    if (!problem_.robust.active()) fit(support);
+    // Fits under shift are not cut short, so they have converged.
+    if (!problem_.shift.active()) fit(support);
   }
 
   // The `wanted` best supports by their fits so far, the best first.
@@ -168,21 +152,21 @@ class Heuristic final : public CardListener {
         std::vector<int> key = support.columns;
         key.push_back(column);
         std::sort(key.begin(), key.end());
-        const int room = problem_.max_size - static_cast<int>(key.size());
+        const int budget = problem_.max_size - static_cast<int>(key.size());
         if (!seen.insert(key).second) continue;
         if (problem_.rules.excludes(key.data(), static_cast<int>(key.size()), usable_.data(), static_cast<int>(usable_.size()),
-                                    room))
+                                    budget))
           continue;
-        all.push_back(sketched(support, column));
+        all.push_back(ranking_fit(support, column));
       }
     }
-    keep_best(all, fits_for_one * beam_width_);
+    keep_best(all, parameters_.fits_per_place * width_);
     for (Support& support : all) {
       if (stop_()) return {};
       open(support, support.columns.size() - 1);
       finish(support);
     }
-    keep_best(all, beam_width_);
+    keep_best(all, width_);
     return all;
   }
 
@@ -198,7 +182,8 @@ class Heuristic final : public CardListener {
     current_ = &support.columns;
     if (rounds_) {
       rounding_.round(cells_, support.columns, support.fit, threshold(), [this](const int* points) { offer(points, 0, 1); });
-      if (cells_.n_cells > max_searched_cells || problem_.intercept_upper - problem_.intercept_lower > max_searched_intercepts)
+      if (cells_.n_cells > parameters_.max_searched_cells ||
+          problem_.intercept_upper - problem_.intercept_lower > parameters_.max_searched_intercepts)
         return;
     }
     const PointRange range = problem_.range(support.columns.data(), n, problem_.intercept_lower, problem_.intercept_upper);
@@ -237,34 +222,34 @@ class Heuristic final : public CardListener {
       search_points_of(support);
   }
 
-  // The best card without so many of its columns, in every way that leaves room for as many new ones as `added`.
+  // The incumbent without some of its columns, in every way that leaves a budget for `added` new ones.
   std::vector<Support> shortened(const Support& whole, int added) const {
     std::vector<Support> rests;
-    const int room = problem_.max_size - static_cast<int>(whole.columns.size());
-    if (room >= added) rests.push_back(whole);
+    const int budget = problem_.max_size - static_cast<int>(whole.columns.size());
+    if (budget >= added) rests.push_back(whole);
     for (std::size_t first = 0; first < whole.columns.size(); ++first) {
-      if (room + 1 >= added) rests.push_back(without(whole, first));
+      if (budget + 1 >= added) rests.push_back(without(whole, first));
       if (added > 1)
         for (std::size_t second = 0; second < first; ++second) rests.push_back(without(without(whole, first), second));
     }
     return rests;
   }
 
-  // Sketches of a support with one column more, which is none of `whole`; false if stopped.
-  bool sketch_all(const Support& support, const Support& whole, std::vector<Support>& sketches) {
+  // Ranking fits of a support with one column more, which is none of `whole`; false if stopped.
+  bool rank_all(const Support& support, const Support& whole, std::vector<Support>& ranked) {
     open(support);
-    sketches.clear();
+    ranked.clear();
     for (const int column : usable_) {
       if (stop_()) return false;
-      if (!holds(whole, column) && !holds(support, column)) sketches.push_back(sketched(support, column));
+      if (!holds(whole, column) && !holds(support, column)) ranked.push_back(ranking_fit(support, column));
     }
     return true;
   }
 
-  // Tries the best of some sketches of the opened support; false if stopped.
-  bool try_best(std::vector<Support>& sketches, std::size_t most) {
-    keep_best(sketches, most);
-    for (Support& support : sketches) {
+  // Fits and rounds the best of some extensions of the opened support; false if stopped.
+  bool try_best(std::vector<Support>& ranked, std::size_t most) {
+    keep_best(ranked, most);
+    for (Support& support : ranked) {
       if (stop_()) return false;
       finish(support);
       try_fitted(support);
@@ -278,11 +263,11 @@ class Heuristic final : public CardListener {
     const Support whole = best_support();
     std::vector<Support> singles, pairs;
     for (const Support& rest : shortened(whole, 2)) {
-      if (!sketch_all(rest, whole, singles)) return false;
-      keep_best(singles, pair_beam);
+      if (!rank_all(rest, whole, singles)) return false;
+      keep_best(singles, parameters_.pair_width);
       for (Support& single : singles) finish(single);
       for (const Support& single : singles)
-        if (!sketch_all(single, whole, pairs) || !try_best(pairs, exchanges_tried)) return false;
+        if (!rank_all(single, whole, pairs) || !try_best(pairs, parameters_.max_exchanges)) return false;
       if (incumbent_.value() < before) return true;
     }
     return false;
@@ -292,9 +277,9 @@ class Heuristic final : public CardListener {
   bool exchange(std::size_t most) {
     const double before = incumbent_.value();
     const Support whole = best_support();
-    std::vector<Support> sketches;
+    std::vector<Support> ranked;
     for (const Support& rest : shortened(whole, 1))
-      if (!sketch_all(rest, whole, sketches) || !try_best(sketches, most)) return false;
+      if (!rank_all(rest, whole, ranked) || !try_best(ranked, most)) return false;
     return incumbent_.value() < before;
   }
 
@@ -304,46 +289,49 @@ class Heuristic final : public CardListener {
   double slack_;
   IncumbentCard& incumbent_;
   const std::function<bool()>& stop_;
+  const BeamParameters& parameters_;
   std::unique_ptr<SupportLoss> loss_;
   CellCounts& counts_;
   RayRounding rounding_;
   bool rounds_;
-  std::size_t beam_width_;
+  std::size_t width_;
   ScoreCells cells_;
-  RowPartition rows_;  // as `opened_` parts them
+  RowPartition rows_;  // partitioned by `opened_`
   std::vector<int> opened_;
   const std::vector<int>* current_ = nullptr;
 };
 
-bool steep(const CodedTable& table, const ScoreCard& card) {
+bool separates(const CodedTable& table, const ScoreCard& card, double separating_column) {
   for (std::size_t j = 0; j < card.points.size(); ++j) {
     if (card.points[j] == 0) continue;
     const auto [least, most] = std::minmax_element(table.value[j].begin(), table.value[j].end());
-    if (std::fabs(card.points[j]) * (*most - *least) > steep_column * card.multiplier) return true;
+    if (std::fabs(card.points[j]) * (*most - *least) > separating_column * card.multiplier) return true;
   }
   return false;
 }
 
 }  // namespace
 
-void seek_card(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
-               IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough) {
+void run_beam_heuristic(const ScoreProblem& problem, const CodedTable& table, const std::vector<int>& columns, double slack,
+                        IncumbentCard& incumbent, const std::function<bool()>& stopped, bool thorough,
+                        const BeamParameters& parameters) {
   CellCounts counts(table);
-  Heuristic heuristic(problem, table, counts, columns, slack, incumbent, stopped);
+  BeamHeuristic heuristic(problem, table, counts, columns, slack, incumbent, stopped, parameters);
   heuristic.run();
   if (problem.scale.free()) {
     ScoreProblem narrow = problem;
     bool better = false;
-    for (int k = 0; k < max_narrowings && !stopped() && steep(table, incumbent.best()); ++k) {
-      narrow.scale.high /= narrower;
+    for (int k = 0; k < parameters.max_narrowings && !stopped(); ++k) {
+      if (!separates(table, incumbent.best(), parameters.separating_column)) break;
+      narrow.scale.high /= parameters.narrowing_factor;
       if (!narrow.scale.free()) break;
       IncumbentCard other(narrow, table);
-      Heuristic(narrow, table, counts, columns, slack, other, stopped).run();
+      BeamHeuristic(narrow, table, counts, columns, slack, other, stopped, parameters).run();
       const double before = incumbent.value();
       incumbent.offer(other.best());
       better = better || incumbent.value() < before;
     }
-    if (better) heuristic.exchange_singles(exchanges_tried);
+    if (better) heuristic.exchange_singles(parameters.max_exchanges);
   }
   if (thorough) heuristic.exchange_all();
 }

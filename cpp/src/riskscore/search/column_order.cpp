@@ -11,6 +11,16 @@
 namespace surefoot {
 namespace {
 
+// Loss: accuracy of the fit of a single column, which only orders the columns. Not tuned.
+constexpr double order_tolerance = 1e-6;
+// Losses are compared in 1 / this: twins have equal losses up to rounding, and rounding must not order them.
+constexpr double order_units = 1e9;
+// Beyond this log(exp(x) - 1) is x to 1e-13.
+constexpr double linear_from = 30;
+// Bounds, relative to the size of the terms, the rounding of a logarithm and of a division by the scale; with the number of
+// rows, that of class means, which are running sums.
+constexpr double log_rounding = 1e-9, mean_rounding = 0x1p-50;
+
 double single_loss(const ScoreProblem& problem, const CodedTable& table, int column, double slack) {
   RowPartition rows;
   rows.split(table.code[static_cast<std::size_t>(column)], RowPartition(table.n_rows()));
@@ -19,7 +29,7 @@ double single_loss(const ScoreProblem& problem, const CodedTable& table, int col
   const PointBox box{{problem.scale.least(problem.intercept_lower), problem.least_coefficient(column)},
                      {problem.scale.most(problem.intercept_upper), problem.most_coefficient(column)}};
   BoxFit fit{};
-  fit_box(cells, box, slack, std::numeric_limits<double>::infinity(), 1e-6, fit);
+  fit_box(cells, box, slack, std::numeric_limits<double>::infinity(), order_tolerance, fit);
   return fit.loss;
 }
 
@@ -39,9 +49,9 @@ bool says_the_same(const std::vector<double>& a, const std::vector<double>& b, d
 
 // Whether an adversary treats the columns alike.
 bool same_prices(const ScoreProblem& problem, int first, int second) {
-  const RobustTerm& robust = problem.robust;
+  const ShiftTerm& shift = problem.shift;
   const auto a = static_cast<std::size_t>(first), b = static_cast<std::size_t>(second);
-  return !robust.active() || (robust.flips[a] == robust.flips[b] && robust.price[a] == robust.price[b]);
+  return !shift.active() || (shift.flips[a] == shift.flips[b] && shift.price[a] == shift.price[b]);
 }
 
 }  // namespace
@@ -63,10 +73,8 @@ ColumnOrder order_columns(const ScoreProblem& problem, const CodedTable& table, 
   for (const int j : usable)
     if (!stopped()) loss[static_cast<std::size_t>(j)] = single_loss(problem, table, j, slack);
   ColumnOrder order{usable, std::vector<int>(usable.size(), -1)};
-  // Twins have equal losses up to rounding; rounding must not order them.
-  std::stable_sort(order.columns.begin(), order.columns.end(), [&](int a, int b) {
-    return std::round(loss[static_cast<std::size_t>(a)] * 1e9) < std::round(loss[static_cast<std::size_t>(b)] * 1e9);
-  });
+  const auto rank = [&](int column) { return std::round(loss[static_cast<std::size_t>(column)] * order_units); };
+  std::stable_sort(order.columns.begin(), order.columns.end(), [&](int a, int b) { return rank(a) < rank(b); });
   if (!skip_twins || !problem.rules.empty()) return order;
   for (std::size_t b = 1; b < order.columns.size(); ++b) {
     const int second = order.columns[b];
@@ -80,10 +88,10 @@ ColumnOrder order_columns(const ScoreProblem& problem, const CodedTable& table, 
           sum != 0 || table.value[static_cast<std::size_t>(first)] != table.value[static_cast<std::size_t>(second)];
       const bool same_limits = mirrored ? problem.lowest(first) == -high && problem.highest(first) == -low
                                         : problem.lowest(first) == low && problem.highest(first) == high;
-      // Mirroring a column moves its points into the intercept, which must have room for them.
-      const double reach = std::fabs(sum) * std::max(std::abs(low), std::abs(high));
-      const bool room = intercept_low - reach >= problem.intercept_lower && intercept_high + reach <= problem.intercept_upper;
-      if (same_limits && room && same_prices(problem, first, second)) order.twin[b] = static_cast<int>(a);
+      // Mirroring a column moves its points into the intercept, which must stay within its limits.
+      const double moved = std::fabs(sum) * std::max(std::abs(low), std::abs(high));
+      const bool stays = intercept_low - moved >= problem.intercept_lower && intercept_high + moved <= problem.intercept_upper;
+      if (same_limits && stays && same_prices(problem, first, second)) order.twin[b] = static_cast<int>(a);
     }
   }
   return order;
@@ -99,26 +107,26 @@ void tighten_intercept(const ScoreProblem& problem, const CodedTable& table, con
     for (std::size_t i = 0; i < table.n_rows(); ++i)
       weight += positive ? table.positive[i] : table.total[i] - table.positive[i];
     if (!(weight > 0)) continue;
-    // How far the points of the best max_size columns can move the class's mean score towards its label.
-    std::vector<double> help;
+    // The most that the points of max_size columns can move the class's mean score towards its label.
+    std::vector<double> moves;
     for (const int j : usable) {
       double mean = 0;
       for (std::size_t i = 0; i < table.n_rows(); ++i)
         mean +=
             (positive ? table.positive[i] : table.total[i] - table.positive[i]) * table.value[static_cast<std::size_t>(j)][i];
       mean /= positive ? weight : -weight;
-      help.push_back(std::max({0.0, mean * problem.least_coefficient(j), mean * problem.most_coefficient(j)}));
+      moves.push_back(std::max({0.0, mean * problem.least_coefficient(j), mean * problem.most_coefficient(j)}));
     }
-    std::sort(help.begin(), help.end(), std::greater<>());
-    double reach = 0;
-    for (std::size_t k = 0; k < std::min(help.size(), static_cast<std::size_t>(problem.max_size)); ++k) reach += help[k];
-    const double share = value / weight;
-    const double furthest = (share > 30 ? share : std::log(std::expm1(share))) + reach;
-    // Means are running sums over the rows: this pays for their rounding, and for that of the logarithm.
-    const double margin = (1e-9 + 0x1p-50 * static_cast<double>(table.n_rows())) * (1 + std::fabs(furthest) + reach);
+    std::sort(moves.begin(), moves.end(), std::greater<>());
+    double moved = 0;
+    for (std::size_t k = 0; k < std::min(moves.size(), static_cast<std::size_t>(problem.max_size)); ++k) moved += moves[k];
+    const double class_loss = value / weight;
+    const double furthest = (class_loss > linear_from ? class_loss : std::log(std::expm1(class_loss))) + moved;
+    const double margin =
+        (log_rounding + mean_rounding * static_cast<double>(table.n_rows())) * (1 + std::fabs(furthest) + moved);
     // From the coefficient to the intercept itself, which is largest where the scale is smallest.
     const double coefficient = furthest + margin;
-    const double rounded = std::ceil(coefficient / (coefficient > 0 ? problem.scale.low : problem.scale.high) + 1e-9);
+    const double rounded = std::ceil(coefficient / (coefficient > 0 ? problem.scale.low : problem.scale.high) + log_rounding);
     if (positive)
       low = static_cast<int>(std::max<double>(low, -rounded));
     else

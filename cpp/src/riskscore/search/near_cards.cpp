@@ -8,16 +8,13 @@
 namespace surefoot {
 namespace {
 
-// Enough to make a call for them worth while, few enough to be small beside the cards that are kept.
-constexpr std::size_t most_waiting = 4096;
-
-// Cards that are equal but for rounding get equal values, and are told apart by their points.
+// Cards that are equal but for rounding get equal values, and are ordered by their points.
 double rounded(double value) { return std::round(value * 1e13) / 1e13; }
 
 }  // namespace
 
-NearCards::NearCards(double ceiling, std::size_t limit, bool passed_on)
-    : ceiling_(ceiling), limit_(limit), passed_on_(passed_on) {}
+NearCards::NearCards(double ceiling, std::size_t limit, bool passed_on, const NearCardParameters& parameters)
+    : ceiling_(ceiling), limit_(limit), passed_on_(passed_on), parameters_(parameters) {}
 
 void NearCards::offer(const ScoreProblem& problem, ScoreCard card, const std::atomic<bool>& stop) {
   if (!(card.value <= ceiling_)) return;
@@ -25,20 +22,20 @@ void NearCards::offer(const ScoreProblem& problem, ScoreCard card, const std::at
   card.value = rounded(card.value);
   std::unique_lock lock(mutex_);
   if (passed_on_) {
-    // Looks at `stop` by itself now and then: whoever sets it need not know who waits.
-    while (waiting_.size() >= most_waiting && !stop) room_.wait_for(lock, std::chrono::milliseconds(50));
+    while (waiting_.size() >= parameters_.max_waiting && !stop)
+      emptied_.wait_for(lock, std::chrono::milliseconds(parameters_.poll_milliseconds));
     if (stop) return;
     waiting_.push_back(card);
   }
   ++count_;
   if (limit_ == 0) return;
-  if (kept_.size() == limit_) {
-    if (!better_card(card, kept_.front())) return;
-    std::pop_heap(kept_.begin(), kept_.end(), better_card);
-    kept_.pop_back();
+  if (pool_.size() == limit_) {
+    if (!better_card(card, pool_.front())) return;
+    std::pop_heap(pool_.begin(), pool_.end(), better_card);
+    pool_.pop_back();
   }
-  kept_.push_back(std::move(card));
-  std::push_heap(kept_.begin(), kept_.end(), better_card);
+  pool_.push_back(std::move(card));
+  std::push_heap(pool_.begin(), pool_.end(), better_card);
 }
 
 std::vector<ScoreCard> NearCards::take_waiting() {
@@ -47,7 +44,7 @@ std::vector<ScoreCard> NearCards::take_waiting() {
     const std::lock_guard lock(mutex_);
     taken.swap(waiting_);
   }
-  room_.notify_all();
+  emptied_.notify_all();
   return taken;
 }
 
@@ -58,7 +55,7 @@ std::int64_t NearCards::count() const {
 
 std::vector<ScoreCard> NearCards::sorted() const {
   const std::lock_guard lock(mutex_);
-  std::vector<ScoreCard> cards = kept_;
+  std::vector<ScoreCard> cards = pool_;
   std::sort(cards.begin(), cards.end(), better_card);
   return cards;
 }

@@ -15,15 +15,9 @@
 namespace surefoot {
 namespace {
 
-constexpr int max_bisections = 12, max_models = 30, max_halvings = 10;
-// Bounds are reported to three digits; a closer fit would take time from the search.
-constexpr double good_enough = 1e-3;
-// Columns that move in one model, at most; the others follow in the next.
-constexpr std::size_t max_active = 400;
-// Rows whose columns stay in the cache while all pairs of them are multiplied.
-constexpr std::size_t block_rows = 2048;
-// Where there are many rows the fit starts with so many of them, and then with more and more.
-constexpr std::size_t first_sample = 1 << 14, sample_growth = 16;
+constexpr const RelaxationParameters& parameters = relaxation_parameters;
+// Added to curvatures that are divided by: a row far out has none.
+constexpr double min_curvature = 1e-12;
 
 SUREFOOT_DISPATCH void multiply(const double* a, const double* b, double* out, int n) {
   for (int i = 0; i < n; ++i) out[i] = a[i] * b[i];
@@ -31,19 +25,19 @@ SUREFOOT_DISPATCH void multiply(const double* a, const double* b, double* out, i
 
 // About so many of the rows, weighing as much as all.
 CodedTable sample(const CodedTable& table, std::size_t size) {
-  const double share = static_cast<double>(size) / static_cast<double>(table.n_rows());
+  const double fraction = static_cast<double>(size) / static_cast<double>(table.n_rows());
   std::mt19937 random(0);
-  std::vector<std::size_t> kept;
+  std::vector<std::size_t> drawn;
   double weight = 0, of_all = 0;
   for (std::size_t i = 0; i < table.n_rows(); ++i) {
     of_all += table.total[i];
-    if (static_cast<double>(random()) >= share * 0x1p32) continue;
-    kept.push_back(i);
+    if (static_cast<double>(random()) >= fraction * 0x1p32) continue;
+    drawn.push_back(i);
     weight += table.total[i];
   }
   CodedTable part;
   part.value.resize(table.value.size());
-  for (const std::size_t i : kept) {
+  for (const std::size_t i : drawn) {
     part.total.push_back(table.total[i] * (of_all / weight));
     part.positive.push_back(table.positive[i] * (of_all / weight));
     for (std::size_t j = 0; j < part.value.size(); ++j) part.value[j].push_back(table.value[j][i]);
@@ -59,23 +53,23 @@ Relaxation::Relaxation(const ScoreProblem& problem, const CodedTable& table, con
     low_.push_back(std::min(problem.least_coefficient(j), 0.0));
     high_.push_back(std::max(problem.most_coefficient(j), 0.0));
   }
-  for (auto* rows : {&score_, &residual_, &bend_}) rows->assign(table.n_rows(), 0);
-  slope_.assign(table.value.size(), 0);
+  for (auto* rows : {&score_, &residual_, &curvature_}) rows->assign(table.n_rows(), 0);
+  gradient_.assign(table.value.size(), 0);
   intercept_ = std::clamp(0.0, problem.scale.least(problem.intercept_lower), problem.scale.most(problem.intercept_upper));
 }
 
-double Relaxation::reach(std::size_t column, double point) const { return point > 0 ? high_[column] : -low_[column]; }
+double Relaxation::limit_towards(std::size_t column, double point) const { return point > 0 ? high_[column] : -low_[column]; }
 
-double Relaxation::spread(const std::vector<int>& columns) const {
+double Relaxation::scaled_norm(const std::vector<int>& columns) const {
   double sum = 0;
   for (const int c : columns) {
     const std::size_t j = static_cast<std::size_t>(c);
-    if (point_[j] != 0) sum += std::fabs(point_[j]) / reach(j, point_[j]);
+    if (point_[j] != 0) sum += std::fabs(point_[j]) / limit_towards(j, point_[j]);
   }
   return sum;
 }
 
-void Relaxation::refresh() {
+void Relaxation::evaluate() {
   std::fill(score_.begin(), score_.end(), intercept_);
   const int n = static_cast<int>(table_.n_rows());
   for (std::size_t j = 0; j < point_.size(); ++j)
@@ -85,28 +79,28 @@ void Relaxation::refresh() {
     const double slope = sigmoid(score_[i]);
     loss_ += table_.total[i] * softplus(score_[i]) - table_.positive[i] * score_[i];
     residual_[i] = table_.total[i] * slope - table_.positive[i];
-    bend_[i] = table_.total[i] * slope * (1 - slope);
+    curvature_[i] = table_.total[i] * slope * (1 - slope);
   }
 }
 
-void Relaxation::find_slopes(const std::vector<int>& columns) {
-  intercept_slope_ = 0;
-  for (const double r : residual_) intercept_slope_ += r;
+void Relaxation::compute_gradient(const std::vector<int>& columns) {
+  intercept_gradient_ = 0;
+  for (const double r : residual_) intercept_gradient_ += r;
   for (const int c : columns) {
     const std::size_t j = static_cast<std::size_t>(c);
-    slope_[j] = dot(residual_.data(), table_.value[j].data(), static_cast<int>(table_.n_rows()));
+    gradient_[j] = dot(residual_.data(), table_.value[j].data(), static_cast<int>(table_.n_rows()));
   }
 }
 
 double Relaxation::tangent_bound(const std::vector<int>& columns) const {
-  const double slope = intercept_slope_;
+  const double slope = intercept_gradient_;
   double bound =
       loss_ - slope * intercept_ +
       std::min(slope * problem_.scale.least(problem_.intercept_lower), slope * problem_.scale.most(problem_.intercept_upper));
   std::vector<double> gains;
   for (const int c : columns) {
     const std::size_t j = static_cast<std::size_t>(c);
-    const double g = slope_[j];
+    const double g = gradient_[j];
     bound -= g * point_[j];
     gains.push_back(std::max(-std::min(g * low_[j], g * high_[j]) - problem_.penalty, 0.0));
   }
@@ -116,40 +110,41 @@ double Relaxation::tangent_bound(const std::vector<int>& columns) const {
   return bound - rounding_.of_point(intercept_, point_);
 }
 
-// Columns with points, and those that would get some at this price, the most eager first.
+// The active set: columns with points, and those that would get some at this price, the largest decrease first.
 std::vector<std::size_t> Relaxation::active_columns(const std::vector<int>& columns) const {
-  std::vector<std::pair<double, std::size_t>> eager;
+  std::vector<std::pair<double, std::size_t>> ranked;
   for (const int c : columns) {
     const std::size_t j = static_cast<std::size_t>(c);
-    const double gain = std::max(-slope_[j] * high_[j], -slope_[j] * low_[j]) - price_;
+    const double gain = std::max(-gradient_[j] * high_[j], -gradient_[j] * low_[j]) - price_;
     if (point_[j] != 0)
-      eager.push_back({-std::numeric_limits<double>::infinity(), j});
+      ranked.push_back({-std::numeric_limits<double>::infinity(), j});
     else if (gain > 0)
-      eager.push_back({-gain, j});
+      ranked.push_back({-gain, j});
   }
-  std::sort(eager.begin(), eager.end());
-  if (eager.size() > max_active) eager.resize(max_active);
+  std::sort(ranked.begin(), ranked.end());
+  if (ranked.size() > parameters.max_active) ranked.resize(parameters.max_active);
   std::vector<std::size_t> active;
-  for (const auto& [rank, j] : eager) active.push_back(j);
+  for (const auto& [rank, j] : ranked) active.push_back(j);
   return active;
 }
 
-// The quadratic model of the loss around the point, in the active columns, with the intercept always at its best; `square` is the loss's second
-// derivative along the intercept.
-void Relaxation::model(const std::vector<std::size_t>& active, const std::function<bool()>& stopped, double& square) {
+// The quadratic model of the loss around the point, in the active columns; the intercept is eliminated (a Schur complement).
+void Relaxation::build_model(const std::vector<std::size_t>& active, const std::function<bool()>& stopped,
+                             double& intercept_curvature) {
   const std::size_t n = active.size(), n_rows = table_.n_rows();
   model_.resize(n);
-  lean_.assign(n, 0);
-  std::vector<double> bent(block_rows);
-  square = 1e-12;
+  coupling_.assign(n, 0);
+  const std::size_t block_rows = parameters.block_rows;
+  std::vector<double> weighted(block_rows);
+  intercept_curvature = min_curvature;
   for (std::size_t begin = 0; begin < n_rows && !stopped(); begin += block_rows) {
     const int count = static_cast<int>(std::min(block_rows, n_rows - begin));
-    for (int i = 0; i < count; ++i) square += bend_[begin + static_cast<std::size_t>(i)];
+    for (int i = 0; i < count; ++i) intercept_curvature += curvature_[begin + static_cast<std::size_t>(i)];
     for (std::size_t a = 0; a < n; ++a) {
-      multiply(bend_.data() + begin, table_.value[active[a]].data() + begin, bent.data(), count);
-      for (int i = 0; i < count; ++i) lean_[a] += bent[static_cast<std::size_t>(i)];
+      multiply(curvature_.data() + begin, table_.value[active[a]].data() + begin, weighted.data(), count);
+      for (int i = 0; i < count; ++i) coupling_[a] += weighted[static_cast<std::size_t>(i)];
       for (std::size_t b = 0; b <= a; ++b)
-        model_.curvature[a * n + b] += dot(bent.data(), table_.value[active[b]].data() + begin, count);
+        model_.curvature[a * n + b] += dot(weighted.data(), table_.value[active[b]].data() + begin, count);
     }
   }
   for (std::size_t a = 0; a < n; ++a) {
@@ -157,50 +152,50 @@ void Relaxation::model(const std::vector<std::size_t>& active, const std::functi
     model_.low[a] = low_[j];
     model_.high[a] = high_[j];
     model_.point[a] = point_[j];
-    model_.slope[a] = slope_[j] - lean_[a] * intercept_slope_ / square;
+    model_.slope[a] = gradient_[j] - coupling_[a] * intercept_gradient_ / intercept_curvature;
     for (std::size_t b = 0; b <= a; ++b)
-      model_.curvature[b * n + a] = model_.curvature[a * n + b] -= lean_[a] * lean_[b] / square;
+      model_.curvature[b * n + a] = model_.curvature[a * n + b] -= coupling_[a] * coupling_[b] / intercept_curvature;
   }
   model_.price = price_;
 }
 
-// Minimises loss + price * spread; returns the best bound met on the way.
+// Minimises loss + price * norm; returns the best bound of its iterates.
 double Relaxation::fit(const std::vector<int>& columns, const std::function<bool()>& stopped,
                        const std::function<void(double)>& improved) {
   double best = -std::numeric_limits<double>::infinity();
-  refresh();
-  for (int round = 0; round < max_models && !stopped(); ++round) {
-    find_slopes(columns);
-    const double reached = loss_ + price_ * spread(columns);
+  evaluate();
+  for (int round = 0; round < parameters.max_models && !stopped(); ++round) {
+    compute_gradient(columns);
+    const double penalised = loss_ + price_ * scaled_norm(columns);
     if (const double bound = tangent_bound(columns); bound > best) {
       best = bound;
       improved(best);
     }
     // The bound cannot rise above the penalised value less price * k.
-    const double limit = reached - price_ * problem_.max_size;
-    if (limit - best <= good_enough * std::fabs(limit)) break;
+    const double limit = penalised - price_ * problem_.max_size;
+    if (limit - best <= parameters.gap * std::fabs(limit)) break;
     const std::vector<std::size_t> active = active_columns(columns);
-    double square;
-    model(active, stopped, square);
+    double intercept_curvature;
+    build_model(active, stopped, intercept_curvature);
     if (stopped()) break;
     const double intercept_before = intercept_;
     std::vector<double> before(active.size());
     for (std::size_t a = 0; a < active.size(); ++a) before[a] = point_[active[a]];
     model_.minimise();
-    double step = -intercept_slope_ / square;
-    for (std::size_t a = 0; a < active.size(); ++a) step -= lean_[a] * (model_.point[a] - before[a]) / square;
+    double step = -intercept_gradient_ / intercept_curvature;
+    for (std::size_t a = 0; a < active.size(); ++a) step -= coupling_[a] * (model_.point[a] - before[a]) / intercept_curvature;
     step = std::clamp(intercept_before + step, problem_.scale.least(problem_.intercept_lower),
                       problem_.scale.most(problem_.intercept_upper)) -
            intercept_before;
-    // A full step of a quadratic model may overshoot; half of it costs little where it does not.
+    // Backtracking: a full step of a quadratic model may overshoot.
     double length = 1;
-    for (int halving = 0; halving < max_halvings && !stopped(); ++halving, length /= 2) {
+    for (int halving = 0; halving < parameters.max_halvings && !stopped(); ++halving, length /= 2) {
       intercept_ = intercept_before + length * step;
       for (std::size_t a = 0; a < active.size(); ++a) point_[active[a]] = before[a] + length * (model_.point[a] - before[a]);
-      refresh();
-      if (loss_ + price_ * spread(columns) <= reached) break;
+      evaluate();
+      if (loss_ + price_ * scaled_norm(columns) <= penalised) break;
     }
-    if (loss_ + price_ * spread(columns) > reached - 1e-9) break;
+    if (loss_ + price_ * scaled_norm(columns) > penalised - parameters.min_decrease) break;
   }
   return best;
 }
@@ -220,16 +215,16 @@ double Relaxation::bound(const std::vector<int>& columns, const std::function<bo
     if (!listed[j]) point_[j] = 0;
   const double infinity = std::numeric_limits<double>::infinity();
   double best = fit(columns, stopped, improved), low = 0, high = infinity;
-  for (int round = 0; round < max_bisections && !stopped(); ++round) {
-    const double size = spread(columns), wanted = problem_.max_size;
-    // The price is right where all k columns are paid for, or at 0 where there is room.
-    if (std::fabs(size - wanted) < 0.02 * wanted + 1e-9 || (size <= wanted && price_ == 0)) break;
+  for (int round = 0; round < parameters.max_bisections && !stopped(); ++round) {
+    const double size = scaled_norm(columns), wanted = problem_.max_size;
+    // Complementarity: the budget is used up, or the multiplier is 0.
+    if (std::fabs(size - wanted) < parameters.budget_tolerance * wanted + 1e-9 || (size <= wanted && price_ == 0)) break;
     (size > wanted ? low : high) = price_;
     if (std::isfinite(high)) {
-      price_ = low > 0 ? (low + high) / 2 : high / 4;
-      if (high < 1e-6) price_ = 0;
+      price_ = low > 0 ? (low + high) / 2 : high * parameters.price_decrease;
+      if (high < parameters.min_price) price_ = 0;
     } else {
-      price_ = price_ > 0 ? 2 * price_ : 1e-3;
+      price_ = price_ > 0 ? 2 * price_ : parameters.first_price;
     }
     best = std::max(best, fit(columns, stopped, improved));
   }
@@ -277,14 +272,14 @@ void RelaxedBounds::work(const ScoreProblem& problem, const CodedTable& table, c
     std::unique_lock lock(mutex_);
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (!ended() && !condition() && std::chrono::steady_clock::now() < end)
-      woken_.wait_for(lock, std::chrono::milliseconds(20));
+      woken_.wait_for(lock, std::chrono::milliseconds(parameters.poll_milliseconds));
   };
   wait_until(delay, [] { return false; });
   const auto stopped = [this] { return ended(); };
   if (stopped()) return;
   Relaxation relaxation(problem, table, rounding);
-  // Wherever a fit comes from, its tangent bounds all rows: a few of them show the way.
-  for (std::size_t size = first_sample; size < table.n_rows() / 2 && !stopped(); size *= sample_growth) {
+  // Warm start from samples of the rows: wherever a point comes from, the tangent there bounds all of them.
+  for (std::size_t size = parameters.first_sample; size < table.n_rows() / 2 && !stopped(); size *= parameters.sample_growth) {
     const CodedTable part = sample(table, size);
     Relaxation coarse(problem, part, rounding);
     coarse.start_from(relaxation);

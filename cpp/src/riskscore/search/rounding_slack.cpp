@@ -11,7 +11,9 @@ namespace surefoot {
 namespace {
 
 constexpr double unit = 0x1p-53;
-constexpr double loss_error = 8;  // E above
+constexpr double loss_error = 8;  // E of the header
+// Relative to 1 + R: bounds what is left between the two tangents along lambda that meet below a worst case, 1e-15 (1 + value).
+constexpr double tangent_gap = 1e-13;
 
 // The largest `count` entries.
 std::vector<double> largest(std::vector<double> values, std::size_t count) {
@@ -33,13 +35,13 @@ RoundingSlack::RoundingSlack(const ScoreProblem& problem, const CodedTable& tabl
       intercept_lower_(problem.intercept_lower),
       intercept_upper_(problem.intercept_upper),
       scale_(problem.scale.high),
-      formed_(problem.robust.active() || problem.scale.free()),
+      formed_(problem.shift.active() || problem.scale.free()),
       n_rows_(static_cast<double>(table.n_rows())) {
   for (int j = 0; j < table.n_columns(); ++j) {
     const auto& value = table.value[static_cast<std::size_t>(j)];
     double mean = 0, square = 0, most = 0;
     // What can be flipped may be 1 in any row.
-    const bool flips = problem.robust.active() && problem.robust.flips[static_cast<std::size_t>(j)] != 0;
+    const bool flips = problem.shift.active() && problem.shift.flips[static_cast<std::size_t>(j)] != 0;
     for (std::size_t i = 0; i < value.size(); ++i) {
       const double size = flips ? 1.0 : std::fabs(value[i]);
       mean += table.total[i] * size;
@@ -60,30 +62,30 @@ RoundingSlack::RoundingSlack(const ScoreProblem& problem, const CodedTable& tabl
   most_ = largest(std::move(most_), size);
 }
 
-RoundingSlack::Reach RoundingSlack::reach(int intercept_low, int intercept_high) const {
+RoundingSlack::ScoreSizes RoundingSlack::sizes(int intercept_low, int intercept_high) const {
   const double intercept = scale_ * std::max(std::abs(intercept_low), std::abs(intercept_high)) + iterate_margin;
   const double root = intercept + sum(root_);
   return {intercept + sum(mean_), root * root, intercept + sum(most_)};
 }
 
 // Points 1 to 5 of the header.
-double RoundingSlack::common(const Reach& reach, double n_columns, double n_terms) {
+double RoundingSlack::common(const ScoreSizes& sizes, double n_columns, double n_terms) {
   const double k = n_columns;
-  return 2 * unit * ((1 + 4 * reach.mean) * (n_terms + 2 * loss_error + 5 * k + 30) + (k + 2) * reach.square);
+  return 2 * unit * ((1 + 4 * sizes.mean) * (n_terms + 2 * loss_error + 5 * k + 30) + (k + 2) * sizes.square);
 }
 
-double RoundingSlack::with_shifts(double plain, const Reach& reach) const {
-  return formed_ ? 4 * plain + 1e-13 * (1 + reach.most) : plain;
+double RoundingSlack::with_shifts(double plain, const ScoreSizes& sizes) const {
+  return formed_ ? 4 * plain + tangent_gap * (1 + sizes.most) : plain;
 }
 
 double RoundingSlack::of_rows(int intercept_low, int intercept_high) const {
-  const Reach r = reach(intercept_low, intercept_high);
+  const ScoreSizes r = sizes(intercept_low, intercept_high);
   return with_shifts(common(r, size_, n_rows_ + n_rows_ / 4 + 4), r);
 }
 
 // Points 1 to 4 with the columns of both the point and the card: a_i gets a term for each.
 double RoundingSlack::of_point(double intercept, const std::vector<double>& point) const {
-  Reach r = reach(intercept_lower_, intercept_upper_);
+  ScoreSizes r = sizes(intercept_lower_, intercept_upper_);
   double root = std::sqrt(r.square) + std::fabs(intercept), n_columns = size_;
   r.mean += std::fabs(intercept);
   for (std::size_t j = 0; j < point.size(); ++j) {
@@ -97,7 +99,7 @@ double RoundingSlack::of_point(double intercept, const std::vector<double>& poin
 }
 
 double RoundingSlack::of_bits(int intercept_low, int intercept_high, std::size_t n_segments) const {
-  const Reach r = reach(intercept_low, intercept_high);
+  const ScoreSizes r = sizes(intercept_low, intercept_high);
   const double k = size_, cells = std::pow(2.0, k), sets = std::pow(3.0, k), segments = static_cast<double>(n_segments);
   const double weights = 8 * (segments + 2 + k) * (1 + 4 * r.most);
   const double slopes = (segments + loss_error + k + cells + (k + 2) * r.most / 4) * r.most;

@@ -7,11 +7,6 @@
 #include "surefoot/riskscore/search/support_tree.hpp"
 
 namespace surefoot {
-namespace {
-
-constexpr double settled = 1e-9;
-
-}  // namespace
 
 PointBox ColumnLimits::box(const int* positions, int n) const {
   PointBox result;
@@ -32,7 +27,7 @@ void RowTree::open_root(const double* point, Node& root) const {
   finish(root);
 }
 
-void RowTree::pass(const Node& parent, int e, const double* point, const std::vector<int>&, Node& child) const {
+void RowTree::open_ancestor(const Node& parent, int e, const double* point, const std::vector<int>&, Node& child) const {
   child.depth = parent.depth + 1;
   std::copy_n(parent.columns, parent.depth, child.columns);
   child.columns[parent.depth] = e;
@@ -42,7 +37,7 @@ void RowTree::pass(const Node& parent, int e, const double* point, const std::ve
 }
 
 void RowTree::open(const Node& parent, int e, const double* point, const std::vector<int>& candidates, Node& child) const {
-  pass(parent, e, point, candidates, child);
+  open_ancestor(parent, e, point, candidates, child);
   int columns[max_card_size];
   for (int j = 0; j < child.depth; ++j) columns[j] = order_[static_cast<std::size_t>(child.columns[j])];
   child.rows.write_cells(table_, columns, child.depth, child.cells);
@@ -72,7 +67,7 @@ void RowTree::finish(Node& node) const {
     node.residual[i] = table_.total[i] * slope[node.rows.group[i]] - table_.positive[i];
 }
 
-void RowTree::tilt(Node& node, const double* if_positive, const double* if_negative) const {
+void RowTree::set_slopes(Node& node, const double* if_positive, const double* if_negative) const {
   for (std::size_t i = 0; i < node.residual.size(); ++i) {
     const std::size_t cell = node.rows.group[i];
     node.residual[i] = table_.positive[i] * if_positive[cell] + (table_.total[i] - table_.positive[i]) * if_negative[cell];
@@ -85,7 +80,7 @@ void RowTree::gradients(const Node& node, const std::vector<int>& candidates, do
                       static_cast<int>(table_.n_rows()));
 }
 
-void RowTree::fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool settle,
+void RowTree::fit_children_of(const Node& node, const std::vector<int>& columns, double threshold, bool converge,
                               std::vector<ChildFit>& fits) const {
   fits.resize(columns.size());
   for (std::size_t k = 0; k < columns.size(); ++k) {
@@ -97,7 +92,7 @@ void RowTree::fit_children_of(const Node& node, const std::vector<int>& columns,
     std::copy_n(node.point, node.depth + 1, fit.point);
     fit.point[node.depth + 1] = 0;
     fit_box(node.scratch_cells, limits_.box(support, node.depth + 1), limits_.slack,
-            settle ? std::numeric_limits<double>::infinity() : threshold, settled, fit);
+            converge ? std::numeric_limits<double>::infinity() : threshold, tree_parameters.row_tolerance, fit);
     std::copy_n(fit.point, node.depth + 2, fits[k].point);
     fits[k].loss = fit.loss;
     fits[k].bound = fit.bound;

@@ -18,40 +18,39 @@
 #include "surefoot/riskscore/search/proof_writer.hpp"
 #include "surefoot/riskscore/search/relaxed_bound.hpp"
 #include "surefoot/riskscore/search/rounding_slack.hpp"
-#include "surefoot/riskscore/search/search_watch.hpp"
+#include "surefoot/riskscore/search/search_monitor.hpp"
+#include "surefoot/riskscore/search/search_worker.hpp"
 #include "surefoot/riskscore/search/support_tree.hpp"
-#include "surefoot/riskscore/search/support_walker.hpp"
 #include "surefoot/riskscore/shift/shift_tree.hpp"
 
 namespace surefoot {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Seconds. Most searches are over by then, and have no use for a bound on the way.
-constexpr double relaxation_delay = 1;
 
-// Workers take tasks in the order of their bounds, so the smallest bound of an unfinished task rises as they go. Tasks that wait are put
-// in order again whenever the relaxation knows more about them.
-class Crew {
+// Node selection: workers take open nodes by best bound, so the dual bound rises as they go. Nodes that wait are ordered anew
+// whenever the relaxation knows more about them.
+class WorkerPool {
  public:
-  Crew(SharedSearch& shared, std::vector<SearchTask>& tasks, const RelaxedBounds& relaxed)
-      : shared_(shared), tasks_(tasks), relaxed_(relaxed), finished_(tasks.size()), waiting_(tasks.size()) {
-    std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+  WorkerPool(SearchState& state, std::vector<OpenNode>& nodes, const RelaxedBounds& relaxed)
+      : state_(state), nodes_(nodes), relaxed_(relaxed), finished_(nodes.size()), queue_(nodes.size()) {
+    std::iota(queue_.begin(), queue_.end(), std::size_t{0});
     for (auto& flag : finished_) flag = false;
-    if (!shared_.near_cards) {
-      const auto known = shared_.signals.snapshot.now().finished;
+    if (!state_.near_cards) {
+      const auto known = state_.signals.snapshot.now().finished;
       const std::set<std::array<int, 2>> done(known.begin(), known.end());
-      for (std::size_t k = 0; k < tasks_.size(); ++k) finished_[k] = done.count(pair(k)) > 0;
+      for (std::size_t k = 0; k < nodes_.size(); ++k) finished_[k] = done.count(pair(k)) > 0;
     }
-    note_bound();
+    report_bound();
   }
 
   template <class Tree>
   void run(const Tree& tree, const double* root_point, int n_threads) {
-    const std::size_t crew = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(n_threads, 1)), 1, tasks_.size() + 1);
+    const std::size_t n_workers =
+        std::clamp<std::size_t>(static_cast<std::size_t>(std::max(n_threads, 1)), 1, nodes_.size() + 1);
     std::vector<std::thread> others;
     try {
-      for (std::size_t k = 1; k < crew; ++k) others.emplace_back([&] { work(tree, root_point); });
+      for (std::size_t k = 1; k < n_workers; ++k) others.emplace_back([&] { work(tree, root_point); });
     } catch (const std::system_error&) {
       // A machine that grants no further thread is served by those it granted.
     }
@@ -60,10 +59,11 @@ class Crew {
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  // The dual bound: of all subtrees that are not finished, and of the gap in those that are.
   double lower_bound() const {
-    const double value = shared_.incumbent.value();
-    double bound = std::isfinite(value) ? value - shared_.gap * std::fabs(value) : infinity;
-    for (std::size_t k = 0; k < tasks_.size(); ++k)
+    const double value = state_.incumbent.value();
+    double bound = std::isfinite(value) ? value - state_.gap * std::fabs(value) : infinity;
+    for (std::size_t k = 0; k < nodes_.size(); ++k)
       if (!finished_[k]) bound = std::min(bound, bound_of(k));
     return std::max(bound, 0.0);
   }
@@ -72,65 +72,66 @@ class Crew {
   template <class Tree>
   void work(const Tree& tree, const double* root_point) {
     try {
-      auto walker = std::make_unique<SupportWalker<Tree>>(tree, shared_);
-      for (std::size_t k = take(); k < tasks_.size() && !shared_.signals.stop; k = take()) {
+      auto worker = std::make_unique<SearchWorker<Tree>>(tree, state_);
+      for (std::size_t k = select_node(); k < nodes_.size() && !state_.signals.stop; k = select_node()) {
         if (finished_[k]) continue;
-        if (bound_of(k) <= shared_.threshold(0)) walker->run(tasks_[k], root_point);
-        if (shared_.signals.stop) break;
+        if (bound_of(k) <= state_.threshold(0)) worker->process_subtree(nodes_[k], root_point);
+        if (state_.signals.stop) break;
         finished_[k] = true;
-        if (!shared_.near_cards) shared_.signals.snapshot.finish(pair(k), shared_.incumbent.best());
-        note_bound();
+        if (!state_.near_cards) state_.signals.snapshot.finish(pair(k), state_.incumbent.best());
+        report_bound();
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
-      shared_.signals.stop = true;
+      state_.signals.stop = true;
     }
   }
 
   double bound_of(std::size_t k) const {
-    return std::max(tasks_[k].bound, relaxed_.from(static_cast<std::size_t>(tasks_[k].prefix[0])));
+    return std::max(nodes_[k].bound, relaxed_.from(static_cast<std::size_t>(nodes_[k].prefix[0])));
   }
 
-  // The next task, or one behind the last.
-  std::size_t take() {
+  // The waiting node with the smallest bound, or one behind the last.
+  std::size_t select_node() {
     const std::lock_guard lock(mutex_);
-    if (next_ == waiting_.size()) return tasks_.size();
+    if (next_ == queue_.size()) return nodes_.size();
     if (const std::size_t known = relaxed_.n_known(); known != known_) {
       known_ = known;
       // Bounds are read once: they may rise while they are compared.
-      std::vector<double> bound(tasks_.size());
+      std::vector<double> bound(nodes_.size());
       for (std::size_t k = 0; k < bound.size(); ++k) bound[k] = bound_of(k);
-      std::stable_sort(waiting_.begin() + static_cast<std::ptrdiff_t>(next_), waiting_.end(),
+      std::stable_sort(queue_.begin() + static_cast<std::ptrdiff_t>(next_), queue_.end(),
                        [&](std::size_t a, std::size_t b) { return bound[a] < bound[b]; });
     }
-    return waiting_[next_++];
+    return queue_[next_++];
   }
 
   std::array<int, 2> pair(std::size_t k) const {
-    const auto& prefix = tasks_[k].prefix;
-    return {shared_.order.columns[static_cast<std::size_t>(prefix[0])],
-            shared_.order.columns[static_cast<std::size_t>(prefix[1])]};
+    const auto& prefix = nodes_[k].prefix;
+    return {state_.order.columns[static_cast<std::size_t>(prefix[0])],
+            state_.order.columns[static_cast<std::size_t>(prefix[1])]};
   }
 
-  void note_bound() {
-    if (!shared_.near_cards) raise(shared_.signals.lower_bound, lower_bound());
+  void report_bound() {
+    if (!state_.near_cards) raise(state_.signals.lower_bound, lower_bound());
   }
 
-  SharedSearch& shared_;
-  std::vector<SearchTask>& tasks_;
+  SearchState& state_;
+  std::vector<OpenNode>& nodes_;
   const RelaxedBounds& relaxed_;
   std::vector<std::atomic<bool>> finished_;
-  std::vector<std::size_t> waiting_;  // tasks, those before `next_` taken
+  std::vector<std::size_t> queue_;  // nodes, those before `next_` taken
   std::size_t next_ = 0, known_ = 0;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };
 
-// Points of a card without columns, which no tree visits.
-class EmptyCards final : public CardListener {
+// Cards without columns, whose support is no node of the tree.
+class EmptySupportListener final : public CardListener {
  public:
-  EmptyCards(const ScoreProblem& problem, IncumbentCard& incumbent, NearCards* near_cards, const std::atomic<bool>& stop)
+  EmptySupportListener(const ScoreProblem& problem, IncumbentCard& incumbent, NearCards* near_cards,
+                       const std::atomic<bool>& stop)
       : problem_(problem), incumbent_(incumbent), near_cards_(near_cards), stop_(stop) {}
   double threshold() const override { return near_cards_ ? near_cards_->ceiling() : incumbent_.value(); }
   void offer(const int* points, double loss, double multiplier) override {
@@ -155,7 +156,7 @@ class SupportSearch {
 
   SearchResult run() {
     result_.lower_bound = 0;
-    result_.end = watch(signals_, options_, clock_, [this] { search(); });
+    result_.end = run_monitored(signals_, options_, clock_, [this] { search(); });
     result_.n_fitted = signals_.n_fitted;
     result_.snapshot = signals_.snapshot.now();
     if (near_cards_) {
@@ -184,7 +185,7 @@ class SupportSearch {
     // Whatever the tree, the card without columns is fitted on row groups.
     slack_ = std::max(slack_within(problem_.intercept_lower, problem_.intercept_upper),
                       rounding.of_rows(problem_.intercept_lower, problem_.intercept_upper));
-    RelaxedBounds relaxed(problem_, table_, rounding, usable, std::min(relaxation_delay, options_.time_limit / 4), signals_);
+    RelaxedBounds relaxed(problem_, table_, rounding, usable, relaxation_delay(), signals_);
     IncumbentCard incumbent(problem_, table_);
     search_empty_card(incumbent);
     incumbent.offer(options_.resume.card);
@@ -192,7 +193,8 @@ class SupportSearch {
     SearchSnapshot snapshot = options_.resume;
     snapshot.card = incumbent.best();
     signals_.snapshot.begin(snapshot);
-    if (options_.heuristic && !stopped()) seek_card(problem_, table_, usable, slack_, incumbent, stopped, !options_.search);
+    if (options_.heuristic && !stopped())
+      run_beam_heuristic(problem_, table_, usable, slack_, incumbent, stopped, !options_.search);
     signals_.upper_bound = incumbent.value();
     result_.heuristic_seconds = clock_.seconds();
     result_.heuristic_value = incumbent.value();
@@ -213,25 +215,30 @@ class SupportSearch {
       limits.lower.push_back(problem_.least_coefficient(column));
       limits.upper.push_back(problem_.most_coefficient(column));
     }
-    SharedSearch shared{problem_, options_.near_optimal >= 0 ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
+    SearchState state{problem_, options_.near_optimal >= 0 ? 0 : options_.gap, order, limits, low, high, incumbent, signals_};
     const double proof_slack = std::max(limits.slack, rounding.of_rows(low, high));
-    const auto walk_over = [&](const auto& tree) {
-      walk(tree, shared, relaxed);
-      if (options_.proof_limit > 0 && !signals_.stop) prove(tree, shared, proof_slack);
+    const auto search_and_prove = [&](const auto& tree) {
+      search_tree(tree, state, relaxed);
+      if (options_.proof_limit > 0 && !signals_.stop) write_proof(tree, state, proof_slack);
     };
-    const auto walk_over_rows = [&](const auto& tree) {
-      if (problem_.robust.active())
-        walk_over(RobustTree(tree, problem_, order.columns, limits));
+    const auto search_shifted = [&](const auto& tree) {
+      if (problem_.shift.active())
+        search_and_prove(ShiftTree(tree, problem_, order.columns, limits));
       else
-        walk_over(tree);
+        search_and_prove(tree);
     };
     if (binary)
-      walk_over_rows(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
+      search_shifted(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
     else
-      walk_over_rows(RowTree(table_, order.columns, limits));
+      search_shifted(RowTree(table_, order.columns, limits));
     result_.card = incumbent.best();
-    result_.n_searched = shared.n_searched;
-    result_.n_boxes = shared.n_boxes;
+    result_.n_searched = state.n_searched;
+    result_.n_boxes = state.n_boxes;
+  }
+
+  double relaxation_delay() const {
+    const SearchParameters& parameters = options_.parameters;
+    return std::min(parameters.relaxation_delay, parameters.relaxation_time_fraction * options_.time_limit);
   }
 
   static std::vector<int> columns_of(const ScoreCard& card) {
@@ -246,43 +253,44 @@ class SupportSearch {
     return options_.near_optimal >= 0 ? value * (1 + options_.near_optimal) + slack_ : value;
   }
 
+  // For the best card, and then, if they are wanted, for all cards near it.
   template <class Tree>
-  void walk(const Tree& tree, SharedSearch& shared, const RelaxedBounds& relaxed) {
-    const double root_point = best_constant(shared);
-    result_.lower_bound = visit_all(tree, shared, &root_point, relaxed);
-    signals_.snapshot.improve(shared.incumbent.best());
+  void search_tree(const Tree& tree, SearchState& state, const RelaxedBounds& relaxed) {
+    const double root_point = best_constant(state);
+    result_.lower_bound = branch_and_bound(tree, state, &root_point, relaxed);
+    signals_.snapshot.improve(state.incumbent.best());
     if (options_.near_optimal < 0 || signals_.stop) return;
     // An infinite ceiling would call for every card; there is none to collect.
-    const double value = shared.incumbent.value();
+    const double value = state.incumbent.value();
     if (!std::isfinite(value)) return;
     near_cards_.emplace(ceiling(value), options_.near_limit, static_cast<bool>(options_.on_cards));
     signals_.near_cards = &*near_cards_;
-    shared.near_cards = &*near_cards_;
-    search_empty_card(shared.incumbent);
-    visit_all(tree, shared, &root_point, relaxed);
+    state.near_cards = &*near_cards_;
+    search_empty_card(state.incumbent);
+    branch_and_bound(tree, state, &root_point, relaxed);
     result_.near_complete = !signals_.stop;
   }
 
   template <class Tree>
-  void prove(const Tree& tree, SharedSearch& shared, double slack) {
+  void write_proof(const Tree& tree, SearchState& state, double slack) {
     // Cards near the best may have been collected meanwhile: the proof is about the best.
-    shared.near_cards = nullptr;
-    if (!std::isfinite(shared.incumbent.value())) return;
-    const double root_point = best_constant(shared);
-    result_.proof = std::make_unique<ProofWriter<Tree>>(tree, shared, table_, slack, options_.proof_limit)->write(&root_point);
+    state.near_cards = nullptr;
+    if (!std::isfinite(state.incumbent.value())) return;
+    const double root_point = best_constant(state);
+    result_.proof = std::make_unique<ProofWriter<Tree>>(tree, state, table_, slack, options_.proof_limit)->write(&root_point);
   }
 
-  // Visits every support; returns a bound that no card beats.
+  // Searches or prunes every support; returns the dual bound.
   template <class Tree>
-  double visit_all(const Tree& tree, SharedSearch& shared, const double* root_point, const RelaxedBounds& relaxed) {
+  double branch_and_bound(const Tree& tree, SearchState& state, const double* root_point, const RelaxedBounds& relaxed) {
     if (signals_.stop) return relaxed.all();
-    std::vector<SearchTask> tasks = std::make_unique<SupportWalker<Tree>>(tree, shared)->begin(root_point);
-    // Stopped on the way, some tasks may be missing.
+    std::vector<OpenNode> nodes = std::make_unique<SearchWorker<Tree>>(tree, state)->process_root(root_point);
+    // Stopped on the way, some nodes may be missing.
     if (signals_.stop) return relaxed.all();
-    std::stable_sort(tasks.begin(), tasks.end(), [](const SearchTask& a, const SearchTask& b) { return a.bound < b.bound; });
-    Crew crew(shared, tasks, relaxed);
-    crew.run(tree, root_point, options_.n_threads);
-    return crew.lower_bound();
+    std::stable_sort(nodes.begin(), nodes.end(), [](const OpenNode& a, const OpenNode& b) { return a.bound < b.bound; });
+    WorkerPool pool(state, nodes, relaxed);
+    pool.run(tree, root_point, options_.n_threads);
+    return pool.lower_bound();
   }
 
   double log_odds() const {
@@ -295,12 +303,12 @@ class SupportSearch {
   }
 
   // The best intercept of a card without columns, within its limits.
-  double best_constant(const SharedSearch& shared) const {
-    return std::clamp(log_odds(), shared.limits.intercept_lower, shared.limits.intercept_upper);
+  double best_constant(const SearchState& state) const {
+    return std::clamp(log_odds(), state.limits.intercept_lower, state.limits.intercept_upper);
   }
 
-  // At a free scale every intercept b makes scores from b low to b high, and all that reach the log odds are equally good. The smallest
-  // whose largest score is no smaller than the odds ask for, and its neighbour towards 0, are as good as any.
+  // At a free scale every intercept b makes scores from b low to b high, and all whose range holds the log odds are equally
+  // good. The smallest whose largest score is no smaller than the odds, and its neighbour towards 0, are as good as any.
   void offer_intercepts(IncumbentCard& incumbent) const {
     const double odds = log_odds();
     const double first = std::clamp(std::ceil(std::fabs(odds) / problem_.scale.high), 0.0, 1e9);
@@ -315,11 +323,11 @@ class SupportSearch {
   void search_empty_card(IncumbentCard& incumbent) {
     if (!problem_.rules.admits(nullptr, 0)) return;
     // Where labels may change, their odds as they are say too little.
-    const bool plain = problem_.scale.free() && !problem_.robust.active();
+    const bool plain = problem_.scale.free() && !problem_.shift.active();
     if (plain && !near_cards_ && problem_.rules.empty()) return offer_intercepts(incumbent);
     ScoreCells cells;
     RowPartition(table_.n_rows()).write_cells(table_, nullptr, 0, cells);
-    EmptyCards listener(problem_, incumbent, near_cards_ ? &*near_cards_ : nullptr, signals_.stop);
+    EmptySupportListener listener(problem_, incumbent, near_cards_ ? &*near_cards_ : nullptr, signals_.stop);
     const double start = 0;
     const std::unique_ptr<SupportLoss> loss = make_loss(problem_);
     loss->open(nullptr, cells);

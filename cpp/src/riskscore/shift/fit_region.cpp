@@ -5,41 +5,40 @@
 
 namespace surefoot {
 
-double RobustRegion::reach(const RobustLattice& lattice) const {
+double FitRegion::lambda_per_scale(const ShiftLattice& lattice) const {
   double most = 0;
   for (int j = 0; j < lattice.n_columns(); ++j)
     if (lattice.prices().moves(j) && tied[j + 1]) most = std::max(most, std::fabs(point[j + 1]) / lattice.prices().price[j]);
   return most;
 }
 
-double RobustRegion::least_lambda(const RobustLattice& lattice) const {
-  double least = reach(lattice) * scale.low;
+double FitRegion::least_lambda(const ShiftLattice& lattice) const {
+  double least = lambda_per_scale(lattice) * scale.low;
   for (int j = 0; j < lattice.n_columns(); ++j)
     if (lattice.prices().moves(j) && !tied[j + 1])
       least = std::max(least, std::max({0.0, box.lower[j + 1], -box.upper[j + 1]}) / lattice.prices().price[j]);
   return least;
 }
 
-double lambda_rounding(const RobustLattice& lattice, double most_lambda, double slopes) {
+double lambda_rounding(const ShiftLattice& lattice, double most_lambda, double slopes) {
   return 0x1p-52 * (lattice.n_terms() + 8 * (lattice.n_columns() + 2) + 32) * most_lambda * slopes;
 }
 
-void least_along_scale(RobustLattice& lattice, const RobustRegion& region, double most_lambda, double slack, double threshold,
+void least_along_scale(ShiftLattice& lattice, const FitRegion& region, double most_lambda, double slack, double threshold,
                        double tolerance, BoxFit& fit) {
-  constexpr int most_tangents = 200;
-  constexpr double meeting_gap = 1e-15;
+  constexpr double meeting_gap = lattice_parameters.meeting_gap;
   struct Tangent {
     double scale, value, lambda, bound, slope;
   };
   const int n = lattice.n_columns() + 2;
-  const double reach = region.reach(lattice), paid = 2 * lattice.prices().radius;
+  const double per_scale = region.lambda_per_scale(lattice), slopes = 2 * lattice.prices().radius;
   // Slopes along lambda are level, or those of shifts that cost the radius at most.
-  const double allowance = slack + lambda_rounding(lattice, std::max(most_lambda, reach * region.scale.high), paid);
-  double point[max_robust_coordinates];
+  const double allowance = slack + lambda_rounding(lattice, std::max(most_lambda, per_scale * region.scale.high), slopes);
+  double point[max_shifted_coordinates];
   const auto at = [&](double scale) {
     Tangent tangent{scale, 0, 0, 0, 0};
     for (int j = 0; j < n - 1; ++j) point[j] = scale * region.point[j];
-    const double low = reach * scale;
+    const double low = per_scale * scale;
     tangent.value = lattice.least_worst(point, low, std::max(most_lambda, low), tangent.bound, tangent.slope);
     tangent.slope /= scale;
     tangent.lambda = point[n - 1];
@@ -56,7 +55,7 @@ void least_along_scale(RobustLattice& lattice, const RobustRegion& region, doubl
   if (low.slope < 0 && high.slope > 0) {
     // The start is where the scale was with less fixed.
     double next = fit.scale;
-    for (int k = 0; k < most_tangents; ++k) {
+    for (int k = 0; k < lattice_parameters.max_tangents; ++k) {
       const double steep = low.slope - high.slope;
       double meeting = (high.bound - low.bound + low.slope * low.scale - high.slope * high.scale) / steep;
       meeting = std::clamp(meeting, low.scale, high.scale);

@@ -9,8 +9,8 @@
 namespace surefoot {
 namespace {
 
-// Curvature below this changes no step worth mentioning.
-constexpr double nothing = 1e-9;
+// Softplus is a straight line to 4e-18 beyond this, either way.
+constexpr double straight_from = 40;
 
 double entry(const PackVector& packs, std::size_t at) { return packs[at / lanes][static_cast<int>(at % lanes)]; }
 
@@ -29,13 +29,13 @@ SUREFOOT_DISPATCH void softplus_all(const double* t, std::size_t n, double* valu
   }
 }
 
-// The same where it need not be exact: beyond 40 either way the loss is a straight line to 4e-18, and most shares are there.
-SUREFOOT_DISPATCH void soft_shares(const double* t, std::size_t n, double* value, double* slope) {
+// The same where it need not be exact, and most arguments are on the straight parts.
+SUREFOOT_DISPATCH void softplus_saturated(const double* t, std::size_t n, double* value, double* slope) {
   const Pack zero = {}, one = zero + 1.0;
   for (std::size_t k = 0; k < n; k += lanes) {
     Pack argument, raised, steep;
     __builtin_memcpy(&argument, t + k, sizeof argument);
-    const auto bent = (argument > zero - 40.0) & (argument < zero + 40.0);
+    const auto bent = (argument > zero - straight_from) & (argument < zero + straight_from);
     if (bent[0] | bent[1] | bent[2] | bent[3]) {
       softplus_pack(argument, raised, steep);
     } else {
@@ -47,13 +47,14 @@ SUREFOOT_DISPATCH void soft_shares(const double* t, std::size_t n, double* value
   }
 }
 
-// A step of the worst case for all corners: records of the next layer are those of this one, mixed with the flipped ones plus `extra`.
-SUREFOOT_DISPATCH void mix(const Pack* records, const double* share, std::size_t bit, std::size_t n, const Pack* extra,
+// A step of the worst case for all corners: records of the next layer are those of this one, mixed with the flipped ones plus
+// `extra`.
+SUREFOOT_DISPATCH void mix(const Pack* records, const double* weight, std::size_t bit, std::size_t n, const Pack* extra,
                            std::size_t packs, Pack* out) {
   for (std::size_t i = 0; i < n; ++i) {
     const Pack* own = records + i * packs;
     const Pack* other = records + (i ^ bit) * packs;
-    for (std::size_t k = 0; k < packs; ++k) out[i * packs + k] = own[k] + share[i] * (other[k] + extra[k] - own[k]);
+    for (std::size_t k = 0; k < packs; ++k) out[i * packs + k] = own[k] + weight[i] * (other[k] + extra[k] - own[k]);
   }
 }
 
@@ -66,17 +67,17 @@ SUREFOOT_INLINE void add_outer(const Pack* vector, double factor, std::size_t n,
   }
 }
 
-// What the shares of a step add to the curvature; flow[i] is the weight of the rows at corner i.
-SUREFOOT_DISPATCH void add_spread(const Pack* records, const double* share, const double* flow, std::size_t bit, std::size_t n,
+// What the mixture of a step adds to the curvature; flow[i] is the weight of the rows at corner i.
+SUREFOOT_DISPATCH void add_spread(const Pack* records, const double* weight, const double* flow, std::size_t bit, std::size_t n,
                                   const Pack* extra, std::size_t packs, std::size_t entries, double smoothing, Pack* C) {
   Pack difference[(max_flips + 3 + lanes - 1) / lanes];
   for (std::size_t i = 0; i < n; ++i) {
-    const double weight = flow[i] * share[i] * (1 - share[i]);
-    if (!(weight > nothing * smoothing)) continue;
+    const double spread = flow[i] * weight[i] * (1 - weight[i]);
+    if (!(spread > lattice_parameters.min_branch_weight * smoothing)) continue;
     const Pack* own = records + i * packs;
     const Pack* other = records + (i ^ bit) * packs;
     for (std::size_t k = 0; k < packs; ++k) difference[k] = other[k] + extra[k] - own[k];
-    add_outer(difference, weight / smoothing, entries, packs, C);
+    add_outer(difference, spread / smoothing, entries, packs, C);
   }
 }
 
@@ -84,7 +85,7 @@ std::size_t padded(std::size_t n) { return (n + lanes - 1) / lanes * lanes; }
 
 }  // namespace
 
-void RobustLattice::build(const ScoreCells& cells, const RobustPrices& prices) {
+void ShiftLattice::build(const ScoreCells& cells, const ShiftPrices& prices) {
   const std::size_t n_cells = cells.n_cells;
   prices_ = prices;
   n_columns_ = cells.n_columns;
@@ -135,18 +136,18 @@ void RobustLattice::build(const ScoreCells& cells, const RobustPrices& prices) {
     mass_[at + labels] += positive;
   }
   const std::size_t width = padded(corners_), layers = static_cast<std::size_t>(n_steps_) + 1;
-  for (auto* scratch : {&score_, &slope_, &bend_, &flow_}) scratch->assign(width, 0.0);
-  for (auto* scratch : {&value_, &share_}) scratch->assign(width * layers, 0.0);
-  for (auto* scratch : {&cost_, &lean_}) scratch->assign(width, 0.0);
+  for (auto* scratch : {&score_, &slope_, &loss_curvature_, &flow_}) scratch->assign(width, 0.0);
+  for (auto* scratch : {&value_, &weight_}) scratch->assign(width * layers, 0.0);
+  for (auto* scratch : {&cost_, &stretch_}) scratch->assign(width, 0.0);
   packs_ = padded(static_cast<std::size_t>(n_flips_) + 3) / lanes;
   records_.assign(packs_ * corners_ * layers, Pack{});
   extra_.assign(packs_ * layers, Pack{});
   curvature_.assign(packs_ * (static_cast<std::size_t>(n_flips_) + 2), Pack{});
-  kept_slope_.assign(mass_.size(), 0.0);
+  mean_slope_.assign(mass_.size(), 0.0);
 }
 
 // Scores, losses and derivatives of the corners of a group, into the first layer. Corners with label -1 come first.
-void RobustLattice::open_group(std::size_t group, const double* point) {
+void ShiftLattice::open_group(std::size_t group, const double* point) {
   double base = point[0];
   for (int s = 0; s < n_stay_; ++s)
     base += point[stay_[s] + 1] * stay_value_[group * static_cast<std::size_t>(n_stay_) + static_cast<std::size_t>(s)];
@@ -157,12 +158,12 @@ void RobustLattice::open_group(std::size_t group, const double* point) {
   for (std::size_t m = 0; m < labels; ++m) score_[m + labels] = -score_[m];
   softplus_all(score_.data(), padded(corners_), value_.data(), slope_.data());
   for (std::size_t i = 0; i < corners_; ++i) {
-    bend_[i] = slope_[i] * (1 - slope_[i]);
+    loss_curvature_[i] = slope_[i] * (1 - slope_[i]);
     if (i >= labels) slope_[i] = -slope_[i];
   }
 }
 
-void RobustLattice::soften(double lambda, double smoothing) {
+void ShiftLattice::smooth_maxima(double lambda, double smoothing) {
   const std::size_t width = padded(corners_), stride = packs_ * lanes, flips = static_cast<std::size_t>(n_flips_);
   auto* first = reinterpret_cast<double*>(records_.data());
   for (std::size_t i = 0; i < corners_; ++i) {
@@ -177,61 +178,63 @@ void RobustLattice::soften(double lambda, double smoothing) {
     const double price = lambda * step_price_[step];
     const double* v = value_.data() + step * width;
     double* next = value_.data() + (step + 1) * width;
-    double* share = share_.data() + step * width;
+    double* weight = weight_.data() + step * width;
     for (std::size_t i = 0; i < corners_; ++i) score_[i] = (v[i ^ bit] - price - v[i]) / smoothing;
-    soft_shares(score_.data(), width, next, share);
+    softplus_saturated(score_.data(), width, next, weight);
     for (std::size_t i = 0; i < corners_; ++i) next[i] = v[i] + smoothing * next[i];
     auto* extra = reinterpret_cast<double*>(extra_.data() + step * packs_);
     extra[flips + 1] = step_price_[step];
     extra[flips + 2] = -price;
-    mix(records_.data() + step * corners_ * packs_, share, bit, corners_, extra_.data() + step * packs_, packs_,
+    mix(records_.data() + step * corners_ * packs_, weight, bit, corners_, extra_.data() + step * packs_, packs_,
         records_.data() + (step + 1) * corners_ * packs_);
   }
 }
 
-// By the law of total covariance the curvature of the smoothed maximum is that of the shifted losses plus, for every step and corner,
-// share (1 - share) / smoothing times the outer product of the difference between the records of its two branches.
-void RobustLattice::add_group(std::size_t group, double smoothing, RobustSums& sums) {
+// By the law of total covariance the curvature of the smoothed maximum is that of the shifted losses plus, for every step and
+// corner, theta (1 - theta) / smoothing, theta the softmax weight, times the outer product of the difference between the
+// records of its two branches.
+void ShiftLattice::add_group(std::size_t group, double smoothing, ShiftedSums& sums) {
   const std::size_t width = padded(corners_), stride = packs_ * lanes, labels = corners_ / 2;
   const std::size_t last = static_cast<std::size_t>(n_steps_), flips = static_cast<std::size_t>(n_flips_);
   const double* mass = mass_.data() + group * corners_;
   const auto* final_records = reinterpret_cast<const double*>(records_.data() + last * corners_ * packs_);
   double mean[max_flips + 3] = {};
   for (std::size_t i = 0; i < corners_; ++i) {
-    kept_slope_[group * corners_ + i] = final_records[i * stride];
+    mean_slope_[group * corners_ + i] = final_records[i * stride];
     flow_[i] = mass[i];
     if (mass[i] == 0) continue;
     sums.smooth += mass[i] * value_[last * width + i];
     for (std::size_t a = 0; a < flips + 3; ++a) mean[a] += mass[i] * final_records[i * stride + a];
   }
-  sums.shared += mean[flips + 2];
+  sums.mixture += mean[flips + 2];
   std::fill(curvature_.begin(), curvature_.end(), Pack{});
   for (std::size_t step = last; step-- > 0;) {
     const std::size_t bit = step_bit_[step];
-    const double* share = share_.data() + step * width;
-    add_spread(records_.data() + step * corners_ * packs_, share, flow_.data(), bit, corners_, extra_.data() + step * packs_,
+    const double* weight = weight_.data() + step * width;
+    add_spread(records_.data() + step * corners_ * packs_, weight, flow_.data(), bit, corners_, extra_.data() + step * packs_,
                packs_, flips + 2, smoothing, curvature_.data());
-    // Rows go where their shares send them: from here on, `flow` is the weight that reaches a corner by the remaining steps.
+    // Rows are divided by the mixture: from here on, `flow` is the weight that arrives at a corner by the remaining steps.
     for (std::size_t block = 0; block < corners_; block += 2 * bit)
       for (std::size_t i = block; i < block + bit; ++i) {
         const double low = flow_[i], high = flow_[i + bit];
-        flow_[i] = low * (1 - share[i]) + high * share[i + bit];
-        flow_[i + bit] = high * (1 - share[i + bit]) + low * share[i];
+        flow_[i] = low * (1 - weight[i]) + high * weight[i + bit];
+        flow_[i + bit] = high * (1 - weight[i + bit]) + low * weight[i];
       }
   }
   alignas(pack_alignment) Pack corner[(max_flips + 3 + lanes - 1) / lanes] = {};
   for (std::size_t m = 0; m < labels; ++m) {
-    const double weight = (flow_[m] + flow_[m + labels]) * bend_[m];
+    const double weight = (flow_[m] + flow_[m + labels]) * loss_curvature_[m];
     if (!(weight > 0)) continue;
     auto* entries = reinterpret_cast<double*>(corner);
     entries[0] = 1;
     for (std::size_t f = 0; f < flips; ++f) entries[f + 1] = static_cast<double>(m >> f & 1);
     add_outer(corner, weight, flips + 1, packs_, curvature_.data());
   }
-  // From (score, flips, price) to the coordinates of the problem: columns that stay follow the score, lambda is minus the price.
+  // From (score, flips, price) to the coordinates of the problem: columns that stay move with the score, lambda is minus the
+  // price.
   const int n = n_columns_ + 2;
-  std::size_t source[max_robust_coordinates];
-  double scale[max_robust_coordinates];
+  std::size_t source[max_shifted_coordinates];
+  double scale[max_shifted_coordinates];
   source[0] = 0;
   scale[0] = 1;
   for (int k = 0; k < n_stay_; ++k) {
@@ -248,43 +251,43 @@ void RobustLattice::add_group(std::size_t group, double smoothing, RobustSums& s
   for (int a = 0; a < n; ++a) {
     sums.gradient[a] += scale[a] * mean[source[a]];
     for (int b = 0; b <= a; ++b)
-      sums.curvature[a * max_robust_coordinates + b] += scale[a] * scale[b] * compact[source[a] * stride + source[b]];
+      sums.curvature[a * max_shifted_coordinates + b] += scale[a] * scale[b] * compact[source[a] * stride + source[b]];
   }
 }
 
-void RobustLattice::sum(const double* point, double smoothing, RobustSums& sums) {
+void ShiftLattice::sum(const double* point, double smoothing, ShiftedSums& sums) {
   const int n = n_columns_ + 2;
   const double lambda = point[n - 1];
   std::fill_n(sums.gradient, n, 0.0);
   std::fill(std::begin(sums.curvature), std::end(sums.curvature), 0.0);
-  sums.smooth = sums.shared = 0;
+  sums.smooth = sums.mixture = 0;
   if (n_steps_ == 0) {
     CellSums plain;
     sum_cells(cells_, point, plain);
-    sums.smooth = sums.shared = plain.loss;
+    sums.smooth = sums.mixture = plain.loss;
     std::copy_n(plain.gradient, n - 1, sums.gradient);
     for (int a = 0; a < n - 1; ++a)
-      std::copy_n(plain.curvature + a * max_coordinates, a + 1, sums.curvature + a * max_robust_coordinates);
+      std::copy_n(plain.curvature + a * max_coordinates, a + 1, sums.curvature + a * max_shifted_coordinates);
     for (std::size_t group = 0; group < n_groups_; ++group) {
       open_group(group, point);
-      std::copy_n(slope_.begin(), corners_, kept_slope_.begin() + static_cast<std::ptrdiff_t>(group * corners_));
+      std::copy_n(slope_.begin(), corners_, mean_slope_.begin() + static_cast<std::ptrdiff_t>(group * corners_));
     }
   } else {
     for (std::size_t group = 0; group < n_groups_; ++group) {
       open_group(group, point);
-      soften(lambda, smoothing);
+      smooth_maxima(lambda, smoothing);
       add_group(group, smoothing, sums);
     }
   }
   sums.smooth += lambda * prices_.radius;
-  sums.shared += lambda * prices_.radius;
+  sums.mixture += lambda * prices_.radius;
   sums.gradient[n - 1] += prices_.radius;
 }
 
-void RobustLattice::slopes(double* if_positive, double* if_negative) const {
+void ShiftLattice::slopes(double* if_positive, double* if_negative) const {
   for (std::size_t cell = 0; cell < corner_.size(); ++cell) {
-    if_negative[cell] = kept_slope_[corner_[cell]];
-    if_positive[cell] = kept_slope_[corner_[cell] + corners_ / 2];
+    if_negative[cell] = mean_slope_[corner_[cell]];
+    if_positive[cell] = mean_slope_[corner_[cell] + corners_ / 2];
   }
 }
 

@@ -7,17 +7,17 @@
 namespace surefoot {
 
 template <bool stretched>
-RobustLattice::Tangent RobustLattice::tangent(const double* point) {
+ShiftLattice::Tangent ShiftLattice::tangent(const double* point) {
   const double lambda = point[n_columns_ + 1];
   Tangent plane{lambda, lambda * prices_.radius, prices_.radius, 0};
   double* v = value_.data();
   double* cost = cost_.data();
-  double* lean = lean_.data();
+  double* stretch = stretch_.data();
   for (std::size_t group = 0; group < n_groups_; ++group) {
     open_group(group, point);
     std::fill_n(cost, corners_, 0.0);
     if constexpr (stretched)
-      for (std::size_t i = 0; i < corners_; ++i) lean[i] = std::fabs(slope_[i]) * score_[i];
+      for (std::size_t i = 0; i < corners_; ++i) stretch[i] = std::fabs(slope_[i]) * score_[i];
     for (int step = 0; step < n_steps_; ++step) {
       const std::size_t bit = step_bit_[step];
       const double price = lambda * step_price_[step];
@@ -29,12 +29,12 @@ RobustLattice::Tangent RobustLattice::tangent(const double* point) {
           if (from_high > low) {
             v[i] = from_high;
             cost[i] = high_cost + step_price_[step];
-            if constexpr (stretched) lean[i] = lean[i + bit];
+            if constexpr (stretched) stretch[i] = stretch[i + bit];
           }
           if (from_low > high) {
             v[i + bit] = from_low;
             cost[i + bit] = low_cost + step_price_[step];
-            if constexpr (stretched) lean[i + bit] = lean[i];
+            if constexpr (stretched) stretch[i + bit] = stretch[i];
           }
         }
     }
@@ -42,21 +42,21 @@ RobustLattice::Tangent RobustLattice::tangent(const double* point) {
     for (std::size_t i = 0; i < corners_; ++i) {
       plane.value += mass[i] * v[i];
       plane.slope -= mass[i] * cost[i];
-      if constexpr (stretched) plane.stretch += mass[i] * lean[i];
+      if constexpr (stretched) plane.stretch += mass[i] * stretch[i];
     }
   }
   return plane;
 }
 
-double RobustLattice::worst(const double* point, double& slope) {
+double ShiftLattice::worst(const double* point, double& slope) {
   const Tangent plane = tangent<false>(point);
   slope = plane.slope;
   return plane.value;
 }
 
 template <bool stretched>
-double RobustLattice::least(double* point, double from, double to, double& bound, double& stretch) {
-  constexpr int most_tangents = 200;
+double ShiftLattice::least(double* point, double from, double to, double& bound, double& stretch) {
+  constexpr double gap = lattice_parameters.meeting_gap;
   double& lambda = point[n_columns_ + 1];
   const auto at = [&](double price) {
     lambda = price;
@@ -70,7 +70,7 @@ double RobustLattice::least(double* point, double from, double to, double& bound
   bound = high.value;
   stretch = high.stretch;
   if (high.slope <= 0) return high.value;
-  for (int k = 0; k < most_tangents; ++k) {
+  for (int k = 0; k < lattice_parameters.max_tangents; ++k) {
     // low.value + low.slope (x - low.lambda) = high.value + high.slope (x - high.lambda).
     const double steep = low.slope - high.slope;
     double meeting = (high.value - low.value + low.slope * low.lambda - high.slope * high.lambda) / steep;
@@ -78,8 +78,8 @@ double RobustLattice::least(double* point, double from, double to, double& bound
     bound = low.value + low.slope * (meeting - low.lambda);
     stretch = high.stretch + high.slope / -steep * (low.stretch - high.stretch);
     const double best = std::min(low.value, high.value);
-    if (best - bound <= 1e-15 * (1 + best) || high.lambda - low.lambda <= 1e-15 * (1 + high.lambda)) break;
-    // Where tangents close in slowly, halving the interval now and then keeps the pace.
+    if (best - bound <= gap * (1 + best) || high.lambda - low.lambda <= gap * (1 + high.lambda)) break;
+    // Every third step bisects: tangents alone may close in slowly.
     const Tangent next = at(k % 3 == 2 ? 0.5 * (low.lambda + high.lambda) : meeting);
     if (next.slope == 0) {
       low = high = next;
@@ -101,12 +101,12 @@ double RobustLattice::least(double* point, double from, double to, double& bound
   return best.value;
 }
 
-double RobustLattice::least_worst(double* point, double low, double high, double& bound) {
+double ShiftLattice::least_worst(double* point, double low, double high, double& bound) {
   double stretch;
   return least<false>(point, low, high, bound, stretch);
 }
 
-double RobustLattice::least_worst(double* point, double low, double high, double& bound, double& stretch) {
+double ShiftLattice::least_worst(double* point, double low, double high, double& bound, double& stretch) {
   return least<true>(point, low, high, bound, stretch);
 }
 

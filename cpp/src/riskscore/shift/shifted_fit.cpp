@@ -10,21 +10,19 @@ namespace surefoot {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double first_smoothing = 0.01, last_smoothing = 1e-9, smoothing_ratio = 0.1;
-// The walls of the box distort the path less than the smoothed maxima do, but must be felt before they are hit.
-constexpr double wall_ratio = 0.1;
-constexpr int max_steps = 120, most_of_stage = 14, max_halvings = 40;
+constexpr const ShiftedFitParameters& parameters = shifted_fit_parameters;
 
-// Newton's method for smooth loss - wall * sum of logarithms of the distances to the limits. Coordinates: coefficients, lambda, scale.
-class PathFollower {
+// Newton's method for the merit function smooth loss - barrier * (sum of logarithms of the distances to the limits).
+// Coordinates: coefficients, lambda, scale.
+class BarrierNewton {
  public:
-  PathFollower(RobustLattice& lattice, const RobustRegion& region, double most_lambda)
+  BarrierNewton(ShiftLattice& lattice, const FitRegion& region, double most_lambda)
       : lattice_(lattice),
         region_(region),
         n_(lattice.n_columns() + 2),
         low_(region.least_lambda(lattice)),
         high_(most_lambda),
-        reach_(region.reach(lattice)) {
+        lambda_per_scale_(region.lambda_per_scale(lattice)) {
     for (int j = 0; j < n_ - 1; ++j) {
       scaled_ = scaled_ || region.tied[j];
       if (!region.tied[j] && region.box.lower[j] < region.box.upper[j]) free_[n_free_++] = j;
@@ -36,20 +34,24 @@ class PathFollower {
   }
 
   // Moves the start into the interior.
-  void enter(double* point) const {
+  void make_interior(double* point) const {
     double& lambda = point[n_ - 1];
     const ScaleRange& scale = region_.scale;
-    const double inside = 0.02 * (scale.high - scale.low);
+    const double inside = parameters.interior_fraction * (scale.high - scale.low);
     point[n_] = std::clamp(point[n_], scale.low + inside, scale.high - inside);
-    lambda = std::max({lambda, 0.05 * high_ / (1 + high_), low_ * 1.1 + 1e-3, 1.1 * reach_ * point[n_] + 1e-3});
+    lambda = std::max({lambda, parameters.min_lambda_fraction * high_ / (1 + high_),
+                       low_ * parameters.lambda_factor + parameters.lambda_distance,
+                       parameters.lambda_factor * lambda_per_scale_ * point[n_] + parameters.lambda_distance});
     for (int j = 0; j < n_ - 1; ++j) {
       if (region_.tied[j]) continue;
-      const double lower = region_.box.lower[j], upper = region_.box.upper[j], margin = 0.02 * std::min(1.0, upper - lower);
+      const double lower = region_.box.lower[j], upper = region_.box.upper[j];
+      const double margin = parameters.interior_fraction * std::min(1.0, upper - lower);
       point[j] = std::clamp(point[j], lower + margin, upper - margin);
       if (j > 0 && lattice_.prices().moves(j - 1))
-        lambda = std::max(lambda, 1.1 * std::fabs(point[j]) / lattice_.prices().price[j - 1] + 1e-3);
+        lambda = std::max(lambda, parameters.lambda_factor * std::fabs(point[j]) / lattice_.prices().price[j - 1] +
+                                      parameters.lambda_distance);
     }
-    lambda = std::min(lambda, 0.999 * high_);
+    lambda = std::min(lambda, parameters.max_lambda_fraction * high_);
     tie(point);
   }
 
@@ -59,32 +61,32 @@ class PathFollower {
   }
 
   void evaluate(const double* point, double smoothing) { lattice_.sum(point, smoothing, sums_); }
-  const RobustSums& sums() const { return sums_; }
+  const ShiftedSums& sums() const { return sums_; }
 
   // Newton's direction and its decrement, from the sums at the point.
-  double direction(const double* point, double wall, double* step) {
+  double direction(const double* point, double barrier, double* step) {
     double gradient[width], factor[width * width];
     const auto at = [&](int a, int b) -> double& { return factor[std::max(a, b) * width + std::min(a, b)]; };
     std::copy_n(sums_.gradient, n_, gradient);
-    for (int a = 0; a < n_; ++a) std::copy_n(sums_.curvature + a * max_robust_coordinates, a + 1, factor + a * width);
+    for (int a = 0; a < n_; ++a) std::copy_n(sums_.curvature + a * max_shifted_coordinates, a + 1, factor + a * width);
     if (scaled_) add_scale(gradient, at);
-    for_each_wall(point, [&](int j, double along_j, double along_lambda, double distance) {
-      const double pull = wall / distance, bend = pull / distance;
+    for_each_limit(point, [&](int j, double along_j, double along_lambda, double distance) {
+      const double slope = barrier / distance, curvature = slope / distance;
       if (j != n_ - 1) {
-        gradient[j] -= pull * along_j;
-        at(j, j) += bend * along_j * along_j;
-        at(n_ - 1, j) += bend * along_j * along_lambda;
+        gradient[j] -= slope * along_j;
+        at(j, j) += curvature * along_j * along_j;
+        at(n_ - 1, j) += curvature * along_j * along_lambda;
       }
-      gradient[n_ - 1] -= pull * along_lambda;
-      at(n_ - 1, n_ - 1) += bend * along_lambda * along_lambda;
+      gradient[n_ - 1] -= slope * along_lambda;
+      at(n_ - 1, n_ - 1) += curvature * along_lambda * along_lambda;
     });
     double small[width * width], solution[width];
     for (int a = 0; a < n_free_; ++a) {
       for (int b = 0; b <= a; ++b) small[a * width + b] = at(free_[a], free_[b]);
-      small[a * width + a] *= 1 + 1e-12;
+      small[a * width + a] *= 1 + parameters.regularisation;
       solution[a] = -gradient[free_[a]];
     }
-    cholesky_factor(small, n_free_, width, 1e-13);
+    cholesky_factor(small, n_free_, width, parameters.pivot_tolerance);
     cholesky_solve(small, n_free_, width, solution);
     std::fill_n(step, n_ + 1, 0.0);
     double decrement = 0;
@@ -95,27 +97,27 @@ class PathFollower {
     return decrement;
   }
 
-  // The longest step, up to 1, that keeps a part of every distance.
-  double reach(const double* point, const double* step) const {
+  // The longest step, up to 1, that leaves a fraction of the distance to every limit.
+  double max_step_length(const double* point, const double* step) const {
     double length = 1;
-    for_each_wall(point, [&](int j, double along_j, double along_lambda, double distance) {
+    for_each_limit(point, [&](int j, double along_j, double along_lambda, double distance) {
       const double approach = -((j != n_ - 1 ? along_j * step[j] : 0.0) + along_lambda * step[n_ - 1]);
-      if (approach > 0) length = std::min(length, 0.95 * distance / approach);
+      if (approach > 0) length = std::min(length, parameters.max_step_fraction * distance / approach);
     });
     return length;
   }
 
-  double merit(const double* point, double wall) const {
+  double merit(const double* point, double barrier) const {
     double value = sums_.smooth;
     bool inside = true;
-    for_each_wall(point, [&](int, double, double, double distance) {
+    for_each_limit(point, [&](int, double, double, double distance) {
       inside = inside && distance > 0;
-      if (inside) value -= wall * std::log(distance);
+      if (inside) value -= barrier * std::log(distance);
     });
     return inside ? value : infinity;
   }
 
-  static constexpr int width = max_robust_coordinates + 1;
+  static constexpr int width = max_shifted_coordinates + 1;
 
  private:
   void tie(double* point) const {
@@ -137,49 +139,50 @@ class PathFollower {
       if (region_.tied[a]) at(n_, n_) += region_.point[a] * at(n_, a);
   }
 
-  // Calls wall(j, a, b, distance) for every limit, distance = a point_j + b lambda + constant; j = n_ - 1 stands for lambda alone.
-  template <class Wall>
-  void for_each_wall(const double* point, const Wall& wall) const {
+  // Calls limit(j, a, b, distance) for every limit, distance = a point_j + b lambda + constant; j = n_ - 1 stands for lambda
+  // alone.
+  template <class Limit>
+  void for_each_limit(const double* point, const Limit& limit) const {
     const double lambda = point[n_ - 1];
     for (int a = 0; a < n_open_; ++a) {
       const int j = free_[a];
-      wall(j, 1.0, 0.0, point[j] - region_.box.lower[j]);
-      wall(j, -1.0, 0.0, region_.box.upper[j] - point[j]);
+      limit(j, 1.0, 0.0, point[j] - region_.box.lower[j]);
+      limit(j, -1.0, 0.0, region_.box.upper[j] - point[j]);
       if (j == 0 || !lattice_.prices().moves(j - 1)) continue;
       const double price = lattice_.prices().price[j - 1];
-      wall(j, 1.0, price, price * lambda + point[j]);
-      wall(j, -1.0, price, price * lambda - point[j]);
+      limit(j, 1.0, price, price * lambda + point[j]);
+      limit(j, -1.0, price, price * lambda - point[j]);
     }
-    wall(n_ - 1, 0.0, 1.0, lambda - low_);
-    wall(n_ - 1, 0.0, -1.0, high_ - lambda);
+    limit(n_ - 1, 0.0, 1.0, lambda - low_);
+    limit(n_ - 1, 0.0, -1.0, high_ - lambda);
     if (!scaled_) return;
-    wall(n_, 1.0, 0.0, point[n_] - region_.scale.low);
-    wall(n_, -1.0, 0.0, region_.scale.high - point[n_]);
-    if (reach_ > 0) wall(n_, -reach_, 1.0, lambda - reach_ * point[n_]);
+    limit(n_, 1.0, 0.0, point[n_] - region_.scale.low);
+    limit(n_, -1.0, 0.0, region_.scale.high - point[n_]);
+    if (lambda_per_scale_ > 0) limit(n_, -lambda_per_scale_, 1.0, lambda - lambda_per_scale_ * point[n_]);
   }
 
-  RobustLattice& lattice_;
-  const RobustRegion& region_;
+  ShiftLattice& lattice_;
+  const FitRegion& region_;
   int n_, free_[width], n_free_ = 0, n_open_ = 0;
-  double low_, high_, reach_;
+  double low_, high_, lambda_per_scale_;
   bool scaled_ = false;
-  RobustSums sums_;
+  ShiftedSums sums_;
 };
 
 }  // namespace
 
-double robust_bound(const RobustLattice& lattice, const RobustSums& sums, const double* point, const RobustRegion& region,
-                    double most_lambda) {
-  const RobustPrices& prices = lattice.prices();
+double shifted_bound(const ShiftLattice& lattice, const ShiftedSums& sums, const double* point, const FitRegion& region,
+                     double most_lambda) {
+  const ShiftPrices& prices = lattice.prices();
   const PointBox& box = region.box;
   const int n = lattice.n_columns() + 2;
-  const double low = region.least_lambda(lattice), reach = region.reach(lattice);
-  double bound = sums.shared, breaks[2 * max_card_size + 3], along_scale = 0;
+  const double low = region.least_lambda(lattice), per_scale = region.lambda_per_scale(lattice);
+  double bound = sums.mixture, breaks[2 * max_card_size + 3], along_scale = 0;
   int moving[max_card_size], n_moving = 0, n_breaks = 0;
   for (int j = 0; j < n; ++j) bound -= sums.gradient[j] * point[j];
   breaks[n_breaks++] = low;
   breaks[n_breaks++] = std::max(most_lambda, low);
-  breaks[n_breaks++] = std::clamp(reach * region.scale.high, low, breaks[1]);
+  breaks[n_breaks++] = std::clamp(per_scale * region.scale.high, low, breaks[1]);
   for (int j = 0; j < n - 1; ++j) {
     const double g = sums.gradient[j];
     if (region.tied[j]) {
@@ -198,26 +201,27 @@ double robust_bound(const RobustLattice& lattice, const RobustSums& sums, const 
   for (int k = 0; k < n_breaks; ++k) {
     double value = sums.gradient[n - 1] * breaks[k];
     double longest = region.scale.high;
-    if (reach > 0) longest = std::clamp(breaks[k] / reach, region.scale.low, region.scale.high);
+    if (per_scale > 0) longest = std::clamp(breaks[k] / per_scale, region.scale.low, region.scale.high);
     value += std::min(along_scale * region.scale.low, along_scale * longest);
     for (int m = 0; m < n_moving; ++m) {
       const int j = moving[m];
-      const double g = sums.gradient[j], room = prices.price[j - 1] * breaks[k];
-      // At `low` rounding may leave the two limits a hair apart in the wrong order; the ends of the box are then the wider choice.
-      const double from = std::min(std::max(box.lower[j], -room), box.upper[j]);
-      const double to = std::max(std::min(box.upper[j], room), box.lower[j]);
+      const double g = sums.gradient[j], most = prices.price[j - 1] * breaks[k];
+      // At `low` rounding may leave the two limits a hair apart in the wrong order; the ends of the box are then the wider
+      // choice.
+      const double from = std::min(std::max(box.lower[j], -most), box.upper[j]);
+      const double to = std::max(std::min(box.upper[j], most), box.lower[j]);
       value += std::min(g * from, g * to);
     }
     least = std::min(least, value);
   }
-  const double paid = std::fabs(prices.radius - sums.gradient[n - 1]);
-  return bound + least - lambda_rounding(lattice, breaks[1], prices.radius + paid);
+  const double mean_price = std::fabs(prices.radius - sums.gradient[n - 1]);
+  return bound + least - lambda_rounding(lattice, breaks[1], prices.radius + mean_price);
 }
 
-void fit_robust(RobustLattice& lattice, const RobustRegion& region, double most_lambda, double slack, double threshold,
-                double tolerance, BoxFit& fit) {
+void fit_shifted(ShiftLattice& lattice, const FitRegion& region, double most_lambda, double slack, double threshold,
+                 double tolerance, BoxFit& fit) {
   const int n = lattice.n_columns() + 2;
-  double point[PathFollower::width], next[PathFollower::width], step[PathFollower::width];
+  double point[BarrierNewton::width], next[BarrierNewton::width], step[BarrierNewton::width];
   bool fixed = true, all_tied = true;
   for (int j = 0; j < n - 1; ++j) {
     const double lower = region.box.lower[j], upper = region.box.upper[j];
@@ -238,28 +242,27 @@ void fit_robust(RobustLattice& lattice, const RobustRegion& region, double most_
     fit.lambda = point[n - 1];
     return;
   }
-  PathFollower path(lattice, region, most_lambda);
-  path.enter(point);
-  double smoothing = first_smoothing;
+  BarrierNewton path(lattice, region, most_lambda);
+  path.make_interior(point);
+  double smoothing = parameters.first_smoothing;
   path.evaluate(point, smoothing);
-  for (int k = 0, of_stage = 0; k < max_steps; ++k, ++of_stage) {
-    const double bound = robust_bound(lattice, path.sums(), point, region, most_lambda);
+  for (int k = 0, of_stage = 0; k < parameters.max_steps; ++k, ++of_stage) {
+    const double bound = shifted_bound(lattice, path.sums(), point, region, most_lambda);
     fit.bound = std::max(fit.bound, bound - slack);
     if (fit.bound > threshold) break;
-    // A stage ends when what the bound loses by slopes that have not vanished is what the walls alone would cost it: curvatures of
-    // smoothed maxima are large, so a small decrement does not mean small slopes.
-    const double wall = wall_ratio * smoothing;
-    bool settled = path.sums().shared - bound <= 4 * wall * n || of_stage == most_of_stage;
-    if (!settled) {
-      const double decrement = path.direction(point, wall, step);
-      const double merit = path.merit(point, wall);
-      double length = path.reach(point, step);
+    const double barrier = parameters.barrier_ratio * smoothing;
+    const bool stage_done =
+        path.sums().mixture - bound <= parameters.stage_gap * barrier * n || of_stage == parameters.max_stage_steps;
+    if (!stage_done) {
+      const double decrement = path.direction(point, barrier, step);
+      const double merit = path.merit(point, barrier);
+      double length = path.max_step_length(point, step);
       bool better = false;
-      for (int halving = 0; halving < max_halvings && !better; ++halving, length /= 2) {
+      for (int halving = 0; halving < parameters.max_halvings && !better; ++halving, length /= 2) {
         path.advance(point, length, step, next);
         path.evaluate(next, smoothing);
-        // Near the end rounding hides what a step gains.
-        better = path.merit(next, wall) <= merit - 0.05 * length * decrement + 1e-14 * (1 + std::fabs(merit));
+        better = path.merit(next, barrier) <= merit - parameters.sufficient_decrease * length * decrement +
+                                                  parameters.merit_rounding * (1 + std::fabs(merit));
       }
       if (better) {
         std::copy_n(next, n + 1, point);
@@ -267,8 +270,8 @@ void fit_robust(RobustLattice& lattice, const RobustRegion& region, double most_
       }
     }
     double slope;
-    if (lattice.worst(point, slope) - fit.bound <= tolerance || smoothing <= last_smoothing) break;
-    smoothing *= smoothing_ratio;
+    if (lattice.worst(point, slope) - fit.bound <= tolerance || smoothing <= parameters.last_smoothing) break;
+    smoothing *= parameters.smoothing_factor;
     of_stage = -1;
     path.evaluate(point, smoothing);
   }

@@ -58,7 +58,8 @@ void RowPartition::write_cells(const CodedTable& table, const int* columns, int 
 
 namespace {
 
-// Rows with the same cell often follow each other, and an addition waits for the one before it: odd and even rows have sums of their own.
+// Rows with the same cell often follow each other, and an addition waits for the one before it: odd and even rows have sums of
+// their own.
 template <class Code>
 void add_weights(const CodedTable& table, const std::uint32_t* group, const Code* code, std::size_t n_codes,
                  CutScratch::Weights* sums) {

@@ -4,10 +4,10 @@
 
 Both sides are recomputed from the raw columns with NumPy:
 
-- ``score_walk``: does the proof cover every support and, within supports, every card;
+- ``proof_reader``: does the proof cover every support and, within supports, every card;
 - ``score_bounds``: what each of its claims proves, by the tangent bound of a convex loss.
 
-The walk is always checked as a whole. Claims are all recomputed where there are few enough of them; otherwise a random sample
+Coverage is always checked as a whole. Claims are all recomputed where there are few enough of them; otherwise a random sample
 is, and the claim of the certificate says how many of how many. Without a proof, a single point with an entry for every
 column proves a weaker bound; without either the bound is 0, since the loss is positive. Nothing here knows how card and
 proof were found.
@@ -20,7 +20,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, require_tolerance
 from surefoot.exceptions import CertificateError
-from surefoot.riskscore.certificate.proof_reader import ABSURD, read_walk
+from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, read_proof
 from surefoot.riskscore.certificate.score_bounds import ScoreBounds
 from surefoot.riskscore.certificate.score_claims import Claim, NodeClaim, RefusedProofError
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
@@ -94,7 +94,7 @@ def _tangent_bound(bounds: ScoreBounds, tangent: FloatArray) -> float:
         raise CertificateError(
             f"the tangent's point has shape {point.shape}; it needs an intercept and {bounds.problem.n_columns} columns."
         )
-    if not np.all(np.abs(point) < ABSURD):
+    if not np.all(np.abs(point) < LARGEST_POINT):
         return 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         bound = bounds.everywhere(point)
@@ -107,7 +107,7 @@ def _proven_bound(bounds: ScoreBounds, proof: ScoreProof, digest: str, max_claim
         raise RefusedProofError("it is about other data")
     if not np.isfinite(proof.threshold):
         raise RefusedProofError(f"its threshold is {proof.threshold}")
-    claims = read_walk(bounds.problem, proof)
+    claims = read_proof(bounds.problem, proof)
     chosen = np.arange(len(claims))
     if len(claims) > max_claims:
         chosen = np.random.default_rng(random_state).choice(chosen, max_claims, replace=False)

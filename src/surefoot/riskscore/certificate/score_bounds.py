@@ -22,9 +22,10 @@ from surefoot.riskscore.certificate.score_planes import UNIT, Plane, Planes
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_shift import WorstLoss
 
+# Halvings of an interval of scales: more than a double has digits. Any point gives a valid bound.
 _HALVINGS = 80
-# A worst case is found by tangents that meet this close to it, relative to 1 plus its value.
-_MEETING = 4e-15
+# Relative to 1 plus the value: bounds the distance between a worst case and the meeting of the tangents that found it.
+_MEETING_GAP = 4e-15
 
 
 class ScoreBounds:
@@ -57,9 +58,9 @@ class ScoreBounds:
         most = max(self.planes.most_price / self.planes.scales[1], float(least))
         meets = np.concatenate([np.abs(lower[moves]), np.abs(upper[moves])]) / np.tile(prices[moves], 2)
         tried = np.clip(np.concatenate([[least, most], meets]), least, most)[:, None]
-        room = prices[moves] * tried
-        low = np.minimum(np.maximum(lower[moves], -room), upper[moves])
-        high = np.maximum(np.minimum(upper[moves], room), lower[moves])
+        most_points = prices[moves] * tried
+        low = np.minimum(np.maximum(lower[moves], -most_points), upper[moves])
+        high = np.maximum(np.minimum(upper[moves], most_points), lower[moves])
         inner = np.minimum(gradient[moves] * low, gradient[moves] * high).sum(axis=1)
         value = float(np.min(plane.price_slope * tried[:, 0] + inner))
         return self._scaled(plane, float(np.sum(ends[~moves])) + value + further)
@@ -111,7 +112,7 @@ class ScoreBounds:
         if not self.problem.admits(card):
             return np.inf
         value = self.problem.objective(card)
-        return value - self.slack(claim.support, lower) - (0.0 if self.planes.shift is None else _MEETING * (1.0 + value))
+        return value - self.slack(claim.support, lower) - (0.0 if self.planes.shift is None else _MEETING_GAP * (1.0 + value))
 
     def _of_scaled(self, intercept: int, points: IntArray, support: tuple[int, ...], point: FloatArray) -> float:
         """Bound on the objective of a card at every scale that its rules allow, from a plane at the best one of them."""
@@ -143,11 +144,11 @@ class ScoreBounds:
             if not first.scale < tried < last.scale:
                 tried = 0.5 * (first.scale + last.scale)
             value = self.problem.worst_loss(intercept, points, tried)
-            if value.value - best <= _MEETING * (1.0 + value.value) or not first.scale < tried < last.scale:
+            if value.value - best <= _MEETING_GAP * (1.0 + value.value) or not first.scale < tried < last.scale:
                 break
             first, last = (_Line(tried, value), last) if value.slope < 0 else (first, _Line(tried, value))
         # Tangents along the price meet to this much, and those along the scale are drawn from there.
-        return max(best, first.meets(last)) - _MEETING * (1.0 + best) - self._price_rounding()
+        return max(best, first.meets(last)) - _MEETING_GAP * (1.0 + best) - self._price_rounding()
 
     def _price_rounding(self) -> float:
         """What rounding of a level slope along lambda may cost: it is off by as many units as the radius has terms, twice."""
@@ -171,14 +172,14 @@ class ScoreBounds:
         lower, upper = np.append(self.intercepts[0], self.lower[chosen]), np.append(self.intercepts[1], self.upper[chosen])
         plane = self._plane(claim.prefix, claim.point)
         gain = dict(zip(claim.candidates, self.gains(plane.residuals, claim.candidates).tolist(), strict=True))
-        room = self.size - len(claim.prefix) - 1
+        budget = self.size - len(claim.prefix) - 1
         gained = [
-            gain[out] + _largest([gain[c] for c in claim.candidates if c != out], room)
-            for out in set(claim.candidates) - set(claim.kept)
+            gain[out] + _largest([gain[c] for c in claim.candidates if c != out], budget)
+            for out in set(claim.candidates) - set(claim.remaining)
         ]
         gained += [
-            gain[out] + _largest([gain[c] for c in claim.kept[at + 1 :]], room)
-            for at, out in enumerate(claim.kept)
+            gain[out] + _largest([gain[c] for c in claim.remaining[at + 1 :]], budget)
+            for at, out in enumerate(claim.remaining)
             if out not in claim.open
         ]
         if not gained:

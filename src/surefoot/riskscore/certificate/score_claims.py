@@ -1,4 +1,4 @@
-"""What a proof of a score card claims, in arrays: one row for every claim, a claim of its own on demand."""
+"""The claims of a proof of a score card, in arrays: one row for every claim, a record of its own on demand."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.core.arrays import FloatArray
+from surefoot.riskscore.problem.score_proof import CandidateMark
 
 Integers = NDArray[np.int64]
 
@@ -19,18 +20,21 @@ class RefusedProofError(ValueError):
 
 @dataclass(frozen=True)
 class NodeClaim:
-    """At ``point``, candidates that are not kept, and kept columns that are not open, are ruled out."""
+    """The tangent plane at ``point`` prunes candidates that do not remain, and remaining ones that are not ``open``.
+
+    No improving support beyond the prefix holds one of the former, or has one of the latter as its first column.
+    """
 
     prefix: tuple[int, ...]
     candidates: tuple[int, ...]
-    kept: tuple[int, ...]
+    remaining: tuple[int, ...]
     open: tuple[int, ...]
     point: FloatArray
 
 
 @dataclass(frozen=True)
 class BoxClaim:
-    """All cards of a support with coordinates in a box are ruled out at ``point``; without one, the box is a single card."""
+    """The tangent plane at ``point`` prunes all cards of a support in a box; without a point the box is a single card."""
 
     support: tuple[int, ...]
     lower: tuple[int, ...]
@@ -57,9 +61,10 @@ class NodeClaims:
     def claim(self, k: int) -> NodeClaim:
         own = slice(self.starts[k], self.starts[k + 1])
         candidates, marks = self.candidates[own], self.marks[own]
-        lists = (self.prefix[k], candidates, candidates[marks > 0], candidates[marks > 1])
-        prefix, listed, kept, left_open = (tuple(part.tolist()) for part in lists)
-        return NodeClaim(prefix, listed, kept, left_open, self.points[k])
+        remains, left_open = marks != CandidateMark.EXCLUDED, marks >= CandidateMark.CHILD  # children and twins
+        lists = (self.prefix[k], candidates, candidates[remains], candidates[left_open])
+        prefix, listed, remaining, open_ = (tuple(part.tolist()) for part in lists)
+        return NodeClaim(prefix, listed, remaining, open_, self.points[k])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ class BoxClaims:
 
 
 class ScoreClaims:
-    """All claims of a proof, in the order of its walk."""
+    """All claims of a proof, in its order."""
 
     def __init__(self, parts: list[NodeClaims | BoxClaims]) -> None:
         self.parts = [part for part in parts if len(part)]

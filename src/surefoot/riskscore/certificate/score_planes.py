@@ -3,25 +3,25 @@
 The plain loss L is convex: at a point p with gradient g, L(q) >= L(p) + g . (q - p) for all q.
 
 The robust loss of ``riskscore/problem/score_shift.py`` is a minimum over lambda of lambda radius + sum_i w_i max_S (V_iS -
-lambda c_S), V_iS(q) the loss of row i after the shift S, c_S its cost. For any shares theta_iS that sum to 1 in every row
+lambda c_S), V_iS(q) the loss of row i after the shift S, c_S its cost. For any mixture theta_iS that sums to 1 in every row
 
     robust loss(q) >= min over lambda of   lambda h + sum_i w_i sum_S theta_iS V_iS(q),
 
     h = radius - sum_i w_i sum_S theta_iS c_S,
 
 and the last sum is convex in q, so it has tangent planes. Here S runs over all sets of flips of the support's columns, and
-label changes; the shares are softmax of (V_iS(p) - lambda c_S) / smoothing, which for a good point, price and smoothing are
-close to the adversary's own. Whatever they are, the plane holds: a bad proof only proves little. Columns beyond the support are
+label changes; the mixture is the softmax of (V_iS(p) - lambda c_S) / smoothing, which for a good point, price and smoothing are
+close to the worst case. Whatever they are, the plane holds: a bad proof only proves little. Columns beyond the support are
 not shifted, which leaves the adversary weaker, and slopes along them are those of the rows as they are.
 
 Rounding. Sums run over the rows in pairs (NumPy's, along contiguous memory), so a sum of n terms is off by at most
 (32 + log2 n) u times the sum of their sizes, u = 2^-53. With a_i = sum_j P_j |x_ij|, P_j the largest size of coordinate j at
 the point and in the box, A1 and A2 the means of a_i and a_i^2 (the latter bounded by Minkowski's inequality) and k columns, the
-derivation of cpp/include/surefoot/rounding_slack.hpp holds word by word and gives
+derivation of cpp/include/surefoot/riskscore/search/rounding_slack.hpp holds word by word and gives
 
     2 u [(1 + 4 A1) (32 + log2 n + 5 k + 46) + (k + 2) A2].
 
-Under a shift a flipped column is 0 or 1, so 1 takes the place of |x_ij|; every row has C shifts, whose shares sum to 1 up to
+Under a shift a flipped column is 0 or 1, so 1 takes the place of |x_ij|; every row has C shifts, whose weights sum to 1 up to
 (C + 2) u, which adds C to the number of terms; and lambda h is off by as many u times lambda (radius + mean cost).
 """
 
@@ -37,8 +37,10 @@ from surefoot.riskscore.certificate.score_premises import scale_range, used_limi
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 
 UNIT = 2.0**-53
-# Numbers in one block of products with the rows: they should not fill the memory.
+# Numbers in one block of products with the rows, which should not fill the memory.
 BLOCK = 4_000_000
+# Smallest smoothing of a mixture; the plane holds for any.
+_MIN_SMOOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +82,12 @@ class Planes:
             self.most_price = self._price_limit(np.where(flips, 1.0, sizes.max(axis=1, initial=0.0)))
 
     def _price_limit(self, largest: FloatArray) -> float:
-        """Beyond this lambda no shift pays: a flip gains at most the points of its column, a new label at most the score."""
+        """Beyond this lambda no shift gains its price: a flip gains at most its points, a new label at most the score."""
         assert self.shift is not None
         finite = np.isfinite(self.shift.prices)
-        reach = self.intercept + float(np.sort(self.most * largest)[::-1][: self.size].sum())
+        largest_score = self.intercept + float(np.sort(self.most * largest)[::-1][: self.size].sum())
         by_column = np.max(self.most[finite] / self.shift.prices[finite], initial=0.0)
-        return float(max(by_column, reach / self.shift.label_price)) * (1 + 1e-12)
+        return float(max(by_column, largest_score / self.shift.label_price)) * (1 + 1e-12)
 
     def slack(self, support: tuple[int, ...], point: FloatArray, n_shifts: int = 0) -> float:
         """What rounding may add to a bound at a point, over cards with ``support`` and any further columns."""
@@ -105,7 +107,7 @@ class Planes:
     def at(self, support: tuple[int, ...], point: FloatArray, price: float, smoothing: float) -> Plane:
         """The plane that touches the loss at a point; without a shift, price and smoothing mean nothing."""
         if self.shift is not None:
-            return self._shared(support, point, price, max(smoothing, 1e-12))
+            return self._mixed(support, point, price, max(smoothing, _MIN_SMOOTHING))
         return self.plain(support, point)
 
     def plain(self, support: tuple[int, ...], point: FloatArray) -> Plane:
@@ -122,7 +124,7 @@ class Planes:
         gradient = np.append(np.sum(residuals), self.slopes(residuals, support))
         return Plane(loss - float(np.sum(gradient * point)), gradient, residuals, 0.0, self.slack(support, point))
 
-    def _shared(self, support: tuple[int, ...], point: FloatArray, price: float, smoothing: float) -> Plane:
+    def _mixed(self, support: tuple[int, ...], point: FloatArray, price: float, smoothing: float) -> Plane:
         shift, problem = self.shift, self.problem
         assert shift is not None
         flips = [k for k, column in enumerate(support) if shift.flips[column] and np.isfinite(shift.prices[column])]
@@ -143,28 +145,28 @@ class Planes:
             scores = np.full(labels.size, float(point[0]))
             for column, value in zip(support, point[1:], strict=True):
                 scores += value * self.columns[column, rows[own]]
-            kept = self.columns[flipped][:, rows[own]]
-            turns = 1.0 - 2.0 * kept  # flipping adds so much to the column
+            values_now = self.columns[flipped][:, rows[own]]
+            turns = 1.0 - 2.0 * values_now  # flipping adds so much to the column
             moves = sets @ (turns * point[1:][flips][:, None])
             arguments = np.concatenate([-sign * labels * (scores + moves) for sign in signs])
             values = np.logaddexp(0.0, arguments)
-            shares = (values - price * costs[:, None]) / smoothing
-            shares = np.exp(shares - shares.max(axis=0))
-            shares /= shares.sum(axis=0)
-            loss[own] = np.sum(shares * values, axis=0)
-            cost[own] = costs @ shares
-            slopes = shares * np.exp(-np.logaddexp(0.0, -arguments)) * -np.repeat(signs, len(sets))[:, None] * labels
+            mixture = (values - price * costs[:, None]) / smoothing
+            mixture = np.exp(mixture - mixture.max(axis=0))
+            mixture /= mixture.sum(axis=0)
+            loss[own] = np.sum(mixture * values, axis=0)
+            cost[own] = costs @ mixture
+            slopes = mixture * np.exp(-np.logaddexp(0.0, -arguments)) * -np.repeat(signs, len(sets))[:, None] * labels
             of_sets = slopes.reshape(signs.size, len(sets), -1).sum(axis=0)
             slope[own] = of_sets.sum(axis=0)
-            turned[:, own] = kept * slope[own] + turns * (sets.T @ of_sets)
+            turned[:, own] = values_now * slope[own] + turns * (sets.T @ of_sets)
         residuals = problem.weights * slope[cell]
         gradient = np.append(np.sum(residuals), self.slopes(residuals, support))
         gradient[[k + 1 for k in flips]] = np.sum(problem.weights * turned[:, cell], axis=1)
-        paid = float(np.sum(problem.weights * cost[cell]))
+        mean_cost = float(np.sum(problem.weights * cost[cell]))
         terms = 32.0 + np.log2(problem.n_rows) + costs.size + 8
-        slack = self.slack(support, point, costs.size) + 2 * UNIT * terms * self.most_price * (shift.radius + paid)
+        slack = self.slack(support, point, costs.size) + 2 * UNIT * terms * self.most_price * (shift.radius + mean_cost)
         constant = float(np.sum(problem.weights * loss[cell])) - float(np.sum(gradient * point))
-        return Plane(constant, gradient, residuals, shift.radius - paid, slack)
+        return Plane(constant, gradient, residuals, shift.radius - mean_cost, slack)
 
     def _cells(self, support: tuple[int, ...]) -> tuple[Integers, Integers]:
         """One row of every kind, as far as label and support tell them apart, and the kind of every row."""

@@ -1,4 +1,4 @@
-"""What the walk of a proof takes for granted, worked out from the raw columns: limits, columns, intercepts and twins.
+"""The premises of a proof, checked from the raw columns: limits, columns, intercepts and twins.
 
 Intercepts. By convexity the mean loss of a class is at least the loss at its mean score. With W the weight of the negatives,
 m_j their mean of column j, t = 1 / multiplier, and q_j = t points_j, a card with an objective up to v has
@@ -10,7 +10,7 @@ for the positives. A shift of the rows only raises the loss.
 
 Twins. If columns a and b are equal, or a + b is the same whole number in every row (checked exactly, without rounding), moving
 the points of b to a, or their negatives with the rest going into the intercept, leaves every score as it is. That needs
-the same limits, an intercept with room for it, prices of shifts that do not tell the columns apart, and no rules. Of all cards
+the same limits, an intercept that stays within its own, equal prices of shifts, and no rules. Of all cards
 better than the threshold take one whose columns come first in the order of the proof: no claim about a missing twin can hide
 it, since its twin, as good, would come earlier.
 """
@@ -25,8 +25,11 @@ from surefoot.riskscore.problem.card_rules import PointSetRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.problem.score_proof import ScoreProof
 
-# Means of columns, sums of up to max_features of them and a logarithm: no rounding comes near this.
+# Bounds, relative to the size of the terms, the rounding of column means, of sums of up to max_features of them and of a
+# logarithm.
 MARGIN = 1e-11
+# Beyond this log(exp(x) - 1) is x to 1e-13.
+LINEAR_FROM = 30.0
 
 
 def used_limits(problem: RiskScoreProblem) -> tuple[FloatArray, FloatArray]:
@@ -64,11 +67,11 @@ def intercept_range(problem: RiskScoreProblem, threshold: float) -> tuple[int, i
         means = -label * np.array([np.sum(column * weights) for column in columns]) / weight
         sizes = np.array([np.sum(np.abs(column) * weights) for column in columns]) / weight
         ends = np.stack([t * end[usable] * means[usable] for t in (small, large) for end in (lower, upper)])
-        helps = -ends.min(axis=0, initial=0.0)
-        reach = float(np.sort(helps)[::-1][: problem.max_features].sum())
+        moves = -ends.min(axis=0, initial=0.0)
+        moved = float(np.sort(moves)[::-1][: problem.max_features].sum())
         furthest = np.maximum(np.abs(lower[usable]), np.abs(upper[usable])) * sizes[usable]
-        share = threshold / weight
-        most = (share if share > 30 else float(np.log(np.expm1(share)))) + reach
+        class_loss = threshold / weight
+        most = (class_loss if class_loss > LINEAR_FROM else float(np.log(np.expm1(class_loss)))) + moved
         most += MARGIN * (1.0 + abs(most) + problem.max_features * large * float(np.max(furthest, initial=0.0)))
         end = float(np.floor(most / (small if most > 0 else large) + MARGIN * (1.0 + abs(most))))
         if label < 0:
@@ -121,6 +124,6 @@ def _are_twins(
     exact = not np.any((a - (total - part)) + (b - part))
     if not exact or np.any(total != total[0]) or total[0] != np.round(total[0]):
         return False
-    reach = abs(float(total[0])) * max(abs(lower[second]), abs(upper[second]))
-    room = low - reach >= problem.intercept_lower and high + reach <= problem.intercept_upper
-    return bool(room and lower[first] == -upper[second] and upper[first] == -lower[second])
+    moved = abs(float(total[0])) * max(abs(lower[second]), abs(upper[second]))
+    stays = low - moved >= problem.intercept_lower and high + moved <= problem.intercept_upper
+    return bool(stays and lower[first] == -upper[second] and upper[first] == -lower[second])

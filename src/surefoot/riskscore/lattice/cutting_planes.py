@@ -25,7 +25,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.riskscore.lattice.cut_run import CutOutcome, CutRun
 from surefoot.riskscore.problem.card_rules import RateRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
-from surefoot.riskscore.search.card_program import MOST_MARKED_ROWS
+from surefoot.riskscore.search.parameters import DEFAULT_PARAMETERS
 
 Run = TypeVar("Run", bound=CutRun)
 
@@ -46,8 +46,9 @@ class CuttingPlanes(ABC, Generic[Run]):
                 chosen = problem.columns[problem.labels == rule.label]
                 if not np.array_equal(chosen, np.rint(chosen)):
                     return "a rate of flagged rows is limited, and the columns are not whole numbers."
-                if np.unique(chosen, axis=0).shape[0] > MOST_MARKED_ROWS:
-                    return f"a rate of flagged rows is limited, and more than {MOST_MARKED_ROWS} of the rows it counts differ."
+                most = DEFAULT_PARAMETERS.max_marked_rows
+                if np.unique(chosen, axis=0).shape[0] > most:
+                    return f"a rate of flagged rows is limited, and more than {most} of the rows it counts differ."
         return None
 
     def solve(self, problem: RiskScoreProblem, options: SolveOptions) -> CutOutcome:

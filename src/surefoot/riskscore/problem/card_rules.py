@@ -7,7 +7,7 @@ Six kinds of rules express the operational constraints of Table 1 of Ustun and R
 - :class:`PointSetRule`: the points of a column come from a list (fixed points, signs, limits, multiples of five);
 - :class:`SignRule`: the points of a group have one sign (thresholds of one variable, whose risk then rises or falls all along);
 - :class:`LinearRule`: a <= (c_0 intercept + sum_j c_j points_j) / multiplier <= b (the risk predicted for a described person);
-- :class:`RateRule`: limits on the share of the positive, or of the negative, rows whose log odds, score / multiplier, are
+- :class:`RateRule`: limits on the fraction of the positive, or of the negative, rows whose log odds, score / multiplier, are
   above a threshold (true and false positive rate).
 
 The last two are about log odds. At unit scale these are scores; where the multiplier is free, they leave a card an interval of
@@ -23,7 +23,8 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
 
-# How far a linear rule may be missed by rounding, relative to the size of its terms, and a rate or a threshold absolutely.
+# Bounds the rounding by which a linear rule may be broken, relative to the size of its terms, and a rate or a threshold
+# absolutely.
 ROUNDING = 1e-9
 
 
@@ -96,7 +97,7 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class RateRule:
-    """lower <= share of the weight of the rows with label ``label`` whose log odds are above ``threshold`` <= upper.
+    """lower <= fraction of the weight of the rows with label ``label`` whose log odds are above ``threshold`` <= upper.
 
     Above, not at: a score of 0, where both classes are equally likely, is not predicted to be positive (scikit-learn's rule).
     ``rate`` and ``allows`` are about scores, the log odds at unit scale.
@@ -123,7 +124,7 @@ class RateRule:
         return self.unflagged_to <= 0.0 <= self.flagged_from
 
     def rate(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
-        """The share that the rule limits."""
+        """The rate that the rule limits."""
         chosen = labels == self.label
         flagged = chosen & (scores >= self.flagged_from)
         return float(weights[flagged].sum() / weights[chosen].sum())

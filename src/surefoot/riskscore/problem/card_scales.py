@@ -2,7 +2,7 @@
 
 Rules about risks are about log odds t s. For given points each end of one, t s >= a or t s <= b, leaves an interval of
 scales: the end t = a / s bounds it from below or from above, according to the sign of s. A rate of flagged rows is such a
-rule as well. With rows in falling order of their scores, the share of the flagged is between its limits if and only if the
+rule as well. With rows in falling order of their scores, the rate of the flagged is between its limits if and only if the
 row at which it reaches the least is flagged and the row that would exceed the most is not. So all rules together leave an
 interval, or nothing; the loss is convex in t, so the best scale is the best one without rules, moved to the nearest end.
 
@@ -65,13 +65,13 @@ def _rate_scales(rule: RateRule, scores: FloatArray, labels: FloatArray, weights
     chosen = (labels == rule.label) & (weights > 0.0)
     order = np.argsort(-scores[chosen], kind="stable")
     falling = scores[chosen][order]
-    share = np.cumsum(weights[chosen][order]) / weights[chosen].sum()
-    must = int(np.searchsorted(share, rule.lower - ROUNDING))
+    rate = np.cumsum(weights[chosen][order]) / weights[chosen].sum()
+    must = int(np.searchsorted(rate, rule.lower - ROUNDING))
     if rule.lower > ROUNDING:
         if must == falling.size:
             return _NONE
         within = _at_least(float(falling[must]), 0.0, rule.flagged_from, within)
-    must_not = int(np.searchsorted(share, rule.upper + ROUNDING, side="right"))
+    must_not = int(np.searchsorted(rate, rule.upper + ROUNDING, side="right"))
     if must_not < falling.size:
         within = _at_least(-float(falling[must_not]), 0.0, -rule.unflagged_to, within)
     return within

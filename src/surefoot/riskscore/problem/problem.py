@@ -70,7 +70,7 @@ class RiskScoreProblem:
     scale : {"unit", "free"}, default="unit"
         Whether the multiplier of a card is 1, or chosen with the points.
     multipliers : tuple of float, default=(0.2, 20.0)
-        Smallest and largest multiplier at a free scale, above 0 and different. The largest should leave room for fine
+        Smallest and largest multiplier at a free scale, above 0 and different. The largest should allow fine
         coefficients (points up to 5 and a multiplier of 20 make steps of 0.05), the smallest for large ones.
 
     Raises

@@ -1,4 +1,4 @@
-"""The robust score card: what an adversary may change in the rows, at what price, and what a card then loses.
+"""The robust score card: a Wasserstein ball around the rows, with prices of changes, and the worst loss of a card over it.
 
 For a card with score s(x) = b + p . x the robust loss is
 
@@ -23,7 +23,7 @@ minimum once the pieces on both sides of it have been found.
 At a free scale the score is t (b + p . x) with t = 1 / multiplier, and the loss is convex in t and lambda together: a maximum
 of convex functions of t less straight lines in lambda, with t |p_j| <= price_j lambda. Both tangents above are planes in lambda
 and t. Mixed such that they are level along lambda they make a line below the least loss at every scale, which touches it at the
-scale they were found at: a tangent along the scale. At the smallest lambda, which grows with t, the plane is followed along it.
+scale they were found at: a tangent along the scale. At the smallest lambda, which grows with t, the plane is restricted to it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ from numpy.typing import NDArray
 
 from surefoot.core.arrays import FloatArray, IntArray
 
-# Tangents that meet this close to the best value found (relative) have found it.
-_MEETING = 1e-15
-_MOST_TANGENTS = 400
+# Relative to 1 + the value: distance of the tangents' meeting from the best value at which it is the minimum.
+_MEETING_GAP = 1e-15
+# Tangents in the minimisation along lambda; it ends long before.
+_MAX_TANGENTS = 400
 
 
 class WorstLoss(NamedTuple):
@@ -75,7 +76,7 @@ class ScoreShift:
     Parameters
     ----------
     radius : float
-        Mean cost an adversary can spend per row; at or above 0.
+        Largest mean cost of a shift per row; at or above 0.
     prices : ndarray of shape (n_columns,)
         Price of flipping a 0/1 column, or of a unit of a numeric column; above 0, infinite if the column stays as it is.
     flips : ndarray of shape (n_columns,), bool
@@ -171,19 +172,19 @@ class ScoreShift:
         if high.slope <= 0:
             # Only without a radius: the loss falls to that of the rows as they are.
             return WorstLoss(high.value, high.price, high.value, high.stretch / scale)
-        for k in range(_MOST_TANGENTS):
+        for k in range(_MAX_TANGENTS):
             rise = high.value - low.value + low.slope * low.price - high.slope * high.price
             meeting = min(max(rise / (low.slope - high.slope), low.price), high.price)
             bound, best = low.value + low.slope * (meeting - low.price), min(low.value, high.value)
-            if best - bound <= _MEETING * (1.0 + best) or high.price - low.price <= _MEETING * (1.0 + high.price):
+            if best - bound <= _MEETING_GAP * (1.0 + best) or high.price - low.price <= _MEETING_GAP * (1.0 + high.price):
                 break
             middle = at(0.5 * (low.price + high.price) if k % 3 == 2 else meeting)
             if middle.slope == 0:
                 return WorstLoss(middle.value, middle.price, middle.value, middle.stretch / scale)
             low, high = (middle, high) if middle.slope < 0 else (low, middle)
-        share = high.slope / (high.slope - low.slope)
+        mix = high.slope / (high.slope - low.slope)
         end = low if low.value <= high.value else high
-        slope = (high.stretch + share * (low.stretch - high.stretch)) / scale
+        slope = (high.stretch + mix * (low.stretch - high.stretch)) / scale
         return WorstLoss(end.value, end.price, min(bound, end.value), slope)
 
     def spelled(self) -> tuple[object, ...]:

@@ -41,19 +41,18 @@ from surefoot.riskscore.problem.card_rules import (
     SignRule,
 )
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+from surefoot.riskscore.search.parameters import DEFAULT_PARAMETERS, SearchParameters
 
-# Rates of more distinct rows than this would make the program larger than the search it is to spare; they are left out of it.
-MOST_MARKED_ROWS = 3000
-_INFEASIBLE = 2
+_INFEASIBLE = 2  # status of scipy.optimize.milp
 
 Terms = Iterable[tuple[int, float]]
 
 
-def has_card(problem: RiskScoreProblem, seconds: float) -> bool | None:
-    """Whether a card obeys limits, size and rules of the problem; None if that was not settled in the time given."""
+def has_card(problem: RiskScoreProblem, seconds: float, parameters: SearchParameters = DEFAULT_PARAMETERS) -> bool | None:
+    """Whether a card obeys limits, size and rules of the problem; None if that was not decided in the time given."""
     if seconds <= 0:
         return None
-    program = CardProgram(problem)
+    program = CardProgram(problem, parameters)
     for rule in problem.rules:
         program.add(rule)
     return program.solve(seconds)
@@ -72,8 +71,9 @@ class ProgramParts(NamedTuple):
 class CardProgram:
     """The program for one problem, rule by rule."""
 
-    def __init__(self, problem: RiskScoreProblem) -> None:
+    def __init__(self, problem: RiskScoreProblem, parameters: SearchParameters = DEFAULT_PARAMETERS) -> None:
         self.problem = problem
+        self.parameters = parameters
         d = problem.n_columns
         self._points, self._positive, self._negative = (1 + k * d + np.arange(d) for k in range(3))
         ones = np.ones(d)
@@ -166,14 +166,14 @@ class CardProgram:
         problem = self.problem
         chosen = problem.labels == rule.label
         rows, place = np.unique(problem.columns[chosen], axis=0, return_inverse=True)
-        if rows.shape[0] > MOST_MARKED_ROWS:
+        if rows.shape[0] > self.parameters.max_marked_rows:
             return
         weight = np.bincount(place.ravel(), problem.weights[chosen], minlength=rows.shape[0])
         whole = bool(np.all(rows == np.rint(rows)))
         # The least score with a flag and the largest without: neighbouring whole numbers, or both where the flags begin.
         flagged = float(math.ceil(rule.flagged_from)) if whole else rule.flagged_from
         unflagged = flagged - 1.0 if whole else flagged
-        least, most = self._reach(rows)
+        least, most = self._score_range(rows)
         marks = [self._variable(0.0, 1.0) for _ in range(rows.shape[0])]
         scaled: list[list[tuple[int, float]]] = [[], []]
         if self._multiplier is not None and not rule.at_even_odds:
@@ -186,10 +186,10 @@ class CardProgram:
             score = list(self._score(row, 1.0))
             self._row([*score, *scaled[0], (mark, -(max(high, unflagged) - unflagged))], -math.inf, unflagged)
             self._row([*score, *scaled[1], (mark, -(flagged - min(low, flagged)))], min(low, flagged), math.inf)
-        share = weight / weight.sum()
-        self._row(zip(marks, share.tolist(), strict=True), rule.lower - ROUNDING, rule.upper + ROUNDING)
+        fraction = weight / weight.sum()
+        self._row(zip(marks, fraction.tolist(), strict=True), rule.lower - ROUNDING, rule.upper + ROUNDING)
 
-    def _reach(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _score_range(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bounds on the score of each row over all cards of the allowed size."""
         problem = self.problem
         ends = rows * problem.lower, rows * problem.upper

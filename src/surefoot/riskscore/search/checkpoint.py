@@ -1,21 +1,21 @@
-"""What a long search leaves on disk, so that another one can go on from there.
+"""Checkpoints of a long search, from which another one can resume.
 
 One ``.npz`` file: arrays, and a line of JSON with the format, the fingerprint of the problem and the gap. Nothing in it is
-executed when it is read. It is written beside its place and moved there in one step, so a file by that name is always whole.
+executed when it is read. It is written by :func:`~surefoot.core.new_file.new_file`, so a file by that name is always whole.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from surefoot import _native
 from surefoot.core.arrays import IntArray
+from surefoot.core.new_file import new_file
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
 FORMAT = "surefoot score search 1"
@@ -23,7 +23,7 @@ FORMAT = "surefoot score search 1"
 
 @dataclass(frozen=True, eq=False)
 class SearchCheckpoint:
-    """The state of a search between two of its parts.
+    """The state of a search between two subtrees.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class SearchCheckpoint:
     card : RiskScore or None
         The best card so far.
     gap : float
-        The relative gap the search was content with.
+        The relative gap at which the search stops.
     """
 
     order: IntArray
@@ -47,27 +47,19 @@ class SearchCheckpoint:
         """Put the checkpoint in place of an earlier one; raises ``OSError`` and leaves that alone where it cannot."""
         about = json.dumps({"format": FORMAT, "problem": digest, "gap": self.gap, "has_card": self.card is not None})
         card = self.card if self.card is not None else RiskScore(0, np.zeros(0, dtype=np.int32))
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(
-                    file,
-                    about=np.frombuffer(about.encode(), dtype=np.uint8),
-                    order=self.order,
-                    finished=self.finished,
-                    intercept=np.array([card.intercept], dtype=np.int32),
-                    points=card.points,
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
+        with new_file(path, overwrite=True, text=False) as file:
+            np.savez_compressed(
+                file,
+                about=np.frombuffer(about.encode(), dtype=np.uint8),
+                order=self.order,
+                finished=self.finished,
+                intercept=np.array([card.intercept], dtype=np.int32),
+                points=card.points,
+            )
 
 
 class CheckpointFile:
-    """A file that a search keeps up to date. What goes wrong in writing is noted, and ends nothing."""
+    """The checkpoint file of a running search. An error in writing is recorded, and does not end the search."""
 
     def __init__(self, path: str | Path, problem: RiskScoreProblem, gap: float) -> None:
         self.path = Path(path)
@@ -78,19 +70,21 @@ class CheckpointFile:
         self.error: str | None = None
         self.state = read_checkpoint(self.path, problem, gap) if self.path.exists() else None
 
-    def keep(self, order: IntArray, finished: IntArray, intercept: int, points: IntArray) -> bool:
-        """Write a state down; always true, for the search goes on."""
-        card = RiskScore(intercept, points) if points.size else None
+    def save(self, snapshot: _native.SearchSnapshot) -> bool:
+        """Write a state; always true, for the search goes on."""
+        points = snapshot.points
+        card = RiskScore(snapshot.intercept, points) if points.size else None
         try:
-            SearchCheckpoint(order, finished.reshape(-1, 2), card, self.gap).write(self.path, self.digest)
+            SearchCheckpoint(snapshot.order, snapshot.finished.reshape(-1, 2), card, self.gap).write(self.path, self.digest)
             self.error = None
         except OSError as failure:
-            self.error = f"{self.path} could not be written: {failure.strerror or failure}"
+            reason = failure.__cause__ if isinstance(failure.__cause__, OSError) else failure
+            self.error = f"{self.path} could not be written: {reason.strerror or reason}"
         return True
 
 
 def read_checkpoint(path: Path, problem: RiskScoreProblem, gap: float) -> SearchCheckpoint:
-    """The checkpoint at ``path``, as far as it helps a search of this problem down to this gap.
+    """The checkpoint at ``path``, or the part of it that holds for a search of this problem to this gap.
 
     Raises
     ------

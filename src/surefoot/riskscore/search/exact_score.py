@@ -1,18 +1,24 @@
-"""Exact search for risk scores: every support is visited or proven worse than a card at hand.
+"""Exact search for risk scores: branch and bound over supports, and within supports over whole points.
 
-The search (cpp/include/surefoot/support_search.hpp) walks the supports column by column. Three bounds, all consequences of the
-convexity of the loss L, rule out what cannot win; with points q in a box [l, u] around any point p with gradient g,
+    min over an intercept b and points p, whole numbers, of   sum_i w_i log(1 + exp(-y_i s_i)) + penalty * #{j : p_j != 0}
+
+A node of the tree is a set of columns, the prefix, with a relaxed fit; its children have one column more
+(cpp/include/surefoot/riskscore/search/support_search.hpp). Three bounds prune, all consequences of the convexity of the loss L:
+with points q in a box [l, u], and any point p with gradient g,
 
     L(q) >= L(p) - sum_j (g_j p_j - min(g_j l_j, g_j u_j)).
 
-1. At the fit of a prefix, with A the columns still to be added (at most the remaining room), the sum over A of the largest
-   terms bounds all supports that extend the prefix: columns and whole subtrees fall away.
-2. At every Newton iterate of a support's own real-valued fit it bounds all cards on that support.
-3. Within a support the intercept and the points are fixed one after another, with the same bound over the rest.
+1. At the fit of a prefix, with A the columns still to be added, the sum over A of the largest terms bounds all supports that
+   extend the prefix: single columns and whole subtrees are pruned.
+2. At every Newton iterate of a support's own relaxed fit it bounds all cards on that support.
+3. Within a support branch and bound fixes the intercept and the points one after another, with the same bound over the rest.
+
+Nodes are selected by best bound, the incumbent comes from a beam search, and the dual bound is the smallest bound of an open
+node or of a convex relaxation. The search ends when no open node is below (1 - gap) times the incumbent.
 
 0/1 columns are counted by bits: all counts of sets of up to four columns stand in a table, one AND and population count gives
-each larger one, and inclusion and exclusion turns them into cells. Other columns are cut into groups of equal rows. An
-allowance in every bound pays for rounding (cpp/include/surefoot/rounding_slack.hpp derives it).
+each larger one, and inclusion and exclusion turns them into cells. Other columns are split into groups of equal rows. An
+allowance in every bound covers rounding (cpp/include/surefoot/riskscore/search/rounding_slack.hpp derives it).
 """
 
 from __future__ import annotations
@@ -35,7 +41,11 @@ from surefoot.riskscore.search.checkpoint import CheckpointFile
 from surefoot.riskscore.search.native_search import search_cards
 from surefoot.riskscore.search.near_cards import NearOptimalCards
 
-_ENDS = (Status.OPTIMAL, Status.TIME_LIMIT, Status.INTERRUPTED)
+STATUS = {
+    _native.SearchEnd.COMPLETE: Status.OPTIMAL,
+    _native.SearchEnd.TIME_LIMIT: Status.TIME_LIMIT,
+    _native.SearchEnd.INTERRUPTED: Status.INTERRUPTED,
+}
 # The core sizes its arrays by it; a longer card could not be added up by hand.
 MOST_FEATURES = 15
 
@@ -47,19 +57,19 @@ class SearchTally:
     Attributes
     ----------
     supports_fitted : int
-        Supports whose real-valued fit was bounded; all others were ruled out in groups.
+        Supports whose relaxed fit was bounded; all others were pruned in groups.
     supports_searched : int
         Supports whose points were searched.
     boxes_fitted : int
         Boxes of points bounded in doing so.
     heuristic_value, heuristic_seconds : float
-        The card the search began with, and when it was known.
+        Objective of the first incumbent, and when it was known.
     merging_seconds : float
         When equal rows had been merged; the heuristic begins there.
     near_optimal : NearOptimalCards or None
-        All cards near the best, if they were asked for.
+        All cards near the best, if they were requested.
     proof : ScoreProof or None
-        A proof for :func:`~surefoot.riskscore.certificate.certificate.certify_risk_score`, if it was asked for, fits into the
+        A proof for :func:`~surefoot.riskscore.certificate.certificate.certify_risk_score`, if it was requested, fits into the
         limit and the search was complete.
     """
 
@@ -88,18 +98,18 @@ class ExactScore:
         Collect every admissible card with an objective up to ``1 + near_optimal`` times the best, once the best is known: the
         outcome's ``dual.near_optimal``. The gap is then closed entirely, whatever ``options.tolerance`` says.
     near_limit : int, default=10000
-        How many of them are kept in memory, the best ones. All are counted.
+        How many of them are stored, the best ones. All are counted.
     on_cards : callable, default=None
         Called with blocks of near-optimal cards as they are found: objectives, intercepts, a row of points for every card, and
         multipliers.
-        Each card comes exactly once, kept or not, in no fixed order. What it raises ends the search and reaches the caller.
+        Each card comes exactly once, stored or not, in no fixed order. What it raises ends the search and reaches the caller.
     proof_limit : int, default=0
-        Write down a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one
-        more walk, on one thread.
+        Log a proof of optimality of up to so many numbers, after the search: the outcome's ``dual.proof``. It takes one more
+        traversal of the tree, on one thread.
     checkpoint : path, optional
-        A file that keeps the state of the search for the best card, every ``checkpoint_interval`` seconds and at its end. If it
-        exists, the search goes on from there; one of other data is an error. Where it cannot be written the search goes on
-        and a ``CheckpointWarning`` says so in the end.
+        A file to which the state of the search for the best card is written every ``checkpoint_interval`` seconds and at its
+        end. If it exists, the search resumes from there; one of other data is an error. Where it cannot be written the search
+        goes on and a ``CheckpointWarning`` says so in the end.
     checkpoint_interval : float, default=60.0
     """
 
@@ -148,15 +158,15 @@ class ExactScore:
         """
         history: list[Progress] = []
 
-        def report(upper: float, lower: float, seconds: float, fitted: int) -> bool:
-            history.append(Progress(fitted, upper, lower, seconds))
+        def report(line: _native.SearchProgress) -> bool:
+            history.append(Progress(line.n_fitted, line.upper_bound, line.lower_bound, line.seconds))
             if options.on_progress is not None:
                 options.on_progress(history[-1])
             return True
 
-        def pass_on(objectives: FloatArray, intercepts: IntArray, points: IntArray, multipliers: FloatArray) -> bool:
+        def pass_on(cards: _native.CardBlock) -> bool:
             assert self.on_cards is not None
-            self.on_cards(objectives, intercepts, points, multipliers)
+            self.on_cards(cards.objectives, cards.intercepts, cards.points, cards.multipliers)
             return True
 
         gap = options.tolerance if self.near_optimal is None else 0.0
@@ -172,11 +182,11 @@ class ExactScore:
             proof_limit=self.proof_limit,
             resume=None if file is None else file.state,
             snapshot_interval=self.checkpoint_interval,
-            on_snapshot=None if file is None else file.keep,
+            on_snapshot=None if file is None else file.save,
         )
         if file is not None:
-            file.keep(*result.snapshot)
-        status = _ENDS[result.end]
+            file.save(result.snapshot)
+        status = STATUS[result.end]
         if not np.isfinite(result.value):
             if status is Status.OPTIMAL:
                 raise InfeasibleProblemError(
@@ -192,14 +202,14 @@ class ExactScore:
             status=status,
             primal=RiskScore(result.intercept, result.points, result.multiplier),
             dual=SearchTally(
-                result.n_fitted,
-                result.n_searched,
-                result.n_boxes,
-                result.heuristic_value,
-                result.heuristic_seconds,
-                self._near_cards(problem, result),
-                _proof(problem, result),
-                result.merging_seconds,
+                supports_fitted=result.n_fitted,
+                supports_searched=result.n_searched,
+                boxes_fitted=result.n_boxes,
+                heuristic_value=result.heuristic_value,
+                heuristic_seconds=result.heuristic_seconds,
+                near_optimal=self._near_cards(problem, result),
+                proof=_proof(problem, result),
+                merging_seconds=result.merging_seconds,
             ),
             upper_bound=result.value,
             lower_bound=min(result.lower_bound, result.value),
@@ -217,25 +227,34 @@ class ExactScore:
             )
         return outcome
 
-    def _near_cards(self, problem: RiskScoreProblem, result: _native.SupportSearchResult) -> NearOptimalCards | None:
+    def _near_cards(self, problem: RiskScoreProblem, result: _native.SearchResult) -> NearOptimalCards | None:
         if self.near_optimal is None:
             return None
-        objectives, intercepts, points, multipliers = result.near_cards
+        cards = result.near_cards
+        objectives = cards.objectives
         ceiling = result.near_ceiling if result.near_ceiling > 0 else np.nan
         return NearOptimalCards(
             tolerance=self.near_optimal,
             ceiling=ceiling,
             objectives=objectives,
-            intercepts=intercepts,
-            points=points.reshape(len(objectives), problem.n_columns),
-            multipliers=multipliers,
+            intercepts=cards.intercepts,
+            points=cards.points.reshape(len(objectives), problem.n_columns),
+            multipliers=cards.multipliers,
             n_found=result.n_near,
             complete=result.near_complete,
         )
 
 
-def _proof(problem: RiskScoreProblem, result: _native.SupportSearchResult) -> ScoreProof | None:
-    if result.proof is None:
+def _proof(problem: RiskScoreProblem, result: _native.SearchResult) -> ScoreProof | None:
+    proof = result.proof
+    if proof is None:
         return None
-    threshold, low, high, columns, twins, steps, points = result.proof
-    return ScoreProof(problem.digest(), threshold, (low, high), columns, twins, steps, points)
+    return ScoreProof(
+        problem_digest=problem.digest(),
+        threshold=proof.threshold,
+        intercepts=(proof.intercept_lower, proof.intercept_upper),
+        columns=proof.columns,
+        twins=proof.twins,
+        steps=proof.steps,
+        points=proof.points,
+    )

@@ -1,33 +1,40 @@
-"""A good score card in a moment, without a proof that it is the best.
+"""A primal heuristic for risk scores: a good card in a moment, without a proof that it is the best.
 
-Supports grow column by column, the few with the best real-valued fits are kept at each size (a few Newton steps tell which
-fits are worth finishing), and the best whole points of the last ones are found. Then one column at a time is exchanged for
-another, as long as that helps (cpp/include/surefoot/card_heuristic.hpp). The rest of the time goes to exchanges of two columns,
-or, where all columns are 0/1, to the exact search, which visits supports so fast that no selection of them does better. The
-lower bound holds; it is 0 where there was no time for one.
+Beam search over supports, whole points for the best of them, then a local search that exchanges one column at a time while that
+improves the card (cpp/include/surefoot/riskscore/search/card_heuristic.hpp). The rest of the time goes to exchanges of two
+columns, or, where all columns are 0/1, to the exact search, which processes supports so fast that no selection of them does
+better. It ends when no exchange improves the card, or at the time limit. The lower bound holds; it is 0 where there was no time
+for one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from surefoot import _native
 from surefoot.core.outcome import SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore, ScoreOutcome, SearchTally
 from surefoot.riskscore.search.native_search import search_cards
+from surefoot.riskscore.search.parameters import SearchParameters
 
-# Large tables are looked at for this long, unless a time limit says otherwise.
-SECONDS = 1.0
 # A heuristic that came to its end has nothing more to try; only a gap can tell that the card is the best.
-_ENDS = (Status.STALLED, Status.TIME_LIMIT, Status.INTERRUPTED)
+STATUS = {
+    _native.SearchEnd.COMPLETE: Status.STALLED,
+    _native.SearchEnd.TIME_LIMIT: Status.TIME_LIMIT,
+    _native.SearchEnd.INTERRUPTED: Status.INTERRUPTED,
+}
 
 
 class HeuristicScore:
-    """Beam, whole points, exchanges; or the exact search for as long as there is time."""
+    """Beam search, whole points, exchanges; or the exact search for as long as there is time."""
 
     name = "heuristic"
+
+    def __init__(self, parameters: SearchParameters | None = None) -> None:
+        self.parameters = SearchParameters() if parameters is None else parameters
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
@@ -46,10 +53,12 @@ class HeuristicScore:
         result = search_cards(
             problem,
             options,
-            seconds=SECONDS if options.time_limit is None else max(options.time_limit - options.elapsed, 0.0),
+            seconds=self.parameters.heuristic_seconds
+            if options.time_limit is None
+            else max(options.time_limit - options.elapsed, 0.0),
             search=bool(np.isin(problem.columns, (0.0, 1.0)).all()),
         )
-        status = _ENDS[result.end]
+        status = STATUS[result.end]
         if not np.isfinite(result.value):
             if status is Status.INTERRUPTED:
                 raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
@@ -69,7 +78,7 @@ class HeuristicScore:
 
 
 def first_card(problem: RiskScoreProblem, options: SolveOptions, seconds: float) -> RiskScore | None:
-    """A card for another method to begin with, found by exchanges alone; None if there is none, or none in the time given.
+    """A first incumbent for another method, found by exchanges alone; None if there is none, or none in the time given.
 
     Raises
     ------
@@ -79,6 +88,6 @@ def first_card(problem: RiskScoreProblem, options: SolveOptions, seconds: float)
     if ExactScore().refuses(problem) is not None:
         return None
     result = search_cards(problem, options, seconds=seconds, search=False)
-    if _ENDS[result.end] is Status.INTERRUPTED:
+    if result.end is _native.SearchEnd.INTERRUPTED:
         raise KeyboardInterrupt
     return RiskScore(result.intercept, result.points, result.multiplier) if np.isfinite(result.value) else None

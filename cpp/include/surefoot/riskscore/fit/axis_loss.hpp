@@ -1,4 +1,4 @@
-// The logistic loss along one column: what every step of a coordinate descent over points asks for.
+// The logistic loss along one coordinate: the line search of a coordinate descent over points.
 #pragma once
 
 #include <cstddef>

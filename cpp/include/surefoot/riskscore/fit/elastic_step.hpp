@@ -1,4 +1,5 @@
-// One step of penalised regression: a quadratic model with an l1 and an l2 penalty, in a box, by coordinate descent.
+// The subproblem of proximal Newton for the elastic net: a quadratic model with an l1 and an l2 penalty, in a box, by
+// coordinate descent with an active set.
 #pragma once
 
 namespace surefoot {
@@ -14,9 +15,10 @@ struct ElasticStep {
   const double* l2;  // not negative
 };
 
-// Minimises  gradient . (x - start) + (x - start)' curvature (x - start) / 2 + sum_j l1_j |x_j| + l2_j x_j^2 / 2  over
-// lower <= x <= upper. `x` holds a point of the box to begin with. Sweeps over all coordinates alternate with sweeps over those that
-// moved, until a full sweep gains no more than `tolerance`, or `max_sweeps` are done. `slope` is scratch of n.
+// Minimises  gradient . (x - start) + (x - start)' curvature (x - start) / 2 + sum_j l1_j |x_j| + l2_j x_j^2 / 2  over lower <=
+// x <= upper. `x` holds a point of the box to begin with. Sweeps over all coordinates alternate with sweeps over the active
+// set, those that are not 0, until no coordinate of a full sweep has curvature * change^2 above `tolerance`, or `max_sweeps`
+// are done. `slope` is scratch of n.
 void elastic_step(const ElasticStep& step, double tolerance, int max_sweeps, double* x, double* slope);
 
 }  // namespace surefoot

@@ -1,4 +1,4 @@
-// The best whole points for given columns: branch and bound over the lattice inside a box.
+// Branch and bound over the whole points of one support: min of the loss over the integer points of a box, rules obeyed.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,8 @@ struct PointRow {
   double coefficient[max_coordinates];
 };
 
-// Whole numbers from lower to upper for every coordinate; 0 is left out for columns, which would otherwise not be in the support.
+// Whole numbers from lower to upper for every coordinate; 0 is left out for columns, which would otherwise not be in the
+// support.
 struct PointRange {
   int lower[max_coordinates], upper[max_coordinates];
   std::vector<PointRow> rows;
@@ -31,18 +32,20 @@ class CardListener {
   virtual double threshold() const = 0;
   // A card within the range, with a loss no larger than the threshold up to rounding.
   virtual void offer(const int* points, double loss, double multiplier) = 0;
-  // Asked now and then; true ends the search.
+  // Polled; true ends the search.
   virtual bool stopped() const = 0;
 };
 
-// Offers every card of the range whose loss may be at or below the threshold. Coordinates are fixed one after another, the intercept
-// first; at each value the others are relaxed to real numbers. The relaxed minimum is a convex function of the fixed coordinate, so once
-// a value is proven too bad, all values beyond it are, provided some point on the near side is known to be good enough.
+// Offers every card of the range whose loss may be at or below the threshold. One node: a box with some coordinates fixed, the
+// others relaxed to real numbers. It is pruned if the bound of its relaxation is above the threshold, or if no card in it can
+// obey a rule. Otherwise it branches on the next coordinate, one child for each whole value, from the relaxed one outwards: the
+// relaxed minimum is a convex function of the coordinate, so once a value is pruned by its bound all values beyond it are,
+// provided some point on the near side is known to be within the threshold. A node without open coordinates is a card.
 //
-// Rules do not weaken that proof, because they never enter the relaxation: a box is left either since its relaxed minimum is above the
-// threshold, which holds for all of its cards, or since none of its cards keeps a linear rule or a rate, which is told by the smallest and
-// largest log odds over the box. Only the former ends a direction. Values outside a coordinate's list are passed over and end nothing. Signs
-// would enter the relaxation, where the good point may have the wrong ones, so each choice of signs is a search of its own.
+// Rules never enter the relaxation, so bounds hold with and without them. A box is infeasible if the smallest and largest log
+// odds over it break a linear rule or a rate; that prunes the box, but not the values beyond it. Values outside a coordinate's
+// list are passed over and prune nothing else. Signs would enter the relaxation, whose minimiser may have the wrong ones, so
+// each choice of signs is a search of its own.
 //
 // `loss` has `cells` open. Returns the number of boxes fitted.
 long search_points(SupportLoss& loss, const ScoreCells& cells, const PointRange& range, double slack, const double* start,

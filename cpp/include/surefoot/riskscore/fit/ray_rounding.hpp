@@ -1,12 +1,13 @@
-// Whole points near a real-valued fit, where the scale is free.
+// A primal heuristic at a free scale: rounding along the ray of a relaxed fit.
 //
-// At a free scale the points may lie anywhere along the ray through the fitted coefficients c: points = c / t for any scale t that keeps
-// them within their limits. Roundings at some scales along the ray are fitted again in scale and intercept, both real, which is a
-// problem of two unknowns; the best of them then take steps of one point in one or two columns while that helps. The intercept is rounded
-// last, down and up, for the best card and its neighbours.
+// At a free scale the points may lie anywhere along the ray through the fitted coefficients c: points = c / t for any scale t
+// that keeps them within their limits (Liu, Zhong, Li, Seltzer and Rudin, FasterRisk, NeurIPS 2022). Roundings at some scales
+// along the ray are fitted again in scale and intercept, both real, which is a problem of two unknowns; the best of them then
+// descend by steps of one point in one or two columns until no step decreases the loss. The intercept is rounded last, down and
+// up, for the best card and its neighbours.
 //
-// All this looks at the rows as they are. Under the worst case the fit that is rounded is the robust one, and whoever takes the cards works
-// out what they are worth.
+// All this is about the rows as they are. Under shift the fit that is rounded is the robust one, and whoever takes the cards
+// computes their worst-case value.
 #pragma once
 
 #include <functional>
@@ -17,15 +18,31 @@
 
 namespace surefoot {
 
+// Introduced together with the free-scale cards of bench_risk_scores, not tuned further.
+struct RayParameters {
+  // Scales along the ray; the largest of the points goes from its limit down to a fraction of it.
+  int n_scales = 17;
+  double min_fraction = 0.2;
+  // Roundings that descend, the best first; those with a loss above this multiple of the threshold do not.
+  std::size_t max_descents = 3;
+  double descent_factor = 1.03;
+  // Pairs of steps and a whole intercept are tried for losses up to this multiple of the threshold.
+  double pair_factor = 1.005;
+  // Loss: accuracy of the fits while cards are compared; the value of a card is computed by the caller.
+  double tolerance = 1e-9;
+};
+
 class RayRounding {
  public:
   // points[0] is the intercept; a point may be 0.
   using Offer = std::function<void(const int* points)>;
 
-  RayRounding(const ScoreProblem& problem, double slack) : problem_(problem), slack_(slack), fit_(problem.scale) {}
+  RayRounding(const ScoreProblem& problem, double slack, const RayParameters& parameters = {})
+      : problem_(problem), slack_(slack), parameters_(parameters), fit_(problem.scale) {}
 
-  // Offers cards on the support `columns`, whose cells are given, with losses at or below `worth`. Rules are not looked at.
-  void round(const ScoreCells& cells, const std::vector<int>& columns, const BoxFit& real, double worth, const Offer& offer);
+  // Offers cards on the support `columns`, whose cells are given, with losses at or below `threshold`. Rules are not looked at.
+  void round(const ScoreCells& cells, const std::vector<int>& columns, const BoxFit& real, double threshold,
+             const Offer& offer);
 
  private:
   struct Rounded {
@@ -40,10 +57,11 @@ class RayRounding {
   bool within(const std::vector<int>& columns, std::size_t j, const Rounded& card) const;
   bool step(const ScoreCells& cells, const std::vector<int>& columns, std::size_t first, int by, std::size_t second,
             int by_second, Rounded& card);
-  void offer_whole(const ScoreCells& cells, const Rounded& card, double worth, const Offer& offer);
+  void offer_whole(const ScoreCells& cells, const Rounded& card, double threshold, const Offer& offer);
 
   const ScoreProblem& problem_;
   double slack_;
+  RayParameters parameters_;
   ScaledFit fit_;
 };
 

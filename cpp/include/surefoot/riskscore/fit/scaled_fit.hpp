@@ -1,14 +1,15 @@
 // Cards whose risk is sigmoid(score / multiplier): the best multiplier for given points, and bounds where some points are open.
 //
-// With scale t = 1 / multiplier in [low, high] the coefficients of the loss are q = t * points. Where some coordinates are fixed and the
-// others are open, the score is t * (score of the fixed points) + sum of q_j x_j over the open ones: convex in t and q together. Open
-// coefficients lie in the hull of t * points_j,
+// With scale t = 1 / multiplier in [low, high] the coefficients of the loss are q = t * points. Where some coordinates are
+// fixed and the others are open, the score is t * (score of the fixed points) + sum of q_j x_j over the open ones: convex in t
+// and q together. Open coefficients lie in the hull of t * points_j,
 //   [min(l t), max(u t)] over t in [low, high],
-// so the fit over t and q in that box bounds every card of the box of points from below. Where all are fixed only t is left and the fit
-// is the card's own.
+// so the fit over t and q in that box bounds every card of the box of points from below. Where all are fixed only t is left and
+// the fit is the card's own.
 //
-// The values v of an open coordinate c for which a fit with q_c = t v is good enough are an interval: good (t, q) form a convex set, and
-// q_c / t takes an interval of values on it, as t > 0. So the search over points may stop in a direction as it does at unit scale.
+// The values v of an open coordinate c for which a fit with q_c = t v is within a threshold are an interval: such (t, q) form a
+// convex set, and q_c / t takes an interval of values on it, as t > 0. So the search over points may stop in a direction as it
+// does at unit scale.
 #pragma once
 
 #include "surefoot/riskscore/fit/box_fit.hpp"
@@ -25,7 +26,8 @@ struct ScaleRange {
   double most(double to) const { return to > 0 ? to * high : to * low; }
 };
 
-// Where no points are fixed any scale goes with given coefficients; the finest that keeps the points within their limits rounds best.
+// Where no points are fixed any scale goes with given coefficients; the finest that keeps the points within their limits rounds
+// best.
 double finest_scale(const ScaleRange& range, const PointBox& box, int n_columns, const double* coefficients);
 
 class ScaledFit {

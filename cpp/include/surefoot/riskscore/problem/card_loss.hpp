@@ -1,4 +1,4 @@
-// The loss of one card, summed in one fixed order whoever asks.
+// The loss of one card, summed in one fixed order, so that values of cards compare alike wherever they were found.
 #pragma once
 
 #include <vector>

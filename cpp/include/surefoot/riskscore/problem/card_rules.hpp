@@ -28,9 +28,9 @@ struct SignRule {
   std::vector<std::uint8_t> member;
 };
 
-// Rows with log odds, score / multiplier, of at least `threshold` are flagged. The flagged rows of one label weigh between `least` and
-// `most`. Where the multiplier is free, rows that must not be flagged have log odds of at most `unflagged`, a little less, so that rounding
-// cannot put a row on the wrong side.
+// Rows with log odds, score / multiplier, of at least `threshold` are flagged. The flagged rows of one label weigh between
+// `least` and `most`. Where the multiplier is free, rows that must not be flagged have log odds of at most `unflagged`, a
+// little less, so that rounding cannot put a row on the wrong side.
 struct RateRule {
   bool positive;  // the label
   double least, most, threshold, unflagged = threshold;
@@ -45,8 +45,8 @@ struct CardRules {
   std::vector<LinearRule> rows;
   std::vector<SignRule> signs;
   std::vector<RateRule> rates;
-  // By column the points it may have, in ascending order; an empty list stands for all whole numbers within its limits. No lists at all:
-  // no column has such a rule.
+  // By column the points it may have, in ascending order; an empty list stands for all whole numbers within its limits. No
+  // lists at all: no column has such a rule.
   std::vector<std::vector<int>> values;
 
   bool empty() const {
@@ -64,17 +64,17 @@ struct CardRules {
     return true;
   }
 
-  // Whether no admissible support holds these columns and up to `room` more of the n_later ones in `later`.
-  bool excludes(const int* support, int size, const int* later, int n_later, int room) const {
+  // Whether no admissible support holds these columns and up to `budget` more of the n_later ones in `later`.
+  bool excludes(const int* support, int size, const int* later, int n_later, int budget) const {
     for (const GroupRule& rule : groups) {
       const int count = members(rule.member, support, size);
       if (count > rule.most) return true;
-      if (count < rule.least && (rule.least - count > room || count + members(rule.member, later, n_later) < rule.least))
+      if (count < rule.least && (rule.least - count > budget || count + members(rule.member, later, n_later) < rule.least))
         return true;
     }
     for (const ImplicationRule& rule : implications)
       if (members(rule.cause, support, size) > 0 && members(rule.effect, support, size) == 0 &&
-          (room == 0 || members(rule.effect, later, n_later) == 0))
+          (budget == 0 || members(rule.effect, later, n_later) == 0))
         return true;
     return false;
   }

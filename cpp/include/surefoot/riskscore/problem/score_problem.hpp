@@ -1,6 +1,6 @@
-// The risk score problem:
-//   min over whole points and a whole intercept of   sum_i w_i log(1 + exp(-y_i s_i)) + penalty * (number of columns with points),
-//   s_i = intercept + sum_j points_j x_ij, at most max_size columns with points, points within their limits, rules obeyed.
+// The risk score problem (Ustun and Rudin, Learning optimized risk scores, JMLR 2019, with weights):
+//   min over whole points and a whole intercept of   sum_i w_i log(1 + exp(-y_i s_i)) + penalty * #{j : points_j != 0},
+//   s_i = intercept + sum_j points_j x_ij,   #{j : points_j != 0} <= max_size,   points within their limits, rules obeyed.
 #pragma once
 
 #include <vector>
@@ -21,10 +21,10 @@ struct ScoreProblem {
   int max_size;
   double penalty;
   CardRules rules;
-  RobustTerm robust = {};
+  ShiftTerm shift = {};
   ScaleRange scale = {};  // of 1 / multiplier, where the risk is that of score / multiplier
 
-  // The points a column may take once it is in the support reach from here to there (0 is left out).
+  // The smallest and largest points a column may take once it is in the support (0 is left out).
   int lowest(int column) const {
     const int low = lower[static_cast<std::size_t>(column)];
     return low != 0 ? low : 1;
@@ -39,16 +39,16 @@ struct ScoreProblem {
 
   bool usable(int column) const { return lowest(column) <= highest(column); }
 
-  // What an adversary pays for changes in the columns of a support.
-  RobustPrices prices(const int* columns, int n) const;
+  // Prices of shifts of the columns of a support.
+  ShiftPrices prices(const int* columns, int n) const;
 
   // Range of the points of a support.
   PointRange range(const int* columns, int n, int intercept_low, int intercept_high) const;
 };
 
-// A value of lambda that no card needs to exceed: beyond it no shift pays. Softplus has slopes below 1, so flipping column j gains at
-// most |points_j|, which lambda price_j exceeds, and flipping the label gains at most |score|. Columns that may move need
-// |points_j| / price_j. At a free scale all this grows with 1 / multiplier.
+// A value of lambda that no card needs to exceed: beyond it no shift gains its price. Softplus has slopes below 1, so flipping column j
+// gains at most |points_j|, which lambda price_j exceeds, and flipping the label gains at most |score|. Columns that may move
+// need |points_j| / price_j. At a free scale all this grows with 1 / multiplier.
 double lambda_limit(const ScoreProblem& problem);
 
 }  // namespace surefoot

@@ -1,4 +1,4 @@
-// The best score card so far, shared by all threads.
+// The incumbent of all threads: the best score card so far.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ inline bool better_card(const ScoreCard& a, const ScoreCard& b) {
 // The card with `points` in some of n_columns columns; points[0] is the intercept.
 ScoreCard make_card(double value, int n_columns, const int* columns, int n, const int* points, double multiplier = 1);
 
-// At a free scale a card and its multiples are the same, if the multiplier allows. The largest number by which a card's points and
-// intercept can be divided, and its multiplier too, such that they are whole and within all limits and lists of points.
+// At a free scale a card and its multiples are the same, if the multiplier allows. The largest number by which a card's points
+// and intercept can be divided, and its multiplier too, such that they are whole and within all limits and lists of points.
 int common_divisor(const ScoreProblem& problem, const ScoreCard& card);
 
-// Cards are compared by their value, summed over the merged rows in one fixed order whoever found them, then by their points and
-// intercept. A card as good as the best is never pruned, so the winner does not depend on which thread was faster.
+// Cards are compared by their value, summed over the merged rows in one fixed order whoever found them, then by their points
+// and intercept. A card as good as the best is never pruned, so the winner does not depend on which thread was faster.
 class IncumbentCard {
  public:
   IncumbentCard(const ScoreProblem& problem, const CodedTable& table);

@@ -1,6 +1,7 @@
-// The numbers of a ScoreProof while it is written: the walk is depth first, the proof is level by level.
+// The numbers of a ScoreProof while it is written: the traversal is depth first, the proof is breadth first.
 //
-// What a depth-first walk meets of one level it meets in the order of that level, so a list for each level is all it takes.
+// What a depth-first traversal meets of one level it meets in the order of that level, so a list for each level is all it
+// takes.
 #pragma once
 
 #include <algorithm>
@@ -10,23 +11,16 @@
 #include <vector>
 
 #include "surefoot/riskscore/problem/score_proof.hpp"
+#include "surefoot/riskscore/shift/shift_term.hpp"
 
 namespace surefoot {
 
-// Price of a unit of shift and smoothing, which give the adversary's shares at a point.
-struct ProofShares {
-  double lambda, smoothing;
-};
-
 class ProofLevels {
  public:
-  enum Mark : std::int32_t { left_out = 0, not_first = 1, child = 2, twin = 3 };
-  enum Box : std::int32_t { bounded = 0, cut = 1, single_card = 2, no_card = 3, not_admitted = 4 };
+  ProofLevels(int max_size, std::size_t max_numbers)
+      : max_numbers_(max_numbers), nodes_(static_cast<std::size_t>(max_size)), cards_(static_cast<std::size_t>(max_size) + 1) {}
 
-  ProofLevels(int max_size, std::size_t most_numbers)
-      : most_(most_numbers), nodes_(static_cast<std::size_t>(max_size)), cards_(static_cast<std::size_t>(max_size) + 1) {}
-
-  bool full() const { return count_ > most_; }
+  bool full() const { return count_ > max_numbers_; }
 
   // Marks of the candidates of a node, to be filled in before the next call.
   std::int32_t* add_marks(int depth, std::size_t n) {
@@ -35,22 +29,24 @@ class ProofLevels {
     count_ += n;
     return marks.data() + (marks.size() - n);
   }
+  // The point at which a node's tangent plane prunes its candidates.
   void add_node(int depth, const double* point) { add_point(nodes_[static_cast<std::size_t>(depth)], point, depth + 1); }
-  void add_node_shares(int depth, ProofShares shares) { add_shares(nodes_[static_cast<std::size_t>(depth)], shares); }
+  void add_node_mixture(int depth, ShiftMixture mixture) { add_mixture(nodes_[static_cast<std::size_t>(depth)], mixture); }
 
-  void add_box(int size, std::size_t round, Box kind) {
-    round_of(size, round).steps.push_back(kind);
+  // Boxes of a support of `size` columns after `round` branchings.
+  void add_box(int size, std::size_t round, BoxCode box) {
+    round_of(size, round).steps.push_back(code(box));
     ++count_;
   }
   void add_bound(int size, std::size_t round, const double* point) {
-    add_box(size, round, bounded);
+    add_box(size, round, BoxCode::bounded);
     add_point(round_of(size, round), point, size + 1);
   }
-  void add_bound_shares(int size, std::size_t round, ProofShares shares) { add_shares(round_of(size, round), shares); }
-  void add_cut(int size, std::size_t round, int coordinate, int value) {
-    add_box(size, round, cut);
-    auto& cuts = round_of(size, round).cuts;
-    cuts.insert(cuts.end(), {coordinate, value});
+  void add_bound_mixture(int size, std::size_t round, ShiftMixture mixture) { add_mixture(round_of(size, round), mixture); }
+  void add_branching(int size, std::size_t round, int coordinate, int value) {
+    add_box(size, round, BoxCode::branched);
+    auto& branchings = round_of(size, round).branchings;
+    branchings.insert(branchings.end(), {coordinate, value});
     count_ += 2;
   }
 
@@ -65,7 +61,7 @@ class ProofLevels {
 
  private:
   struct Part {
-    std::vector<std::int32_t> steps, cuts;
+    std::vector<std::int32_t> steps, branchings;
     std::vector<double> points;
   };
 
@@ -78,19 +74,20 @@ class ProofLevels {
     part.points.insert(part.points.end(), point, point + n);
     count_ += static_cast<std::size_t>(n);
   }
-  void add_shares(Part& part, ProofShares shares) {
-    part.points.insert(part.points.end(), {shares.lambda, shares.smoothing});
+  void add_mixture(Part& part, ShiftMixture mixture) {
+    part.points.insert(part.points.end(), {mixture.lambda, mixture.smoothing});
     count_ += 2;
   }
   static void join(Part& part, ScoreProof& proof) {
-    for (const auto* whole : {&part.steps, &part.cuts}) proof.steps.insert(proof.steps.end(), whole->begin(), whole->end());
+    for (const auto* whole : {&part.steps, &part.branchings})
+      proof.steps.insert(proof.steps.end(), whole->begin(), whole->end());
     proof.points.insert(proof.points.end(), part.points.begin(), part.points.end());
     part = {};
   }
 
-  std::size_t most_, count_ = 0;
+  std::size_t max_numbers_, count_ = 0;
   std::vector<Part> nodes_;               // by depth
-  std::vector<std::vector<Part>> cards_;  // by size of the support and number of cuts
+  std::vector<std::vector<Part>> cards_;  // by size of the support and number of branchings
 };
 
 }  // namespace surefoot

@@ -1,4 +1,10 @@
-// Writes a ScoreProof by walking a tree of supports; see score_proof.hpp for what it says.
+// Proof logging: traverses the tree of supports once more, on one thread and with the incumbent known, and writes down why
+// every node and every box of points was pruned. See score_proof.hpp for what the numbers say.
+//
+// At a node: the mark of every candidate (node_pruning.hpp), and the point whose tangent plane justifies the marks. At a
+// support: its box of whole points, branched until every part has a point whose tangent plane is above the threshold, or is a
+// single card, whose value the reader computes. The traversal ends when no node is left, when the proof has more numbers than
+// allowed, or when the search is stopped; only the first makes a proof.
 #pragma once
 
 #include <algorithm>
@@ -11,30 +17,40 @@
 
 #include "surefoot/riskscore/fit/support_loss.hpp"
 #include "surefoot/riskscore/problem/score_problem.hpp"
+#include "surefoot/riskscore/search/node_pruning.hpp"
 #include "surefoot/riskscore/search/proof_levels.hpp"
+#include "surefoot/riskscore/search/search_worker.hpp"
 #include "surefoot/riskscore/search/support_tree.hpp"
-#include "surefoot/riskscore/search/support_walker.hpp"
 
 namespace surefoot {
+
+struct ProofParameters {
+  // Loss: a box is branched rather than fitted further once loss and bound are this close. Not tuned.
+  double box_tolerance = 1e-7;
+  // Points this close to a whole number count as whole when a coordinate to branch on is chosen. Not tuned.
+  double integrality_tolerance = 1e-6;
+};
 
 template <class Tree>
 class ProofWriter {
  public:
-  // Of the search that `shared` has been through on the same tree. `slack` pays for rounding in boxes of points. Gives up when the proof
-  // grows beyond `most_numbers`.
-  ProofWriter(const Tree& tree, const SharedSearch& shared, const CodedTable& table, double slack, std::size_t most_numbers)
+  // Of the search that `state` has been through on the same tree. `slack` bounds the rounding in boxes of points. Gives up when
+  // the proof grows beyond `max_numbers`.
+  ProofWriter(const Tree& tree, const SearchState& state, const CodedTable& table, double slack, std::size_t max_numbers,
+              const ProofParameters& parameters = {})
       : tree_(tree),
-        shared_(shared),
-        problem_(shared.problem),
-        order_(shared.order.columns),
+        state_(state),
+        problem_(state.problem),
+        order_(state.order.columns),
         table_(table),
         slack_(slack),
-        value_(shared.incumbent.value()),
-        loss_(make_loss(shared.problem)),
-        robust_(shared.problem.robust.active()),
-        out_(shared.problem.max_size, most_numbers) {
-    levels_.resize(static_cast<std::size_t>(problem_.max_size) + 1);
-    for (auto& level : levels_) level.gradient.resize(order_.size());
+        value_(state.incumbent.value()),
+        parameters_(parameters),
+        loss_(make_loss(state.problem)),
+        shifted_(state.problem.shift.active()),
+        out_(state.problem.max_size, max_numbers) {
+    frames_.resize(static_cast<std::size_t>(problem_.max_size) + 1);
+    for (auto& frame : frames_) frame.list.gradient.resize(order_.size());
   }
 
   ScoreProof write(const double* root_point) {
@@ -42,105 +58,73 @@ class ProofWriter {
     double start[max_coordinates] = {root_point[0]};
     write_cards(nullptr, 0, start);
     if (problem_.max_size > 0 && !order_.empty()) {
-      tree_.open_root(root_point, levels_[0].node);
-      for (std::size_t e = 0; e < order_.size(); ++e) levels_[0].candidates.push_back(static_cast<int>(e));
+      tree_.open_root(root_point, frames_[0].node);
+      for (std::size_t e = 0; e < order_.size(); ++e) frames_[0].list.columns.push_back(static_cast<int>(e));
       write_node(0);
     }
     ScoreProof proof = out_.join();
-    proof.threshold = value_ - shared_.gap * std::fabs(value_);
-    proof.intercept_lower = shared_.intercept_low;
-    proof.intercept_upper = shared_.intercept_high;
+    proof.threshold = value_ - state_.gap * std::fabs(value_);
+    proof.intercept_lower = state_.intercept_low;
+    proof.intercept_upper = state_.intercept_high;
     proof.columns.assign(order_.begin(), order_.end());
-    proof.twins.assign(shared_.order.twin.begin(), shared_.order.twin.end());
+    proof.twins.assign(state_.order.twin.begin(), state_.order.twin.end());
     proof.complete = !given_up();
     return proof;
   }
 
  private:
-  struct Level {
+  struct Frame {
     typename Tree::Node node;
-    std::vector<int> candidates, kept, children;
-    std::vector<double> gradient;
+    CandidateList list;
     std::vector<ChildFit> fits;
   };
 
-  bool given_up() const { return shared_.signals.stop || out_.full(); }
-  double threshold(int n) const { return value_ - shared_.gap * std::fabs(value_) - problem_.penalty * n; }
+  bool given_up() const { return state_.signals.stop || out_.full(); }
+  double threshold(int n) const { return value_ - state_.gap * std::fabs(value_) - problem_.penalty * n; }
 
   void write_node(int depth) {
-    Level& level = levels_[static_cast<std::size_t>(depth)];
-    const int room = problem_.max_size - depth;
-    screen(level, room);
-    out_.add_node(depth, level.node.point);
-    if (robust_) out_.add_node_shares(depth, level.node.shares());
-    if (level.children.empty()) return;
-    const bool settle = room > 1;
-    if (settle || Tree::keeps_best) tree_.fit_children_of(level.node, level.children, threshold(depth + 1), settle, level.fits);
-    for (std::size_t k = 0; k < level.children.size() && !given_up(); ++k) {
-      const int e = level.children[k];
+    Frame& frame = frames_[static_cast<std::size_t>(depth)];
+    CandidateList& list = frame.list;
+    const int budget = problem_.max_size - depth;
+    std::int32_t* marks = out_.add_marks(depth, list.columns.size());
+    tree_.gradients(frame.node, list.columns, list.gradient.data());
+    prune_candidates(frame.node, state_.limits, state_.order, threshold(depth + 1), budget, list, marks);
+    out_.add_node(depth, frame.node.point);
+    if (shifted_) out_.add_node_mixture(depth, frame.node.mixture());
+    if (list.children.empty()) return;
+    const bool branches = budget > 1, fitted = branches || Tree::has_bound_point;
+    if (fitted) tree_.fit_children_of(frame.node, list.children, threshold(depth + 1), branches, frame.fits);
+    for (std::size_t k = 0; k < list.children.size() && !given_up(); ++k) {
+      const int e = list.children[k];
       int columns[max_card_size];
-      for (int j = 0; j < depth; ++j) columns[j] = order_[static_cast<std::size_t>(level.node.columns[j])];
+      for (int j = 0; j < depth; ++j) columns[j] = order_[static_cast<std::size_t>(frame.node.columns[j])];
       columns[depth] = order_[static_cast<std::size_t>(e)];
-      if (Tree::keeps_best && level.fits[k].bound > threshold(depth + 1)) {
-        out_.add_bound(depth + 1, 0, level.fits[k].best);
+      if (Tree::has_bound_point && frame.fits[k].bound > threshold(depth + 1)) {
+        out_.add_bound(depth + 1, 0, frame.fits[k].bound_point);
       } else {
         double start[max_coordinates];
-        std::copy_n(level.node.point, depth + 1, start);
+        std::copy_n(frame.node.point, depth + 1, start);
         start[depth + 1] = 0;
-        if (settle || Tree::keeps_best) std::copy_n(level.fits[k].point, depth + 2, start);
-        tree_.write_cells(level.node, e, cells_);
+        if (fitted) std::copy_n(frame.fits[k].point, depth + 2, start);
+        tree_.write_cells(frame.node, e, cells_);
         write_cards(columns, depth + 1, start);
       }
-      if (!settle) continue;
-      Level& next = levels_[static_cast<std::size_t>(depth) + 1];
-      const auto after = std::upper_bound(level.kept.begin(), level.kept.end(), e);
-      next.candidates.assign(after, level.kept.end());
-      if (next.candidates.empty()) continue;
-      tree_.open(level.node, e, level.fits[k].point, next.candidates, next.node);
+      if (!branches) continue;
+      Frame& next = frames_[static_cast<std::size_t>(depth) + 1];
+      const auto after = std::upper_bound(list.columns.begin(), list.columns.end(), e);
+      next.list.columns.assign(after, list.columns.end());
+      if (next.list.columns.empty()) continue;
+      tree_.open(frame.node, e, frame.fits[k].point, next.list.columns, next.node);
       write_node(depth + 1);
     }
   }
 
-  // As that of the search, and says what becomes of every candidate.
-  void screen(Level& level, int room) {
-    const PrefixFit& node = level.node;
-    const double most = threshold(node.depth + 1);
-    const ColumnLimits& limits = shared_.limits;
-    tree_.gradients(level.node, level.candidates, level.gradient.data());
-    const auto gain = [&](int e) {
-      const std::size_t at = static_cast<std::size_t>(e);
-      return -std::min(level.gradient[at] * limits.lower[at], level.gradient[at] * limits.upper[at]);
-    };
-    Largest all(room), later(room - 1);
-    for (const int e : level.candidates) all.add(std::max(gain(e), 0.0));
-    level.kept.clear();
-    level.children.clear();
-    std::int32_t* mark = out_.add_marks(node.depth, level.candidates.size());
-    for (std::size_t k = level.candidates.size(); k-- > 0;) {
-      const int e = level.candidates[k];
-      const double optional = std::max(gain(e), 0.0);
-      mark[k] = ProofLevels::left_out;
-      if (node.base - gain(e) - all.sum_without(optional, room - 1) > most) continue;
-      mark[k] = ProofLevels::not_first;
-      if (!(node.base - gain(e) - later.sum(room - 1) > most)) {
-        const int twin = shared_.order.twin[static_cast<std::size_t>(e)];
-        const bool follows = twin < 0 || std::find(node.columns, node.columns + node.depth, twin) != node.columns + node.depth;
-        mark[k] = follows ? ProofLevels::child : ProofLevels::twin;
-        if (follows) level.children.push_back(e);
-      }
-      later.add(optional);
-      level.kept.push_back(e);
-    }
-    std::reverse(level.kept.begin(), level.kept.end());
-    std::reverse(level.children.begin(), level.children.end());
-  }
-
   // Cards of a support whose cells have been written; `start` in coefficients.
   void write_cards(const int* columns, int n, const double* start) {
-    if (!problem_.rules.admits(columns, n)) return out_.add_box(n, 0, ProofLevels::not_admitted);
+    if (!problem_.rules.admits(columns, n)) return out_.add_box(n, 0, BoxCode::not_admitted);
     PointBox box;
-    box.lower[0] = shared_.intercept_low;
-    box.upper[0] = shared_.intercept_high;
+    box.lower[0] = state_.intercept_low;
+    box.upper[0] = state_.intercept_high;
     for (int j = 0; j < n; ++j) {
       box.lower[j + 1] = problem_.lowest(columns[j]);
       box.upper[j + 1] = problem_.highest(columns[j]);
@@ -155,39 +139,40 @@ class ProofWriter {
     if (given_up()) return;
     bool single = true;
     for (int j = 0; j <= n; ++j) {
-      if (j > 0 && box.lower[j] == 0 && box.upper[j] == 0) return out_.add_box(n, round, ProofLevels::no_card);
+      if (j > 0 && box.lower[j] == 0 && box.upper[j] == 0) return out_.add_box(n, round, BoxCode::empty);
       single = single && box.lower[j] == box.upper[j];
     }
-    if (single) return out_.add_box(n, round, ProofLevels::single_card);
+    if (single) return out_.add_box(n, round, BoxCode::single_card);
     BoxFit fit = start;
-    loss_->fit(box, slack_, threshold(n), 1e-7, fit);
+    loss_->fit(box, slack_, threshold(n), parameters_.box_tolerance, fit);
     if (fit.bound > threshold(n)) {
       // The fit ends where the bound exceeds the threshold, so this is the point that proves it.
       double point[max_coordinates];
       const double scale = fit.scale;
       for (int j = 0; j <= n; ++j) point[j] = fit.point[j] * scale;
       out_.add_bound(n, round, point);
-      if (robust_) out_.add_bound_shares(n, round, {fit.lambda, fit.smoothing});
+      if (shifted_) out_.add_bound_mixture(n, round, {fit.lambda, fit.smoothing});
       return;
     }
     int c;
-    double cut;
-    choose_cut(box, n, fit, c, cut);
-    out_.add_cut(n, round, c, static_cast<int>(cut));
+    double value;
+    choose_branching(box, n, fit, c, value);
+    out_.add_branching(n, round, c, static_cast<int>(value));
     const double lower = box.lower[c], upper = box.upper[c];
-    box.upper[c] = cut;
+    box.upper[c] = value;
     write_box(box, n, round + 1, fit);
     box.upper[c] = upper;
-    box.lower[c] = cut + 1;
+    box.lower[c] = value + 1;
     write_box(box, n, round + 1, fit);
     box.lower[c] = lower;
   }
 
-  // At unit scale the coordinate furthest from a whole number; where all are whole, the one with the most room left. At a free scale
-  // points mean little until some are fixed, so the open column with the largest points is cut down to a single value first.
-  void choose_cut(const PointBox& box, int n, const BoxFit& fit, int& c, double& cut) const {
+  // At unit scale the coordinate furthest from a whole number; where all are whole, the one with the widest interval. At a free
+  // scale points mean little until some are fixed, so the open column with the largest points is narrowed down to a single
+  // value first.
+  void choose_branching(const PointBox& box, int n, const BoxFit& fit, int& c, double& value) const {
     c = -1;
-    double worst = 1e-6;
+    double worst = parameters_.integrality_tolerance;
     for (int j = 0; j <= n; ++j) {
       if (box.lower[j] == box.upper[j]) continue;
       double off = std::fabs(fit.point[j] - std::round(fit.point[j]));
@@ -198,27 +183,28 @@ class ProofWriter {
       }
     }
     if (c >= 0 && !problem_.scale.free()) {
-      cut = std::floor(fit.point[c]);
+      value = std::floor(fit.point[c]);
     } else {
       if (c < 0)
         for (int j = 0; j <= n; ++j)
           if (c < 0 || box.upper[j] - box.lower[j] > box.upper[c] - box.lower[c]) c = j;
       const double whole = std::round(fit.point[c]);
-      cut = whole > box.lower[c] ? whole - 1 : whole;
+      value = whole > box.lower[c] ? whole - 1 : whole;
     }
-    cut = std::clamp(cut, box.lower[c], box.upper[c] - 1);
+    value = std::clamp(value, box.lower[c], box.upper[c] - 1);
   }
 
   const Tree& tree_;
-  const SharedSearch& shared_;
+  const SearchState& state_;
   const ScoreProblem& problem_;
   const std::vector<int>& order_;
   const CodedTable& table_;
   const double slack_, value_;
+  const ProofParameters parameters_;
   const std::unique_ptr<SupportLoss> loss_;
-  const bool robust_;
+  const bool shifted_;
   ProofLevels out_;
-  std::vector<Level> levels_;
+  std::vector<Frame> frames_;
   ScoreCells cells_;
 };
 

@@ -1,7 +1,8 @@
 // Cells of a partition cut by one column more, without cutting the rows.
 //
-// Most columns of a score card are 0/1, and most 0/1 columns are rare. Of such a column only the rows with the rarer value are looked at;
-// the cells of the other value are what is left of the groups. The weights of a cell that is what was left are differences, good to rounding: enough to compare supports, not to prove anything about them.
+// Most columns of a score card are 0/1, and most 0/1 columns are rare. Of such a column only the rows with the rarer value are
+// looked at; the cells of the other value are what is left of the groups. The weights of a cell that is what was left are
+// differences, good to rounding: enough to compare supports, not to prove anything about them.
 #pragma once
 
 #include <cstdint>

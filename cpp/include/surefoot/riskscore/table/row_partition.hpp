@@ -1,4 +1,4 @@
-// Rows told apart by some of their columns.
+// Rows partitioned by some of their columns.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@ namespace surefoot {
 constexpr int max_card_size = 15;
 constexpr int max_coordinates = max_card_size + 1;
 
-// Cells in packs of four; cells that fill up the last pack weigh nothing. Coordinate 0 is the intercept, coordinate j + 1 the points
-// of column j.
+// Cells in packs of four; cells that fill up the last pack weigh nothing. Coordinate 0 is the intercept, coordinate j + 1 the
+// points of column j.
 struct ScoreCells {
   int n_columns = 0;
   int n_packs = 0;

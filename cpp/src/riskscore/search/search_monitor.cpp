@@ -1,4 +1,4 @@
-#include "surefoot/riskscore/search/search_watch.hpp"
+#include "surefoot/riskscore/search/search_monitor.hpp"
 
 #include <condition_variable>
 #include <exception>
@@ -9,28 +9,25 @@
 namespace surefoot {
 namespace {
 
-constexpr auto glance = std::chrono::milliseconds(10);
-constexpr double report_interval = 0.1;  // seconds
-
-class Watcher {
+class SearchMonitor {
  public:
-  Watcher(SearchSignals& signals, const SearchOptions& options, const SearchClock& clock)
+  SearchMonitor(SearchSignals& signals, const SearchOptions& options, const SearchClock& clock)
       : signals_(signals), options_(options), clock_(clock) {}
 
   SearchEnd run(const std::function<void()>& work) {
-    // No time at all still buys what costs next to nothing, but no search.
-    look_at_clock();
+    // Without any time there is still the card without columns, but no search.
+    check_time();
     std::thread worker;
     try {
-      worker = std::thread([&] { carry_out(work); });
+      worker = std::thread([&] { run_work(work); });
     } catch (const std::system_error&) {
-      // A machine that grants no thread is served unwatched, unless cards would wait for somebody to take them.
+      // A machine that grants no thread runs the search unmonitored, unless cards would wait for somebody to take them.
       if (options_.on_cards) throw;
       work();
       return end_;
     }
     try {
-      look_on();
+      poll();
     } catch (...) {
       signals_.stop = true;
       worker.join();
@@ -43,7 +40,7 @@ class Watcher {
   }
 
  private:
-  void carry_out(const std::function<void()>& work) {
+  void run_work(const std::function<void()>& work) {
     try {
       work();
     } catch (...) {
@@ -54,28 +51,29 @@ class Watcher {
     finished_.notify_all();
   }
 
-  void look_on() {
-    double reported = 0, kept = 0;
+  void poll() {
+    const std::chrono::duration<double> poll_interval(options_.parameters.poll_interval);
+    double reported = 0, saved = 0;
     std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, glance, [&] { return done_; })) {
+    while (!finished_.wait_for(lock, poll_interval, [&] { return done_; })) {
       if (signals_.stop) continue;
       lock.unlock();
-      look_at_clock();
+      check_time();
       pass_on_cards();
-      if (options_.on_progress && !signals_.stop && clock_.seconds() - reported >= report_interval) {
+      if (options_.on_progress && !signals_.stop && clock_.seconds() - reported >= options_.parameters.report_interval) {
         reported = clock_.seconds();
         if (!options_.on_progress({signals_.upper_bound, signals_.lower_bound, reported, signals_.n_fitted}))
           end_here(SearchEnd::interrupted);
       }
-      if (options_.on_snapshot && !signals_.stop && clock_.seconds() - kept >= options_.snapshot_interval) {
-        kept = clock_.seconds();
+      if (options_.on_snapshot && !signals_.stop && clock_.seconds() - saved >= options_.snapshot_interval) {
+        saved = clock_.seconds();
         if (!options_.on_snapshot(signals_.snapshot.now())) end_here(SearchEnd::interrupted);
       }
       lock.lock();
     }
   }
 
-  void look_at_clock() {
+  void check_time() {
     if (!signals_.stop && clock_.seconds() >= options_.time_limit) end_here(SearchEnd::time_limit);
   }
 
@@ -103,9 +101,9 @@ class Watcher {
 
 }  // namespace
 
-SearchEnd watch(SearchSignals& signals, const SearchOptions& options, const SearchClock& clock,
-                const std::function<void()>& work) {
-  return Watcher(signals, options, clock).run(work);
+SearchEnd run_monitored(SearchSignals& signals, const SearchOptions& options, const SearchClock& clock,
+                        const std::function<void()>& work) {
+  return SearchMonitor(signals, options, clock).run(work);
 }
 
 }  // namespace surefoot

@@ -1,4 +1,5 @@
-// A search at work in threads of its own, and the calling thread that looks on: time, interrupts, progress, cards to pass on.
+// A search runs in threads of its own; the calling thread monitors it: time limit, interrupts, progress, checkpoints, cards to
+// pass on.
 #pragma once
 
 #include <array>
@@ -15,39 +16,40 @@
 
 namespace surefoot {
 
-class SnapshotKeeper {
+// The state to resume from, as of the last finished subtree.
+class SnapshotStore {
  public:
   void begin(SearchSnapshot snapshot) {
     const std::lock_guard lock(mutex_);
-    kept_ = std::move(snapshot);
+    latest_ = std::move(snapshot);
   }
   // The card is no worse than all that has been finished.
   void finish(const std::array<int, 2>& pair, ScoreCard card) {
     const std::lock_guard lock(mutex_);
-    kept_.finished.push_back(pair);
-    kept_.card = std::move(card);
+    latest_.finished.push_back(pair);
+    latest_.card = std::move(card);
   }
   void improve(ScoreCard card) {
     const std::lock_guard lock(mutex_);
-    kept_.card = std::move(card);
+    latest_.card = std::move(card);
   }
   SearchSnapshot now() const {
     const std::lock_guard lock(mutex_);
-    return kept_;
+    return latest_;
   }
 
  private:
   mutable std::mutex mutex_;
-  SearchSnapshot kept_;
+  SearchSnapshot latest_;
 };
 
-// What the two sides tell each other. Every part of a search looks at `stop` often enough to end within a few hundredths of a second.
+// What both sides communicate by. Every part of a search polls `stop` often enough to end within a few hundredths of a second.
 struct SearchSignals {
   std::atomic<bool> stop{false};
   std::atomic<double> upper_bound{std::numeric_limits<double>::infinity()}, lower_bound{0};
   std::atomic<std::int64_t> n_fitted{0};
   std::atomic<NearCards*> near_cards{nullptr};
-  SnapshotKeeper snapshot;
+  SnapshotStore snapshot;
 };
 
 // Sets a bound to at least `value`.
@@ -65,8 +67,8 @@ class SearchClock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Runs `work` on another thread until it is done; says why it was told to stop, if it was. What `work` throws reaches the caller.
-SearchEnd watch(SearchSignals& signals, const SearchOptions& options, const SearchClock& clock,
-                const std::function<void()>& work);
+// Runs `work` on another thread and monitors it; returns why it ended. What `work` throws is thrown here.
+SearchEnd run_monitored(SearchSignals& signals, const SearchOptions& options, const SearchClock& clock,
+                        const std::function<void()>& work);
 
 }  // namespace surefoot

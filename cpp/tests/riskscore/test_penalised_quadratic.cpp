@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "surefoot/riskscore/fit/priced_quadratic.hpp"
+#include "surefoot/riskscore/fit/penalised_quadratic.hpp"
 
 using namespace surefoot;
 
@@ -13,7 +13,7 @@ TEST(no_coordinate_of_the_minimum_wants_to_move) {
     std::mt19937 random(seed);
     const auto draw = [&] { return static_cast<double>(random() % 2001) / 1000 - 1; };
     const std::size_t n = 1 + seed % 7;
-    PricedQuadratic model;
+    PenalisedQuadratic model;
     model.resize(n);
     std::vector<double> root(n * n), start(n), slope(n);
     for (double& entry : root) entry = draw();
