@@ -15,6 +15,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SolveInterrupted, UnsupportedProblemError
 from surefoot.riskscore.baselines.discrete_descent import polished
 from surefoot.riskscore.baselines.merged_rows import INTERCEPT, ScoreRows, coordinates
+from surefoot.riskscore.baselines.parameters import PathParameters
 from surefoot.riskscore.baselines.regularisation_path import regularisation_path
 from surefoot.riskscore.baselines.rounded_score import RoundedScore
 from surefoot.riskscore.baselines.rounding import nearest, rescaled, sequential
@@ -42,8 +43,8 @@ def test_merged_rows_have_the_loss_and_the_gradient_of_the_table(kind: str):
     margins = problem.labels * (problem.columns @ x[1:] + x[0])
     scores = rows.scores(x)
     assert rows.loss(scores) == pytest.approx(problem.weights @ np.logaddexp(0.0, -margins), abs=ROUNDING)
-    pull = -problem.weights * problem.labels / (1 + np.exp(margins))
-    expected = np.append(pull.sum(), problem.columns.T @ pull)
+    residual = -problem.weights * problem.labels / (1 + np.exp(margins))
+    expected = np.append(residual.sum(), problem.columns.T @ residual)
     np.testing.assert_allclose(rows.gradient(scores), expected, atol=ROUNDING)
     np.testing.assert_allclose(rows.gradient(scores, np.array([1, 0])), expected[[1, 0]], atol=ROUNDING)
 
@@ -53,7 +54,7 @@ def test_merged_rows_have_the_loss_and_the_gradient_of_the_table(kind: str):
 def test_looking_up_losses_is_computing_them(kind: str, column: int):
     problem = draw_problem(5, kind)
     rows = ScoreRows.of(problem)
-    assert rows.whole is not None
+    assert rows.integers is not None
     scores = rows.scores(coordinates(RiskScore(2, np.where(np.arange(problem.n_columns) == 1, problem.upper, 0))))
     steps = np.arange(-2, 3, dtype=np.int32)
     looked_up, computed = rows.card_losses_along(scores, column, steps), rows.losses_along(scores, column, steps)
@@ -71,7 +72,7 @@ def test_a_penalised_fit_is_stationary(seed: int):
     problem = binary_table(seed=seed, n=300, d=8)
     rows = ScoreRows.of(problem)
     deviation = problem.columns.std(axis=0)
-    start, *models = regularisation_path(rows, problem, mixtures=(0.5,), n_penalties=6)
+    start, *models = regularisation_path(rows, problem, PathParameters(mixtures=(0.5,), n_penalties=6))
     largest = (np.abs(start.gradient[1:]) / deviation).max() / 0.5
     # Optimality in each coordinate: the slope of the loss is answered by the penalty, or by the box.
     for reg, model in zip(largest * np.geomspace(1, 1e-4, 6), models, strict=False):

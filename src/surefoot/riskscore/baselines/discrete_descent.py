@@ -1,10 +1,14 @@
-"""Discrete coordinate descent: the best single change of a card, again and again (Algorithm 3 of Ustun and Rudin, JMLR 2019).
+"""Discrete coordinate descent (Algorithm 3 of Ustun and Rudin, JMLR 2019): polishing a card by its best single change.
 
-A card comes out at which no change of one coordinate to another admissible value lowers the objective.
+Problem: lower L(b, p) + penalty * #{j: p_j != 0} from an admissible card, L convex. One iteration:
 
-By convexity a change of coordinate j by t changes the loss by at least g_j t. Coordinates are looked at in the order of what
-they could gain by that measure, until none can beat the best change found; the gradient, one pass over the rows, spares most
-of the others.
+1. With g the gradient at the card, a change of coordinate j by t ends no lower than the tangent, L + g_j t.
+2. Take the coordinates in the order of these bounds and compute their losses, until no bound is below the best change found.
+   One pass over the rows for g spares most of the others.
+3. Make the best change that is admissible.
+
+It ends at a card at which no change of one coordinate to another admissible value lowers the objective by more than rounding
+errors.
 """
 
 from __future__ import annotations
@@ -14,11 +18,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
-from surefoot.riskscore.baselines.merged_rows import INTERCEPT, ScoreRows, coordinates
+from surefoot.riskscore.baselines.merged_rows import INTERCEPT, ScoreRows, card_of, coordinates
+from surefoot.riskscore.baselines.parameters import ROUNDING_PARAMETERS
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
-
-# A change must gain more than rounding could feign.
-LEAST_GAIN = 1e-13
 
 
 def polished(
@@ -28,7 +30,7 @@ def polished(
     columns: Sequence[int] | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> RiskScore:
-    """The end of the descent from an admissible card, over the intercept and ``columns`` (default: all)."""
+    """Where coordinate descent ends from an admissible card, over the intercept and ``columns`` (default: all)."""
     movable = np.arange(rows.n_columns, dtype=np.int32) if columns is None else np.asarray(columns, dtype=np.int32)
     x = coordinates(card)
     value = rows.loss(rows.scores(x)) + problem.penalty * card.size
@@ -38,7 +40,7 @@ def polished(
             break
         column, step, value = found
         x[column + 1] += step
-    return RiskScore(int(x[0]), x[1:].astype(np.int32))
+    return card_of(x)
 
 
 def _best_change(
@@ -48,6 +50,7 @@ def _best_change(
     scores = rows.scores(x)
     gradient = rows.gradient(scores)
     size = int(np.count_nonzero(x[1:]))
+    cutoff = value - ROUNDING_PARAMETERS.least_decrease
     choices = []
     for column in (INTERCEPT, *movable.tolist()):
         steps = _steps(problem, x, column, full=size >= problem.max_features)
@@ -55,28 +58,28 @@ def _best_change(
             continue
         prices = problem.penalty * _sizes(x, column, steps, size)
         # No step can end below the tangent.
-        floors = value - problem.penalty * size + gradient[column + 1] * steps + prices
-        choices.append((float(floors.min()), column, steps[floors < value - LEAST_GAIN], prices[floors < value - LEAST_GAIN]))
+        bounds = value - problem.penalty * size + gradient[column + 1] * steps + prices
+        promising = bounds < cutoff
+        choices.append((float(bounds.min()), column, steps[promising], prices[promising]))
     choices.sort(key=lambda choice: choice[:2])
     best: tuple[int, int, float] | None = None
-    least = value - LEAST_GAIN
-    for floor, column, steps, prices in choices:
-        if floor >= least:
+    for bound, column, steps, prices in choices:
+        if bound >= cutoff:
             break
         values = rows.card_losses_along(scores, column, steps) + prices
         for at in np.argsort(values, kind="stable"):
-            if values[at] >= least:
+            if values[at] >= cutoff:
                 break
             changed = x.copy()
             changed[column + 1] += steps[at]
-            if problem.admits(RiskScore(int(changed[0]), changed[1:].astype(np.int32))):
-                best, least = (column, int(steps[at]), float(values[at])), float(values[at])
+            if problem.admits(card_of(changed)):
+                best, cutoff = (column, int(steps[at]), float(values[at])), float(values[at])
                 break
     return best
 
 
 def _steps(problem: RiskScoreProblem, x: FloatArray, column: int, *, full: bool) -> IntArray:
-    """Changes that stay within the limits; a card that is full takes no further column."""
+    """Changes that stay within the limits; a full card takes no further column."""
     now = int(x[column + 1])
     if column == INTERCEPT:
         low, high = problem.intercept_lower, problem.intercept_upper

@@ -1,14 +1,21 @@
 """Penalised logistic regression with points in their boxes, over a grid of penalties.
 
-    min over x in the box of   loss(x) + reg * sum_j (alpha s_j |x_j| + (1 - alpha) s_j^2 x_j^2 / 2),
+Problem, for each penalty reg and mixture alpha:
+
+    min over x in the box of   L(x) + reg * sum_j (alpha s_j |x_j| + (1 - alpha) s_j^2 x_j^2 / 2),
 
 s_j the standard deviation of column j, the intercept free of penalty. The grid is that of Section 6.1 of Ustun and Rudin (JMLR
 2019): eleven mixtures alpha from 0 to 1, and for each a hundred values of reg, falling from the smallest that leaves every
 column out (for alpha = 0, which has none, that of alpha = 0.001) to a ten-thousandth of it, or until the loss falls no more.
 
-Each fit starts from the one before and takes Newton steps on a quadratic model with the penalty kept whole
-(cpp/include/surefoot/elastic_step.hpp). The gradient is that of all rows. The curvature is that of a sample of rows, raised to
-the full diagonal: it only steers the steps, and a line search answers for them.
+Each fit starts from the one before (warm start) and takes proximal Newton steps (Lee, Sun and Saunders, SIAM Journal on
+Optimization 2014):
+
+1. Gradient of L over all rows; Hessian over a sample of rows, its diagonal raised to that of all rows. It only shapes the step.
+2. Minimise the quadratic model plus penalty over the box by coordinate descent (elastic_step.hpp).
+3. Line search: halve the step until the objective falls.
+
+A fit ends when a step lowers its objective by less than the tolerance, or none does.
 """
 
 from __future__ import annotations
@@ -22,19 +29,8 @@ from scipy.special import expit
 from surefoot import _native
 from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.riskscore.baselines.merged_rows import ScoreRows
+from surefoot.riskscore.baselines.parameters import PathParameters
 from surefoot.riskscore.problem.problem import RiskScoreProblem
-
-MIXTURES = tuple(np.linspace(0.0, 1.0, 11))
-PENALTIES = 100
-SMALLEST = 1e-4
-# A mixture without l1 has no penalty that leaves all columns out.
-LEAST_MIXTURE = 1e-3
-CURVATURE_ROWS = 2048
-STEPS = 12
-# Points are rounded to whole numbers afterwards; a fit need not be closer than this share of the loss.
-CLOSE = 1e-6
-# A path whose loss hardly falls any more has reached the fit without penalty.
-FLAT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,31 +43,35 @@ class PathModel:
 
 
 def regularisation_path(
-    rows: ScoreRows, problem: RiskScoreProblem, mixtures: tuple[float, ...] = MIXTURES, n_penalties: int = PENALTIES
+    rows: ScoreRows, problem: RiskScoreProblem, parameters: PathParameters | None = None
 ) -> Iterator[PathModel]:
     """Fits of the whole grid, mixture by mixture, from the largest penalty to the smallest."""
-    fitter = PenalisedFit(rows, problem)
+    fitter = PenalisedFit(rows, problem, parameters)
+    grid = fitter.parameters
     start = fitter.empty()
     yield start
     shrunk = np.abs(start.gradient[1:]) / np.where(fitter.deviation > 0, fitter.deviation, np.inf)
     largest = float(shrunk.max(initial=0.0))
     if largest <= 0.0:
         return
-    for mixture in mixtures:
+    for mixture in grid.mixtures:
         model = start
-        for reg in largest / max(mixture, LEAST_MIXTURE) * np.geomspace(1.0, SMALLEST, n_penalties):
+        penalties = largest / max(mixture, grid.least_mixture) * np.geomspace(1.0, grid.smallest_ratio, grid.n_penalties)
+        for reg in penalties:
             before = model.loss
             model = fitter.fit(model, reg, mixture)
             yield model
-            if mixture >= LEAST_MIXTURE and 0 <= before - model.loss <= FLAT * before and model.loss < (1 - 1e-3) * start.loss:
+            flat = 0 <= before - model.loss <= grid.flat_decrease * before
+            if mixture >= grid.least_mixture and flat and model.loss < (1 - grid.least_gain) * start.loss:
                 break
 
 
 class PenalisedFit:
-    """Newton steps for one problem."""
+    """Proximal Newton steps for one problem."""
 
-    def __init__(self, rows: ScoreRows, problem: RiskScoreProblem) -> None:
-        self.rows, self.sample = rows, rows.sample(CURVATURE_ROWS)
+    def __init__(self, rows: ScoreRows, problem: RiskScoreProblem, parameters: PathParameters | None = None) -> None:
+        self.parameters = PathParameters() if parameters is None else parameters
+        self.rows, self.sample = rows, rows.sample(self.parameters.curvature_rows)
         self.lower = np.append(float(problem.intercept_lower), problem.lower.astype(np.float64))
         self.upper = np.append(float(problem.intercept_upper), problem.upper.astype(np.float64))
         weight = rows.total / rows.total.sum()
@@ -83,9 +83,9 @@ class PenalisedFit:
 
     def empty(self) -> PathModel:
         """The fit without columns."""
-        share = float(np.clip(self.rows.positive.sum() / self.rows.total.sum(), 1e-12, 1 - 1e-12))
+        rate = float(np.clip(self.rows.positive.sum() / self.rows.total.sum(), 1e-12, 1 - 1e-12))
         point = np.zeros(self.rows.n_columns + 1)
-        point[0] = np.clip(np.log(share / (1 - share)), self.lower[0], self.upper[0])
+        point[0] = np.clip(np.log(rate / (1 - rate)), self.lower[0], self.upper[0])
         return self.at(point)
 
     def at(self, point: FloatArray) -> PathModel:
@@ -106,40 +106,50 @@ class PenalisedFit:
         def penalty(point: FloatArray) -> float:
             return float(l1 @ np.abs(point) + l2 @ point**2 / 2)
 
+        tolerance, least_step = self.parameters.tolerance, self.parameters.least_step
         value = model.loss + penalty(model.point)
-        for _ in range(STEPS):
-            goal: FloatArray = _native.elastic_step(
-                self._curvature(model.point), model.gradient, model.point, lower, upper, l1, l2, 0.01 * CLOSE * value, 200
+        for _ in range(self.parameters.max_steps):
+            minimiser: FloatArray = _native.elastic_step(
+                self._hessian(model.point),
+                model.gradient,
+                model.point,
+                lower,
+                upper,
+                l1,
+                l2,
+                self.parameters.model_tolerance * tolerance * value,
+                self.parameters.model_sweeps,
             )
-            share, next_model, next_value = 1.0, model, np.inf
-            while share > 1e-4:
-                next_model = self.at(model.point + share * (goal - model.point))
+            step, next_model, next_value = 1.0, model, np.inf
+            while step > least_step:
+                next_model = self.at(model.point + step * (minimiser - model.point))
                 next_value = next_model.loss + penalty(next_model.point)
                 if next_value < value:
                     break
-                share *= 0.5
+                step *= 0.5
             if next_value >= value:
                 break
-            gained, model, value = value - next_value, next_model, next_value
-            if gained <= CLOSE * value:
+            decrease, model, value = value - next_value, next_model, next_value
+            if decrease <= tolerance * value:
                 break
         return model
 
-    def _curvature(self, point: FloatArray) -> FloatArray:
+    def _hessian(self, point: FloatArray) -> FloatArray:
         sample = self.sample
-        bend = _bend(sample, sample.scores(point))
-        bent = sample.columns * bend
+        curvature = _curvature(sample, sample.scores(point))
+        weighted = sample.columns * curvature
         H = np.empty((self.rows.n_columns + 1,) * 2)
-        H[0, 0] = bend.sum()
-        H[0, 1:] = H[1:, 0] = bent.sum(axis=1)
-        H[1:, 1:] = bent @ sample.columns.T
+        H[0, 0] = curvature.sum()
+        H[0, 1:] = H[1:, 0] = weighted.sum(axis=1)
+        H[1:, 1:] = weighted @ sample.columns.T
         if sample is not self.rows:
-            own = self.squares @ _bend(self.rows, self.rows.scores(point))
+            diagonal = self.squares @ _curvature(self.rows, self.rows.scores(point))
             inner = H[1:, 1:]
-            inner[np.diag_indices_from(inner)] = np.maximum(inner.diagonal(), own)
+            inner[np.diag_indices_from(inner)] = np.maximum(inner.diagonal(), diagonal)
         return H
 
 
-def _bend(rows: ScoreRows, scores: FloatArray) -> FloatArray:
-    slope = expit(scores)
-    return np.asarray(rows.total * slope * (1.0 - slope))
+def _curvature(rows: ScoreRows, scores: FloatArray) -> FloatArray:
+    """Second derivative of the loss by the score of every row."""
+    risk = expit(scores)
+    return np.asarray(rows.total * risk * (1.0 - risk))

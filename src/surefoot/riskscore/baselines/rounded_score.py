@@ -1,20 +1,23 @@
-"""Baselines: penalised logistic regression, rounded to whole points (Section 6.1 of Ustun and Rudin, JMLR 2019).
+"""Baselines: penalised logistic regression, rounded to integer points (Section 6.1 of Ustun and Rudin, JMLR 2019).
 
-A pool of real-valued fits over the regularisation path is rounded (``rd``: to the nearest whole numbers, ``rsrd``: after
-rescaling, ``seqrd``: one coordinate at a time) and, where the name has a star, polished by discrete coordinate descent over the
-columns that the rounded card uses. The admissible card with the least objective is returned.
+1. A pool of real-valued fits over the regularisation path (:mod:`surefoot.riskscore.baselines.regularisation_path`).
+2. Each is rounded (``rd``: to the nearest integers, ``rsrd``: after rescaling, ``seqrd``: one coordinate at a time) and, where
+   the name has a star, polished by discrete coordinate descent over the columns that the rounded card uses.
+3. The admissible card with the least objective is returned.
 
-Nothing here searches for the optimum. The lower bound is the best tangent bound over all fits of the pool
+It ends with the pool. Nothing here searches for the optimum: the dual bound is the best tangent bound over all fits of the pool
 (:mod:`surefoot.riskscore.baselines.tangent_bound`), so it holds, but it is only as good as real-valued cards are.
 """
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
-from surefoot.core.outcome import Progress, SolveOutcome, Status, handed_over
+from surefoot.core.outcome import SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
+from surefoot.core.solve_run import SolveRun
 from surefoot.exceptions import SolveInterrupted, UnsupportedProblemError
 from surefoot.riskscore.baselines.discrete_descent import polished
 from surefoot.riskscore.baselines.merged_rows import ScoreRows
@@ -36,7 +39,7 @@ class RoundedScore:
         self.name = name
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
-        """Why the problem cannot be taken, or None; rules are no reason, as every card is asked for them."""
+        """Why the problem cannot be taken, or None; rules are no reason, as every card is checked for them."""
         if problem.shift is not None and problem.shift.radius > 0:
             return "its fits are those of the plain loss, and the problem is robust (radius > 0)."
         if problem.scale == "free":
@@ -53,70 +56,51 @@ class RoundedScore:
         UnsupportedProblemError
             If no card of the pool is admissible: rounding cannot look for one that obeys the rules.
         """
-        run = _Run(self.name, problem, options)
-        ended = run.through_the_pool()
-        if run.card is None and ended is Status.INTERRUPTED:
+        run = _PoolRun(self.name, problem, options)
+        ended = run.round_pool()
+        if run.primal is None and ended is Status.INTERRUPTED:
             raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
-        if run.card is None:
+        if run.primal is None:
             raise UnsupportedProblemError(
                 f"solver={self.name!r} cannot solve this problem: none of its {run.n_models} fits, rounded, obeys size and "
                 "rules, and rounding does not look further. Use solver='exact'."
             )
-        gap = run.upper_bound - run.lower_bound
-        optimal = gap <= options.tolerance * abs(run.upper_bound)
-        outcome = SolveOutcome(
-            status=Status.OPTIMAL if optimal else ended,
-            primal=run.card,
-            dual=TangentProof(run.proof),
-            upper_bound=run.upper_bound,
-            lower_bound=run.lower_bound,
-            iterations=run.n_models,
-            seconds=options.elapsed,
-            history=tuple(run.history),
-        )
-        return handed_over(outcome)
+        return handed_over(cast(RoundedOutcome, run.outcome(ended, run.n_models)))
 
 
-class _Run:
-    """The pool, card by card."""
+class _PoolRun(SolveRun[RiskScore | None, TangentProof]):
+    """The pool, card by card; without an incumbent at first, and with 0 as a bound of the loss."""
 
     def __init__(self, name: str, problem: RiskScoreProblem, options: SolveOptions) -> None:
-        self.name, self.problem, self.options = name, problem, options
+        origin = TangentProof(np.zeros(problem.n_columns + 1))
+        super().__init__(options, None, lower_bound=0.0, dual=origin, started=options.started)
+        self.name, self.problem = name, problem
         self.rows = ScoreRows.of(problem)
-        self.card: RiskScore | None = None
-        self.upper_bound, self.lower_bound = np.inf, 0.0
-        self.proof: FloatArray = np.zeros(problem.n_columns + 1)
         self.n_models = 0
-        self.history: list[Progress] = []
         self.seen: set[bytes] = set()
 
-    def through_the_pool(self) -> Status:
-        """Take every fit; says why it ended."""
+    def round_pool(self) -> Status:
+        """Round every fit; says why it ended."""
         try:
             for model in regularisation_path(self.rows, self.problem):
-                self._take(model)
+                self._round(model)
                 if self.options.out_of_time:
                     return Status.TIME_LIMIT
         except KeyboardInterrupt:
             return Status.INTERRUPTED
         return Status.STALLED
 
-    def _take(self, model: PathModel) -> None:
+    def _round(self, model: PathModel) -> None:
         self.n_models += 1
         bound = tangent_bound(self.problem, model.point, model.loss, model.gradient)
-        if bound > self.lower_bound:
-            self.lower_bound, self.proof = bound, model.point
+        self.tighten(bound, TangentProof(model.point))
         card = self._rounded(model)
         if card is None or not self._is_new(card) or not self.problem.admits(card):
             return
         if self.name.endswith("*"):
             card = self._polished(card)
-        value = self.problem.objective(card)
-        if value < self.upper_bound:
-            self.upper_bound, self.card = value, card
-            self.history.append(Progress(self.n_models, value, self.lower_bound, self.options.elapsed))
-            if self.options.on_progress is not None:
-                self.options.on_progress(self.history[-1])
+        if self.improve(card, self.problem.objective(card)):
+            self.record(self.n_models)
 
     def _rounded(self, model: PathModel) -> RiskScore | None:
         if self.name.startswith("rd"):
@@ -126,9 +110,9 @@ class _Run:
         return sequential(self.problem, self.rows, model.point, self.problem.max_features)
 
     def _is_new(self, card: RiskScore) -> bool:
-        mark = np.append(card.intercept, card.points).astype(np.int32).tobytes()
-        new = mark not in self.seen
-        self.seen.add(mark)
+        key = np.append(card.intercept, card.points).astype(np.int32).tobytes()
+        new = key not in self.seen
+        self.seen.add(key)
         return new
 
     def _polished(self, card: RiskScore) -> RiskScore:

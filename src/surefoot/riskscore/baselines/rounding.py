@@ -1,9 +1,9 @@
-"""Three ways from real coordinates to whole ones (Sections 4.1.2 and 6.1 of Ustun and Rudin, JMLR 2019).
+"""Rounding real coordinates to integers, in three ways (Sections 4.1.2 and 6.1 of Ustun and Rudin, JMLR 2019).
 
-- nearest: every coordinate to the nearest whole number within its limits;
-- rescaled: first all coordinates are stretched until one of them reaches its limit, so that small ones are not lost;
-- sequential: one coordinate at a time, up or down, always the change after which the objective is least (Algorithm 4). By
-  convexity the tangent bounds what each of them costs; most need not be tried.
+- nearest: every coordinate to the nearest integer within its limits;
+- rescaled: first all coordinates are multiplied until one of them is at its limit, so that small ones do not vanish;
+- sequential (Algorithm 4): one coordinate at a time, up or down, always the change after which the objective is least. By
+  convexity the tangent bounds the loss after each of them from below, so most need not be evaluated.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.riskscore.baselines.merged_rows import INTERCEPT, ScoreRows, card_of
+from surefoot.riskscore.baselines.parameters import ROUNDING_PARAMETERS
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
-
-# Coordinates this close to a whole number are whole: a fit is no more accurate.
-WHOLE = 1e-9
 
 
 def nearest(problem: RiskScoreProblem, point: FloatArray) -> RiskScore:
@@ -25,21 +23,21 @@ def nearest(problem: RiskScoreProblem, point: FloatArray) -> RiskScore:
 
 
 def rescaled(problem: RiskScoreProblem, point: FloatArray) -> RiskScore:
-    """All coordinates stretched until the first column reaches its limit, then rounded."""
+    """All coordinates multiplied until the first column is at its limit, then rounded."""
     limits = np.where(point[1:] > 0, problem.upper, -problem.lower).astype(np.float64)
     sizes = np.abs(point[1:])
-    used = sizes > WHOLE
+    used = sizes > ROUNDING_PARAMETERS.integrality
     if not used.any():
         return nearest(problem, point)
     return nearest(problem, float((limits[used] / sizes[used]).min()) * point)
 
 
 def sequential(problem: RiskScoreProblem, rows: ScoreRows, point: FloatArray, most: int | None = None) -> RiskScore | None:
-    """One coordinate after another, whichever costs least; None as soon as more than ``most`` columns have points for good."""
+    """One coordinate after another, whichever costs least; None once more than ``most`` columns are sure to have points."""
     low = np.append(problem.intercept_lower, problem.lower).astype(np.float64)
     high = np.append(problem.intercept_upper, problem.upper).astype(np.float64)
     x = np.clip(point, low, high)
-    x = np.where(np.abs(x - np.rint(x)) <= WHOLE, np.rint(x), x)
+    x = np.where(np.abs(x - np.rint(x)) <= ROUNDING_PARAMETERS.integrality, np.rint(x), x)
     scores = rows.scores(x)
     value = rows.loss(scores)
     left = np.flatnonzero(x != np.rint(x)).astype(np.int32)
@@ -60,12 +58,12 @@ def _cheapest(
     """Coordinate, change and loss of the next rounding."""
     steps = np.concatenate([np.floor(x[left]) - x[left], np.ceil(x[left]) - x[left]])
     where = np.tile(left, 2)
-    # A column that is rounded to nothing is no longer paid for.
+    # A column that is rounded to 0 leaves the penalty.
     prices = np.where((where > 0) & (np.rint(x[where] + steps) == 0), -problem.penalty, 0.0)
-    floors = loss + np.tile(rows.gradient(scores, left), 2) * steps + prices
+    bounds = loss + np.tile(rows.gradient(scores, left), 2) * steps + prices
     best, least = (int(where[0]), float(steps[0]), np.inf), np.inf
-    for k in np.argsort(floors, kind="stable"):
-        if floors[k] >= least:
+    for k in np.argsort(bounds, kind="stable"):
+        if bounds[k] >= least:
             break
         column = int(where[k]) - 1 if where[k] > 0 else INTERCEPT
         found = float(rows.losses_along(scores, column, steps[k : k + 1])[0])

@@ -21,6 +21,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.solve_options import SolveOptions
 from surefoot.riskscore.baselines.discrete_descent import polished
 from surefoot.riskscore.baselines.merged_rows import coordinates
+from surefoot.riskscore.baselines.parameters import PathParameters
 from surefoot.riskscore.baselines.regularisation_path import PenalisedFit, regularisation_path
 from surefoot.riskscore.baselines.rounding import sequential
 from surefoot.riskscore.baselines.tangent_bound import tangent_bound
@@ -63,7 +64,8 @@ class LatticeRun(CutRun):
         limit = parameters.initial_fraction * self.seconds_left
         started = self.options.elapsed
         best, best_loss = np.zeros(self.problem.n_columns + 1), np.inf
-        for model in regularisation_path(self.rows, self.problem, (1.0,), parameters.path_cuts):
+        l1_path = PathParameters(mixtures=(1.0,), n_penalties=parameters.path_cuts)
+        for model in regularisation_path(self.rows, self.problem, l1_path):
             self.cut_at(model.point)
             self.tighten(tangent_bound(self.problem, model.point, model.loss, model.gradient))
             if self._within_budget(model.point) and model.loss < best_loss:

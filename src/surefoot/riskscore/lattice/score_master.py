@@ -19,7 +19,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.highs import BOUND_SLACK, LinearProgramme
 from surefoot.riskscore.baselines.merged_rows import ScoreRows, card_of
-from surefoot.riskscore.baselines.tangent_bound import ROUNDING
+from surefoot.riskscore.baselines.tangent_bound import TANGENT_ERROR
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.card_program import CardProgram
 
@@ -71,7 +71,7 @@ class ScoreMaster:
         self._cut_at.add(key)
         gradient = self.rows.gradient(scores)
         # The tangent, lowered by what rounding may have raised it.
-        base = loss - float(gradient @ point) - ROUNDING * (abs(loss) + float(np.abs(gradient * point).sum()))
+        base = loss - float(gradient @ point) - TANGENT_ERROR * (abs(loss) + float(np.abs(gradient * point).sum()))
         used = np.flatnonzero(gradient)
         columns = np.append(self.card_columns[used], self._theta)
         self.programme.add_row(columns, np.append(-gradient[used], 1.0), base, np.inf)
