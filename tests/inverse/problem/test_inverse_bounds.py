@@ -538,7 +538,9 @@ def test_no_vector_has_all_rays_within_less_than_the_least_angle(seed: int) -> N
     assert least_angle(pair, np.ones(2)) == pytest.approx(angle(pair[0], pair[1]) / 2, abs=1e-7)
 
 
-@pytest.mark.parametrize("theta", [[1.0, 2.0, 3.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [3.0, -1.0, 2.0]])
+@pytest.mark.parametrize(
+    "theta", [[1.0, 2.0, 3.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [3.0, -1.0, 2.0], [1.0, -1.0, -1.0], [-1.0, -2.0, -0.5]]
+)
 @pytest.mark.parametrize("prior", ["nonnegative", None, (0.0, 5.0)])
 def test_no_cost_of_a_prior_set_is_farther_than_the_widest_angle(theta: list[float], prior: object) -> None:
     rng = np.random.default_rng(0)

@@ -66,8 +66,13 @@ def largest_angle(theta: FloatArray, rays: FloatArray) -> float:
 
 
 def widest_angle(theta: FloatArray, prior: PriorSet) -> float:
-    """The largest angle of a vector to whatever a prior set holds: without negative entries, to one of the axes."""
+    """The largest angle of a vector to whatever a prior set without negative entries holds; pi for other sets.
+
+    The least <theta, c> over unit vectors c >= 0 is the smallest entry of theta, at one of the axes, or minus the length of
+    its negative part, along that part.
+    """
     length = float(np.linalg.norm(theta))
     if length == 0 or not np.all(prior.lower >= 0):
         return float(np.pi)
-    return float(np.arccos(np.clip(theta.min() / length, -1.0, 1.0)))
+    least = -float(np.linalg.norm(np.minimum(theta, 0.0))) if theta.min() < 0 else float(theta.min())
+    return float(np.arccos(np.clip(least / length, -1.0, 1.0)))
