@@ -157,14 +157,16 @@ def _stray_ray(
 
 
 def _outer_rays(problem: InverseProblem, proof: RayProof) -> FloatArray | None:
-    """Extreme rays of the cone that the decisions and the prior set leave, or None if there are too many sets to try."""
+    """Extreme rays of the cone that decisions and prior set leave; None if it is not pointed, or has too many sets to try."""
     prior, p = problem.prior, problem.n_features
     eye = np.eye(p)
     slopes = problem.cuts(proof.owners.tolist(), proof.points).slopes
     rows = np.vstack((slopes, -eye[prior.lower == 0], eye[prior.upper == 0], prior.matrix))
     size = np.linalg.norm(rows, axis=1)
     rows = np.unique(np.round(rows[size > 0] / size[size > 0][:, None], 12), axis=0)
-    if p == 1 or comb(len(rows), p - 1) > MOST_SETS:
+    # A cone that holds a line is not the sum of its extreme rays: naming them all says nothing about the rest.
+    pointed = rows.size > 0 and np.linalg.matrix_rank(rows) == p
+    if p == 1 or not pointed or comb(len(rows), p - 1) > MOST_SETS:
         return None
     found = []
     sets = np.array(list(itertools.combinations(range(len(rows)), p - 1)), dtype=np.int64).reshape(-1, p - 1)
