@@ -17,7 +17,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
 from surefoot.robust.sqp.sqp import SQP
-from surefoot.robust.sqp.warm_path import walk_path
+from surefoot.robust.sqp.warm_path import solve_path
 
 DESCRIPTION = "cold fits and radius paths of solver 'sqp' with real-valued weights, 13 data sets x 9 levels of robustness"
 QUICK_DATA = ("hayes-roth", "tic-tac-toe", "hepatitis")
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> Report:
             f"Certainties outside their range: {options.outside}. Seed {options.random_state}.",
             f"solve: cold fit, median of {options.repeats}; the clock runs around solve(problem, options). certify: "
             "recomputing both bounds from the raw arrays, timed once and not part of solve. gap: certified relative gap.",
-            "path: walk_path as in cross-validation: each theta starts from the coefficients of the one before, in two halves "
+            "path: solve_path as in cross-validation: each theta starts from the coefficients of the one before, in two halves "
             "side by side where the table is large enough; without certificates, and without settling coefficients. It is "
             "compared with cold fits that do not polish theirs either: a round is a fit of every theta and a walk, and the "
             f"medians over the rounds are compared, at least {options.repeats} of them, and more (at most {MOST_ROUNDS}) while "
@@ -170,7 +170,7 @@ def _rounds(problems: Sequence[RobustLogisticProblem], options: argparse.Namespa
             fit = timed_fit(SQP(), problem, tolerance=options.tolerance, n_threads=options.threads, polish=polish)
             seconds.append(fit.seconds)
         start = time.perf_counter()
-        found = list(walk_path([problems], SQP(), SQP, lambda _: asked))
+        found = list(solve_path([problems], SQP(), SQP, lambda _: asked))
         walks.append(time.perf_counter() - start)
         first = first or found
     proofs = [certified(problems[place], outcome, options.tolerance) for _, place, outcome in first]

@@ -62,14 +62,16 @@ struct BoundTable {
   }
 };
 
-void require_pieces(const BoundTable& rows, const RememberedPieces& pieces);
+void require_working_set(const BoundTable& rows, const WorkingSet& pieces);
 void require_plan(const BoundTable& rows, const Plan& plan);
 
 void bind_mixed_table(nb::module_& module);
 void bind_lifted_space(nb::module_& module);
-void bind_descent(nb::module_& module);
+void bind_working_set(nb::module_& module);
+void bind_sqp_parameters(nb::module_& module);
+void bind_sqp_loop(nb::module_& module);
 void bind_row_model(nb::module_& module);
-void bind_quadratic_step(nb::module_& module);
+void bind_qp_interior_point(nb::module_& module);
 void bind_support_search(nb::module_& module);
 void bind_axis_loss(nb::module_& module);
 void bind_binary_search(nb::module_& module);

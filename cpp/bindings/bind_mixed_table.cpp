@@ -43,6 +43,15 @@ void take_numeric(const std::tuple<Vector<std::int64_t>, Vector<std::int32_t>, V
   }
 }
 
+// What the adversary does to all rows together, and to each of them.
+struct WorstCaseSum {
+  double loss, cost;
+};
+
+struct WorstCaseRows {
+  nb::object loss, moved, flipped, cost;
+};
+
 MixedTable make_table(const Columns& numeric, const Matrix<std::int32_t>& codes, const Vector<double>& labels,
                       const Vector<double>& weights, const Vector<std::int32_t>& n_levels, const Vector<double>& move_price,
                       double flip_price) {
@@ -77,6 +86,12 @@ MixedTable make_table(const Columns& numeric, const Matrix<std::int32_t>& codes,
 }  // namespace
 
 void bind_mixed_table(nb::module_& module) {
+  nb::class_<WorstCaseSum>(module, "WorstCaseSum").def_ro("loss", &WorstCaseSum::loss).def_ro("cost", &WorstCaseSum::cost);
+  nb::class_<WorstCaseRows>(module, "WorstCaseRows")
+      .def_ro("loss", &WorstCaseRows::loss)
+      .def_ro("moved", &WorstCaseRows::moved)
+      .def_ro("flipped", &WorstCaseRows::flipped)
+      .def_ro("cost", &WorstCaseRows::cost);
   nb::class_<BoundTable>(module, "RobustRows")
       .def(
           "__init__",
@@ -97,7 +112,7 @@ void bind_mixed_table(nb::module_& module) {
             }
             new (self) BoundTable{std::move(table), std::move(layout), std::move(owners)};
           },
-          nb::arg("numeric"), nb::arg("codes"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_levels"),
+          nb::kw_only(), nb::arg("numeric"), nb::arg("codes"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_levels"),
           nb::arg("move_price"), nb::arg("flip_price"), nb::arg("fit_intercept"), nb::arg("n_extra") = 0)
       .def_prop_ro("size", [](const BoundTable& self) { return self.layout.size; })
       .def_prop_ro("mask_words", [](const BoundTable& self) { return self.table.mask_words(); })
@@ -115,7 +130,7 @@ void bind_mixed_table(nb::module_& module) {
               nb::gil_scoped_release released;
               value = worst_case_sum(self.table, self.layout, point, n_threads, &cost);
             }
-            return nb::make_tuple(value, cost);
+            return WorstCaseSum{value, cost};
           },
           nb::arg("x"), nb::arg("n_threads"))
       .def(
@@ -130,8 +145,8 @@ void bind_mixed_table(nb::module_& module) {
               worst_case_rows(self.table, self.layout, point, n_threads, value.data(), moved.data(), flipped.data(),
                               cost.data());
             }
-            return nb::make_tuple(to_numpy(std::move(value)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
-                                  to_numpy(std::move(cost)));
+            return WorstCaseRows{to_numpy(std::move(value)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
+                                 to_numpy(std::move(cost))};
           },
           nb::arg("x"), nb::arg("n_threads"));
 }

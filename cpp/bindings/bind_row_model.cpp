@@ -6,34 +6,36 @@
 namespace surefoot::bindings {
 namespace {
 
-// Calls visit with every field, for packing and unpacking alike.
-template <class Model, class Visit>
-void fields_of(Model& m, Visit&& visit) {
+// Calls `call` with every field, for packing and unpacking alike.
+template <class Model, class Call>
+void fields_of(Model& m, Call&& call) {
   auto& t = m.tied;
-  visit(m.value, m.gradient, m.curvature, m.point, t.row, t.weight, t.part_at, t.part_value, t.part_slot, t.shared_at,
-        t.shared_slot, t.varied_at, t.varied_slot, t.piece_at, t.entry_at, t.varied, t.value, t.coef, t.mask, t.flipped,
-        t.hinge_at, t.hinge_feature, t.hinge_value, t.hinge_level, t.hinge_envelope, t.hinge_price_coef, t.hinge_level_coef);
+  call(m.value, m.gradient, m.curvature, m.point, t.row, t.weight, t.part_at, t.part_value, t.part_slot, t.shared_at,
+       t.shared_slot, t.varied_at, t.varied_slot, t.piece_at, t.entry_at, t.varied, t.value, t.coef, t.mask, t.flipped,
+       t.hinge_at, t.hinge_feature, t.hinge_value, t.hinge_level, t.hinge_envelope, t.hinge_price_coef, t.hinge_level_coef);
 }
 
-template <class P, class Visit>
-void plan_fields(P& p, Visit&& visit) {
-  visit(p.point, p.row, p.piece_at, p.mask, p.flipped, p.mass, p.cost);
+template <class P, class Call>
+void plan_fields(P& p, Call&& call) {
+  call(p.point, p.row, p.piece_at, p.mask, p.flipped, p.mass, p.cost);
 }
+
+// Pieces and hinges of the tied rows, written out for methods that need them as matrices.
+struct PieceGradients {
+  nb::object row, weight, value, gradient;
+};
+
+struct HingeGradients {
+  nb::object piece, value, gradient;
+};
+
+struct WrittenPlan {
+  nb::object row, moved, flipped, mass, slope;
+};
 
 }  // namespace
 
-// Pieces that a model must contain may come from elsewhere; what they point to must exist here.
-void require_pieces(const BoundTable& rows, const RememberedPieces& pieces) {
-  const std::size_t n = pieces.row.size();
-  require(pieces.mask.size() == n * static_cast<std::size_t>(rows.table.mask_words()) && pieces.flipped.size() == n &&
-              pieces.share.size() == n,
-          "remembered pieces need one mask, flip and share each");
-  for (std::size_t k = 0; k < n; ++k)
-    require(pieces.row[k] >= 0 && pieces.row[k] < rows.table.n_rows && (k == 0 || pieces.row[k - 1] <= pieces.row[k]),
-            "remembered pieces must be sorted by row");
-}
-
-// So may a plan.
+// A plan may come from elsewhere; what it points to must exist here.
 void require_plan(const BoundTable& rows, const Plan& plan) {
   const std::size_t n = plan.mass.size();
   bool sound = plan.point.size() == static_cast<std::size_t>(rows.layout.size) + 1 &&
@@ -47,6 +49,16 @@ void require_plan(const BoundTable& rows, const Plan& plan) {
 }
 
 void bind_row_model(nb::module_& module) {
+  nb::class_<PieceGradients>(module, "PieceGradients")
+      .def_ro("row", &PieceGradients::row)
+      .def_ro("weight", &PieceGradients::weight)
+      .def_ro("value", &PieceGradients::value)
+      .def_ro("gradient", &PieceGradients::gradient);
+  nb::class_<HingeGradients>(module, "HingeGradients")
+      .def_ro("piece", &HingeGradients::piece)
+      .def_ro("value", &HingeGradients::value)
+      .def_ro("gradient", &HingeGradients::gradient);
+
   nb::class_<RowModel>(module, "RowModel")
       .def_prop_ro("gradient", [](const RowModel& self) { return to_numpy(std::vector<double>(self.gradient)); })
       .def_prop_ro("curvature",
@@ -62,17 +74,17 @@ void bind_row_model(nb::module_& module) {
                row.insert(row.end(), count, i);
                weight.insert(weight.end(), count, self.tied.weight[i]);
              }
-             return nb::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(weight)),
+             return PieceGradients{to_numpy(std::move(row)), to_numpy(std::move(weight)),
                                    to_numpy(std::vector<double>(self.tied.value)),
-                                   to_numpy(piece_gradients(self), self.gradient.size()));
+                                   to_numpy(piece_gradients(self), self.gradient.size())};
            })
       .def("hinges",
            [](const RowModel& self) {
              std::vector<std::int64_t> piece;
              for (std::int64_t k = 0; k < self.tied.n_pieces(); ++k)
                piece.insert(piece.end(), static_cast<std::size_t>(self.tied.hinge_at[k + 1] - self.tied.hinge_at[k]), k);
-             return nb::make_tuple(to_numpy(std::move(piece)), to_numpy(std::vector<double>(self.tied.hinge_value)),
-                                   to_numpy(hinge_gradients(self), self.gradient.size()));
+             return HingeGradients{to_numpy(std::move(piece)), to_numpy(std::vector<double>(self.tied.hinge_value)),
+                                   to_numpy(hinge_gradients(self), self.gradient.size())};
            })
       .def(
           "append",
@@ -106,37 +118,60 @@ void bind_row_model(nb::module_& module) {
         plan_fields(self, [&](auto&... fields) { Unpacker(state.c_str(), state.size()).all(fields...); });
       });
 
+  nb::class_<PlanSums>(module, "PlanSums")
+      .def_ro("conjugate", &PlanSums::conjugate)
+      .def_ro("cost", &PlanSums::cost)
+      .def_prop_ro("gradient", [](const PlanSums& self) { return to_numpy(std::vector<double>(self.gradient)); })
+      .def_prop_ro("curvature",
+                   [](const PlanSums& self) { return to_numpy(std::vector<double>(self.curvature), self.gradient.size()); })
+      .def(
+          "add",
+          [](PlanSums& self, const PlanSums& part) {
+            require(self.gradient.size() == part.gradient.size() && self.curvature.size() == part.curvature.size(),
+                    "the parts must have the same coordinates");
+            self.conjugate += part.conjugate;
+            self.cost += part.cost;
+            for (std::size_t a = 0; a < self.gradient.size(); ++a) self.gradient[a] += part.gradient[a];
+            for (std::size_t a = 0; a < self.curvature.size(); ++a) self.curvature[a] += part.curvature[a];
+          },
+          nb::arg("part"))
+      .def("__getstate__",
+           [](const PlanSums& self) {
+             Packer packer;
+             packer.all(self.conjugate, self.cost, self.gradient, self.curvature);
+             return nb::bytes(packer.bytes.data(), packer.bytes.size());
+           })
+      .def("__setstate__", [](PlanSums& self, nb::bytes state) {
+        new (&self) PlanSums();
+        Unpacker(state.c_str(), state.size()).all(self.conjugate, self.cost, self.gradient, self.curvature);
+      });
+
+  nb::class_<WrittenPlan>(module, "WrittenPlan")
+      .def_ro("row", &WrittenPlan::row)
+      .def_ro("moved", &WrittenPlan::moved)
+      .def_ro("flipped", &WrittenPlan::flipped)
+      .def_ro("mass", &WrittenPlan::mass)
+      .def_ro("slope", &WrittenPlan::slope);
+
   module.def(
       "build_row_model",
-      [](const BoundTable& rows, Vector<double> x, double tie_width, double precision, double far, Vector<std::int64_t> row,
-         Matrix<std::uint64_t> mask, Vector<std::uint8_t> flipped, Vector<double> share, int n_threads) {
+      [](const BoundTable& rows, Vector<double> x, const ModelRegion& region, const WorkingSet& working_set, int n_threads) {
         const double* point = rows.point(x);
-        const RememberedPieces remembered{{row.data(), row.shape(0)},
-                                          {mask.data(), mask.size()},
-                                          {flipped.data(), flipped.shape(0)},
-                                          {share.data(), share.shape(0)}};
-        require_pieces(rows, remembered);
+        require_working_set(rows, working_set);
         nb::gil_scoped_release released;
-        return build_row_model(rows.table, rows.layout, point, {tie_width, precision, far}, remembered, n_threads);
+        return build_row_model(rows.table, rows.layout, point, region, working_set, n_threads);
       },
-      nb::arg("rows"), nb::arg("x"), nb::arg("tie_width"), nb::arg("precision"), nb::arg("far"), nb::arg("row"),
-      nb::arg("mask"), nb::arg("flipped"), nb::arg("share"), nb::arg("n_threads"));
+      nb::arg("rows"), nb::arg("x"), nb::arg("region"), nb::arg("working_set"), nb::kw_only(), nb::arg("n_threads"));
 
   module.def(
       "sum_plan",
       [](const BoundTable& rows, const Plan& plan, Vector<double> x, bool with_curvature, int n_threads) {
         const double* point = rows.point(x);
         require_plan(rows, plan);
-        PlanSums sums;
-        {
-          nb::gil_scoped_release released;
-          sums = sum_plan(rows.table, rows.layout, plan, point, with_curvature, n_threads);
-        }
-        const std::size_t length = sums.gradient.size();
-        return nb::make_tuple(sums.conjugate, sums.cost, to_numpy(std::move(sums.gradient)),
-                              to_numpy(std::move(sums.curvature), length));
+        nb::gil_scoped_release released;
+        return sum_plan(rows.table, rows.layout, plan, point, with_curvature, n_threads);
       },
-      nb::arg("rows"), nb::arg("plan"), nb::arg("x"), nb::arg("with_curvature"), nb::arg("n_threads"));
+      nb::arg("rows"), nb::arg("plan"), nb::arg("x"), nb::kw_only(), nb::arg("with_curvature"), nb::arg("n_threads"));
 
   module.def(
       "write_plan",
@@ -152,8 +187,8 @@ void bind_row_model(nb::module_& module) {
           write_plan(rows.table, rows.layout, plan, point, row.data(), moved.data(), flipped.data(), piece_mass.data(),
                      slope.data());
         }
-        return nb::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
-                              to_numpy(std::move(piece_mass)), to_numpy(std::move(slope)));
+        return WrittenPlan{to_numpy(std::move(row)), to_numpy(std::move(moved)), to_numpy(std::move(flipped)),
+                           to_numpy(std::move(piece_mass)), to_numpy(std::move(slope))};
       },
       nb::arg("rows"), nb::arg("plan"), nb::arg("x"));
 }

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,26 @@ _Int64 = NDArray[np.int64]
 _Bytes = NDArray[np.uint8]
 _Words = NDArray[np.uint64]
 
+class WorstCaseSum:
+    @property
+    def loss(self) -> float: ...
+    @property
+    def cost(self) -> float: ...
+
+class WorstCaseRows:
+    @property
+    def loss(self) -> _Float: ...
+    @property
+    def moved(self) -> _Bytes: ...
+    @property
+    def flipped(self) -> _Bytes: ...
+    @property
+    def cost(self) -> _Float: ...
+
 class RobustRows:
     def __init__(
         self,
+        *,
         numeric: _Float | tuple[_Int64, _Int32, _Float, int],
         codes: _Int32,
         labels: _Float,
@@ -40,8 +57,53 @@ class RobustRows:
     def low_slots(self) -> _Int32: ...
     @property
     def high_slots(self) -> _Int32: ...
-    def worst_case_sum(self, x: _Float, n_threads: int) -> tuple[float, float]: ...
-    def worst_case_rows(self, x: _Float, n_threads: int) -> tuple[_Float, _Bytes, _Bytes, _Float]: ...
+    def worst_case_sum(self, x: _Float, n_threads: int) -> WorstCaseSum: ...
+    def worst_case_rows(self, x: _Float, n_threads: int) -> WorstCaseRows: ...
+
+class WorkingSet:
+    @overload
+    def __init__(self) -> None: ...
+    @overload
+    def __init__(self, row: _Int64, mask: _Words, flipped: _Bytes, fraction: _Float) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def row(self) -> _Int64: ...
+    @property
+    def mask(self) -> _Words: ...
+    @property
+    def flipped(self) -> _Bytes: ...
+    @property
+    def fraction(self) -> _Float: ...
+    def joined(self, other: WorkingSet) -> WorkingSet: ...
+    def of_rows(self, begin: int, end: int) -> WorkingSet: ...
+    def shifted(self, first_row: int) -> WorkingSet: ...
+
+class ModelRegion:
+    def __init__(self, active_width: float = 0.0, precision: float = 0.0, cut_radius: float = 0.0) -> None: ...
+    @property
+    def active_width(self) -> float: ...
+    @property
+    def precision(self) -> float: ...
+    @property
+    def cut_radius(self) -> float: ...
+
+class PieceGradients:
+    @property
+    def row(self) -> _Int64: ...
+    @property
+    def weight(self) -> _Float: ...
+    @property
+    def value(self) -> _Float: ...
+    @property
+    def gradient(self) -> _Float: ...
+
+class HingeGradients:
+    @property
+    def piece(self) -> _Int64: ...
+    @property
+    def value(self) -> _Float: ...
+    @property
+    def gradient(self) -> _Float: ...
 
 class RowModel:
     @property
@@ -52,25 +114,55 @@ class RowModel:
     def n_pieces(self) -> int: ...
     @property
     def n_hinges(self) -> int: ...
-    def pieces(self) -> tuple[_Int64, _Float, _Float, _Float]: ...
-    def hinges(self) -> tuple[_Int64, _Float, _Float]: ...
+    def pieces(self) -> PieceGradients: ...
+    def hinges(self) -> HingeGradients: ...
     def append(self, part: RowModel, first_row: int) -> None: ...
 
 class Plan:
     def of_rows(self, begin: int, end: int, mask_words: int) -> Plan: ...
 
-class AskedRows(Protocol):
-    """Rows that the core asks through Python; see robust/sqp/lifted_rows.py."""
+class PlanSums:
+    @property
+    def conjugate(self) -> float: ...
+    @property
+    def cost(self) -> float: ...
+    @property
+    def gradient(self) -> _Float: ...
+    @property
+    def curvature(self) -> _Float: ...
+    def add(self, part: PlanSums) -> None: ...
+
+class WrittenPlan:
+    @property
+    def row(self) -> _Int64: ...
+    @property
+    def moved(self) -> _Bytes: ...
+    @property
+    def flipped(self) -> _Bytes: ...
+    @property
+    def mass(self) -> _Float: ...
+    @property
+    def slope(self) -> _Float: ...
+
+class RowOracle(Protocol):
+    """Rows that the native loop evaluates through Python; see robust/sqp/row_sums.py."""
 
     def value(self, x: _Float) -> float: ...
-    def row_model(self, x: _Float, tie_width: float, precision: float, far: float, remembered: Any) -> RowModel: ...
-    def plan_sums(self, plan: Plan, x: _Float, with_curvature: bool) -> tuple[float, float, _Float, _Float]: ...
-    def worst_pieces(self, x: _Float, before: _Float) -> _Pieces: ...
+    def row_model(self, x: _Float, region: ModelRegion, working_set: WorkingSet) -> RowModel: ...
+    def plan_sums(self, plan: Plan, x: _Float, with_curvature: bool) -> PlanSums: ...
+    def worst_pieces(self, x: _Float, before: _Float) -> WorkingSet: ...
+
+class QpTerms:
+    @property
+    def linear(self) -> _Float: ...
+    @property
+    def regularisation(self) -> _Float: ...
 
 class LiftedSpace:
     def __init__(
         self,
         layout: RobustRows,
+        *,
         numeric_weights: _Float,
         norm: str,
         priced: _Int32,
@@ -79,84 +171,196 @@ class LiftedSpace:
         first_coef: _Float,
         second: _Int32,
         second_coef: _Float,
-        wide_slot: _Int32,
-        wide_coef: _Float,
+        sum_slot: _Int32,
+        sum_coef: _Float,
         cone_slot: _Int32,
         cone_scale: _Float,
     ) -> None: ...
     def tighten(self, x: _Float) -> None: ...
     def least_price(self, x: _Float) -> float: ...
-    def step_terms(self, model: RowModel, radius: float, damping: float) -> tuple[_Float, _Float]: ...
+    def qp_terms(self, model: RowModel, radius: float, regularisation: float) -> QpTerms: ...
 
-_Pieces = tuple[_Int64, _Words, _Bytes, _Float]
+class InteriorPointParameters:
+    initial_margin: float
+    least_centrality: float
+    hinge_centrality: float
+    cone_interior: float
+    boundary_fraction: float
+    max_correctors: int
+    corrector_threshold: float
+    corrector_extension: float
+    corrector_gain: float
+    neighbourhood: float
+    pivot_floor: float
+    inexact_fraction: float
+    merit_improvement: float
+    max_stalled_iterations: int
+    max_diverging_iterations: int
+    small_merit: float
+    divergence_factor: float
+    def __init__(self) -> None: ...
 
-class Descent:
+class ActiveRowsParameters:
+    least_hinges: int
+    least_inactive: float
+    loose_factor: float
+    violation_fraction: float
+    free_hinges: int
+    least_scale: float
+    max_rounds: int
+    def __init__(self) -> None: ...
+
+class DualBoundParameters:
+    max_corrections: int
+    ridge: tuple[float, float, float]
+    residual_reduction: float
+    chord_reduction: float
+    binding_margin: float
+    least_spent: float
+    spare_budget: float
+    budget_rounding: float
+    assumed_size: float
+    deficit_of_gap: float
+    deficit_of_tolerance: float
+    deficit_stall: float
+    def __init__(self) -> None: ...
+
+class SqpParameters:
+    cold_active_width: float
+    warm_active_width: float
+    cold_regularisation: float
+    warm_regularisation: float
+    cold_decrease: float
+    warm_decrease: float
+    hinge_precision: float
+    min_active_width: float
+    max_active_width: float
+    width_growth: float
+    max_short_steps: int
+    cut_radius: float
+    max_cut_cells: int
+    rows_per_level: int
+    stalled_gap: float
+    working_fraction: float
+    failed_fraction: float
+    qp_active_width: float
+    qp_max_iterations: int
+    qp_gap_fraction: float
+    qp_decrease_fraction: float
+    sufficient_decrease: float
+    backtracking: float
+    min_step_length: float
+    expansion: float
+    good_ratio: float
+    regularisation_decrease: float
+    short_length: float
+    regularisation_increase: float
+    min_regularisation: float
+    max_regularisation: float
+    prediction_constant: float
+    bound_error_factor: float
+    objective_rounding: float
+    interior_point: InteriorPointParameters
+    active_rows: ActiveRowsParameters
+    dual_bound: DualBoundParameters
+    def __init__(self) -> None: ...
+
+class SqpIteration:
+    @property
+    def objective(self) -> float: ...
+    @property
+    def lower_bound(self) -> float: ...
+    @property
+    def decreased(self) -> bool: ...
+    @property
+    def seconds(self) -> float: ...
+
+class DualBound:
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def lowest(self) -> _Float: ...
+    @property
+    def highest(self) -> _Float: ...
+    @property
+    def point(self) -> _Float: ...
+    @property
+    def value(self) -> float: ...
+
+class SqpLoop:
     x: _Float
     objective: float
-    remembered: _Pieces
-    tie_width: float
-    damping: float
-    expected: float
+    working_set: WorkingSet
+    active_width: float
+    regularisation: float
+    predicted_decrease: float
     def __init__(
         self,
         space: LiftedSpace,
-        rows: RobustRows | AskedRows,
+        rows: RobustRows | RowOracle,
         x: _Float,
+        *,
         objective: float,
         radius: float,
         tolerance: float,
         price_limit: float,
         intercept_limit: float,
         level_limit: float,
-        near: bool,
-        proofs: bool,
+        warm_start: bool,
+        dual_bounds: bool,
         n_rows: int,
         n_threads: int,
+        parameters: SqpParameters,
     ) -> None: ...
     @property
     def lower_bound(self) -> float: ...
     @property
-    def proven(self) -> bool: ...
+    def has_bound(self) -> bool: ...
     @property
     def optimal(self) -> bool: ...
     @property
-    def reach(self) -> tuple[float, float, float]: ...
+    def region(self) -> ModelRegion: ...
     @property
-    def proof(self) -> tuple[Plan, _Float, _Float, _Float, float] | None: ...
+    def dual_bound(self) -> DualBound | None: ...
     def advance(self) -> bool: ...
-    def walk(self, most_steps: int, failures: int, patience: int, seconds: float) -> list[tuple[float, float, bool, float]]: ...
-    def prove_last(self) -> None: ...
-    def remember(self, plan: Plan, missed: _Float | None) -> None: ...
+    def iterate(self, *, max_iterations: int, failures: int, max_failures: int, seconds: float) -> list[SqpIteration]: ...
+    def bound_last_step(self) -> None: ...
+    def update_working_set(self, plan: Plan, failed: _Float | None) -> None: ...
 
-def worst_pieces(rows: RobustRows, x: _Float, before: _Float, n_threads: int) -> _Pieces: ...
+class QpSolution:
+    @property
+    def step(self) -> _Float: ...
+    @property
+    def mass(self) -> _Float: ...
+    @property
+    def hinge_mass(self) -> _Float: ...
+    @property
+    def pair_multiplier(self) -> _Float: ...
+    @property
+    def predicted_decrease(self) -> float: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def plan(self) -> Plan: ...
+
+def worst_pieces(rows: RobustRows, x: _Float, before: _Float, *, n_threads: int) -> WorkingSet: ...
 def build_row_model(
-    rows: RobustRows,
-    x: _Float,
-    tie_width: float,
-    precision: float,
-    far: float,
-    row: _Int64,
-    mask: _Words,
-    flipped: _Bytes,
-    share: _Float,
-    n_threads: int,
+    rows: RobustRows, x: _Float, region: ModelRegion, working_set: WorkingSet, *, n_threads: int
 ) -> RowModel: ...
-def sum_plan(
-    rows: RobustRows, plan: Plan, x: _Float, with_curvature: bool, n_threads: int
-) -> tuple[float, float, _Float, _Float]: ...
-def write_plan(rows: RobustRows, plan: Plan, x: _Float) -> tuple[_Int64, _Bytes, _Bytes, _Float, _Float]: ...
-def solve_quadratic_step(
+def sum_plan(rows: RobustRows, plan: Plan, x: _Float, *, with_curvature: bool, n_threads: int) -> PlanSums: ...
+def write_plan(rows: RobustRows, plan: Plan, x: _Float) -> WrittenPlan: ...
+def solve_qp(
     model: RowModel,
     space: LiftedSpace,
     x: _Float,
-    linear: _Float,
-    damping: _Float,
+    terms: QpTerms,
+    *,
     tolerance: float,
     max_iterations: int,
-    final_decrease: float,
-    near: float,
     n_threads: int,
-) -> tuple[_Float, _Float, _Float, _Float, float, Plan]: ...
+) -> QpSolution: ...
 
 class CardRules:
     def __init__(self) -> None: ...

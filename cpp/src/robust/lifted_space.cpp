@@ -55,33 +55,33 @@ double LiftedSpace::least_price(const double* x) const {
                  [&](std::size_t j) { return std::abs(x[layout.first_numeric + static_cast<int>(j)]) / numeric_weight[j]; });
 }
 
-double LiftedSpace::spent_on(const double* gradient) const {
+double LiftedSpace::numeric_cost(const double* gradient) const {
   return norm_of(norm, priced.size(), [&](std::size_t k) {
     return numeric_weight[priced[k]] * std::abs(gradient[layout.first_numeric + priced[k]]);
   });
 }
 
-StepConstraints LiftedSpace::constraints_at(const double* x) const {
-  StepConstraints here = constraints;
-  for (auto& pair : here.shared) pair.slack = -(pair.first_coef * x[pair.first] + pair.second_coef * x[pair.second]);
-  here.wide.slack = 0;
-  for (std::size_t k = 0; k < here.wide.slot.size(); ++k) here.wide.slack -= here.wide.coef[k] * x[here.wide.slot[k]];
-  here.norm.price_value = x[here.norm.price];
-  for (std::size_t k = 0; k < here.norm.slot.size(); ++k) here.norm.value[k] = here.norm.scale[k] * x[here.norm.slot[k]];
+QpConstraints LiftedSpace::constraints_at(const double* x) const {
+  QpConstraints here = constraints;
+  for (auto& pair : here.pairs) pair.slack = -(pair.first_coef * x[pair.first] + pair.second_coef * x[pair.second]);
+  here.sum.slack = 0;
+  for (std::size_t k = 0; k < here.sum.slot.size(); ++k) here.sum.slack -= here.sum.coef[k] * x[here.sum.slot[k]];
+  here.cone.price_value = x[here.cone.price];
+  for (std::size_t k = 0; k < here.cone.slot.size(); ++k) here.cone.value[k] = here.cone.scale[k] * x[here.cone.slot[k]];
   return here;
 }
 
-StepTerms step_terms(const RowModel& model, const LiftedSpace& space, double radius, double damping) {
+QpTerms qp_terms(const RowModel& model, const LiftedSpace& space, double radius, double regularisation) {
   const std::size_t length = model.gradient.size();
   const int n = space.n_coefficients();
-  StepTerms terms{model.gradient, std::vector<double>(length)};
+  QpTerms terms{model.gradient, std::vector<double>(length)};
   terms.linear[static_cast<std::size_t>(space.layout.price)] += radius;
   terms.linear[static_cast<std::size_t>(space.layout.size)] = 0;
   const auto curvature = [&](std::size_t a) { return model.curvature[a * (length + 1)]; };
   double typical = 0;
   for (int a = 0; a < n; ++a) typical += curvature(static_cast<std::size_t>(a));
   typical = n > 0 ? typical / n : 1.0;
-  for (std::size_t a = 0; a < length; ++a) terms.damping[a] = damping * std::max(curvature(a), typical);
+  for (std::size_t a = 0; a < length; ++a) terms.regularisation[a] = regularisation * std::max(curvature(a), typical);
   return terms;
 }
 

@@ -51,6 +51,8 @@ void append_rows(TiedRows& tied, const TiedRows& part, std::int64_t first_row) {
   append(tied.hinge_level_coef, part.hinge_level_coef);
 }
 
+constexpr RowModelParameters parameters;
+
 // Partial sums of one block, and the work of adding a row to them.
 class ModelBuilder {
  public:
@@ -74,68 +76,69 @@ class ModelBuilder {
 
   ModelBuilder(const ModelBuilder&) = delete;
 
-  // Adds the row; `first` to `last` are its remembered pieces.
-  void add(std::int64_t row, const ModelReach& reach, const RememberedPieces& remembered, std::size_t first, std::size_t last) {
+  // Adds the row; `first` to `last` are its pieces in the working set.
+  void add(std::int64_t row, const ModelRegion& region, const WorkingSet& working_set, std::size_t first, std::size_t last) {
     view_.move_to(row);
     const double score = row_score(table_, layout_, point_, row);
-    enumerate_prefixes(table_, point_, row, score, reach.tie_width, scratch_);
+    enumerate_prefixes(table_, point_, row, score, region.active_width, scratch_);
     const double best = scratch_.pieces[scratch_.best].value;
     value += view_.weight * best;
     masks_.clear();
-    kept_.clear();
-    shares_.clear();
+    pieces_.clear();
+    fractions_.clear();
     for (std::size_t k = 0; k < scratch_.pieces.size(); ++k) {
       const Piece& piece = scratch_.pieces[k];
-      if (static_cast<int>(k) != scratch_.best && piece.value < best - reach.tie_width) continue;
-      if (static_cast<int>(k) == scratch_.best) best_kept_ = kept_.size();
-      kept_.push_back(piece);
-      masks_.resize(kept_.size() * words_);
-      std::uint64_t* mask = masks_.data() + (kept_.size() - 1) * words_;
+      if (static_cast<int>(k) != scratch_.best && piece.value < best - region.active_width) continue;
+      if (static_cast<int>(k) == scratch_.best) best_piece_ = pieces_.size();
+      pieces_.push_back(piece);
+      masks_.resize(pieces_.size() * words_);
+      std::uint64_t* mask = masks_.data() + (pieces_.size() - 1) * words_;
       for (int j = 0; j < piece.n_moved; ++j) set_bit(mask, scratch_.order[piece.flipped][j]);
-      shares_.push_back(0.0);
+      fractions_.push_back(0.0);
     }
-    for (std::size_t k = first; k < last; ++k) remember(remembered, k, score);
-    if (reach.far > 0) add_tangents(score, best - reach.far);
-    if (kept_.size() == 1) {
+    for (std::size_t k = first; k < last; ++k) add_working_piece(working_set, k, score);
+    if (region.cut_radius > 0) add_cuts(score, best - region.cut_radius);
+    if (pieces_.size() == 1) {
       add_single();
       return;
     }
-    choose_representatives(reach.precision);
-    add_tied(row, best, reach);
+    choose_representatives(region.precision);
+    add_tied(row, best, region);
   }
 
   // Completes the sums.
   void finish() { outer_.flush(); }
 
  private:
-  void remember(const RememberedPieces& remembered, std::size_t k, double score) {
-    const std::uint64_t* mask = remembered.mask.data() + k * words_;
-    const bool flipped = remembered.flipped[k];
-    for (std::size_t p = 0; p < kept_.size(); ++p) {
-      if (kept_[p].flipped == flipped && std::equal(mask, mask + words_, masks_.data() + p * words_)) {
-        shares_[p] += remembered.share[k];
+  void add_working_piece(const WorkingSet& working_set, std::size_t k, double score) {
+    const std::uint64_t* mask = working_set.mask.data() + k * words_;
+    const bool flipped = working_set.flipped[k];
+    for (std::size_t p = 0; p < pieces_.size(); ++p) {
+      if (pieces_[p].flipped == flipped && std::equal(mask, mask + words_, masks_.data() + p * words_)) {
+        fractions_[p] += working_set.fraction[k];
         return;
       }
     }
     const double argument = view_.argument(point_, score, mask, flipped);
     const double cost = view_.cost(mask, flipped);
-    kept_.push_back({argument, cost, softplus(argument) - point_.price * cost, flipped, 0});
+    pieces_.push_back({argument, cost, softplus(argument) - point_.price * cost, flipped, 0});
     masks_.insert(masks_.end(), mask, mask + words_);
-    shares_.push_back(remembered.share[k]);
+    fractions_.push_back(working_set.fraction[k]);
   }
 
-  // The tangents of the loss at a few slopes, every feature where it is best off at that slope: with hinges on all features they bound
-  // the row's worst case from below wherever the step may end, which the pieces at hand, being where the row is now, cannot.
-  void add_tangents(double score, double least) {
+  // Outer linearisation cuts: tangents of the loss at a few slopes, every feature where it is best off at that slope. With
+  // hinges on all features they bound the row's worst case from below wherever the step ends; the pieces at hand do so only
+  // near the point.
+  void add_cuts(double score, double least) {
     for (const bool flipped : {false, true}) {
       if (flipped && !std::isfinite(table_.flip_price)) continue;
       const double target = view_.target(flipped);
-      for (const double argument : {-4.0, -4.0 / 3, 4.0 / 3, 4.0}) {
+      for (const double argument : parameters.cut_arguments) {
         const double slope = sigmoid(argument);
         Piece piece{argument, flipped ? table_.flip_price : 0.0, 0, flipped, 0};
         piece.value = softplus(argument) + slope * (-target * score - argument) - point_.price * piece.cost;
-        masks_.resize((kept_.size() + 1) * words_);
-        std::uint64_t* mask = masks_.data() + kept_.size() * words_;
+        masks_.resize((pieces_.size() + 1) * words_);
+        std::uint64_t* mask = masks_.data() + pieces_.size() * words_;
         std::fill_n(mask, words_, 0);
         for (int l = 0; l < table_.n_categorical; ++l) {
           const double gain = slope * point_.gain[target > 0 ? 0 : 1][table_.level_offset[l] + view_.codes[l]] -
@@ -146,45 +149,45 @@ class ModelBuilder {
           piece.cost += table_.move_price[l];
         }
         if (piece.value < least) {
-          masks_.resize(kept_.size() * words_);
+          masks_.resize(pieces_.size() * words_);
           continue;
         }
-        kept_.push_back(piece);
-        shares_.push_back(0.0);
+        pieces_.push_back(piece);
+        fractions_.push_back(0.0);
       }
     }
   }
 
   const std::uint64_t* mask_of(std::size_t piece) const { return masks_.data() + piece * words_; }
 
-  // Change of the tangent at a piece when feature l moves although it stayed, or stays although it moved.
-  double change_of_mind(std::size_t piece, int l) const {
+  // Change of the tangent at a piece when the move of feature l is toggled.
+  double toggle_gain(std::size_t piece, int l) const {
     const int c = table_.level_offset[l] + view_.codes[l];
-    const double gain = point_.gain[view_.target(kept_[piece].flipped) > 0 ? 0 : 1][c];
-    const double move = sigmoid(kept_[piece].argument) * gain - point_.price * table_.move_price[l];
+    const double gain = point_.gain[view_.target(pieces_[piece].flipped) > 0 ? 0 : 1][c];
+    const double move = sigmoid(pieces_[piece].argument) * gain - point_.price * table_.move_price[l];
     return has_bit(mask_of(piece), l) ? -move : move;
   }
 
-  // Whether the tangent at piece k, with each feature free to change its mind, says of piece p what p says itself.
-  bool covers(std::size_t k, std::size_t p, double precision) const {
-    if (kept_[p].flipped != kept_[k].flipped) return false;
-    double straight = kept_[k].value;
+  // Whether the tangent at piece k, with the features in which they differ toggled, has the value of piece p, to the precision.
+  bool represents(std::size_t k, std::size_t p, double precision) const {
+    if (pieces_[p].flipped != pieces_[k].flipped) return false;
+    double straight = pieces_[k].value;
     for (int l = 0; l < table_.n_categorical; ++l)
-      if (has_bit(mask_of(k), l) != has_bit(mask_of(p), l)) straight += change_of_mind(k, l);
-    return std::fabs(kept_[p].value - straight) <= precision;
+      if (has_bit(mask_of(k), l) != has_bit(mask_of(p), l)) straight += toggle_gain(k, l);
+    return std::fabs(pieces_[p].value - straight) <= precision;
   }
 
   // Pieces that others do not already stand for, best first, and whether they stand for others.
   void choose_representatives(double precision) {
-    by_value_.resize(kept_.size());
+    by_value_.resize(pieces_.size());
     std::iota(by_value_.begin(), by_value_.end(), std::size_t{0});
-    std::stable_sort(by_value_.begin(), by_value_.end(), [&](auto a, auto b) { return kept_[a].value > kept_[b].value; });
+    std::stable_sort(by_value_.begin(), by_value_.end(), [&](auto a, auto b) { return pieces_[a].value > pieces_[b].value; });
     chosen_.clear();
     has_hinges_.clear();
     for (const auto p : by_value_) {
       std::ptrdiff_t owner = -1;
       for (std::size_t c = 0; c < chosen_.size() && owner < 0; ++c)
-        if (covers(chosen_[c], p, precision)) owner = static_cast<std::ptrdiff_t>(c);
+        if (represents(chosen_[c], p, precision)) owner = static_cast<std::ptrdiff_t>(c);
       if (owner < 0) {
         owner = static_cast<std::ptrdiff_t>(chosen_.size());
         chosen_.push_back(p);
@@ -198,7 +201,7 @@ class ModelBuilder {
   void fill_slots(std::size_t piece) {
     slots_.clear();
     for (int l = 0; l < table_.n_categorical; ++l)
-      slots_.push_back(view_.slot(l, masks_.data() + piece * words_, kept_[piece].flipped));
+      slots_.push_back(view_.slot(l, masks_.data() + piece * words_, pieces_[piece].flipped));
   }
 
   void add_curvature(double slope, double scale) {
@@ -206,7 +209,7 @@ class ModelBuilder {
   }
 
   void add_single() {
-    const Piece& piece = kept_[0];
+    const Piece& piece = pieces_[0];
     const double slope = sigmoid(piece.argument);
     fill_slots(0);
     add_gradient(gradient.data(), view_.part(), slots_, -view_.target(piece.flipped) * slope * view_.weight);
@@ -214,22 +217,22 @@ class ModelBuilder {
     add_curvature(slope, view_.weight);
   }
 
-  void add_tied(std::int64_t row, double best, const ModelReach& reach) {
+  void add_tied(std::int64_t row, double best, const ModelRegion& region) {
     double known = 0;
-    for (const double share : shares_) known += share;
+    for (const double fraction : fractions_) known += fraction;
     if (known > 0) {
-      for (double& share : shares_) share /= known;
+      for (double& fraction : fractions_) fraction /= known;
     } else {
-      shares_[best_kept_] = 1.0;
+      fractions_[best_piece_] = 1.0;
     }
-    // Curvature belongs to the pieces that held the mass, whoever represents them now. Without categories a row has two pieces, one
-    // the mirror image of the other, which bend alike.
-    const std::size_t n_bends = table_.n_categorical ? kept_.size() : 1;
-    for (std::size_t p = 0; p < n_bends; ++p) {
-      const double share = table_.n_categorical ? shares_[p] : 1.0;
-      if (share == 0) continue;
+    // Curvature belongs to the pieces that held the mass, whichever represents them now. Without categories a row has two
+    // pieces, one the mirror image of the other, with equal curvature.
+    const std::size_t n_curved = table_.n_categorical ? pieces_.size() : 1;
+    for (std::size_t p = 0; p < n_curved; ++p) {
+      const double fraction = table_.n_categorical ? fractions_[p] : 1.0;
+      if (fraction == 0) continue;
       fill_slots(p);
-      add_curvature(sigmoid(kept_[p].argument), view_.weight * share);
+      add_curvature(sigmoid(pieces_[p].argument), view_.weight * fraction);
     }
     tied.row.push_back(row);
     tied.weight.push_back(view_.weight);
@@ -237,29 +240,31 @@ class ModelBuilder {
     append(tied.part_slot, view_.slot_);
     tied.part_at.push_back(static_cast<std::int64_t>(tied.part_value.size()));
 
-    // Undecided features of each representative.
-    undecided_.clear();
-    undecided_at_.assign(1, 0);
+    // Features of each representative that carry a hinge.
+    hinged_.clear();
+    hinged_at_.assign(1, 0);
     for (std::size_t c = 0; c < chosen_.size(); ++c) {
       // A steep piece is nearly straight too, even if nothing else in the list shows it yet.
-      const bool straight = reach.far > 0 || has_hinges_[c] || sigmoid(kept_[chosen_[c]].argument) > 0.5;
-      // A piece listed although it is far below the best is one that a long step brought up: the next may be as long.
-      const double width = std::max({reach.tie_width, reach.far, 2 * (best - kept_[chosen_[c]].value)});
+      const bool straight =
+          region.cut_radius > 0 || has_hinges_[c] || sigmoid(pieces_[chosen_[c]].argument) > parameters.straight_slope;
+      // A piece listed although it is well below the best is one that a long step brought up: the next may be as long.
+      const double width =
+          std::max({region.active_width, region.cut_radius, parameters.revived_width * (best - pieces_[chosen_[c]].value)});
       for (int l = 0; straight && l < table_.n_categorical; ++l)
-        if (layout_.low[l] != layout_.size && change_of_mind(chosen_[c], l) >= -width) undecided_.push_back(l);
-      undecided_at_.push_back(undecided_.size());
+        if (layout_.low[l] != layout_.size && toggle_gain(chosen_[c], l) >= -width) hinged_.push_back(l);
+      hinged_at_.push_back(hinged_.size());
     }
 
     const std::size_t first_varied = tied.varied_slot.size();
     tied.varied_slot.push_back(layout_.price);
     owner_.clear();
     bool lowered = false, raised = false;
-    for (const auto p : chosen_) (view_.target(kept_[p].flipped) > 0 ? lowered : raised) = true;
+    for (const auto p : chosen_) (view_.target(pieces_[p].flipped) > 0 ? lowered : raised) = true;
     entry_of_.assign(static_cast<std::size_t>(table_.n_categorical), -1);
     for (int l = 0; l < table_.n_categorical; ++l) {
-      const std::int32_t own = view_.slot(l, mask_of(chosen_[0]), kept_[chosen_[0]].flipped);
-      bool shared = std::find(undecided_.begin(), undecided_.end(), l) == undecided_.end();
-      for (const auto p : chosen_) shared = shared && view_.slot(l, mask_of(p), kept_[p].flipped) == own;
+      const std::int32_t own = view_.slot(l, mask_of(chosen_[0]), pieces_[chosen_[0]].flipped);
+      bool shared = std::find(hinged_.begin(), hinged_.end(), l) == hinged_.end();
+      for (const auto p : chosen_) shared = shared && view_.slot(l, mask_of(p), pieces_[p].flipped) == own;
       if (shared) {
         tied.shared_slot.push_back(own);
         continue;
@@ -272,26 +277,26 @@ class ModelBuilder {
     }
     for (std::size_t c = 0; c < chosen_.size(); ++c) {
       const std::size_t p = chosen_[c];
-      const double slope = sigmoid(kept_[p].argument);
-      const double target = view_.target(kept_[p].flipped);
+      const double slope = sigmoid(pieces_[p].argument);
+      const double target = view_.target(pieces_[p].flipped);
       const double coef = -target * slope;
-      tied.value.push_back(kept_[p].value);
+      tied.value.push_back(pieces_[p].value);
       tied.coef.push_back(coef);
-      tied.flipped.push_back(kept_[p].flipped);
+      tied.flipped.push_back(pieces_[p].flipped);
       tied.mask.insert(tied.mask.end(), mask_of(p), mask_of(p) + words_);
-      tied.varied.push_back(-kept_[p].cost);
+      tied.varied.push_back(-pieces_[p].cost);
       for (const int l : owner_) {
         const bool moved = has_bit(mask_of(p), l);
         tied.varied.push_back(moved ? 0.0 : coef);
         if (lowered) tied.varied.push_back(moved && target > 0 ? coef : 0.0);
         if (raised) tied.varied.push_back(moved && target < 0 ? coef : 0.0);
       }
-      for (std::size_t u = undecided_at_[c]; u < undecided_at_[c + 1]; ++u) {
-        const int l = undecided_[u];
+      for (std::size_t u = hinged_at_[c]; u < hinged_at_[c + 1]; ++u) {
+        const int l = hinged_[u];
         const double sign = has_bit(mask_of(p), l) ? -1.0 : 1.0;
         const std::int32_t entry = entry_of_[static_cast<std::size_t>(l)];
         tied.hinge_feature.push_back(l);
-        tied.hinge_value.push_back(change_of_mind(p, l));
+        tied.hinge_value.push_back(toggle_gain(p, l));
         tied.hinge_level.push_back(entry);
         tied.hinge_envelope.push_back(entry + (lowered && target < 0 ? 2 : 1));
         tied.hinge_price_coef.push_back(-sign * table_.move_price[l]);
@@ -314,19 +319,19 @@ class ModelBuilder {
   RowScratch scratch_;
   OuterSum outer_;
   std::size_t words_;
-  std::vector<Piece> kept_;
+  std::vector<Piece> pieces_;
   std::vector<std::uint64_t> masks_;
-  std::vector<double> shares_;
-  std::vector<std::int32_t> slots_, owner_, entry_of_, undecided_;
-  std::vector<std::size_t> by_value_, chosen_, undecided_at_;
+  std::vector<double> fractions_;
+  std::vector<std::int32_t> slots_, owner_, entry_of_, hinged_;
+  std::vector<std::size_t> by_value_, chosen_, hinged_at_;
   std::vector<bool> has_hinges_;
-  std::size_t best_kept_ = 0;
+  std::size_t best_piece_ = 0;
 };
 
 }  // namespace
 
-RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, const ModelReach& reach,
-                         const RememberedPieces& remembered, int n_threads) {
+RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, const double* x, const ModelRegion& region,
+                         const WorkingSet& working_set, int n_threads) {
   const PointTables point(table, layout, x);
   const RowBlocks blocks = curvature_blocks(table, layout);
   std::deque<ModelBuilder> parts;  // never moves them: they point into themselves
@@ -334,14 +339,14 @@ RowModel build_row_model(const MixedTable& table, const LiftedLayout& layout, co
   for_each_block(blocks, n_threads, [&](std::int64_t block) {
     auto& part = parts[static_cast<std::size_t>(block)];
     const auto row_of = [&](std::int64_t r) {
-      return static_cast<std::size_t>(std::lower_bound(remembered.row.begin(), remembered.row.end(), r) -
-                                      remembered.row.begin());
+      return static_cast<std::size_t>(std::lower_bound(working_set.row.begin(), working_set.row.end(), r) -
+                                      working_set.row.begin());
     };
     std::size_t first = row_of(blocks.begin(block));
     for (std::int64_t row = blocks.begin(block); row < blocks.end(block); ++row) {
       std::size_t last = first;
-      while (last < remembered.row.size() && remembered.row[last] == row) ++last;
-      part.add(row, reach, remembered, first, last);
+      while (last < working_set.row.size() && working_set.row[last] == row) ++last;
+      part.add(row, region, working_set, first, last);
       first = last;
     }
     part.finish();

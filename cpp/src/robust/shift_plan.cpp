@@ -11,10 +11,10 @@
 namespace surefoot {
 namespace {
 
-// Calls visit(row, mask, flipped, mass) for every piece of the plan in rows [begin, end).
-template <class Visit>
+// Calls work(row, mask, flipped, mass) for every piece of the plan in rows [begin, end).
+template <class Work>
 void for_each_plan_piece(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const PointTables& made_at,
-                         std::int64_t begin, std::int64_t end, Visit&& visit) {
+                         std::int64_t begin, std::int64_t end, Work&& work) {
   const auto words = static_cast<std::size_t>(table.mask_words());
   auto listed = static_cast<std::size_t>(std::lower_bound(plan.row.begin(), plan.row.end(), begin) - plan.row.begin());
   RowScratch scratch(table);
@@ -23,14 +23,14 @@ void for_each_plan_piece(const MixedTable& table, const LiftedLayout& layout, co
     if (listed < plan.row.size() && plan.row[listed] == row) {
       for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]);
            ++p)
-        visit(row, plan.mask.data() + p * words, plan.flipped[p] != 0, plan.mass[p]);
+        work(row, plan.mask.data() + p * words, plan.flipped[p] != 0, plan.mass[p]);
       ++listed;
     } else {
       enumerate_prefixes(table, made_at, row, row_score(table, layout, made_at, row), 0.0, scratch);
       const Piece& worst = scratch.pieces[scratch.best];
       std::fill(mask.begin(), mask.end(), 0);
       for (int k = 0; k < worst.n_moved; ++k) set_bit(mask.data(), scratch.order[worst.flipped][k]);
-      visit(row, mask.data(), worst.flipped, table.weights[row]);
+      work(row, mask.data(), worst.flipped, table.weights[row]);
     }
   }
 }
@@ -44,7 +44,7 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
   plan.point = model.point;
   plan.row = tied.row;
   plan.piece_at.push_back(0);
-  std::vector<std::pair<double, std::int32_t>> undecided;
+  std::vector<std::pair<double, std::int32_t>> hinged;
   std::vector<std::uint64_t> mask(words);
   const auto add_piece = [&](std::int64_t p, const std::vector<std::uint64_t>& mask, double piece_mass) {
     double cost = tied.flipped[p] ? table.flip_price : 0.0;
@@ -56,29 +56,26 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
     plan.cost.push_back(cost);
   };
   for (std::int64_t i = 0; i < tied.size(); ++i) {
-    // An interior point leaves a little mass everywhere. Shifts that hold next to none would make plans long and prove nothing.
-    const double crumb = 1e-11 * tied.weight[i];
+    const double negligible = ShiftPlanParameters{}.negligible_mass * tied.weight[i];
     const std::size_t begin = plan.mass.size();
     for (auto p = tied.piece_at[i]; p < tied.piece_at[i + 1]; ++p) {
-      undecided.clear();
-      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h)
-        undecided.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
-      std::stable_sort(undecided.begin(), undecided.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+      hinged.clear();
+      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h) hinged.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
+      std::stable_sort(hinged.begin(), hinged.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
       std::copy_n(tied.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(p) * words), words, mask.begin());
       double left = mass[p];
-      for (const auto& [changed, l] : undecided) {
-        if (left - changed > crumb) {
-          add_piece(p, mask, left - changed);
-          left = changed;
+      for (const auto& [toggled, l] : hinged) {
+        if (left - toggled > negligible) {
+          add_piece(p, mask, left - toggled);
+          left = toggled;
         }
         mask[static_cast<std::size_t>(l) >> 6] ^= std::uint64_t{1} << (l & 63);
       }
-      if (left > crumb) add_piece(p, mask, left);
+      if (left > negligible) add_piece(p, mask, left);
     }
-    // What crumbs held goes to the others in proportion; a row's masses sum to its weight.
-    double kept = 0;
-    for (std::size_t k = begin; k < plan.mass.size(); ++k) kept += plan.mass[k];
-    for (std::size_t k = begin; k < plan.mass.size(); ++k) plan.mass[k] *= tied.weight[i] / kept;
+    double retained = 0;
+    for (std::size_t k = begin; k < plan.mass.size(); ++k) retained += plan.mass[k];
+    for (std::size_t k = begin; k < plan.mass.size(); ++k) plan.mass[k] *= tied.weight[i] / retained;
     plan.piece_at.push_back(static_cast<std::int64_t>(plan.mass.size()));
   }
   return plan;
@@ -100,44 +97,44 @@ Plan Plan::of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words)
   return part;
 }
 
-Plan whole_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads) {
+Plan completed_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads) {
   const auto n = static_cast<std::size_t>(table.n_rows), words = static_cast<std::size_t>(table.mask_words());
   const auto features = static_cast<std::size_t>(table.n_categorical);
   std::vector<std::uint8_t> moved(n * features), flipped(n);
   std::vector<double> cost(n);
   worst_case_rows(table, layout, plan.point.data(), n_threads, nullptr, moved.data(), flipped.data(), cost.data());
   const std::size_t n_pieces = n - plan.row.size() + plan.mass.size();
-  Plan whole;
-  whole.point = plan.point;
-  whole.row.resize(n);
-  whole.piece_at.assign(n + 1, 0);
-  whole.mask.assign(n_pieces * words, 0);
-  whole.flipped.resize(n_pieces);
-  whole.mass.resize(n_pieces);
-  whole.cost.resize(n_pieces);
+  Plan completed;
+  completed.point = plan.point;
+  completed.row.resize(n);
+  completed.piece_at.assign(n + 1, 0);
+  completed.mask.assign(n_pieces * words, 0);
+  completed.flipped.resize(n_pieces);
+  completed.mass.resize(n_pieces);
+  completed.cost.resize(n_pieces);
   std::size_t listed = 0, at = 0;
   for (std::size_t row = 0; row < n; ++row) {
-    whole.row[row] = static_cast<std::int64_t>(row);
-    if (listed < plan.row.size() && plan.row[listed] == whole.row[row]) {
+    completed.row[row] = static_cast<std::int64_t>(row);
+    if (listed < plan.row.size() && plan.row[listed] == completed.row[row]) {
       for (auto p = static_cast<std::size_t>(plan.piece_at[listed]); p < static_cast<std::size_t>(plan.piece_at[listed + 1]);
            ++p, ++at) {
-        std::copy_n(plan.mask.data() + p * words, words, whole.mask.data() + at * words);
-        whole.flipped[at] = plan.flipped[p];
-        whole.mass[at] = plan.mass[p];
-        whole.cost[at] = plan.cost[p];
+        std::copy_n(plan.mask.data() + p * words, words, completed.mask.data() + at * words);
+        completed.flipped[at] = plan.flipped[p];
+        completed.mass[at] = plan.mass[p];
+        completed.cost[at] = plan.cost[p];
       }
       ++listed;
     } else {
       for (std::size_t l = 0; l < features; ++l)
-        if (moved[row * features + l]) set_bit(whole.mask.data() + at * words, static_cast<int>(l));
-      whole.flipped[at] = flipped[row];
-      whole.mass[at] = table.weights[row];
-      whole.cost[at] = cost[row];
+        if (moved[row * features + l]) set_bit(completed.mask.data() + at * words, static_cast<int>(l));
+      completed.flipped[at] = flipped[row];
+      completed.mass[at] = table.weights[row];
+      completed.cost[at] = cost[row];
       ++at;
     }
-    whole.piece_at[row + 1] = static_cast<std::int64_t>(at);
+    completed.piece_at[row + 1] = static_cast<std::int64_t>(at);
   }
-  return whole;
+  return completed;
 }
 
 PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const double* x, bool with_curvature,
@@ -158,18 +155,18 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
     double score = 0;
     // Without categories all pieces of a row have its own entries: one sum for the row will do.
     const bool one_part = table.n_categorical == 0;
-    double pull = 0, bend = 0;
-    const auto settle = [&] {
+    double slope_sum = 0, curvature_sum = 0;
+    const auto add_row = [&] {
       if (at < 0) return;
-      view.part().add_to(part.gradient.data(), pull);
-      if (with_curvature) outer.add(view.part(), nullptr, 0, bend);
-      pull = bend = 0;
+      view.part().add_to(part.gradient.data(), slope_sum);
+      if (with_curvature) outer.add(view.part(), nullptr, 0, curvature_sum);
+      slope_sum = curvature_sum = 0;
     };
     for_each_plan_piece(table, layout, plan, made_at, blocks.begin(block), blocks.end(block),
                         [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
                           if (piece_mass == 0) return;
                           if (row != at) {
-                            if (one_part) settle();
+                            if (one_part) add_row();
                             view.move_to(row);
                             score = row_score(table, layout, point, row);
                             at = row;
@@ -179,8 +176,8 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
                           part.conjugate += piece_mass * (softplus(t) - slope * t);
                           part.cost += piece_mass * view.cost(mask, flipped);
                           if (one_part) {
-                            pull -= view.target(flipped) * slope * piece_mass;
-                            bend += piece_mass * slope * (1 - slope);
+                            slope_sum -= view.target(flipped) * slope * piece_mass;
+                            curvature_sum += piece_mass * slope * (1 - slope);
                             return;
                           }
                           for (int l = 0; l < table.n_categorical; ++l)
@@ -190,7 +187,7 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
                             outer.add(view.part(), slots.data(), static_cast<int>(slots.size()),
                                       piece_mass * slope * (1 - slope));
                         });
-    if (one_part) settle();
+    if (one_part) add_row();
     outer.flush();
   });
   PlanSums sums = std::move(parts[0]);

@@ -5,135 +5,127 @@
 #include <utility>
 
 namespace surefoot {
-namespace {
 
-// After so many short steps the model asks for tangents that are right this far away, unless there are too many cells to hinge.
-constexpr int most_short_steps = 3;
-constexpr double far_tangents = 1.0;
-constexpr std::int64_t most_tangent_cells = 20'000;
-// A table with fewer rows for each level has levels that hardly any row holds; there a gap so many times the fall of a step, at
-// the optimum or not, lacks those tangents.
-constexpr int thin_rows = 4;
-constexpr double unseen = 3.0;
-// Most ties that a model lists stay broken as they are: a step is first sought among those this near, relative to its width.
-constexpr double awake = 0.05;
-// Steps of the interior point on one model; it takes 10 to 30.
-constexpr int model_steps = 100;
-// At the optimum objectives differ by their rounding, while the end of a last, quadratically convergent step is still closer.
-constexpr double rounding = 1e-14;
-// A step's model misses the objective by the order after its own, about this much of decrease^1.5 relative to the objective; the
-// bound that its multipliers prove misses by some times what was seen at the step's end.
-constexpr double usual_miss = 0.35, miss_factor = 2.0;
-// Shares of a row's mass from which on a piece is remembered, after a step that held what it promised and after one that did not.
-constexpr double held_share = 1e-3, missed_share = 1e-4;
-
-}  // namespace
-
-Descent::Descent(const LiftedSpace& space, const DescentTerms& terms, std::vector<double> start, double value)
+SqpLoop::SqpLoop(const LiftedSpace& space, const SqpOptions& options, std::vector<double> start, double value)
     : x(std::move(start)),
       objective(value),
-      tie_width(terms.near ? 0.07 : 0.1),
-      damping(terms.near ? 1e-4 : 0.1),
-      expected((terms.near ? 1e-4 : 0.1) * value),
+      active_width(options.warm_start ? options.parameters.warm_active_width : options.parameters.cold_active_width),
+      regularisation(options.warm_start ? options.parameters.warm_regularisation : options.parameters.cold_regularisation),
+      predicted_decrease((options.warm_start ? options.parameters.warm_decrease : options.parameters.cold_decrease) * value),
       space_(space),
-      terms_(terms),
-      // A walk along a path of a thin table has met those levels before: a single short step calls for far tangents.
-      short_steps_(terms.near && thin() ? most_short_steps - 1 : 0) {}
+      options_(options),
+      // A path through a table with rare levels has met them before: a single short step calls for cuts.
+      short_steps_(options.warm_start && has_rare_levels() ? options.parameters.max_short_steps - 1 : 0) {}
 
-bool Descent::thin() const { return terms_.n_rows < thin_rows * static_cast<std::int64_t>(space_.prices.n_levels()); }
-
-bool Descent::optimal() const { return objective - lower_bound <= terms_.tolerance * std::abs(objective); }
-
-// The largest decrease of a step that may end the descent.
-double Descent::last_decrease() const {
-  return std::max(std::pow(terms_.tolerance / usual_miss, 2.0 / 3.0), terms_.tolerance) * objective;
+bool SqpLoop::has_rare_levels() const {
+  return options_.n_rows < options_.parameters.rows_per_level * static_cast<std::int64_t>(space_.prices.n_levels());
 }
 
-// A proof takes a third of a step and more, and before the last steps it proves little: what the step's end misses of its promise
-// tells. After a step that has nothing left to gain, whether the proof succeeds is all there is to learn.
-bool Descent::worth_proving(const RobustStep& step) const {
-  const double enough = terms_.tolerance * objective, missed = step.objective - (objective - step.step.decrease);
-  return terms_.proofs &&
-         (step.step.decrease <= enough || (step.step.decrease <= last_decrease() && miss_factor * std::abs(missed) <= enough));
+bool SqpLoop::optimal() const { return objective - lower_bound <= options_.tolerance * std::abs(objective); }
+
+// The largest predicted decrease of a step that may be the last: the error of its model, of the order after its own, is then
+// below the gap to be reached.
+double SqpLoop::final_decrease() const {
+  const double error = options_.tolerance / options_.parameters.prediction_constant;
+  return std::max(std::pow(error, 2.0 / 3.0), options_.tolerance) * objective;
 }
 
-ModelReach Descent::reach() const {
-  const bool far = short_steps_ >= most_short_steps && terms_.n_rows * space_.prices.n_categorical <= most_tangent_cells;
-  return {tie_width, 0.2 * expected, far ? far_tangents : 0.0};
+// A dual bound takes a third of a step and more, and before the last steps it is weak: the prediction error at the trial point
+// tells. After a step that has nothing left to gain, whether the bound closes the gap is all there is to learn.
+bool SqpLoop::bound_is_promising(const SqpStep& step) const {
+  const double gap = options_.tolerance * objective;
+  const double prediction_error = step.trial.objective - (objective - step.qp.predicted_decrease);
+  return options_.dual_bounds &&
+         (step.qp.predicted_decrease <= gap || (step.qp.predicted_decrease <= final_decrease() &&
+                                                options_.parameters.bound_error_factor * std::abs(prediction_error) <= gap));
 }
 
-bool Descent::advance(const RowSums& rows) {
-  const double accuracy = std::max(0.01 * terms_.tolerance * objective, 1e-3 * expected);
-  // How far the first step from a neighbour's answer falls is not known before; only what may be the last must be exact.
-  const double final = terms_.near ? last_decrease() : std::numeric_limits<double>::infinity();
-  const StepOptions options{accuracy, model_steps, awake * tie_width, terms_.n_threads, final};
-  RobustStep step = take_step(space_, rows, x, kept, {terms_.radius, reach(), damping, options});
-  const double decrease = step.step.decrease;
-  if (worth_proving(step)) {
-    prove(rows, step);
+ModelRegion SqpLoop::region() const {
+  const SqpParameters& p = options_.parameters;
+  const bool cuts = short_steps_ >= p.max_short_steps && options_.n_rows * space_.prices.n_categorical <= p.max_cut_cells;
+  return {active_width, p.hinge_precision * predicted_decrease, cuts ? p.cut_radius : 0.0};
+}
+
+bool SqpLoop::advance(const RowSums& rows) {
+  const SqpParameters& p = options_.parameters;
+  const double qp_tolerance =
+      std::max(p.qp_gap_fraction * options_.tolerance * objective, p.qp_decrease_fraction * predicted_decrease);
+  // The first decrease from a neighbour's optimum is not known before; only what may be the last step must be exact.
+  const double exact_below = options_.warm_start ? final_decrease() : std::numeric_limits<double>::infinity();
+  const QpOptions qp{qp_tolerance,     p.qp_max_iterations, p.qp_active_width * active_width, options_.n_threads, exact_below,
+                     p.interior_point, p.active_rows};
+  SqpStep step = solve_step(space_, rows, x, working_set, {options_.radius, region(), regularisation, qp});
+  const double predicted = step.qp.predicted_decrease;
+  if (bound_is_promising(step)) {
+    update_bound(rows, step);
     if (optimal()) {
-      remember(rows, step.plan, nullptr);
-      accept(step.end, step.objective, rounding * objective);
+      update_working_set(rows, step.plan, nullptr);
+      accept(step.trial, p.objective_rounding * objective);
       return true;
     }
-    if (objective - lower_bound > unseen * decrease && thin()) short_steps_ = most_short_steps;
+    if (objective - lower_bound > p.stalled_gap * predicted && has_rare_levels()) short_steps_ = p.max_short_steps;
   }
+
   double length = 1.0;
-  LiftedPoint found{step.end, step.objective};
-  while (!(found.objective <= objective - 0.1 * length * decrease || length < 1e-3)) {
-    length *= 0.5;
-    found = point_at(space_, rows, terms_.radius, x, length, step.step.step);
+  TrialPoint found = step.trial;
+  while (!(found.objective <= objective - p.sufficient_decrease * length * predicted || length < p.min_step_length)) {
+    length *= p.backtracking;
+    found = trial_point(space_, rows, options_.radius, x, length, step.qp.step);
   }
-  if (length == 1.0 && objective - found.objective > decrease) {
-    // Goes on past the step's end while that pays: the loss of a row driven far out falls faster than a parabola.
-    for (double farther = 2.0;; farther *= 2.0) {
-      LiftedPoint next = point_at(space_, rows, terms_.radius, x, farther, step.step.step);
+  if (length == 1.0 && objective - found.objective > predicted) {
+    // The loss of a row that is driven out falls faster than a parabola.
+    for (double longer = p.expansion;; longer *= p.expansion) {
+      TrialPoint next = trial_point(space_, rows, options_.radius, x, longer, step.qp.step);
       if (!(next.objective < found.objective)) break;
       found = std::move(next);
     }
   }
-  remember(rows, step.plan, length < 1.0 ? &step.end : nullptr);
-  // Half of what was promised says that the model is right; a short step says that it reaches too far.
-  if (length == 1.0 && objective - found.objective >= 0.5 * decrease) {
-    damping = std::max(0.1 * damping, 1e-10);
-  } else if (length < 0.5) {
-    damping = std::min(3.0 * damping, 1e6);
+
+  update_working_set(rows, step.plan, length < 1.0 ? &step.trial.x : nullptr);
+  const double actual = objective - found.objective;
+  if (length == 1.0 && actual >= p.good_ratio * predicted) {
+    regularisation = std::max(p.regularisation_decrease * regularisation, p.min_regularisation);
+  } else if (length < p.short_length) {
+    regularisation = std::min(p.regularisation_increase * regularisation, p.max_regularisation);
     ++short_steps_;
   }
-  const double wanted = std::sqrt(std::max(decrease, 0.0));
-  tie_width = std::min(1.0, length == 1.0 ? std::max(wanted, 1e-7) : std::max(2.0 * tie_width, wanted));
-  expected = std::max(decrease, 0.0);
-  last_ = std::move(step);
-  return accept(found.x, found.objective);
+  predicted_decrease = std::max(predicted, 0.0);
+  const double moved = std::sqrt(predicted_decrease);
+  active_width = std::min(p.max_active_width,
+                          length == 1.0 ? std::max(moved, p.min_active_width) : std::max(p.width_growth * active_width, moved));
+  last_step_ = std::move(step);
+  return accept(found);
 }
 
-void Descent::prove_last(const RowSums& rows) {
-  if (last_) prove(rows, *last_);
+void SqpLoop::bound_last_step(const RowSums& rows) {
+  if (last_step_) update_bound(rows, *last_step_);
 }
 
-void Descent::prove(const RowSums& rows, const RobustStep& step) {
+void SqpLoop::update_bound(const RowSums& rows, const SqpStep& step) {
   const auto scaled = [&](double limit) { return std::isfinite(limit) ? limit * objective : limit; };
-  const CoefficientLimits limits{scaled(terms_.limits.price), scaled(terms_.limits.intercept), scaled(terms_.limits.levels)};
-  ProvenPlan proof = prove_plan(space_, rows, step.plan, step.step.multiplier.data(), step.end.data(), terms_.radius, limits,
-                                std::min(objective, step.objective), terms_.tolerance);
-  if (bound && !(proof.value > lower_bound)) return;
-  lower_bound = std::max(lower_bound, proof.value);
-  bound = std::move(proof);
+  const CoefficientLimits limits{scaled(options_.limits.price), scaled(options_.limits.intercept),
+                                 scaled(options_.limits.levels)};
+  const DualBoundRequest request{options_.radius, limits, std::min(objective, step.trial.objective), options_.tolerance};
+  DualBound found = find_dual_bound(space_, rows, step.plan, step.qp.pair_multiplier.data(), step.trial.x.data(), request,
+                                    options_.parameters.dual_bound);
+  if (bound && !(found.value > lower_bound)) return;
+  lower_bound = std::max(lower_bound, found.value);
+  bound = std::move(found);
 }
 
-void Descent::remember(const RowSums& rows, const Plan& plan, const std::vector<double>* missed) {
-  if (missed)
-    kept = KeptPieces::of_plan(plan, missed_share).joined(rows.worst_pieces(*missed, x));
+void SqpLoop::update_working_set(const RowSums& rows, const Plan& plan, const std::vector<double>* failed) {
+  if (failed)
+    working_set = WorkingSet::of_plan(plan, options_.parameters.failed_fraction).joined(rows.worst_pieces(*failed, x));
   else
-    kept = KeptPieces::of_plan(plan, held_share);
+    working_set = WorkingSet::of_plan(plan, options_.parameters.working_fraction);
 }
 
 // Moves to the point if it is better, or no worse than the slack; returns whether it is better.
-bool Descent::accept(std::vector<double>& point, double value, double slack) {
-  const bool better = value < objective;
-  if (value < objective + slack) {
-    x = std::move(point);
-    objective = value;
+bool SqpLoop::accept(TrialPoint& point, double slack) {
+  const bool better = point.objective < objective;
+  if (point.objective < objective + slack) {
+    x = std::move(point.x);
+    objective = point.objective;
   }
   return better;
 }

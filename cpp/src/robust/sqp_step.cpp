@@ -4,29 +4,28 @@
 
 namespace surefoot {
 
-LiftedPoint point_at(const LiftedSpace& space, const RowSums& rows, double radius, const std::vector<double>& x, double length,
-                     const std::vector<double>& direction) {
-  LiftedPoint point{x, 0};
+TrialPoint trial_point(const LiftedSpace& space, const RowSums& rows, double radius, const std::vector<double>& x,
+                       double length, const std::vector<double>& direction) {
+  TrialPoint point{x, 0};
   for (std::size_t a = 0; a < x.size(); ++a) point.x[a] += length * direction[a];
   space.tighten(point.x.data());
   point.objective = rows.value(point.x) + radius * point.x[static_cast<std::size_t>(space.layout.price)];
   return point;
 }
 
-RobustStep take_step(const LiftedSpace& space, const RowSums& rows, const std::vector<double>& x, const KeptPieces& kept,
-                     const StepRequest& request) {
-  RobustStep taken;
+SqpStep solve_step(const LiftedSpace& space, const RowSums& rows, const std::vector<double>& x, const WorkingSet& working_set,
+                   const SqpStepOptions& options) {
+  SqpStep step;
   {
-    const RowModel model = rows.row_model(x, request.reach, kept);
-    const StepTerms terms = step_terms(model, space, request.radius, request.damping);
-    taken.step = solve_quadratic_step(model, space.layout.size, terms.linear.data(), terms.damping.data(),
-                                      space.constraints_at(x.data()), request.options);
-    taken.plan = make_plan(space.prices, model, taken.step.mass.data(), taken.step.hinge_mass.data());
+    // The model is the largest object of a solve: it is gone before the objective is evaluated.
+    const RowModel model = rows.row_model(x, options.region, working_set);
+    const QpTerms terms = qp_terms(model, space, options.radius, options.regularisation);
+    step.qp = solve_qp(model, space.layout.size, terms.linear.data(), terms.regularisation.data(),
+                       space.constraints_at(x.data()), options.qp);
+    step.plan = make_plan(space.prices, model, step.qp.mass.data(), step.qp.hinge_mass.data());
   }
-  LiftedPoint end = point_at(space, rows, request.radius, x, 1.0, taken.step.step);
-  taken.end = std::move(end.x);
-  taken.objective = end.objective;
-  return taken;
+  step.trial = trial_point(space, rows, options.radius, x, 1.0, step.qp.step);
+  return step;
 }
 
 }  // namespace surefoot

@@ -20,16 +20,16 @@ inline LiftedSpace space_of(const DrawnTable& at, double gamma) {
                             at.table.level_offset.begin()) -
            1;
   };
-  auto& shared = space.constraints.shared;
-  for (const auto c : space.constrained_levels) shared.push_back({layout.low[feature_of(c)], layout.level[c], 1, -1, 0});
-  for (const auto c : space.constrained_levels) shared.push_back({layout.level[c], layout.high[feature_of(c)], 1, -1, 0});
+  auto& pairs = space.constraints.pairs;
+  for (const auto c : space.constrained_levels) pairs.push_back({layout.low[feature_of(c)], layout.level[c], 1, -1, 0});
+  for (const auto c : space.constrained_levels) pairs.push_back({layout.level[c], layout.high[feature_of(c)], 1, -1, 0});
   for (int j = 0; j < at.table.n_numeric; ++j) {
     space.numeric_weight.push_back(gamma);
     space.priced.push_back(j);
-    for (const double sign : {1.0, -1.0}) shared.push_back({layout.first_numeric + j, layout.price, sign / gamma, -1, 0});
+    for (const double sign : {1.0, -1.0}) pairs.push_back({layout.first_numeric + j, layout.price, sign / gamma, -1, 0});
   }
-  shared.push_back({layout.price, layout.size, -1, 0, 0});
-  space.constraints.norm.price = layout.price;
+  pairs.push_back({layout.price, layout.size, -1, 0, 0});
+  space.constraints.cone.price = layout.price;
   return space;
 }
 

@@ -41,20 +41,20 @@ TEST(tightening_sets_envelopes_to_the_extreme_levels_and_the_price_to_what_the_n
   CHECK_EQUAL(tight[at.layout.price], 9.0);
 }
 
-TEST(coefficients_pay_the_dual_norm_and_gradients_the_norm) {
+TEST(coefficients_need_the_dual_norm_and_gradients_cost_the_norm) {
   const DrawnTable at = drawn();
   LiftedSpace space = space_of(at, 2.0);
   std::vector<double> x(at.x.size(), 0.0);
   x[1] = 3.0;
   x[2] = -4.0;
   CHECK_NEAR(space.least_price(x.data()), 2.0, 1e-15);
-  CHECK_NEAR(space.spent_on(x.data()), 14.0, 1e-14);
+  CHECK_NEAR(space.numeric_cost(x.data()), 14.0, 1e-14);
   space.norm = NumericNorm::l2;
   CHECK_NEAR(space.least_price(x.data()), 2.5, 1e-15);
-  CHECK_NEAR(space.spent_on(x.data()), 10.0, 1e-14);
+  CHECK_NEAR(space.numeric_cost(x.data()), 10.0, 1e-14);
   space.norm = NumericNorm::linf;
   CHECK_NEAR(space.least_price(x.data()), 3.5, 1e-15);
-  CHECK_NEAR(space.spent_on(x.data()), 8.0, 1e-14);
+  CHECK_NEAR(space.numeric_cost(x.data()), 8.0, 1e-14);
   // Squares of these would overflow.
   x[1] = 3e200;
   x[2] = 4e200;
@@ -65,18 +65,18 @@ TEST(coefficients_pay_the_dual_norm_and_gradients_the_norm) {
 TEST(constraints_are_seen_from_the_point) {
   const DrawnTable at = drawn();
   const LiftedSpace space = space_of(at, 2.0);
-  const StepConstraints here = space.constraints_at(at.x.data());
-  for (std::size_t c = 0; c < here.shared.size(); ++c) {
-    const SharedConstraint& pair = here.shared[c];
+  const QpConstraints here = space.constraints_at(at.x.data());
+  for (std::size_t c = 0; c < here.pairs.size(); ++c) {
+    const PairConstraint& pair = here.pairs[c];
     CHECK_NEAR(pair.slack, -(pair.first_coef * at.x[pair.first] + pair.second_coef * at.x[pair.second]), 1e-15);
   }
 }
 
-TEST(damping_holds_coordinates_without_curvature_as_if_they_had_a_typical_one) {
+TEST(regularisation_holds_coordinates_without_curvature_as_if_they_had_a_typical_one) {
   const DrawnTable at = drawn();
   const LiftedSpace space = space_of(at, 2.0);
   const RowModel model = build_row_model(at.table, at.layout, at.x.data(), {0.1, 0.0}, {}, 1);
-  const StepTerms terms = step_terms(model, space, 0.25, 1e-2);
+  const QpTerms terms = qp_terms(model, space, 0.25, 1e-2);
   const std::size_t length = model.gradient.size();
   double typical = 0;
   for (int a = 0; a < space.n_coefficients(); ++a) typical += model.curvature[static_cast<std::size_t>(a) * (length + 1)];
@@ -84,7 +84,7 @@ TEST(damping_holds_coordinates_without_curvature_as_if_they_had_a_typical_one) {
   const auto price = static_cast<std::size_t>(at.layout.price);
   CHECK_NEAR(terms.linear[price], model.gradient[price] + 0.25, 1e-15);
   for (std::size_t a = 0; a + 1 < length; ++a) {
-    CHECK_NEAR(terms.damping[a], 1e-2 * std::max(model.curvature[a * (length + 1)], typical), 1e-16);
+    CHECK_NEAR(terms.regularisation[a], 1e-2 * std::max(model.curvature[a * (length + 1)], typical), 1e-16);
     if (a != price) CHECK_EQUAL(terms.linear[a], model.gradient[a]);
   }
 }

@@ -19,9 +19,9 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-RowModel model_of(const DrawnTable& at, double tie_width, double precision, int n_threads = 1,
-                  const RememberedPieces& remembered = {}) {
-  return build_row_model(at.table, at.layout, at.x.data(), {tie_width, precision}, remembered, n_threads);
+RowModel model_of(const DrawnTable& at, double active_width, double precision, int n_threads = 1,
+                  const WorkingSet& working_set = {}) {
+  return build_row_model(at.table, at.layout, at.x.data(), {active_width, precision}, working_set, n_threads);
 }
 
 double worst_sum(const DrawnTable& at, const std::vector<double>& x) {
@@ -66,7 +66,7 @@ double linear_model(const DrawnTable& at, const RowModel& model, const std::vect
   return sum;
 }
 
-// Masses that share each tied row's weight out unevenly.
+// Masses that divide each tied row's weight unevenly.
 std::vector<double> some_masses(const TiedRows& tied) {
   std::vector<double> mass(static_cast<std::size_t>(tied.n_pieces()));
   for (std::int64_t i = 0; i < tied.size(); ++i) {
@@ -77,7 +77,7 @@ std::vector<double> some_masses(const TiedRows& tied) {
   return mass;
 }
 
-// A third of each piece's mass changes its mind about every other hinge, two thirds about the rest.
+// A third of each piece's mass has every other hinge open, two thirds have the rest.
 std::vector<double> some_hinge_masses(const TiedRows& tied, const std::vector<double>& mass) {
   std::vector<double> hinge(static_cast<std::size_t>(tied.n_hinges()));
   for (std::int64_t k = 0; k < tied.n_pieces(); ++k)
@@ -133,10 +133,11 @@ double largest_row_gap(const DrawnTable& at, const WrittenPlan& written) {
 
 }  // namespace
 
-TEST(value_equals_the_worst_case_sum_for_any_tie_width) {
+TEST(value_equals_the_worst_case_sum_for_any_active_width) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const DrawnTable at(seed, 40, 2, {3, 2, 4}, seed % 2 ? 0.8 : inf, 1.0, 0.4);
-    for (const double tie_width : {0.0, 0.1, 1e9}) CHECK_NEAR(model_of(at, tie_width, 0.0).value, worst_sum(at, at.x), 1e-13);
+    for (const double active_width : {0.0, 0.1, 1e9})
+      CHECK_NEAR(model_of(at, active_width, 0.0).value, worst_sum(at, at.x), 1e-13);
   }
 }
 
@@ -184,14 +185,14 @@ TEST(pieces_with_hinges_stand_for_all_subsets_within_the_precision) {
   CHECK(any_hinge);
 }
 
-TEST(tangents_with_hinges_bound_the_loss_from_below_wherever_a_step_ends) {
+TEST(cuts_with_hinges_bound_the_loss_from_below_wherever_a_step_ends) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const double flip_price = seed % 2 ? 0.8 : inf;
     const DrawnTable at(seed, 12, 2, {3, 2, 4, 2}, flip_price, 0.5 + 0.01 * seed, 0.4);
     const RowModel near = build_row_model(at.table, at.layout, at.x.data(), {0.1, 1e-12, 0.0}, {}, 1);
-    const RowModel far = build_row_model(at.table, at.layout, at.x.data(), {0.1, 1e-12, 3.0}, {}, 1);
-    CHECK(far.tied.size() == at.table.n_rows);
-    CHECK_NEAR(far.value, near.value, 1e-12);
+    const RowModel cuts = build_row_model(at.table, at.layout, at.x.data(), {0.1, 1e-12, 3.0}, {}, 1);
+    CHECK(cuts.tied.size() == at.table.n_rows);
+    CHECK_NEAR(cuts.value, near.value, 1e-12);
     std::mt19937 draw(seed);
     std::normal_distribution<double> normal;
     std::vector<double> d(at.x.size()), end(at.x);
@@ -199,12 +200,12 @@ TEST(tangents_with_hinges_bound_the_loss_from_below_wherever_a_step_ends) {
     d[at.layout.price] = 0.3 * std::fabs(normal(draw));
     for (std::size_t a = 0; a < end.size(); ++a) end[a] += d[a];
     const double there = worst_sum(at, end);
-    CHECK(linear_model(at, far, d) <= there + 1e-12);
-    CHECK(linear_model(at, far, d) >= linear_model(at, near, d) - 1e-12);
+    CHECK(linear_model(at, cuts, d) <= there + 1e-12);
+    CHECK(linear_model(at, cuts, d) >= linear_model(at, near, d) - 1e-12);
   }
 }
 
-TEST(plans_drop_crumbs_and_keep_the_weight_of_every_row) {
+TEST(plans_drop_negligible_masses_and_keep_the_weight_of_every_row) {
   const DrawnTable at(5, 40, 2, {3, 2, 4}, 0.8, 1.0, 0.3);
   const RowModel model = model_of(at, 0.5, 1e-3);
   auto mass = some_masses(model.tied);
@@ -240,18 +241,18 @@ TEST(threads_do_not_change_a_bit) {
   CHECK(one.curvature == three.curvature);
 }
 
-TEST(remembered_pieces_enter_although_they_are_far_from_tied) {
+TEST(pieces_of_the_working_set_enter_although_they_are_not_nearly_tied) {
   const DrawnTable at(3, 20, 1, {3, 3}, 0.9, 1.0, 5.0);
   CHECK_EQUAL(model_of(at, 0.0, 0.0).tied.size(), 0);
   const PointTables point(at.table, at.layout, at.x.data());
   std::vector<std::int64_t> row;
   std::vector<std::uint64_t> mask;
   std::vector<std::uint8_t> flipped;
-  std::vector<double> share;
+  std::vector<double> fraction;
   for (std::int64_t i = 0; i < at.table.n_rows; i += 2) {
     const bool flip = i % 4 == 0;
     const int side = (at.labels[i] > 0) != flip ? 0 : 1;
-    // Every feature that gains: a move without gain is told apart from staying by its price only, and others may stand for it.
+    // Every feature that gains: a move without gain differs from staying by its price only, and others may stand for it.
     std::uint64_t moved = 0;
     for (int l = 0; l < 2; ++l)
       if (point.gain[side][at.table.level_offset[l] + at.codes[2 * i + l]] > 0) moved |= std::uint64_t{1} << l;
@@ -259,10 +260,10 @@ TEST(remembered_pieces_enter_although_they_are_far_from_tied) {
     row.push_back(i);
     mask.push_back(moved);
     flipped.push_back(flip);
-    share.push_back(0.5);
+    fraction.push_back(0.5);
   }
   CHECK(row.size() > 4);
-  const RowModel model = model_of(at, 0.0, 0.0, 1, {row, mask, flipped, share});
+  const RowModel model = model_of(at, 0.0, 0.0, 1, {row, mask, flipped, fraction});
   CHECK(model.tied.row == row);
   for (std::size_t i = 0; i < row.size(); ++i) {
     bool found = false;

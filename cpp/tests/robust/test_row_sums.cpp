@@ -1,4 +1,4 @@
-// What a solver asks of rows in memory: pieces it keeps, pieces that became the worst, and plans with a piece for every row.
+// What a solver asks of rows in memory: its working set, pieces that became the worst, and plans with a piece for every row.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 #include "drawn_table.hpp"
-#include "surefoot/robust/quadratic_step.hpp"
+#include "surefoot/robust/qp_interior_point.hpp"
 #include "surefoot/robust/row_sums.hpp"
 #include "surefoot/robust/row_view.hpp"
 #include "surefoot/robust/worst_case.hpp"
@@ -37,7 +37,7 @@ TEST(a_plan_with_a_piece_for_every_row_has_the_same_sums) {
     const DrawnTable at = drawn(seed);
     const Plan plan = spread_plan(at);
     const TableSums rows(at.table, at.layout, 1);
-    const Plan whole = rows.summed_plan(plan);
+    const Plan whole = rows.completed_plan(plan);
     CHECK(!plan.row.empty() && plan.row.size() < whole.row.size());
     CHECK_EQUAL(whole.row.size(), static_cast<std::size_t>(at.table.n_rows));
     std::vector<double> x = at.x;
@@ -48,8 +48,8 @@ TEST(a_plan_with_a_piece_for_every_row_has_the_same_sums) {
     for (std::size_t a = 0; a < x.size(); ++a) CHECK_NEAR(other.gradient[a], one.gradient[a], 1e-14);
     for (std::size_t a = 0; a < one.curvature.size(); ++a) CHECK_NEAR(other.curvature[a], one.curvature[a], 1e-14);
     double mass = 0, weight = 0;
-    for (const double share : whole.mass) mass += share;
-    for (const double share : at.weights) weight += share;
+    for (const double entry : whole.mass) mass += entry;
+    for (const double entry : at.weights) weight += entry;
     CHECK_NEAR(mass, weight, 1e-14);
   }
 }
@@ -63,7 +63,7 @@ TEST(worst_pieces_are_those_of_the_rows_whose_worst_case_changed) {
     std::vector<std::uint8_t> before(n * width), after(n * width), flipped_before(n), flipped_after(n);
     worst_case_rows(at.table, at.layout, at.x.data(), 1, nullptr, before.data(), flipped_before.data(), nullptr);
     worst_case_rows(at.table, at.layout, there.data(), 1, nullptr, after.data(), flipped_after.data(), nullptr);
-    const KeptPieces worst = TableSums(at.table, at.layout, 1).worst_pieces(there, at.x);
+    const WorkingSet worst = TableSums(at.table, at.layout, 1).worst_pieces(there, at.x);
     std::size_t listed = 0;
     for (std::size_t row = 0; row < n; ++row) {
       bool changed = flipped_before[row] != flipped_after[row];
@@ -81,21 +81,21 @@ TEST(worst_pieces_are_those_of_the_rows_whose_worst_case_changed) {
   }
 }
 
-TEST(kept_pieces_are_those_that_hold_more_than_their_share_and_join_in_the_order_of_rows) {
+TEST(a_working_set_has_the_pieces_that_hold_more_than_their_fraction_and_joins_in_the_order_of_rows) {
   const DrawnTable at = drawn(1);
   const Plan plan = spread_plan(at);
-  const KeptPieces all = KeptPieces::of_plan(plan, 0.0);
+  const WorkingSet all = WorkingSet::of_plan(plan, 0.0);
   CHECK_EQUAL(all.row.size(), plan.mass.size());
   double held = 0;
-  for (const double share : all.share) held += share;
+  for (const double fraction : all.fraction) held += fraction;
   CHECK_NEAR(held, static_cast<double>(plan.row.size()), 1e-12);
-  const KeptPieces some = KeptPieces::of_plan(plan, 0.4);
+  const WorkingSet some = WorkingSet::of_plan(plan, 0.4);
   CHECK(!some.row.empty() && some.row.size() < all.row.size());
-  for (const double share : some.share) CHECK(share > 0.4);
-  const KeptPieces both = all.joined(some);
+  for (const double fraction : some.fraction) CHECK(fraction > 0.4);
+  const WorkingSet both = all.joined(some);
   CHECK_EQUAL(both.row.size(), all.row.size() + some.row.size());
   CHECK(std::is_sorted(both.row.begin(), both.row.end()));
-  const KeptPieces nothing;
+  const WorkingSet nothing;
   CHECK(nothing.joined(all).mask == all.mask);
   CHECK(nothing.joined(nothing).row.empty());
 }

@@ -81,17 +81,22 @@ class SolveRun(Generic[Primal, Dual]):
             self.lower_bound, self.dual = lower_bound, dual
         return better
 
-    def record(self, iteration: int) -> Progress:
-        """One more line of history, told to whoever listens."""
-        line = Progress(iteration, self.upper_bound, self.lower_bound, self.seconds)
+    def record(self, iteration: int, *, seconds: float | None = None) -> Progress:
+        """One more line of history, told to whoever listens; ``seconds`` where the iteration ended before now."""
+        line = Progress(iteration, self.upper_bound, self.lower_bound, self.seconds if seconds is None else seconds)
         self.history.append(line)
         if self.options.on_progress is not None:
             self.options.on_progress(line)
         return line
 
-    def outcome(self, ended: Status, iterations: int | None = None) -> SolveOutcome[Primal, Dual]:
-        """The result; ``ended`` says why the solve stopped if not for the gap. Only a closed gap is called optimal."""
-        if self.converged:
+    def outcome(
+        self, ended: Status, iterations: int | None = None, *, converged: bool | None = None
+    ) -> SolveOutcome[Primal, Dual]:
+        """The result; ``ended`` says why the solve stopped if not for the gap. Only a closed gap is called optimal.
+
+        ``converged`` is for solvers whose own test of convergence is stricter than the tolerance of the options.
+        """
+        if self.converged if converged is None else converged:
             ended = Status.OPTIMAL
         elif ended is Status.OPTIMAL:
             ended = Status.STALLED

@@ -24,8 +24,8 @@ from distributed import Client, LocalCluster, wait
 import surefoot as sf
 from surefoot.design.read.dask_partitions import ClusterPartitions
 from surefoot.exceptions import ConvergenceLimitWarning, InvalidTableError, UnsupportedProblemError
-from surefoot.robust.streaming import resident_partitions as kept_parts
 from surefoot.robust.streaming import streamed
+from surefoot.robust.streaming.resident_partitions import StreamParameters
 from surefoot.sklearn_api.progress import ProgressPrinter
 
 SAME = 1e-8
@@ -134,10 +134,9 @@ def test_a_sample_that_stays_on_the_workers_leads_to_the_same_model(client, monk
     original = streamed.minimiser_of_sample
 
     def watched(*arguments):
-        starts.append(original(*arguments))
+        starts.append(original(*arguments, StreamParameters(min_rows=1000)))
         return starts[-1]
 
-    monkeypatch.setattr(kept_parts, "FEWEST_ROWS_TO_SAMPLE", 1000)
     monkeypatch.setattr(streamed, "minimiser_of_sample", watched)
     model = robust().fit(*in_dask(table, labels, weights))
     assert len(starts) == 1 and starts[0] is not None

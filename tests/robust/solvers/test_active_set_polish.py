@@ -1,4 +1,4 @@
-"""Exact steps: what an interior point found without its last errors, for every norm, with ties and dependent equations."""
+"""Active-set polish: an interior point's answer without its last errors, for every norm, with ties and dependent equations."""
 
 from __future__ import annotations
 
@@ -11,50 +11,49 @@ from problem_bank import draw_problem
 from surefoot import _native
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.scaling.standard_rows import StandardRows
-from surefoot.robust.sqp import active_set_polish as exact_step
-from surefoot.robust.sqp.active_set_polish import ExactStep, Multipliers, can_be_exact
-from surefoot.robust.sqp.lifted_rows import LiftedRows
+from surefoot.robust.sqp.active_set_polish import ActiveSetStep, Multipliers, can_polish
+from surefoot.robust.sqp.parameters import ActiveSetParameters
+from surefoot.robust.sqp.row_sums import TableRows
 from surefoot.robust.sqp.sqp import SQP
-from surefoot.robust.sqp.sqp_loop import Descent
+from surefoot.robust.sqp.sqp_loop import SqpLoop
 
 
-class Watched(Descent):
-    """Solves the model at one point and keeps what an exact step is made of."""
+class OneStep(SqpLoop):
+    """Solves the model at one point and keeps what its polish is made of."""
 
     def step(self, accuracy):
         rows = self.rows
-        model = rows.row_model(self.x, *self.reach, self.remembered)
-        linear, damping = rows.space.step_terms(model, rows.terms.radius, self.damping)
-        near, mass, hinge_mass, shared, _, _ = _native.solve_quadratic_step(
-            model, rows.space, self.x, linear, damping, accuracy, 100, np.inf, np.inf, 1
-        )
-        return ExactStep(rows, self.x, model, linear, damping), near, Multipliers(mass, hinge_mass, shared)
+        model = rows.row_model(self.x, self.region, self.working_set)
+        terms = rows.space.qp_terms(model, rows.terms.radius, self.regularisation)
+        found = _native.solve_qp(model, rows.space, self.x, terms, tolerance=accuracy, max_iterations=100, n_threads=1)
+        multipliers = Multipliers(found.mass, found.hinge_mass, found.pair_multiplier)
+        return ActiveSetStep(rows, self.x, model, terms), found.step, multipliers
 
 
-def near_optimum(problem, tie_width=1e-3):
+def near_optimum(problem, active_width=1e-3):
     standard = StandardRows.of(problem)
-    rows = LiftedRows(standard.problem, 1)
+    rows = TableRows(standard.problem, 1)
     x = rows.lift(standard.standardize(SQP().solve(problem, SolveOptions()).primal))
     draw = np.random.default_rng(0)
     moved = rows.unlift(x)
     moved = replace(
         moved, numeric=moved.numeric * (1 + 1e-5 * draw.normal(size=moved.numeric.size)), price=1.0001 * moved.price
     )
-    descent = Watched(rows, rows.lift(moved), 1e-6, near=True)
-    descent.damping, descent.tie_width, descent.expected = 1e-10, tie_width, 1e-9
-    return descent
+    loop = OneStep(rows, rows.lift(moved), 1e-6, warm_start=True)
+    loop.regularisation, loop.active_width, loop.predicted_decrease = 1e-10, active_width, 1e-9
+    return loop
 
 
-def exact(step, near, told):
-    return ExactStep.minimiser(step, near, told)
+def polished(step, near, multipliers):
+    return ActiveSetStep.minimiser(step, near, multipliers)
 
 
 def value_of(step, d):
     """The model's value at a step, all maxima taken."""
     d = d[: step.size]
     rises = step.hinge_value + step.hinge_gradient @ d
-    worth = step._worth(d, rises)
-    tied = float(step.weight[step.first] @ np.maximum.reduceat(worth, step.first)) if worth.size else 0.0
+    values = step._piece_values(d, rises)
+    tied = float(step.weight[step.first] @ np.maximum.reduceat(values, step.first)) if values.size else 0.0
     return float(step.linear @ d + 0.5 * d @ step.curvature @ d) + tied
 
 
@@ -64,13 +63,13 @@ CASES = [(norm, kappa, levels) for norm in ("l1", "l2", "linf") for kappa in (np
 @pytest.mark.parametrize(("norm", "kappa", "levels"), CASES)
 def test_answers_of_different_accuracy_lead_to_the_same_step_which_keeps_all_constraints(norm, kappa, levels, monkeypatch):
     problem = draw_problem(1, rows=600, numeric=4, levels=levels, radius=0.05, label_weight=kappa, norm=norm)
-    descent = near_optimum(problem)
+    loop = near_optimum(problem)
     steps, rough = [], []
     for accuracy in (1e-8, 1e-10, 1e-12):
-        step, near, told = descent.step(accuracy)
-        steps.append(exact(step, near, told))
+        step, near, multipliers = loop.step(accuracy)
+        steps.append(polished(step, near, multipliers))
         rough.append(near)
-    coefficients = slice(descent.rows.n_coefficients)
+    coefficients = slice(loop.rows.n_coefficients)
     for other in steps[1:]:
         np.testing.assert_allclose(other[coefficients], steps[0][coefficients], rtol=0, atol=1e-12)
     assert np.abs(rough[0][coefficients] - steps[0][coefficients]).max() > 1e-12
@@ -91,37 +90,37 @@ def test_equations_that_depend_on_each_other_are_no_obstacle(monkeypatch):
         labels=problem.labels[twice],
         weights=np.full(120, 1 / 120),
     )
-    rows = LiftedRows(problem, 1)
+    rows = TableRows(problem, 1)
     best = SQP().solve(problem, SolveOptions()).primal
-    descent = Watched(rows, rows.lift(best), 1e-6, near=True)
-    descent.damping, descent.tie_width, descent.expected = 1e-10, 1e-3, 1e-9
-    step, near, told = descent.step(1e-11)
+    loop = OneStep(rows, rows.lift(best), 1e-6, warm_start=True)
+    loop.regularisation, loop.active_width, loop.predicted_decrease = 1e-10, 1e-3, 1e-9
+    step, near, multipliers = loop.step(1e-11)
     assert step.value.size > 0
-    found = exact(step, near, told)
+    found = polished(step, near, multipliers)
     assert np.abs(found[: rows.n_coefficients]).max() < 1e-9
 
 
 def test_a_wrong_first_guess_is_corrected(monkeypatch):
     problem = draw_problem(3, rows=400, numeric=3, levels=(3,), radius=0.05, label_weight=1.5)
-    descent = near_optimum(problem)
-    step, near, told = descent.step(1e-12)
-    right = exact(step, near, told)
-    pushing = int(np.argmax(told.shared))
+    loop = near_optimum(problem)
+    step, near, multipliers = loop.step(1e-12)
+    right = polished(step, near, multipliers)
+    binding = int(np.argmax(multipliers.pairs))
     for change in (-1.0, 1.0):
-        shared = told.shared.copy()
-        # A constraint that pushes is forgotten, or one that does not is taken for one that does.
-        at = pushing if change < 0 else int(np.argmin(told.shared))
-        shared[at] = -1.0 if change < 0 else 1e3
-        wrong = exact(step, near, Multipliers(told.mass, told.hinge_mass, shared))
+        pairs = multipliers.pairs.copy()
+        # A binding constraint is forgotten, or one that does not is taken for one that does.
+        at = binding if change < 0 else int(np.argmin(multipliers.pairs))
+        pairs[at] = -1.0 if change < 0 else 1e3
+        wrong = polished(step, near, Multipliers(multipliers.mass, multipliers.hinge_mass, pairs))
         np.testing.assert_allclose(wrong[: step.size], right[: step.size], rtol=0, atol=1e-11)
 
 
 def test_without_an_answer_in_a_few_rounds_there_is_none(monkeypatch):
-    descent = near_optimum(draw_problem(3, rows=400, numeric=3, levels=(3,), radius=0.05))
-    step, near, told = descent.step(1e-12)
-    monkeypatch.setattr(exact_step, "ROUNDS", 0)
-    assert exact(step, near, told) is None
-    monkeypatch.setattr(exact_step, "ROUNDS", 8)
-    monkeypatch.setattr(exact_step, "MOST_UNKNOWNS", step.size - 1)
-    assert exact(step, near, told) is None
-    assert not can_be_exact(descent.rows, descent.rows.row_model(descent.x, 1e-3, 0.0, 0.0, descent.remembered))
+    loop = near_optimum(draw_problem(3, rows=400, numeric=3, levels=(3,), radius=0.05))
+    step, near, multipliers = loop.step(1e-12)
+    step.parameters = ActiveSetParameters(max_rounds=0)
+    assert polished(step, near, multipliers) is None
+    step.parameters = small = ActiveSetParameters(max_unknowns=step.size - 1)
+    assert polished(step, near, multipliers) is None
+    model = loop.rows.row_model(loop.x, _native.ModelRegion(1e-3), loop.working_set)
+    assert not can_polish(loop.rows, model, small)

@@ -301,7 +301,7 @@ def test_rows_without_weight_are_neither_counted_nor_moved():
 @pytest.mark.parametrize("flip", [False, True])
 def test_only_the_rarer_label_moves_and_the_plan_spends_the_critical_radius(flip, monkeypatch):
     # Small blocks, so that chains of several blocks are put together.
-    monkeypatch.setattr(module, "CHAIN_ROWS", 7)
+    monkeypatch.setattr(module, "PARAMETERS", module.CriticalRadiusParameters(chain_rows=7))
     problem = draw_problem(31, rows=60, levels=(3, 2, 4))
     rarer = -1.0 if flip else 1.0
     # A third of the rows at the first level of the first column, and nobody else.

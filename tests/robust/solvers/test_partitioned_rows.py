@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from problem_bank import WHOLE_BANK, draw_problem
 
+from surefoot import _native
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.robust.sqp.initial_point import starting_point
-from surefoot.robust.sqp.lifted_rows import LiftedRows
-from surefoot.robust.sqp.remembered import Remembered
-from surefoot.robust.sqp.sqp_loop import Descent, minimise
-from surefoot.robust.streaming.partitioned_rows import PartedRows
+from surefoot.core.solve_run import SolveRun
+from surefoot.robust.sqp.initial_point import initial_point
+from surefoot.robust.sqp.row_sums import TableRows
+from surefoot.robust.sqp.sqp_loop import SqpLoop, minimise
+from surefoot.robust.streaming.partitioned_rows import PartitionedRows
 
 
 class Part:
@@ -41,29 +42,30 @@ class Slices:
 
     def each(self, work, arguments):
         for k, given in enumerate(arguments):
-            rows = LiftedRows(Part(self.problem, slice(self.cuts[k], self.cuts[k + 1])), 1)
+            rows = TableRows(Part(self.problem, slice(self.cuts[k], self.cuts[k + 1])), 1)
             yield pickle.loads(pickle.dumps(work(rows, *pickle.loads(pickle.dumps(given)))))
 
 
 def in_parts(problem):
     n = problem.n_rows
-    return PartedRows(problem.terms, Slices(problem, (0, n // 3, n // 3, n // 2, n)), 1)
+    return PartitionedRows(problem.terms, Slices(problem, (0, n // 3, n // 3, n // 2, n)), 1)
 
 
 @pytest.mark.parametrize("name", WHOLE_BANK)
 def test_sums_over_parts_are_the_sums_over_all_rows(name):
     problem = WHOLE_BANK[name]()
-    whole, parts = LiftedRows(problem, 1), in_parts(problem)
+    whole, parts = TableRows(problem, 1), in_parts(problem)
     rng = np.random.default_rng(0)
     x = whole.tighten(rng.normal(size=whole.size + 1) * 0.3)
     end = whole.tighten(x + rng.normal(size=x.size))
     assert parts.objective(x) == pytest.approx(whole.objective(x), rel=1e-13)
-    nothing = Remembered.nothing(whole.mask_words)
-    one, other = whole.row_model(x, 0.3, 1e-3, 0.0, nothing), parts.row_model(x, 0.3, 1e-3, 0.0, nothing)
+    region, nothing = _native.ModelRegion(0.3, 1e-3), _native.WorkingSet()
+    one, other = whole.row_model(x, region, nothing), parts.row_model(x, region, nothing)
     np.testing.assert_allclose(other.gradient, one.gradient, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(other.curvature, one.curvature, rtol=1e-11, atol=1e-13)
-    for ours, theirs in zip(parts.worst_pieces(end, x), whole.worst_pieces(end, x), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    ours, theirs = parts.worst_pieces(end, x), whole.worst_pieces(end, x)
+    for name in ("row", "mask", "flipped", "fraction"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
     np.testing.assert_allclose(parts.level_weights, whole.level_weights, rtol=1e-13)
     np.testing.assert_allclose(parts.label_sums.positive, whole.label_sums.positive, rtol=1e-11, atol=1e-9)
 
@@ -74,11 +76,11 @@ def test_the_same_steps_lead_to_the_same_coefficients(seed, norm):
     problem = draw_problem(seed, rows=60, numeric=3, levels=(3, 2), radius=0.05, label_weight=0.7 if seed % 2 else np.inf)
     problem = replace(problem, cost=replace(problem.cost, numeric_norm=norm))
     ends = []
-    for rows in (LiftedRows(problem, 1), in_parts(problem)):
-        descent = Descent(rows, starting_point(rows), 1e-9)
-        status, history = minimise(descent, SolveOptions(tolerance=1e-9), 0.0)
-        assert status is Status.OPTIMAL
-        ends.append((descent.x, descent.lower_bound, len(history)))
+    for rows in (TableRows(problem, 1), in_parts(problem)):
+        loop = SqpLoop(rows, initial_point(rows), 1e-9)
+        run = SolveRun(SolveOptions(tolerance=1e-9), None)
+        assert minimise(loop, run) is Status.OPTIMAL
+        ends.append((loop.x, loop.lower_bound, len(run.history)))
     np.testing.assert_allclose(ends[1][0], ends[0][0], atol=1e-8)
     assert ends[1][1] == pytest.approx(ends[0][1], rel=1e-9)
     assert ends[1][2] == ends[0][2]
@@ -86,19 +88,19 @@ def test_the_same_steps_lead_to_the_same_coefficients(seed, norm):
 
 def test_a_plan_that_belongs_to_other_rows_is_refused():
     problem = draw_problem(3, rows=40, numeric=2, levels=(3, 2), radius=0.05)
-    rows, few = LiftedRows(problem, 1), LiftedRows(Part(problem, slice(0, 5)), 1)
-    descent = Descent(rows, starting_point(rows), 1e-9)
-    minimise(descent, SolveOptions(tolerance=1e-9), 0.0)
-    plan = descent.bound.native_plan
-    assert descent.remembered[0].max() >= 5
+    rows, few = TableRows(problem, 1), TableRows(Part(problem, slice(0, 5)), 1)
+    loop = SqpLoop(rows, initial_point(rows), 1e-9)
+    minimise(loop, SolveRun(SolveOptions(tolerance=1e-9), None))
+    plan = loop.bound.native_plan
+    assert loop.working_set.row.max() >= 5
     with pytest.raises(ValueError, match="does not belong to these rows"):
-        few.plan_sums(plan, descent.x, False)
+        few.plan_sums(plan, loop.x, False)
 
 
 def test_state_that_was_cut_short_or_grew_is_refused():
     problem = draw_problem(3, rows=40, numeric=2, levels=(3, 2), radius=0.05)
-    rows = LiftedRows(problem, 1)
-    model = rows.row_model(starting_point(rows), 0.5, 0.0, 0.0, Remembered.nothing(rows.mask_words))
+    rows = TableRows(problem, 1)
+    model = rows.row_model(initial_point(rows), _native.ModelRegion(0.5), _native.WorkingSet())
     state = model.__getstate__()
     for wrong in (state[:-3], state[:10], state + b"\0", b""):
         with pytest.raises(ValueError, match="packed state"):

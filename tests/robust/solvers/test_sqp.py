@@ -22,7 +22,7 @@ from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
-from surefoot.robust.sqp.sqp import MOST_COORDINATES, SQP
+from surefoot.robust.sqp.sqp import LIMITS, SQP
 
 # What the reference solver's own optimum may be off by.
 SLACK = 1e-7
@@ -236,7 +236,7 @@ def test_an_exception_of_the_listener_reaches_the_caller():
 
 
 def test_more_coordinates_than_a_dense_method_can_take_are_refused_with_their_count():
-    levels = MOST_COORDINATES + 1000
+    levels = LIMITS.max_coordinates + 1000
     problem = RobustLogisticProblem(
         numeric=np.zeros((2, 0)),
         codes=np.array([[0], [levels - 1]]),
@@ -249,7 +249,7 @@ def test_more_coordinates_than_a_dense_method_can_take_are_refused_with_their_co
     with pytest.raises(UnsupportedProblemError) as refusal:
         solve(problem)
     numbers = [int(number) for number in re.findall(r"\d+", str(refusal.value))]
-    assert MOST_COORDINATES in numbers
+    assert LIMITS.max_coordinates in numbers
     # Levels, intercept and price at least; a few envelopes at most.
     assert any(levels + 1 <= number <= levels + 10 for number in numbers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,22 +12,32 @@ from problem_bank import draw_problem
 from surefoot import _native
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.robust.sqp.initial_point import starting_point
-from surefoot.robust.sqp.lifted_rows import LiftedRows
-from surefoot.robust.sqp.sqp_loop import Descent, minimise
+from surefoot.core.solve_run import SolveRun
+from surefoot.robust.sqp.initial_point import initial_point
+from surefoot.robust.sqp.parameters import (
+    ActiveRowsParameters,
+    DualBoundParameters,
+    InteriorPointParameters,
+    SqpParameters,
+    native_parameters,
+)
+from surefoot.robust.sqp.row_sums import TableRows
+from surefoot.robust.sqp.sqp import SQP
+from surefoot.robust.sqp.sqp_loop import SqpLoop, minimise
 
 
 def rows_of(seed=0, **changes):
     wanted = {"rows": 120, "numeric": 3, "levels": (3, 2), "radius": 0.05, "label_weight": 1.5} | changes
-    return LiftedRows(draw_problem(seed, **wanted), 1)
+    return TableRows(draw_problem(seed, **wanted), 1)
 
 
 def test_every_step_is_told_once_with_falling_objectives_and_rising_bounds():
     rows, told = rows_of(), []
-    descent = Descent(rows, starting_point(rows), 1e-9)
-    status, history = minimise(descent, SolveOptions(tolerance=1e-9, on_progress=told.append), 0.0)
-    assert status is Status.OPTIMAL
-    assert tuple(told) == history
+    loop = SqpLoop(rows, initial_point(rows), 1e-9)
+    run = SolveRun(SolveOptions(tolerance=1e-9, on_progress=told.append), None)
+    assert minimise(loop, run) is Status.OPTIMAL
+    history = run.history
+    assert told == history
     assert [one.iteration for one in history] == list(range(len(history)))
     for before, after in pairwise(history):
         assert after.upper_bound <= before.upper_bound
@@ -34,24 +45,24 @@ def test_every_step_is_told_once_with_falling_objectives_and_rising_bounds():
         assert after.seconds >= before.seconds
 
 
-def test_a_walk_in_one_turn_and_single_steps_lead_to_the_same_point():
+def test_iterations_in_one_turn_and_single_ones_lead_to_the_same_point():
     rows = rows_of(1)
-    start = starting_point(rows)
-    one, other = Descent(rows, start, 1e-9), Descent(rows, start, 1e-9)
-    walked = one.walk(4, 0, 8, 60.0)
-    fell = [other.advance() for _ in walked]
-    assert [step[2] for step in walked] == fell
+    start = initial_point(rows)
+    one, other = SqpLoop(rows, start, 1e-9), SqpLoop(rows, start, 1e-9)
+    done = one.iterate(max_iterations=4, failures=0, max_failures=8, seconds=60.0)
+    decreased = [other.advance() for _ in done]
+    assert [iteration.decreased for iteration in done] == decreased
     np.testing.assert_array_equal(one.x, other.x)
-    assert one.objective == other.objective == walked[-1][0]
+    assert one.objective == other.objective == done[-1].objective
 
 
-def test_a_walk_takes_one_step_at_least_and_stops_when_its_time_is_over():
+def test_a_turn_has_one_iteration_at_least_and_ends_when_its_time_is_over():
     rows = rows_of(2)
-    descent = Descent(rows, starting_point(rows), 1e-12)
-    assert len(descent.walk(10, 0, 8, -1.0)) == 1
+    loop = SqpLoop(rows, initial_point(rows), 1e-12)
+    assert len(loop.iterate(max_iterations=10, failures=0, max_failures=8, seconds=-1.0)) == 1
 
 
-def test_whoever_raises_while_told_ends_the_walk():
+def test_whoever_raises_while_told_ends_the_loop():
     rows = rows_of(3)
 
     def stop(progress):
@@ -59,15 +70,15 @@ def test_whoever_raises_while_told_ends_the_walk():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        minimise(Descent(rows, starting_point(rows), 1e-9), SolveOptions(on_progress=stop), 0.0)
+        minimise(SqpLoop(rows, initial_point(rows), 1e-9), SolveRun(SolveOptions(on_progress=stop), None))
 
 
 def test_an_error_in_rows_that_python_reaches_comes_back_as_it_was():
     rows = rows_of(4)
 
-    class Broken(LiftedRows):
+    class Broken(TableRows):
         @property
-        def asked(self):
+        def oracle(self):
             return self
 
         def row_model(self, *_):
@@ -75,46 +86,119 @@ def test_an_error_in_rows_that_python_reaches_comes_back_as_it_was():
 
     broken = Broken(rows.problem, 1)
     with pytest.raises(OSError, match="the disk is gone"):
-        Descent(broken, starting_point(rows), 1e-6).advance()
+        SqpLoop(broken, initial_point(rows), 1e-6).advance()
 
 
 def test_what_does_not_belong_to_the_rows_is_refused():
     rows = rows_of(5)
     other = rows_of(5, levels=(4, 4))
-    descent = Descent(rows, starting_point(rows), 1e-6)
+    loop = SqpLoop(rows, initial_point(rows), 1e-6)
     with pytest.raises(ValueError, match="one entry per lifted coordinate"):
-        descent.x = np.zeros(3)
+        loop.x = np.zeros(3)
     with pytest.raises(ValueError, match="sorted by row"):
-        descent.remembered = (
+        loop.working_set = _native.WorkingSet(
             np.array([7, 3]),
             np.zeros((2, 1), dtype=np.uint64),
             np.zeros(2, dtype=np.uint8),
             np.array([0.5, 0.5]),
         )
-    with pytest.raises(ValueError, match="one mask, flip and share"):
-        descent.remembered = (np.array([3]), np.zeros((2, 1), dtype=np.uint64), np.zeros(1, dtype=np.uint8), np.ones(1))
+    with pytest.raises(ValueError, match="one mask, flip and fraction"):
+        _native.WorkingSet(np.array([3]), np.zeros((2, 1), dtype=np.uint64), np.zeros(1, dtype=np.uint8), np.ones(1))
+    with pytest.raises(ValueError, match="one mask, flip and fraction"):
+        loop.working_set = _native.WorkingSet(
+            np.array([3]), np.zeros((1, 2), dtype=np.uint64), np.zeros(1, dtype=np.uint8), np.ones(1)
+        )
     limits = rows.coefficient_bounds(1.0)
     with pytest.raises(ValueError, match="same coordinates"):
-        _native.Descent(
+        _native.SqpLoop(
             rows.space,
             other.native,
-            starting_point(rows),
-            0.5,
-            0.05,
-            1e-6,
-            limits.price,
-            limits.intercept,
-            limits.levels,
-            False,
-            True,
-            120,
-            1,
+            initial_point(rows),
+            objective=0.5,
+            radius=0.05,
+            tolerance=1e-6,
+            price_limit=limits.price,
+            intercept_limit=limits.intercept,
+            level_limit=limits.levels,
+            warm_start=False,
+            dual_bounds=True,
+            n_rows=120,
+            n_threads=1,
+            parameters=_native.SqpParameters(),
         )
 
 
 def test_an_array_that_cannot_be_written_in_place_is_refused_instead_of_copied():
     rows = rows_of(6)
-    x = starting_point(rows)
+    x = initial_point(rows)
     for wrong in (x.astype(np.float32), np.repeat(x, 2)[::2]):
         with pytest.raises(TypeError, match="incompatible function arguments"):
             rows.tighten(wrong)
+
+
+def values_of(record, native):
+    """(name, value here, value there) of all fields, those of nested records included."""
+    for field in fields(record):
+        mine, theirs = getattr(record, field.name), getattr(native, field.name)
+        if is_dataclass(mine):
+            yield from ((f"{field.name}.{name}", *values) for name, *values in values_of(mine, theirs))
+        else:
+            yield field.name, mine, tuple(theirs) if isinstance(mine, tuple) else theirs
+
+
+def public_names(record):
+    return {name for name in dir(record) if not name.startswith("_")}
+
+
+def test_parameters_have_the_defaults_of_the_native_records_and_no_field_less():
+    native = _native.SqpParameters()
+    for name, mine, theirs in values_of(SqpParameters(), native):
+        assert mine == theirs, name
+    for record, there in (
+        (SqpParameters(), native),
+        (InteriorPointParameters(), native.interior_point),
+        (ActiveRowsParameters(), native.active_rows),
+        (DualBoundParameters(), native.dual_bound),
+    ):
+        assert {field.name for field in fields(record)} == public_names(there)
+
+
+def test_every_parameter_reaches_the_native_record():
+    def changed(record):
+        values = {}
+        for field in fields(record):
+            value = getattr(record, field.name)
+            if is_dataclass(value):
+                values[field.name] = changed(value)
+            elif isinstance(value, tuple):
+                values[field.name] = tuple(2 * entry for entry in value)
+            else:
+                values[field.name] = type(value)(2 * value)
+        return replace(record, **values)
+
+    doubled = changed(SqpParameters())
+    for name, mine, theirs in values_of(doubled, native_parameters(doubled)):
+        assert mine == theirs, name
+
+
+def test_parameters_steer_the_loop():
+    rows = rows_of(1)
+    start = initial_point(rows)
+    usual, held = SqpLoop(rows, start, 1e-9), SqpLoop(rows, start, 1e-9, parameters=SqpParameters(cold_regularisation=1e4))
+    usual.advance()
+    held.advance()
+    assert held.predicted_decrease < 0.1 * usual.predicted_decrease
+
+
+def test_other_parameters_lead_to_the_same_optimum():
+    problem = draw_problem(4, rows=300, numeric=3, levels=(3, 4), radius=0.02)
+    other = SqpParameters(
+        cold_active_width=0.3,
+        sufficient_decrease=0.2,
+        interior_point=InteriorPointParameters(max_correctors=0, boundary_fraction=0.9),
+        dual_bound=DualBoundParameters(ridge=(1e-8, 1e-4, 1e-1)),
+    )
+    one, two = (SQP(parameters).solve(problem, SolveOptions()) for parameters in (SqpParameters(), other))
+    assert one.status is two.status is Status.OPTIMAL
+    np.testing.assert_allclose(two.primal.numeric, one.primal.numeric, atol=1e-9)
+    np.testing.assert_allclose(two.primal.levels, one.primal.levels, atol=1e-9)

@@ -21,7 +21,7 @@ from surefoot.robust.problem.terms import Terms
 from surefoot.robust.sqp import sqp
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.streaming import streamed
-from surefoot.robust.streaming.streamed import solve_parts
+from surefoot.robust.streaming.streamed import solve_partitions
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Planned:
     def __iter__(self):
         for k in range(len(self.parts.counts)):
             batch = self.parts.batch(k)
-            yield self.tamper(k, batch, self.dual.of_part(k, batch))
+            yield self.tamper(k, batch, self.dual.of_partition(k, batch))
 
 
 def cut(problem):
@@ -80,7 +80,7 @@ STREAMABLE = [name for name in WHOLE_BANK if streamable(WHOLE_BANK[name]())]
 def test_every_problem_of_the_bank_has_the_same_optimum_in_parts_and_a_proof(name):
     problem = WHOLE_BANK[name]()
     parts = cut(problem)
-    outcome = solve_parts(problem.terms, parts, SolveOptions(tolerance=1e-8))
+    outcome = solve_partitions(problem.terms, parts, SolveOptions(tolerance=1e-8))
     whole = SQP().solve(problem, SolveOptions(tolerance=1e-8))
     assert outcome.upper_bound == pytest.approx(whole.upper_bound, rel=3e-8)
     seen = certify_parts(problem.terms, outcome.primal, Planned(parts, outcome.dual), 1e-7)
@@ -90,7 +90,7 @@ def test_every_problem_of_the_bank_has_the_same_optimum_in_parts_and_a_proof(nam
 
 
 def same_coefficients(problem, parts, atol=1e-8, n_threads=1):
-    streamed = solve_parts(problem.terms, parts, SolveOptions(n_threads=n_threads))
+    streamed = solve_partitions(problem.terms, parts, SolveOptions(n_threads=n_threads))
     whole = SQP().solve(problem, SolveOptions())
     scale = np.maximum(problem.cost.numeric_weights, 1.0)
     np.testing.assert_allclose(streamed.primal.numeric / scale, whole.primal.numeric / scale, rtol=0, atol=atol)
@@ -157,7 +157,7 @@ def test_columns_far_from_zero_with_little_spread_and_constant_columns():
     cost = GroundCost(problem.cost.numeric_weights / np.array([1.0, 1e-3, 1.0]), np.empty(0))
     problem = replace(problem, numeric=numeric, cost=cost)
     parts = cut(problem)
-    outcome = solve_parts(problem.terms, parts, SolveOptions(tolerance=1e-11))
+    outcome = solve_partitions(problem.terms, parts, SolveOptions(tolerance=1e-11))
     whole = SQP().solve(problem, SolveOptions(tolerance=1e-11))
     np.testing.assert_allclose(outcome.primal.numeric, whole.primal.numeric, rtol=1e-7, atol=1e-8)
     assert outcome.primal.numeric[2] == 0
@@ -168,7 +168,7 @@ def test_columns_far_from_zero_with_little_spread_and_constant_columns():
 def test_above_the_critical_radius_the_closed_form_is_found_and_proven_in_parts(levels):
     problem = draw_problem(4, rows=90, numeric=3, levels=levels, radius=40.0)
     parts = cut(problem)
-    outcome = solve_parts(problem.terms, parts, SolveOptions())
+    outcome = solve_partitions(problem.terms, parts, SolveOptions())
     assert outcome.iterations == 1 and not outcome.primal.numeric.any() and not outcome.primal.levels.any()
     seen = certify_parts(problem.terms, outcome.primal, Planned(parts, outcome.dual), 1e-10)
     assert seen.verified, seen.claim
@@ -185,27 +185,27 @@ def test_above_the_critical_radius_the_closed_form_is_found_and_proven_in_parts(
 def test_problems_whose_proof_needs_all_rows_are_refused(change, message):
     problem = replace(draw_problem(0, rows=20, numeric=2, levels=(3,)), **change)
     with pytest.raises(UnsupportedProblemError, match=message):
-        solve_parts(problem.terms, cut(problem), SolveOptions())
+        solve_partitions(problem.terms, cut(problem), SolveOptions())
 
 
 def test_more_coefficients_than_a_dense_method_takes_are_refused():
-    wide = sqp.MOST_COORDINATES
+    wide = sqp.LIMITS.max_coordinates
     terms = Terms(np.empty(0, np.int32), GroundCost(np.ones(wide), np.empty(0)), 0.1, True)
     with pytest.raises(UnsupportedProblemError, match="Hessian"):
-        solve_parts(terms, Cut(draw_problem(0), (0, 20)), SolveOptions())
+        solve_partitions(terms, Cut(draw_problem(0), (0, 20)), SolveOptions())
 
 
 def test_one_label_only_is_refused():
     problem = draw_problem(0, rows=20, numeric=2)
     problem = replace(problem, labels=np.ones(20))
     with pytest.raises(SeparableDataError, match="same label"):
-        solve_parts(problem.terms, cut(problem), SolveOptions())
+        solve_partitions(problem.terms, cut(problem), SolveOptions())
 
 
 def test_an_iteration_limit_keeps_the_model_and_a_bound_that_holds():
     problem = draw_problem(6, rows=200, numeric=3, levels=(4, 3), radius=0.02)
     parts = cut(problem)
-    outcome = solve_parts(problem.terms, parts, SolveOptions(tolerance=1e-10, max_iter=1))
+    outcome = solve_partitions(problem.terms, parts, SolveOptions(tolerance=1e-10, max_iter=1))
     assert outcome.status is Status.ITERATION_LIMIT
     seen = certify_parts(problem.terms, outcome.primal, Planned(parts, outcome.dual), 1e-10)
     best = SQP().solve(problem, SolveOptions(tolerance=1e-10)).upper_bound
@@ -214,7 +214,7 @@ def test_an_iteration_limit_keeps_the_model_and_a_bound_that_holds():
 
 def test_a_warm_start_leads_to_the_same_optimum():
     problem = draw_problem(7, rows=150, numeric=3, levels=(3,), radius=0.03)
-    cold = solve_parts(problem.terms, cut(problem), SolveOptions(tolerance=1e-9))
-    warm = solve_parts(problem.terms, cut(problem), SolveOptions(tolerance=1e-9), warm_start=cold.primal)
+    cold = solve_partitions(problem.terms, cut(problem), SolveOptions(tolerance=1e-9))
+    warm = solve_partitions(problem.terms, cut(problem), SolveOptions(tolerance=1e-9), warm_start=cold.primal)
     assert warm.iterations <= cold.iterations
     assert warm.upper_bound == pytest.approx(cold.upper_bound, rel=1e-9)

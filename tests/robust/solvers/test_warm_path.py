@@ -13,7 +13,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
 from surefoot.robust.sqp.sqp import SQP
-from surefoot.robust.sqp.warm_path import LEAST_SHARED, walk_path
+from surefoot.robust.sqp.warm_path import PARAMETERS, solve_path
 
 RADII = (0.3, 0.1, 0.03, 0.01, 0.003)
 
@@ -26,7 +26,7 @@ def lines_over(rows: int, label_weights: tuple[float, ...] = (np.inf,)) -> list[
     ]
 
 
-SMALL, CUT = 60, LEAST_SHARED // 5
+SMALL, CUT = 60, PARAMETERS.min_cells // 5
 
 
 class Watched(SQP):
@@ -50,7 +50,7 @@ class Watched(SQP):
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_every_point_of_a_path_is_solved_once_and_proven(rows: int, n_threads: int) -> None:
     lines = lines_over(rows, (np.inf, 0.5))
-    found = list(walk_path(lines, SQP(), SQP, lambda _: SolveOptions(n_threads=n_threads, polish=False)))
+    found = list(solve_path(lines, SQP(), SQP, lambda _: SolveOptions(n_threads=n_threads, polish=False)))
     assert sorted((line, place) for line, place, _ in found) == [(line, place) for line in range(2) for place in range(5)]
     for line, place, outcome in found:
         assert_proven(lines[line][place], outcome, TOLERANCE)
@@ -58,7 +58,7 @@ def test_every_point_of_a_path_is_solved_once_and_proven(rows: int, n_threads: i
 
 def test_a_small_table_is_walked_in_one_line_from_neighbour_to_neighbour() -> None:
     first, second = Watched(), Watched()
-    list(walk_path(lines_over(SMALL, (np.inf, 0.5)), first, lambda: second, lambda _: SolveOptions(n_threads=2)))
+    list(solve_path(lines_over(SMALL, (np.inf, 0.5)), first, lambda: second, lambda _: SolveOptions(n_threads=2)))
     assert not second.calls
     assert [problem.radius for problem, *_ in first.calls] == [*RADII, *RADII]
     ends = [answer for *_, answer in first.calls]
@@ -71,7 +71,7 @@ def test_a_small_table_is_walked_in_one_line_from_neighbour_to_neighbour() -> No
 
 def test_a_middling_table_is_walked_in_two_halves_side_by_side() -> None:
     first, second = Watched(), Watched()
-    list(walk_path(lines_over(CUT), first, lambda: second, lambda _: SolveOptions(n_threads=2)))
+    list(solve_path(lines_over(CUT), first, lambda: second, lambda _: SolveOptions(n_threads=2)))
     assert [problem.radius for problem, *_ in first.calls] == [0.3, 0.1]
     assert [problem.radius for problem, *_ in second.calls] == [0.03, 0.01, 0.003]
     assert first.threads == {threading.get_ident()}
@@ -83,7 +83,7 @@ def test_the_models_of_a_path_do_not_depend_on_the_number_of_threads() -> None:
     one, two = (
         {
             place: outcome.primal
-            for _, place, outcome in walk_path(
+            for _, place, outcome in solve_path(
                 lines_over(CUT), SQP(), SQP, lambda _, n=n: SolveOptions(n_threads=n, polish=False)
             )
         }
@@ -97,7 +97,7 @@ def test_the_models_of_a_path_do_not_depend_on_the_number_of_threads() -> None:
 def test_those_who_listen_hear_one_half_after_the_other() -> None:
     heard: list[Progress] = []
     ends: list[int] = []
-    for _, place, outcome in walk_path(
+    for _, place, outcome in solve_path(
         lines_over(CUT), SQP(), SQP, lambda _: SolveOptions(n_threads=2, on_progress=heard.append)
     ):
         ends.append(place)
@@ -114,7 +114,7 @@ class Failing(SQP):
 
 def test_an_error_in_the_other_half_reaches_the_caller() -> None:
     with pytest.raises(ArithmeticError, match="the rows are gone"):
-        list(walk_path(lines_over(CUT), SQP(), Failing, lambda _: SolveOptions(n_threads=2)))
+        list(solve_path(lines_over(CUT), SQP(), Failing, lambda _: SolveOptions(n_threads=2)))
 
 
 class Interrupted(SQP):
@@ -154,12 +154,12 @@ def test_an_interrupt_stops_both_halves() -> None:
     busy = threading.Event()
     endless = Endless(busy)
     with pytest.raises(KeyboardInterrupt):
-        list(walk_path(lines_over(CUT), Interrupted(busy), lambda: endless, lambda _: SolveOptions(n_threads=2)))
+        list(solve_path(lines_over(CUT), Interrupted(busy), lambda: endless, lambda _: SolveOptions(n_threads=2)))
     assert endless.stopped
 
 
 def test_a_time_limit_holds_for_each_point() -> None:
-    found = list(walk_path(lines_over(CUT), SQP(), SQP, lambda _: SolveOptions(n_threads=2, time_limit=1e-9)))
+    found = list(solve_path(lines_over(CUT), SQP(), SQP, lambda _: SolveOptions(n_threads=2, time_limit=1e-9)))
     assert len(found) == len(RADII)
     assert {outcome.status for *_, outcome in found} == {Status.TIME_LIMIT}
     assert all(outcome.lower_bound <= outcome.upper_bound for *_, outcome in found)

@@ -1,4 +1,11 @@
-// Slack and multiplier of one inequality on their way to an optimum, where one of the two is 0.
+// Slack s and multiplier z of one linear inequality inside a primal-dual interior point.
+//
+// The weighted central path is s z = mu w: w is the centrality weight of the inequality, mu falls to 0. A direction solves
+//   z ds + s dz = -residual,
+// and the residual says what the direction is for:
+//   affine (predictor)      s z
+//   combined (corrector)    s z + ds dz of the affine direction - sigma mu w                        (Mehrotra 1992)
+//   centrality corrector    the residual before, changed where s z would leave the neighbourhood    (Gondzio 1996)
 #pragma once
 
 #include <algorithm>
@@ -6,85 +13,80 @@
 
 namespace surefoot {
 
-// What a direction is to make of the products slack * multiplier.
-struct Aim {
-  enum class Kind {
-    affine,     // 0
-    corrected,  // target * share, the last direction's own product corrected for (Mehrotra)
-    recentred,  // as aimed, but no pair may leave the neighbourhood of the path after a step of this length (Gondzio)
-    restored    // as aimed before recentring
-  };
-  Kind kind;
-  double target = 0;
-  double length = 0;
+// What a direction is to make of the complementarity products s z.
+struct CentralityTarget {
+  enum class Direction { affine, combined, corrector, restored };  // the last: as before the last corrector
+  Direction direction;
+  double mu = 0;              // sigma mu: the products aimed at are this times the centrality weights
+  double length = 0;          // corrector: of the step at whose end products are looked at
+  double neighbourhood = 10;  // corrector: products may be this factor away from their target
 };
 
-// How far a direction can be followed, and the products along it:
-//   sum of (slack + t slack_step)(multiplier + t multiplier_step) = now + t first + t^2 second.
-struct StepRoom {
+// The largest step length that keeps slacks and multipliers nonnegative, and the complementarity along the direction:
+//   sum of (s + t ds)(z + t dz) = sum of s z + t linear + t^2 quadratic.
+struct StepLength {
   double length = INFINITY;
-  double first = 0, second = 0;
+  double linear = 0, quadratic = 0;
 
-  void join(const StepRoom& other) {
+  void merge(const StepLength& other) {
     length = std::min(length, other.length);
-    first += other.first;
-    second += other.second;
+    linear += other.linear;
+    quadratic += other.quadratic;
   }
 };
 
 struct ComplementaryPair {
   double slack = 0, multiplier = 0;
   double slack_step = 0, multiplier_step = 0;
-  double product = 0;  // what the next direction should take off slack * multiplier
-  double earlier_product = 0;
-  double share = 0;          // this pair's part of the central path: slack * multiplier = mu * share
-  double inverse_slack = 0;  // 1 / slack as of the last refresh(): directions are many, divisions slow
+  double residual = 0;           // of the complementarity condition, as the next direction sees it
+  double previous_residual = 0;  // before the last centrality corrector
+  double centrality_weight = 0;
+  double inverse_slack = 0;  // 1 / slack as of the last update_scaling(): directions are many, divisions slow
 
-  void refresh() { inverse_slack = 1.0 / slack; }
-  double ratio() const { return multiplier * inverse_slack; }
+  void update_scaling() { inverse_slack = 1.0 / slack; }
+  double scaling() const { return multiplier * inverse_slack; }  // z / s, the pair's diagonal entry in the KKT system
 
-  void aim(const Aim& aim) {
-    switch (aim.kind) {
-      case Aim::Kind::affine:
-        product = slack * multiplier;
+  void set_residual(const CentralityTarget& target) {
+    switch (target.direction) {
+      case CentralityTarget::Direction::affine:
+        residual = slack * multiplier;
         break;
-      case Aim::Kind::corrected:
-        product = slack * multiplier + slack_step * multiplier_step - aim.target * share;
+      case CentralityTarget::Direction::combined:
+        residual = slack * multiplier + slack_step * multiplier_step - target.mu * centrality_weight;
         break;
-      case Aim::Kind::recentred: {
-        constexpr double reach = 10.0;
-        const double after = (slack + aim.length * slack_step) * (multiplier + aim.length * multiplier_step);
-        const double low = aim.target * share / reach, high = aim.target * share * reach;
-        earlier_product = product;
-        if (after < low) product -= low - after;
-        if (after > high) product += std::min(after - high, high);
+      case CentralityTarget::Direction::corrector: {
+        const double after = (slack + target.length * slack_step) * (multiplier + target.length * multiplier_step);
+        const double low = target.mu * centrality_weight / target.neighbourhood;
+        const double high = target.mu * centrality_weight * target.neighbourhood;
+        previous_residual = residual;
+        if (after < low) residual -= low - after;
+        if (after > high) residual += std::min(after - high, high);
         break;
       }
-      case Aim::Kind::restored:
-        product = earlier_product;
+      case CentralityTarget::Direction::restored:
+        residual = previous_residual;
         break;
     }
   }
 
-  // Steps follow from the slack's: multiplier * slack_step + slack * multiplier_step = -product.
-  void follow_slack() { multiplier_step = -(product + multiplier * slack_step) * inverse_slack; }
+  void recover_multiplier_step() { multiplier_step = -(residual + multiplier * slack_step) * inverse_slack; }
 
-  void add_to(StepRoom& room) const {
-    if (slack + room.length * slack_step < 0) room.length = -slack / slack_step;
-    if (multiplier + room.length * multiplier_step < 0) room.length = -multiplier / multiplier_step;
-    room.first += slack * multiplier_step + multiplier * slack_step;
-    room.second += slack_step * multiplier_step;
+  void limit(StepLength& step) const {
+    if (slack + step.length * slack_step < 0) step.length = -slack / slack_step;
+    if (multiplier + step.length * multiplier_step < 0) step.length = -multiplier / multiplier_step;
+    step.linear += slack * multiplier_step + multiplier * slack_step;
+    step.quadratic += slack_step * multiplier_step;
   }
 
-  void move(double length) {
+  void advance(double length) {
     slack += length * slack_step;
     multiplier += length * multiplier_step;
   }
 
-  // One full step shows which sides will be large; nothing starts smaller than it was.
-  void jump(double least_slack) {
+  // Mehrotra's initial point: one full affine step shows which sides will be large; both are then pushed into the interior.
+  void take_initial_step(double least_slack) {
     slack = std::max(std::fabs(slack + slack_step), least_slack);
-    multiplier = std::max(std::fabs(multiplier + multiplier_step), share);
+    multiplier = std::max(std::fabs(multiplier + multiplier_step), centrality_weight);
   }
 };
 

@@ -1,4 +1,5 @@
-// What all rows of a robust problem share: where coefficients live, what a move costs, and what is asked of a lifted vector.
+// The lifted coordinates of a robust problem: where coefficients live, what a move costs, and the constraints on a lifted
+// vector.
 //
 //   low_l <= every level of l <= high_l        dual norm of (beta_j / gamma_j)_j <= price        price >= 0
 //
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "surefoot/robust/mixed_table.hpp"
-#include "surefoot/robust/quadratic_step.hpp"
+#include "surefoot/robust/qp_interior_point.hpp"
 
 namespace surefoot {
 
@@ -24,7 +25,7 @@ struct LiftedSpace {
   NumericNorm norm = NumericNorm::l1;
   std::vector<std::int32_t> priced;              // columns whose moves have a price
   std::vector<std::int32_t> constrained_levels;  // those of the first constraints: "low <= level" for all, then "level <= high"
-  StepConstraints constraints;                   // as seen from x = 0
+  QpConstraints constraints;                     // as seen from x = 0
 
   int n_coefficients() const;
 
@@ -34,18 +35,19 @@ struct LiftedSpace {
   // The dual norm of (beta_j / gamma_j)_j.
   double least_price(const double* x) const;
 
-  // || (gamma_j g_j)_j || over the priced columns.
-  double spent_on(const double* gradient) const;
+  // || (gamma_j g_j)_j || over the priced columns: the part of the radius that a gradient of the plan spends on numeric moves.
+  double numeric_cost(const double* gradient) const;
 
-  StepConstraints constraints_at(const double* x) const;
+  QpConstraints constraints_at(const double* x) const;
 };
 
-// The linear and the damping term of a step on a row model: a multiple of the curvature holds every coordinate, and price and
-// envelopes, which have none of their own, as if they had that of a typical coefficient.
-struct StepTerms {
-  std::vector<double> linear, damping;
+// Linear and regularisation terms of the quadratic programme of a row model. The regularisation is Levenberg-Marquardt's: a
+// multiple of the diagonal of H; price and envelopes, which have no curvature of their own, are held like a typical
+// coefficient.
+struct QpTerms {
+  std::vector<double> linear, regularisation;
 };
 
-StepTerms step_terms(const RowModel& model, const LiftedSpace& space, double radius, double damping);
+QpTerms qp_terms(const RowModel& model, const LiftedSpace& space, double radius, double regularisation);
 
 }  // namespace surefoot

@@ -1,4 +1,5 @@
-// The adversary's plan behind a row model's multipliers, and sums over it.
+// The shift plan behind a quadratic programme's multipliers (the adversary's distribution, the dual variable), and sums over
+// it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,9 @@
 
 namespace surefoot {
 
-// An adversary's plan: the pieces of the rows that tie, and their masses, which sum to the row's weight. Every other row is where it
-// was worst at the point the plan was made; that is found again when it is needed, so a plan is as small as the ties are few.
-// Undecided features change their minds in a nested order, those with the most mass first, which realises any masses at all.
+// The pieces of the tied rows and their masses, which sum to the row's weight. Every other row is where it was worst at the
+// point the plan was made; that is found again when it is needed, so a plan is as small as the ties are few. Hinged features
+// are toggled in a nested order, those with the most mass first, which realises any hinge masses at all.
 struct Plan {
   std::vector<double> point;
   std::vector<std::int64_t> row;  // ascending
@@ -24,8 +25,15 @@ struct Plan {
   Plan of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words) const;
 };
 
-// The plan with a piece for every row, for as long as it is summed: sums over it need not find again where the others were worst.
-Plan whole_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads);
+// The plan with a piece for every row, for as long as it is summed: sums over it need not find the worst cases of the others
+// again.
+Plan completed_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads);
+
+struct ShiftPlanParameters {
+  // An interior point leaves a little mass everywhere. Pieces below this fraction of their row's weight would make plans long
+  // and prove nothing; their mass goes to the other pieces of the row in proportion. Not tuned.
+  double negligible_mass = 1e-11;
+};
 
 Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass);
 
@@ -35,7 +43,7 @@ struct PlanSums {
   double conjugate = 0;           // sum mass_k (softplus(t_k) - q_k t_k), minus the conjugate of the loss at the slopes q_k
   double cost = 0;                // sum mass_k cost_k
   std::vector<double> gradient;   // sum mass_k q_k dt_k/dx
-  std::vector<double> curvature;  // sum mass_k q_k (1 - q_k) dt_k/dx dt_k/dx^T, lower triangle; empty unless asked for
+  std::vector<double> curvature;  // sum mass_k q_k (1 - q_k) dt_k/dx dt_k/dx^T, lower triangle; empty unless requested
 };
 
 PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, const double* x, bool with_curvature,

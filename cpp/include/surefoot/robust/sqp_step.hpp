@@ -1,4 +1,5 @@
-// One step of a descent on the robust objective: the rows' model around a point, its minimiser, and the objective there.
+// One SQP step on the robust objective: the row model around a point, its minimiser, the plan in its multipliers, and the
+// objective at the trial point.
 #pragma once
 
 #include <vector>
@@ -8,30 +9,29 @@
 
 namespace surefoot {
 
-struct StepRequest {
+struct SqpStepOptions {
   double radius;
-  ModelReach reach;
-  double damping;  // as a share of the curvature
-  StepOptions options;
+  ModelRegion region;
+  double regularisation;  // over the curvature
+  QpOptions qp;
 };
 
-struct RobustStep {
-  QuadraticStep step;
-  Plan plan;                // the adversary's, in the step's multipliers
-  std::vector<double> end;  // where a full step leads, tightened
-  double objective = 0;     // there
-};
-
-RobustStep take_step(const LiftedSpace& space, const RowSums& rows, const std::vector<double>& x, const KeptPieces& kept,
-                     const StepRequest& request);
-
-// x + length * direction, tightened, and the objective there.
-struct LiftedPoint {
+// x + length * direction with tight envelopes, and the objective there.
+struct TrialPoint {
   std::vector<double> x;
-  double objective;
+  double objective = 0;
 };
 
-LiftedPoint point_at(const LiftedSpace& space, const RowSums& rows, double radius, const std::vector<double>& x, double length,
-                     const std::vector<double>& direction);
+struct SqpStep {
+  QpSolution qp;
+  Plan plan;         // the adversary's, in the multipliers
+  TrialPoint trial;  // of the full step
+};
+
+SqpStep solve_step(const LiftedSpace& space, const RowSums& rows, const std::vector<double>& x, const WorkingSet& working_set,
+                   const SqpStepOptions& options);
+
+TrialPoint trial_point(const LiftedSpace& space, const RowSums& rows, double radius, const std::vector<double>& x,
+                       double length, const std::vector<double>& direction);
 
 }  // namespace surefoot

@@ -30,7 +30,7 @@ from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
-from surefoot.robust.streaming.streamed import PartedPlan, require_streamable, solve_parts, sums_of_parts
+from surefoot.robust.streaming.streamed import PartitionedPlan, partition_sums, require_streamable, solve_partitions
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.training_rows import TrainingRows
 
@@ -79,11 +79,11 @@ class PlannedParts:
     """The same batches, each with its share of the adversary's plan."""
 
     parts: EncodedParts
-    plan: PartedPlan | None
+    plan: PartitionedPlan | None
 
     def __iter__(self) -> Iterator[tuple[RowBatch, ShiftPlan | None]]:
         for k, batch in enumerate(self.parts):
-            yield batch, None if self.plan is None else self.plan.of_part(k, batch)
+            yield batch, None if self.plan is None else self.plan.of_partition(k, batch)
 
 
 def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: RobustLogisticSolver, radius: float) -> None:
@@ -92,13 +92,13 @@ def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: Robus
     table = learn_batches(source, model._encoder())
     parts = EncodedParts(table)
     schema = table.schema
-    sums = sums_of_parts(parts, schema.n_levels)
+    sums = partition_sums(parts, schema.n_levels)
     summary = summary_rows(table, sums)
     prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
     terms = Terms(schema.n_levels, model._cost(summary, prices), radius, bool(model.fit_intercept))
     require_streamable(terms)
     title = f"{type(model).__name__}, radius {radius:g}, {len(table.counts)} batches"
-    outcome = solve_parts(terms, parts, model._options(title), sums=sums)
+    outcome = solve_partitions(terms, parts, model._options(title), sums=sums)
     with threadpool_limits(limits=joblib.effective_n_jobs(model.n_jobs), user_api="blas"):
         certificate = certify_parts(terms, outcome.primal, PlannedParts(parts, outcome.dual), float(model.tol))
     solution = Solution(terms, outcome, certificate, SQP.name)

@@ -26,7 +26,7 @@ from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
-from surefoot.robust.streaming.streamed import PartedPlan, require_streamable, solve_parts, sums_of_parts
+from surefoot.robust.streaming.streamed import PartitionedPlan, partition_sums, require_streamable, solve_partitions
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 
 Answer = TypeVar("Answer")
@@ -43,7 +43,7 @@ class PlacedParts:
     def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]:
         return self.partitions.each(work, arguments)
 
-    def kept(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> PlacedParts:
+    def persist(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> PlacedParts:
         made = self.partitions.kept(work, arguments)
         self.keeping.callback(made.release)
         return PlacedParts(made, self.counts, self.keeping)
@@ -57,14 +57,14 @@ class PlannedParts:
     """The same partitions, each with its share of the adversary's plan, which is written out where the rows are."""
 
     parts: PlacedParts
-    plan: PartedPlan | None
+    plan: PartitionedPlan | None
     n_threads: int
 
     def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
         return self.parts.each(_judge, [(work, self.n_threads, *arguments)] * len(self.parts.counts))
 
     def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
-        shares = [None if self.plan is None else self.plan.share(k) for k in range(len(self.parts.counts))]
+        shares = [None if self.plan is None else self.plan.restricted(k) for k in range(len(self.parts.counts))]
         return self.parts.each(_judge_with_plan, [(work, self.n_threads, share, *arguments) for share in shares])
 
 
@@ -76,13 +76,13 @@ def fit_dask(
     table = open_dask_table(X, y, sample_weight)
     with ExitStack() as keeping:
         parts, learned = _encoded_parts(model, table.delayed, keeping)
-        sums = sums_of_parts(parts, learned.schema.n_levels)
+        sums = partition_sums(parts, learned.schema.n_levels)
         summary = summary_rows(learned, sums)
         prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
         terms = Terms(learned.schema.n_levels, model._cost(summary, prices), radius, bool(model.fit_intercept))
         require_streamable(terms)
         options = model._options(f"{type(model).__name__}, radius {radius:g}, {len(parts.counts)} partitions")
-        outcome = solve_parts(terms, parts, options, sums=sums)
+        outcome = solve_partitions(terms, parts, options, sums=sums)
         planned = PlannedParts(parts, outcome.dual, options.n_threads)
         certificate = certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
     solution = Solution(terms, outcome, certificate, SQP.name)
@@ -118,6 +118,6 @@ def _judge(batch: RowBatch, work: Callable[..., Any], n_threads: int, *arguments
 
 
 def _judge_with_plan(
-    batch: RowBatch, work: Callable[..., Any], n_threads: int, share: PartedPlan | None, *arguments: Any
+    batch: RowBatch, work: Callable[..., Any], n_threads: int, share: PartitionedPlan | None, *arguments: Any
 ) -> Any:
-    return _judge(batch, work, n_threads, None if share is None else share.of_part(0, batch), *arguments)
+    return _judge(batch, work, n_threads, None if share is None else share.of_partition(0, batch), *arguments)

@@ -28,7 +28,7 @@ from surefoot.robust.problem.numeric_norm import NumericNorm
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
-from surefoot.robust.sqp.warm_path import walk_path
+from surefoot.robust.sqp.warm_path import solve_path
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
 from surefoot.sklearn_api.training_rows import TrainingRows, flat_labels
@@ -285,7 +285,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             title = f"{type(self).__name__}, {what}, {self._named(_GridPoint.of(problem.terms))}"
             return replace(self._options(title), polish=polish)
 
-        for line, place, outcome in walk_path(lines, solver, lambda: named_solver(self.solver), options):
+        for line, place, outcome in solve_path(lines, solver, lambda: named_solver(self.solver), options):
             problem = lines[line][place]
             yield grid.index(_GridPoint.of(problem.terms)), problem, outcome
 

@@ -37,8 +37,8 @@ from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticPr
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.adversary import worst_case_distribution
-from surefoot.robust.streaming.streamed import PartedOutcome
 from surefoot.sklearn_api.binary_classifier import LogisticClassifier
+from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.lazy_answers import lazy_on_dask
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius
 from surefoot.sklearn_api.progress import progress_listener
@@ -67,7 +67,7 @@ class Solution:
     """One solved and judged problem, and the name of the solver that solved it."""
 
     terms: Terms
-    outcome: RobustOutcome | PartedOutcome
+    outcome: RobustOutcome | PartitionedOutcome
     certificate: Certificate
     solver: str
 
@@ -101,7 +101,7 @@ class RobustLogisticModel(LogisticClassifier, BaseEstimator):
     dual_price_: float
     n_iter_: int
     certificate_: Certificate
-    outcome_: RobustOutcome | PartedOutcome
+    outcome_: RobustOutcome | PartitionedOutcome
     solver_: str
 
     @lazy_on_dask(lambda model: np.empty(0))

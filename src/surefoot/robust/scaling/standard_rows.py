@@ -1,4 +1,4 @@
-"""A problem made comfortable for arithmetic: distinct rows, centred and scaled columns, prices near 1; and the way back.
+"""Presolve: distinct rows, centred and scaled columns, prices near 1; and the way back.
 
 Rows without weight leave, equal rows become one row with the sum of their weights. Objective and shift plans are the same in
 both worlds; units are those of :mod:`surefoot.robust.scaling.standard_units`. Columns are centred only if an intercept can
@@ -17,7 +17,7 @@ from surefoot.design.encode.duplicates import collapse_rows
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import column_sizes
 from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
-from surefoot.robust.scaling.standard_units import StandardUnits, standard_cost
+from surefoot.robust.scaling.standard_units import FLAT, StandardUnits, standard_cost
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class StandardRows(StandardUnits):
     centre: FloatArray
     scale: FloatArray
     unit: float
-    kept: RowArray
+    weighted: RowArray
     group: RowArray
 
     @classmethod
@@ -75,7 +75,7 @@ class StandardRows(StandardUnits):
         return self.problem.cost
 
     def restore_plan(self, plan: ShiftPlan) -> ShiftPlan:
-        """The same plan, each distinct row's moves shared out among the rows it stands for."""
+        """The same plan, each distinct row's moves divided among the rows it represents."""
         if self.problem.n_rows == self.original.n_rows:
             return plan
         # Entries of a plan come row after row.
@@ -83,19 +83,19 @@ class StandardRows(StandardUnits):
         repeats = count[self.group]
         begin, ends = np.cumsum(count) - count, np.cumsum(repeats)
         entry = np.arange(ends[-1]) + np.repeat(begin[self.group] - (ends - repeats), repeats)
-        share = self.original.weights[self.kept] / self.problem.weights[self.group]
+        fraction = self.original.weights[self.weighted] / self.problem.weights[self.group]
         return replace(
             plan,
-            row=np.repeat(self.kept, repeats),
+            row=np.repeat(self.weighted, repeats),
             moved=plan.moved[entry],
             flipped=plan.flipped[entry],
-            mass=plan.mass[entry] * np.repeat(share, repeats),
+            mass=plan.mass[entry] * np.repeat(fraction, repeats),
             slope=plan.slope[entry],
         )
 
 
 def _equal(a: AnyArray, b: AnyArray) -> bool:
-    # Problems of one path share their arrays.
+    # Problems of one path have the same arrays.
     return a is b or np.array_equal(a, b)
 
 
@@ -114,7 +114,7 @@ def _centred_and_scaled(numeric: FloatArray, weights: FloatArray, centre: FloatA
     sizes = column_sizes(numeric)
     scale: FloatArray = np.sqrt(weights @ np.square(numeric / np.maximum(sizes, 1e-300))) * sizes
     # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
-    flat = scale <= 1e-12 * np.abs(centre)
+    flat = scale <= FLAT * np.abs(centre)
     numeric[:, flat] = 0.0
     scale[flat | (scale == 0)] = 1.0
     numeric /= scale

@@ -1,4 +1,4 @@
-"""The units in which a solver works, and the way there and back; rows in memory and rows in parts share them.
+"""The units in which a solver works (scaling), and the way there and back; rows in memory and in partitions use the same.
 
     beta_j = beta'_j / scale_j        beta_0 = beta'_0 - sum_j beta_j centre_j        lambda = lambda' / unit
 
@@ -17,6 +17,9 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients
+
+# A column whose spread is below this times its centre is constant but for rounding.
+FLAT = 1e-12
 
 
 class StandardUnits:

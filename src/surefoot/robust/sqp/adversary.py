@@ -1,6 +1,6 @@
 """What the adversary does to a given model.
 
-Row by row, at a given price lambda, the worst shift is exact (see cpp/include/surefoot/worst_case.hpp):
+Row by row, at a given price lambda, the worst shift is exact (see cpp/include/surefoot/robust/worst_case.hpp):
 
     loss_i = max over shifts of  softplus(-y' score')  -  lambda (ground cost of the shift).
 
@@ -30,7 +30,7 @@ from surefoot.core.arrays import BoolArray, FloatArray, RowArray
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import norm_rounding
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.sqp.lifted_rows import LiftedRows
+from surefoot.robust.sqp.row_sums import TableRows
 
 
 @dataclass(frozen=True)
@@ -104,18 +104,18 @@ def steepest_move(cost: GroundCost, coefficients: FloatArray) -> FloatArray:
     if largest == 0:
         return np.zeros(ratios.size)
     if cost.numeric_norm == "l1":
-        share = (np.arange(ratios.size) == np.argmax(ratios)).astype(np.float64)
+        fraction = (np.arange(ratios.size) == np.argmax(ratios)).astype(np.float64)
     elif cost.numeric_norm == "l2":
-        share = ratios / cost.admitting_price(coefficients)
+        fraction = ratios / cost.admitting_price(coefficients)
     else:
-        share = (ratios > 0).astype(np.float64)
-    move: FloatArray = np.sign(coefficients) * share / cost.numeric_weights
+        fraction = (ratios > 0).astype(np.float64)
+    move: FloatArray = np.sign(coefficients) * fraction / cost.numeric_weights
     return move
 
 
 def _seen_by(
     problem: RobustLogisticProblem, coefficients: RobustCoefficients, n_threads: int
-) -> tuple[LiftedRows, RobustCoefficients]:
+) -> tuple[TableRows, RobustCoefficients]:
     """The table as the model sees it, with beta . x for its only numeric column; see the module docstring."""
     slope = problem.cost.admitting_price(coefficients.numeric)
     seen = replace(
@@ -123,7 +123,7 @@ def _seen_by(
         numeric=(problem.numeric @ coefficients.numeric)[:, None],
         cost=replace(problem.cost, numeric_weights=np.array([1.0 / slope if slope > 0 else np.inf]), numeric_norm="l1"),
     )
-    return LiftedRows(seen, n_threads), replace(coefficients, numeric=np.ones(1))
+    return TableRows(seen, n_threads), replace(coefficients, numeric=np.ones(1))
 
 
 def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1) -> WorstCaseRows:
@@ -135,7 +135,7 @@ def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoeffici
         Its radius plays no role here.
     coefficients : RobustCoefficients
         The model, and the price of a unit of shift. Numeric columns stay in place: at a price of at least
-        ``|| (beta_j / gamma_j)_j ||_*`` moving them never pays, below it the worst case is unbounded. The norm is the dual of
+        ``|| (beta_j / gamma_j)_j ||_*`` moving them never gains, below it the worst case is unbounded. The norm is the dual of
         the one in the ground cost; for l1 it is ``max_j |beta_j| / gamma_j``.
     n_threads : int
 
@@ -169,10 +169,10 @@ def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoeffici
     return _worst_rows(rows, rows.lift(model))
 
 
-def _worst_rows(rows: LiftedRows, x: FloatArray) -> WorstCaseRows:
-    loss, moved, flipped, cost = rows.native.worst_case_rows(x, rows.n_threads)
+def _worst_rows(rows: TableRows, x: FloatArray) -> WorstCaseRows:
+    worst = rows.native.worst_case_rows(x, rows.n_threads)
     shape = (rows.problem.n_rows, rows.problem.n_categorical)
-    return WorstCaseRows(loss, moved.view(np.bool_).reshape(shape), flipped.view(np.bool_), cost)
+    return WorstCaseRows(worst.loss, worst.moved.view(np.bool_).reshape(shape), worst.flipped.view(np.bool_), worst.cost)
 
 
 @dataclass(frozen=True)
@@ -225,12 +225,12 @@ def _mixture(
     problem: RobustLogisticProblem, left: _Tangent, right: _Tangent, numeric_budget: float, price: float
 ) -> WorstCaseDistribution:
     """The mixture of two tangents' rows whose slopes cancel; rows that both shift alike stay one entry."""
-    share = right.slope / (right.slope - left.slope) if right.slope > left.slope else 1.0
+    fraction = right.slope / (right.slope - left.slope) if right.slope > left.slope else 1.0
     same = (left.rows.moved == right.rows.moved).all(axis=1) & (left.rows.flipped == right.rows.flipped)
     everyone = np.arange(problem.n_rows)
     row = np.concatenate((everyone, everyone[~same]))
     order = np.argsort(row, kind="stable")
-    mass = np.concatenate((problem.weights * np.where(same, 1.0, share), problem.weights[~same] * (1.0 - share)))
+    mass = np.concatenate((problem.weights * np.where(same, 1.0, fraction), problem.weights[~same] * (1.0 - fraction)))
     value = left.value + left.slope * (price - left.price)
     return WorstCaseDistribution(
         price=price,

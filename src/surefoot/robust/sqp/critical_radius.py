@@ -16,15 +16,15 @@ Claim. If labels never flip (kappa = inf), the model without features is optimal
 
 The norm is that of the ground cost (:mod:`surefoot.robust.problem.numeric_norm`).
 
-At or above it. Let y* = +1 (the other case mirrors it). Rows with label +1 at a level c with A_+(c) > A_-(c) move the share
+At or above it. Let y* = +1 (the other case mirrors it). Rows with label +1 at a level c with A_+(c) > A_-(c) move the fraction
 
     f(c) = (A_+(c) - A_-(c)) / A_+(c)
 
 of their mass to the levels that lack it, in proportion to A_-(c) - A_+(c): this is the ``lowest`` mix of a plan. Afterwards
 both labels weigh the same at every level, so with slopes tau_y the gradient of :class:`ShiftPlan` vanishes on the intercept and
 on all levels; on the numeric columns it is g, because moves do not touch these. Moving the feature costs delta_l times the
-moved mass, E_l / tau*. A row must move each of its features with the right share, but whatever the shares, it can move them
-in a chain: with its features sorted such that f_1 >= f_2 >= ... >= f_m, the mass w (1 - f_1) stays, w (f_1 - f_2) moves
+moved mass, E_l / tau*. A row must move each of its features with the right fraction, but whatever the fractions, it can move
+them in a chain: with its features sorted such that f_1 >= f_2 >= ... >= f_m, the mass w (1 - f_1) stays, w (f_1 - f_2) moves
 the first feature, w (f_2 - f_3) the first two, and so on, and w f_m moves all. The plan spends (1), and what it proves,
 
     - sum_i w_i f*(tau_(y_i)) = - W_+ log(W_+ / W) - W_- log(W_- / W),
@@ -48,7 +48,7 @@ Rounding
 --------
 Numeric columns are centred: sum_i w_i tau_(y_i) y_i = 0, so a shift of the column does not change g, but it would drown it. A
 difference A_+(c) - A_-(c), or a sum g_j, that is within the error of its own summation counts as 0; otherwise a balanced
-column of infinite weight would make (1) infinite, and a balanced one of finite weight would move crumbs.
+column of infinite weight would make (1) infinite, and a balanced one of finite weight would move negligible masses.
 """
 
 from __future__ import annotations
@@ -67,11 +67,18 @@ from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticPr
 from surefoot.robust.problem.row_batch import PosedRows
 from surefoot.robust.problem.terms import Terms
 
-# Chains are laid out for this many rows at a time: with ten features, scratch arrays of some 50 megabytes.
-CHAIN_ROWS = 65536
-# Shares that agree in theory (features that mirror each other) differ in the last digits; on this grid they agree again and the
-# chain needs no entry between them. Its step is below the rounding that certificates charge for sums of masses.
-SHARE_GRID = 2.0**46
+
+@dataclass(frozen=True)
+class CriticalRadiusParameters:
+    """How the plan above the critical radius is laid out; not tuned."""
+
+    chain_rows: int = 65536  # rows whose chains are laid out at a time: with ten features, scratch arrays of some 50 megabytes
+    # Fractions that agree in theory (features that mirror each other) differ in the last digits; on this grid they agree again
+    # and the chain needs no entry between them. Its step is below the rounding that certificates charge for sums of masses.
+    fraction_grid: float = 2.0**46
+
+
+PARAMETERS = CriticalRadiusParameters()
 
 
 @dataclass(frozen=True)
@@ -122,19 +129,19 @@ def _imbalance(problem: RobustLogisticProblem) -> _Imbalance | None:
         return None
     tau_positive, tau_negative = negative / (positive + negative), positive / (positive + negative)
     centre = numeric_centre(problem)
-    forces = [np.zeros(2 * int(count)) for count in problem.n_levels]
+    level_sums = [np.zeros(2 * int(count)) for count in problem.n_levels]
     gradient, size = np.zeros(problem.n_numeric), np.zeros(problem.n_numeric)
     for rows in row_blocks(problem.n_rows):
         below = ~above[rows]
-        force = problem.weights[rows] * np.where(below, tau_negative, tau_positive)
+        slope_mass = problem.weights[rows] * np.where(below, tau_negative, tau_positive)
         for l, count in enumerate(problem.n_levels):
-            forces[l] += np.bincount(problem.codes[rows, l] + count * below, weights=force, minlength=2 * int(count))
+            level_sums[l] += np.bincount(problem.codes[rows, l] + count * below, weights=slope_mass, minlength=2 * int(count))
         # The centre of sparse columns is 0: centred they would be dense.
         centred = problem.numeric[rows] if problem.is_sparse else problem.numeric[rows] - centre
-        gradient += np.where(below, force, -force) @ centred
-        size += force @ abs(centred)
-    pairs = [force.reshape(2, -1) for force in forces]
-    return _settled(problem.terms, positive, negative, pairs, gradient, size, summation_error(problem.n_rows))
+        gradient += np.where(below, slope_mass, -slope_mass) @ centred
+        size += slope_mass @ abs(centred)
+    pairs = [slope_mass.reshape(2, -1) for slope_mass in level_sums]
+    return _from_sums(problem.terms, positive, negative, pairs, gradient, size, summation_error(problem.n_rows))
 
 
 def _applies(terms: Terms, positive: float, negative: float) -> bool:
@@ -142,11 +149,11 @@ def _applies(terms: Terms, positive: float, negative: float) -> bool:
     return terms.fit_intercept and not np.isfinite(terms.cost.label_weight) and positive > 0 and negative > 0
 
 
-def _settled(
+def _from_sums(
     terms: Terms,
     positive: float,
     negative: float,
-    forces: Sequence[FloatArray],
+    level_sums: Sequence[FloatArray],
     gradient: FloatArray,
     size: FloatArray,
     error: float,
@@ -159,9 +166,9 @@ def _settled(
     moving_label = 1.0 if tau_positive >= tau_negative else -1.0
     excess, held = (np.zeros(int(terms.level_offsets[-1])) for _ in range(2))
     to_move = np.zeros(terms.n_categorical)
-    for l, force in enumerate(forces):
+    for l, slope_mass in enumerate(level_sums):
         levels = slice(terms.level_offsets[l], terms.level_offsets[l + 1])
-        own, other = force[:: int(moving_label)]
+        own, other = slope_mass[:: int(moving_label)]
         surplus = np.where(np.abs(own - other) <= error * (own + other), 0.0, own - other)
         held[levels] = own
         # Next to the threshold, rounding can leave a surplus without a place to go to, or the reverse.
@@ -243,7 +250,7 @@ def intercept_only_from_sums(terms: Terms, sums: BatchSums) -> InterceptOnly | N
         # W_+ tau_+ = W_- tau_- = W_+ W_-, and mean sizes are at most their root mean squares.
         gradient = positive * negative * (sums.negative.mean_from(centre) - sums.positive.mean_from(centre))
         size = positive * negative * (sums.positive.size_about(centre) + sums.negative.size_about(centre))
-        forces = [
+        level_sums = [
             np.vstack(
                 (
                     sums.positive_levels[start:stop] / total * negative,
@@ -252,7 +259,7 @@ def intercept_only_from_sums(terms: Terms, sums: BatchSums) -> InterceptOnly | N
             )
             for start, stop in pairwise(terms.level_offsets)
         ]
-        imbalance = _settled(terms, positive, negative, forces, gradient, size, summation_error(sums.n_rows))
+        imbalance = _from_sums(terms, positive, negative, level_sums, gradient, size, summation_error(sums.n_rows))
         if imbalance is None or not terms.radius >= imbalance.spending(terms):
             return None
     return InterceptOnly(_featureless(terms, imbalance), imbalance)
@@ -261,9 +268,9 @@ def intercept_only_from_sums(terms: Terms, sums: BatchSums) -> InterceptOnly | N
 def _balancing_plan(problem: PosedRows, imbalance: _Imbalance) -> ShiftPlan:
     """The plan of the module docstring."""
     surplus = np.maximum(imbalance.excess, 0.0)
-    shares = np.divide(surplus, imbalance.held, out=np.zeros_like(surplus), where=surplus > 0)
-    shares = np.rint(shares * SHARE_GRID) / SHARE_GRID
-    row, moved, mass = _chains(problem, shares, imbalance.moving_label)
+    fractions = np.divide(surplus, imbalance.held, out=np.zeros_like(surplus), where=surplus > 0)
+    fractions = np.rint(fractions * PARAMETERS.fraction_grid) / PARAMETERS.fraction_grid
+    row, moved, mass = _chains(problem, fractions, imbalance.moving_label)
     onto = _proportions(problem, np.maximum(-imbalance.excess, 0.0))
     unused = _proportions(problem, np.zeros_like(surplus))
     to_lowest = imbalance.moving_label > 0
@@ -287,16 +294,16 @@ def _proportions(problem: PosedRows, amounts: FloatArray) -> FloatArray:
     return mix
 
 
-def _chains(problem: PosedRows, shares: FloatArray, moving_label: float) -> tuple[RowArray, BoolArray, FloatArray]:
-    """Rows, moved features and masses of entries that move each feature of each row with the share of its level."""
+def _chains(problem: PosedRows, fractions: FloatArray, moving_label: float) -> tuple[RowArray, BoolArray, FloatArray]:
+    """Rows, moved features and masses of entries that move each feature of each row with the fraction of its level."""
     offsets = problem.level_offsets
-    busy = np.flatnonzero([bool(shares[offsets[l] : offsets[l + 1]].any()) for l in range(problem.n_categorical)])
+    busy = np.flatnonzero([bool(fractions[offsets[l] : offsets[l + 1]].any()) for l in range(problem.n_categorical)])
     row: list[RowArray] = []
     moved: list[BoolArray] = []
     mass: list[FloatArray] = []
-    for start in range(0, problem.n_rows, CHAIN_ROWS):
-        rows = slice(start, min(start + CHAIN_ROWS, problem.n_rows))
-        wanted = shares[problem.codes[rows][:, busy] + offsets[busy]]
+    for start in range(0, problem.n_rows, PARAMETERS.chain_rows):
+        rows = slice(start, min(start + PARAMETERS.chain_rows, problem.n_rows))
+        wanted = fractions[problem.codes[rows][:, busy] + offsets[busy]]
         wanted[problem.labels[rows] != moving_label] = 0.0
         order = np.argsort(-wanted, axis=1, kind="stable")
         # Place of each feature in its row's chain: a link of depth k moves the features at places 0 to k - 1.

@@ -1,4 +1,4 @@
-"""A first point: the plain logistic regression's Newton step, shrunk until no shift pays.
+"""The initial point: a Newton step of plain logistic regression, shrunk until no shift gains anything.
 
 At a price lambda, a feature whose levels span at most lambda delta_l and a column with |beta_j| <= gamma_j lambda give the
 adversary nothing, so the robust loss of the shrunk model is its plain loss. That leaves one number to choose, lambda, and
@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot import _native
 from surefoot.core.arrays import FloatArray
-from surefoot.robust.sqp.lifted_rows import RowSums
-from surefoot.robust.sqp.remembered import Remembered
+from surefoot.robust.sqp.parameters import INITIAL_POINT_DEFAULTS, InitialPointParameters
+from surefoot.robust.sqp.row_sums import RowSums
 
 
-def starting_point(rows: RowSums) -> FloatArray:
+def initial_point(rows: RowSums, parameters: InitialPointParameters = INITIAL_POINT_DEFAULTS) -> FloatArray:
     """A lifted vector with tight envelopes."""
     terms = rows.terms
     x = np.zeros(rows.size + 1)
     if terms.fit_intercept:
         above, below = rows.label_sums.positive[0], rows.label_sums.negative[0]
         positive = float(above / (above + below))
-        positive = min(max(positive, 1e-6), 1.0 - 1e-6)
+        positive = min(max(positive, parameters.min_probability), 1.0 - parameters.min_probability)
         x[0] = np.log(positive / (1.0 - positive))
     if terms.radius == 0:
         x[rows.price_slot] = rows.PROHIBITIVE
         return x
-    newton = x + _newton_step(rows, x)
+    newton = x + _newton_step(rows, x, parameters.ridge)
     price = _least_free_price(rows, newton)
     best, lowest = x, np.inf
-    for _ in range(12):
+    for _ in range(parameters.max_halvings):
         point = _shrink(rows, newton, price)
         objective = rows.objective(point)
         if objective >= lowest:
@@ -39,15 +40,15 @@ def starting_point(rows: RowSums) -> FloatArray:
     return best
 
 
-def _newton_step(rows: RowSums, x: FloatArray) -> FloatArray:
+def _newton_step(rows: RowSums, x: FloatArray, ridge: float) -> FloatArray:
     """One Newton step of the plain, slightly ridged logistic loss."""
     n = rows.n_coefficients
-    calm = x.copy()
-    calm[rows.price_slot] = rows.PROHIBITIVE
-    model = rows.row_model(calm, 0.0, 0.0, 0.0, Remembered.nothing(rows.mask_words))
+    deterred = x.copy()
+    deterred[rows.price_slot] = rows.PROHIBITIVE
+    model = rows.row_model(deterred, _native.ModelRegion(), _native.WorkingSet())
     gradient, curvature = model.gradient, model.curvature
     hessian = np.tril(curvature[:n, :n]) + np.tril(curvature[:n, :n], -1).T
-    hessian[np.diag_indices(n)] += 0.01 * np.diag(hessian) + 1e-9
+    hessian[np.diag_indices(n)] += ridge * np.diag(hessian) + 1e-9
     step = np.zeros(rows.size + 1)
     step[:n] = -np.linalg.solve(hessian, gradient[:n])
     return step
@@ -61,7 +62,7 @@ def _spans(rows: RowSums, x: FloatArray) -> FloatArray:
 
 
 def _least_free_price(rows: RowSums, x: FloatArray) -> float:
-    """The least price at which no shift pays anywhere, but not more than any optimum can have."""
+    """The least price at which no shift gains anything, but not more than any optimum can have."""
     price = rows.least_price(x)
     if rows.terms.n_categorical:
         price = max(price, float((_spans(rows, x) / rows.terms.cost.categorical_weights).max()))
@@ -73,8 +74,8 @@ def _shrink(rows: RowSums, newton: FloatArray, price: float) -> FloatArray:
     point = newton.copy()
     numeric = newton[rows.numeric_slots]
     if terms.cost.numeric_norm == "l1":
-        reach = terms.cost.numeric_weights * price
-        point[rows.numeric_slots] = np.clip(numeric, -reach, reach)
+        limit = terms.cost.numeric_weights * price
+        point[rows.numeric_slots] = np.clip(numeric, -limit, limit)
     else:
         shrunk = point[rows.numeric_slots]
         shrunk[rows.priced] *= min(1.0, price / max(rows.least_price(newton), 1e-300))

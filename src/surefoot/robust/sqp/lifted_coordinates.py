@@ -1,8 +1,8 @@
 """Lifted coordinates of a robust problem, and the constraints that all rows share.
 
-Lifted coordinates (see cpp/include/surefoot/mixed_table.hpp) put the lowest and the highest coefficient of every categorical
-feature beside the coefficients themselves. A feature that moved contributes its envelope instead of its own level, so every
-piece of the loss is smooth, and the constraints
+Lifted coordinates (see cpp/include/surefoot/robust/mixed_table.hpp) put the lowest and the highest coefficient of every
+categorical feature beside the coefficients themselves. A feature that moved contributes its envelope instead of its own level,
+so every piece of the loss is smooth, and the constraints
 
     low_l <= beta_lc <= high_l        dual norm of (beta_j / gamma_j)_j <= lambda        lambda >= 0
 
@@ -39,26 +39,26 @@ class PairConstraints:
 
 @dataclass(frozen=True)
 class NormConstraint:
-    """What the dual norm of the numeric coefficients asks of a step; empty arrays where it asks nothing.
+    """The constraint on the dual norm of the numeric coefficients; empty arrays where there is none.
 
     Attributes
     ----------
-    wide_slot, wide_coef
-        sum_k wide_coef_k x[wide_slot_k] <= 0.
+    sum_slot, sum_coef
+        sum_k sum_coef_k x[sum_slot_k] <= 0.
     cone_slot, cone_scale
         || (cone_scale_k x[cone_slot_k])_k ||_2 <= x[price].
     """
 
-    wide_slot: IntArray
-    wide_coef: FloatArray
+    sum_slot: IntArray
+    sum_coef: FloatArray
     cone_slot: IntArray
     cone_scale: FloatArray
 
 
 class LiftedCoordinates:
-    """Where each coefficient lives in the lifted vector, and what all rows ask of it."""
+    """Where each coefficient lives in the lifted vector, and the constraints on it that all rows share."""
 
-    # A price at which no shift can pay, small enough for its products to stay finite.
+    # A price at which no shift gains anything, small enough for its products to stay finite.
     PROHIBITIVE = 1e150
 
     def __init__(self, terms: Terms) -> None:
@@ -81,7 +81,7 @@ class LiftedCoordinates:
         self.movable = self.low_slots < self.size
         self.n_coefficients = self.numeric_slots.stop + int(np.count_nonzero(self.level_slots < self.size))
         self.magnitude_slots = slice(self.price_slot + 1, self.size)
-        self.constraints = self._shared_constraints()
+        self.constraints = self._pair_constraints()
         self.norm_constraint = self._norm_constraint()
         self.space = self._native_space()
 
@@ -90,18 +90,18 @@ class LiftedCoordinates:
     ) -> _native.RobustRows:
         cost = self.terms.cost
         return _native.RobustRows(
-            numeric,
-            codes,
-            labels,
-            weights,
-            self.terms.n_levels,
-            cost.categorical_weights,
-            cost.label_weight,
-            self.terms.fit_intercept,
-            self.priced.size if cost.numeric_norm == "linf" else 0,
+            numeric=numeric,
+            codes=codes,
+            labels=labels,
+            weights=weights,
+            n_levels=self.terms.n_levels,
+            move_price=cost.categorical_weights,
+            flip_price=cost.label_weight,
+            fit_intercept=self.terms.fit_intercept,
+            n_extra=self.priced.size if cost.numeric_norm == "linf" else 0,
         )
 
-    def _shared_constraints(self) -> PairConstraints:
+    def _pair_constraints(self) -> PairConstraints:
         if self.terms.radius == 0:
             self.constrained_levels = np.empty(0, np.int64)
             return PairConstraints(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32), np.empty(0))
@@ -126,30 +126,30 @@ class LiftedCoordinates:
     def _norm_constraint(self) -> NormConstraint:
         cost = self.terms.cost
         slots, numbers = np.empty(0, np.int32), np.empty(0)
-        wide, cone = (slots, numbers), (slots, numbers)
+        total, cone = (slots, numbers), (slots, numbers)
         if self.priced.size and cost.numeric_norm == "linf":
             terms = np.append(np.arange(self.size)[self.magnitude_slots], self.price_slot)
-            wide = terms.astype(np.int32), np.append(1.0 / cost.numeric_weights[self.priced], -1.0)
+            total = terms.astype(np.int32), np.append(1.0 / cost.numeric_weights[self.priced], -1.0)
         if self.priced.size and cost.numeric_norm == "l2":
             cone = (self.numeric_slots.start + self.priced).astype(np.int32), 1.0 / cost.numeric_weights[self.priced]
-        return NormConstraint(*wide, *cone)
+        return NormConstraint(*total, *cone)
 
     def _native_space(self) -> _native.LiftedSpace:
         pairs, norm, cost = self.constraints, self.norm_constraint, self.terms.cost
         return _native.LiftedSpace(
             self.layout,
-            cost.numeric_weights,
-            cost.numeric_norm,
-            self.priced.astype(np.int32),
-            self.constrained_levels.astype(np.int32),
-            pairs.first,
-            pairs.first_coef,
-            pairs.second,
-            pairs.second_coef,
-            norm.wide_slot,
-            norm.wide_coef,
-            norm.cone_slot,
-            norm.cone_scale,
+            numeric_weights=cost.numeric_weights,
+            norm=cost.numeric_norm,
+            priced=self.priced.astype(np.int32),
+            constrained_levels=self.constrained_levels.astype(np.int32),
+            first=pairs.first,
+            first_coef=pairs.first_coef,
+            second=pairs.second,
+            second_coef=pairs.second_coef,
+            sum_slot=norm.sum_slot,
+            sum_coef=norm.sum_coef,
+            cone_slot=norm.cone_slot,
+            cone_scale=norm.cone_scale,
         )
 
     def lift(self, coefficients: RobustCoefficients) -> FloatArray:

@@ -1,15 +1,19 @@
-"""The default solver: quadratic steps on a finite maximum, exact for any real weights.
+"""The default solver: SQP on a finite maximum, exact for any real weights.
 
-The method is :mod:`surefoot.robust.sqp.sqp_loop`; here is how a problem in memory is brought to it.
+The method is :mod:`surefoot.robust.sqp.sqp_loop`; here is how a problem in memory is brought to it:
 
-Above the critical radius nothing has to be solved (:mod:`surefoot.robust.sqp.critical_radius`).
+1. presolve: distinct rows, centred and scaled columns (:mod:`surefoot.robust.scaling.standard_rows`)
+2. above the critical radius the model without features is optimal (:mod:`surefoot.robust.sqp.critical_radius`)
+3. initial point: the warm start, or the optimum of a sample of the rows, or a shrunken Newton step
+   (:mod:`surefoot.robust.sqp.initial_point`)
+4. the SQP loop, its dual bound, and the way back to the units of the table
 
-A solver that is asked about the same rows again, at another radius or other prices, does not prepare them again, and where it
-starts from its last answer it also starts from the worst cases that held it. If only the radius has changed, twice in a row,
-it starts where the line through the last two answers leads, if that is better.
+Warm starts. The solver keeps what its last solve prepared. A problem with the same rows, at another radius or other prices, is
+not presolved again, and a start from its last answer comes with the working set of that solve. If only the radius has changed,
+twice in a row, the start is the linear extrapolation through the last two answers, if that is better.
 
-Large tables are solved on a sample of rows first: the point it ends at is within sampling error of the optimum, which saves the
-steps in which many rows are tied.
+Samples. The optimum of a sample of a large table is within sampling error of the table's, which saves the iterations in which
+many rows are tied.
 """
 
 from __future__ import annotations
@@ -18,37 +22,29 @@ import math
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from surefoot import _native
 from surefoot.core.arrays import FloatArray
 from surefoot.core.blas_threads import blas_threads
-from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.core.solve_run import SolveRun
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustOutcome, require_acceptance
 from surefoot.robust.scaling.standard_rows import StandardRows
 from surefoot.robust.separation import require_attained
 from surefoot.robust.sqp.critical_radius import intercept_only
-from surefoot.robust.sqp.initial_point import starting_point
-from surefoot.robust.sqp.lifted_rows import LiftedRows, RowSums
-from surefoot.robust.sqp.remembered import Remembered
-from surefoot.robust.sqp.sqp_loop import Descent, minimise
+from surefoot.robust.sqp.initial_point import initial_point
+from surefoot.robust.sqp.parameters import SAMPLE_DEFAULTS, SQP_DEFAULTS, SolverParameters, SqpParameters
+from surefoot.robust.sqp.row_sums import RowSums, TableRows
+from surefoot.robust.sqp.sqp_loop import SqpLoop, minimise
 
-# A dense Hessian of this many coordinates takes half a gigabyte and a factorisation minutes.
-MOST_COORDINATES = 8000
-# Samples below this size save less time than they cost.
-SAMPLE_ROWS = 500
-SAMPLE_SHARE = 8
-# A step that promises no more than this share of the objective ends a sample: sampling itself errs by more.
-SAMPLE_TOLERANCE = 1e-3
-SAMPLE_STEPS = 20
-# With fewer rows for each coefficient a sample is fitted to its noise; with so many its optimum is near that of the table, and
-# steps from there need little damping.
-LEAST_SAMPLE, GOOD_SAMPLE, SAMPLED_DAMPING = 4, 10, 0.01
-# A row is this well classified only at odds of ten thousand to one: time to ask whether the data are separable.
-WIDE_MARGIN_LOSS = 1e-4
+SAMPLE = SAMPLE_DEFAULTS
+LIMITS = SolverParameters()
 
 
 def too_wide(terms: Terms) -> str | None:
@@ -56,8 +52,9 @@ def too_wide(terms: Terms) -> str | None:
     # "linf" puts a magnitude beside every numeric coefficient.
     columns = terms.n_numeric * (2 if terms.cost.numeric_norm == "linf" else 1)
     coordinates = 2 + columns + int(terms.n_levels.sum()) + terms.n_categorical
-    if coordinates > MOST_COORDINATES:
-        return f"its Hessian would have {coordinates} rows, more than the {MOST_COORDINATES} that a dense method can take."
+    most = LIMITS.max_coordinates
+    if coordinates > most:
+        return f"its Hessian would have {coordinates} rows, more than the {most} that a dense method can take."
     return None
 
 
@@ -69,7 +66,7 @@ class _Point:
     objective: float
 
     @classmethod
-    def of(cls, rows: LiftedRows, x: FloatArray) -> _Point:
+    def of(cls, rows: TableRows, x: FloatArray) -> _Point:
         return cls(x, rows.objective(x))
 
     def or_better(self, other: _Point) -> _Point:
@@ -77,18 +74,18 @@ class _Point:
 
 
 @dataclass(frozen=True)
-class _Visit:
-    """What a solve leaves for the next one on the same rows."""
+class _PreviousSolve:
+    """What a solve leaves for the next one on the same rows: presolved rows, answer, working set, and the answer before."""
 
     standard: StandardRows
-    rows: LiftedRows
+    rows: TableRows
     answer: RobustCoefficients
     x: FloatArray
-    remembered: Remembered
+    working_set: _native.WorkingSet
     before: tuple[float, FloatArray] | None
 
-    def extrapolated(self, standard: StandardRows, rows: LiftedRows, given: _Point) -> _Point:
-        """Where the line through the last two answers leads at another radius, if that is better than a point at hand.
+    def extrapolated(self, standard: StandardRows, rows: TableRows, given: _Point) -> _Point:
+        """The extrapolation through the last two answers to another radius, if that is better than a given point.
 
         In the radius itself paths are piecewise smooth; in its logarithm they are straight where the data are nearly separable.
         """
@@ -107,8 +104,9 @@ class SQP:
 
     name = "sqp"
 
-    def __init__(self) -> None:
-        self._last: _Visit | None = None
+    def __init__(self, parameters: SqpParameters = SQP_DEFAULTS) -> None:
+        self.parameters = parameters
+        self._last: _PreviousSolve | None = None
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
@@ -119,9 +117,9 @@ class SQP:
     ) -> RobustOutcome:
         """Minimise until the relative gap is at most the tolerance, or a limit ends it."""
         require_acceptance(self, problem)
-        # A walk that goes on from its last answer, on the same rows as a rule, asks nothing of them before it settles.
-        walking = self._last is not None and warm_start is self._last.answer and not options.polish
-        limit = nullcontext() if walking else blas_threads(options.n_threads, problem.n_numeric + int(problem.n_levels.sum()))
+        # A path goes on from its last answer, on the same rows as a rule, and needs BLAS only to polish.
+        on_path = self._last is not None and warm_start is self._last.answer and not options.polish
+        limit = nullcontext() if on_path else blas_threads(options.n_threads, problem.n_numeric + int(problem.n_levels.sum()))
         with limit:
             return self._solve(problem, options, warm_start)
 
@@ -131,12 +129,12 @@ class SQP:
         started = time.perf_counter()
         last, again = self._last, self._last.standard.posed_as(problem) if self._last is not None else None
         standard = again if again is not None else StandardRows.of(problem)
-        # Whatever happens now, the rows of another table are not kept.
+        # Whatever happens now, the rows of another table are let go.
         self._last = None
         if last is not None and again is not None:
             rows = last.rows.posed_as(standard.problem, options.n_threads)
         else:
-            rows = LiftedRows(standard.problem, options.n_threads)
+            rows = TableRows(standard.problem, options.n_threads)
         if last is None or again is None or not _below_critical(again, last):
             known = intercept_only(standard.problem)
             if known is not None:
@@ -146,40 +144,33 @@ class SQP:
         # A path comes from above the critical radius with a model that says nothing about the columns.
         warm = warm_start is not None and bool(warm_start.numeric.any() or warm_start.levels.any())
         given = _Point.of(rows, rows.lift(standard.standardize(warm_start))) if warm_start is not None and warm else None
-        held = last.remembered if last is not None and again is not None and warm_start is last.answer else None
-        if last is not None and held is not None and given is not None:
+        working_set = last.working_set if last is not None and again is not None and warm_start is last.answer else None
+        if last is not None and working_set is not None and given is not None:
             given = last.extrapolated(standard, rows, given)
-        # Steps on all rows are dear where many are tied; the worst cases that held the last answer tell.
-        free = held is not None and SAMPLE_SHARE * held.row.size < rows.n_rows
-        start = given if given is not None and free else _start(rows, standard.problem, options, given)
+        # Iterations over all rows are expensive where many are tied, as the working set tells.
+        few_ties = working_set is not None and SAMPLE.divisor * len(working_set) < rows.n_rows
+        start = given if given is not None and few_ties else _start(rows, standard.problem, options, self.parameters, given)
         # Without a priori bounds the proof rests on curvature at the model itself, so the model must be closer to the optimum.
-        tolerance = options.tolerance if rows.fully_priced else 1e-3 * options.tolerance
-        descent = Descent(rows, start.x, tolerance, objective=start.objective, near=warm)
-        if held is not None:
-            descent.remembered = held
-        if not warm and _sample_size(rows) >= GOOD_SAMPLE * rows.n_coefficients:
-            descent.damping = SAMPLED_DAMPING
-        status, history = minimise(descent, options, started, lambda: _refuse_separable(rows, standard.problem, descent.x))
-        coefficients = rows.unlift(descent.x)
+        tolerance = options.tolerance if rows.fully_priced else LIMITS.unbounded_tolerance * options.tolerance
+        loop = SqpLoop(rows, start.x, tolerance, objective=start.objective, warm_start=warm, parameters=self.parameters)
+        if working_set is not None:
+            loop.working_set = working_set
+        if not warm and _sample_size(rows) >= SAMPLE.good_rows_per_coefficient * rows.n_coefficients:
+            loop.regularisation = SAMPLE.good_regularisation
+        run: SolveRun[Any, Any] = SolveRun(options, None, started=started)
+        status = minimise(loop, run, lambda: _refuse_separable(rows, standard.problem, loop.x))
+        coefficients = rows.unlift(loop.x)
         if problem.radius == 0:
-            coefficients = replace(coefficients, price=rows.deterring_price(descent.x))
+            coefficients = replace(coefficients, price=rows.deterring_price(loop.x))
         answer = standard.restore(coefficients)
-        bound = descent.bound
-        before = (last.standard.problem.radius, last.x) if last is not None and held is not None else None
-        self._last = _Visit(standard, rows, answer, descent.x, Remembered(*descent.remembered), before)
-        return SolveOutcome(
-            status=status,
-            primal=answer,
-            dual=standard.restore_plan(bound.plan(rows)) if bound is not None else None,
-            upper_bound=descent.objective,
-            lower_bound=descent.lower_bound,
-            iterations=history[-1].iteration,
-            seconds=time.perf_counter() - started,
-            history=history,
-        )
+        bound = loop.bound
+        before = (last.standard.problem.radius, last.x) if last is not None and working_set is not None else None
+        self._last = _PreviousSolve(standard, rows, answer, loop.x, loop.working_set, before)
+        run.primal, run.dual = answer, standard.restore_plan(bound.plan(rows)) if bound is not None else None
+        return run.outcome(status, converged=status is Status.OPTIMAL)
 
 
-def _below_critical(standard: StandardRows, last: _Visit) -> bool:
+def _below_critical(standard: StandardRows, last: _PreviousSolve) -> bool:
     """Whether the last solve shows that the model without features is not the best one here either."""
     here, there = standard.original, last.standard.original
     return here.cost is there.cost and here.radius <= there.radius
@@ -187,7 +178,7 @@ def _below_critical(standard: StandardRows, last: _Visit) -> bool:
 
 def _known_outcome(
     standard: StandardRows,
-    rows: LiftedRows,
+    rows: TableRows,
     known: tuple[RobustCoefficients, ShiftPlan],
     options: SolveOptions,
     started: float,
@@ -195,34 +186,34 @@ def _known_outcome(
     """The outcome above the critical radius: the plan proves the objective itself."""
     coefficients, plan = known
     objective = rows.objective(rows.lift(coefficients))
-    only = Progress(1, objective, objective, time.perf_counter() - started)
-    if options.on_progress is not None:
-        options.on_progress(only)
-    return SolveOutcome(
-        status=Status.OPTIMAL,
-        primal=standard.restore(coefficients),
-        dual=standard.restore_plan(plan),
-        upper_bound=objective,
-        lower_bound=objective,
-        iterations=1,
-        seconds=only.seconds,
-        history=(only,),
+    run: SolveRun[RobustCoefficients, ShiftPlan] = SolveRun(
+        options, standard.restore(coefficients), objective, lower_bound=objective, started=started
     )
+    run.record(1)
+    run.dual = standard.restore_plan(plan)
+    return run.outcome(Status.OPTIMAL, converged=True)
 
 
-def _start(rows: LiftedRows, problem: RobustLogisticProblem, options: SolveOptions, given: _Point | None = None) -> _Point:
+def _start(
+    rows: TableRows,
+    problem: RobustLogisticProblem,
+    options: SolveOptions,
+    parameters: SqpParameters,
+    given: _Point | None = None,
+) -> _Point:
     """A point near the optimum: that of a sample of the rows if the table is large, else a clipped Newton step.
 
     A given point is where the sample begins, and stays the start if it is better than the sample's own.
     """
     sample = _sample(rows, problem)
     if sample is None:
-        return _Point.of(rows, starting_point(rows)) if given is None else given
-    found = _Point.of(rows, rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE, given.x if given else None)))
+        return _Point.of(rows, initial_point(rows)) if given is None else given
+    x = coarse_minimiser(sample, options, SAMPLE.tolerance, given.x if given else None, parameters)
+    found = _Point.of(rows, rows.tighten(x))
     return found if given is None else given.or_better(found)
 
 
-def _sample(rows: LiftedRows, problem: RobustLogisticProblem) -> RobustLogisticProblem | None:
+def _sample(rows: TableRows, problem: RobustLogisticProblem) -> RobustLogisticProblem | None:
     size = _sample_size(rows)
     if size == 0:
         return None
@@ -241,31 +232,37 @@ def _sample(rows: LiftedRows, problem: RobustLogisticProblem) -> RobustLogisticP
 
 
 def coarse_minimiser(
-    sample: RobustLogisticProblem, options: SolveOptions, tolerance: float, given: FloatArray | None = None
+    sample: RobustLogisticProblem,
+    options: SolveOptions,
+    tolerance: float,
+    given: FloatArray | None = None,
+    parameters: SqpParameters = SQP_DEFAULTS,
 ) -> FloatArray:
     """A lifted vector near the optimum of a sample of rows, from a given one if there is one."""
-    few = LiftedRows(sample, options.n_threads)
-    start = _start(few, sample, options, None if given is None else _Point.of(few, given))
-    return approached(few, start.x, options, tolerance)
+    few = TableRows(sample, options.n_threads)
+    start = _start(few, sample, options, parameters, None if given is None else _Point.of(few, given))
+    return approximate_minimiser(few, start.x, options, tolerance, parameters)
 
 
-def approached(rows: RowSums, x: FloatArray, options: SolveOptions, tolerance: float) -> FloatArray:
-    """Where steps from a point lead until one promises less than this share of the objective; nothing is proven."""
-    descent = Descent(rows, x, tolerance, proofs=False)
-    for _ in range(SAMPLE_STEPS):
-        fell = descent.advance()
-        if descent.expected <= tolerance * descent.objective or not fell or options.out_of_time:
+def approximate_minimiser(
+    rows: RowSums, x: FloatArray, options: SolveOptions, tolerance: float, parameters: SqpParameters = SQP_DEFAULTS
+) -> FloatArray:
+    """Where iterations lead until one predicts a decrease below this fraction of the objective; without a dual bound."""
+    loop = SqpLoop(rows, x, tolerance, dual_bounds=False, parameters=parameters)
+    for _ in range(SAMPLE.max_steps):
+        decreased = loop.advance()
+        if loop.predicted_decrease <= tolerance * loop.objective or not decreased or options.out_of_time:
             break
-    return descent.x
+    return loop.x
 
 
-def _sample_size(rows: LiftedRows) -> int:
+def _sample_size(rows: TableRows) -> int:
     """How many rows a cold start is made from; 0 if the table is too small to be sampled."""
-    size = rows.n_rows // SAMPLE_SHARE
-    return size if size >= max(SAMPLE_ROWS, LEAST_SAMPLE * rows.n_coefficients) else 0
+    size = rows.n_rows // SAMPLE.divisor
+    return size if size >= max(SAMPLE.min_rows, SAMPLE.rows_per_coefficient * rows.n_coefficients) else 0
 
 
-def _refuse_separable(rows: LiftedRows, problem: RobustLogisticProblem, x: FloatArray) -> None:
-    """Asks for separability, which takes a linear programme, only once margins have grown suspiciously wide."""
-    if not rows.fully_priced and float(rows.plain_losses(x).min()) <= WIDE_MARGIN_LOSS:
+def _refuse_separable(rows: TableRows, problem: RobustLogisticProblem, x: FloatArray) -> None:
+    """Looks into separability, which takes a linear programme, only once margins have grown suspiciously wide."""
+    if not rows.fully_priced and float(rows.plain_losses(x).min()) <= LIMITS.wide_margin_loss:
         require_attained(problem)

@@ -1,33 +1,43 @@
-"""Sequential quadratic programming on a finite maximum: exact, any real weights, a handful of steps.
+"""Sequential quadratic programming on a finite maximum: exact, any real weights, a handful of iterations.
 
-The objective is, per row, a maximum of smooth pieces softplus(a_ik . x) - lambda d_ik (x: lifted coordinates, see
-:mod:`surefoot.robust.sqp.lifted_rows`). Around the current point
+Problem. In lifted coordinates x (:mod:`surefoot.robust.sqp.lifted_coordinates`) the objective is, per row, a maximum of smooth
+pieces,
 
-    model(d) = sum over rows of  max_k (piece k linearised)  +  1/2 d' H d,      H = sum_ik share_ik curvature of piece k,
+    min over x of   F(x) = radius lambda + sum_i w_i max_k [ softplus(a_ik . x) - lambda cost_ik ]
 
-with the shares the previous model's multipliers gave to the pieces. Its minimiser is the next step, a line search on the true
-objective guards it, and its multipliers are the adversary's plan: they prove a lower bound
-(cpp/include/surefoot/plan_bound.hpp).
+subject to the linear (and for the norm "l2" conic) constraints that all rows share.
 
-Which pieces enter. Exactly tied pieces of a row are nested prefixes of one order (softplus is strictly convex, so maximisers
-form a chain), and the oracle lists all of them. Pieces that are not tied but could be within the coming step must enter too:
-those within ``tie_width`` of the maximum, a width that follows the square root of the predicted decrease, because that is how
-far losses move when a quadratic falls by so much. A step that disappoints widens it.
+One iteration (native: cpp/include/surefoot/robust/sqp_loop.hpp):
 
-Rows far on the wrong side are nearly straight there, and every subset of their undecided features is nearly tied. They are not
-listed: a piece stands for them with one hinge per undecided feature (cpp/include/surefoot/row_model.hpp).
+1. Model around x:  sum_i w_i max_k (piece k linearised) + 1/2 d' (H + R) d.  H = sum_ik mass_ik (curvature of piece k), with
+   the masses that the previous multipliers gave to the pieces; R is Levenberg-Marquardt regularisation, a multiple of H's
+   diagonal. Exactly tied pieces of a row are nested prefixes of one order (softplus is strictly convex, so maximisers form a
+   chain), and all of them enter. So do pieces within the *active width* of the maximum, and the *working set*: pieces that held
+   mass before. Rows well on the wrong side are nearly linear, and every subset of their features whose moves gain nothing is
+   nearly tied; one piece represents them all, with a hinge per such feature (row_model.hpp).
+2. Quadratic programme: an interior point finds the step d, the predicted decrease, and multipliers, which are the adversary's
+   plan (qp_interior_point.hpp).
+3. Dual bound of the plan by weak duality (dual_bound.hpp), if the prediction error at x + d says that it may close the gap.
+4. Line search: backtracking until the actual decrease is a tenth of the predicted one (Armijo); past x + d while F falls faster
+   than predicted.
+5. Update. R takes the part of a trust-region radius: a tenth after a full step with actual / predicted decrease >= 1/2, three
+   times as much after a step shorter than 1/2. The active width becomes the square root of the predicted decrease, because that
+   is how far losses move when a quadratic falls by so much; a shortened step doubles it and adds the pieces that are worst at x
+   + d. Levels that only one or two rows hold give directions with next to no curvature and long steps. If steps stay short, or
+   the bound of such a table stays behind, every row gets outer linearisation cuts, which bound its loss from below everywhere.
 
-Tables with levels that only one or two rows hold have directions in which the loss hardly bends, steps along them are long, and
-what was far below becomes the worst. If steps keep falling short, or the bound of such a table stays behind its steps, every
-row is given tangents that bound its loss from below wherever the step ends (``far`` in the row model).
+Termination: relative gap (F - dual bound) / |F| at most the tolerance; or the iteration or time limit; or several iterations in
+a row without a decrease (stalled).
 
-A gap of 1e-6 leaves a bottom so flat that coefficients differ in the fourth digit, and which of these points a solve ends at
-is chance: the first point, the order of the rows, whether equal rows were merged. So once the gap is closed a few more steps
-settle the coefficients themselves (``Descent.settle``, with steps solved by :mod:`surefoot.robust.sqp.active_set_polish`).
-Convergence is quadratic, so two or three reach what double precision can tell, and tables in memory, in parts, or on other
-machines lead to the same model wherever the optimum is unique; where the ties are too many for an exact step, the model is
-known as well as its gap says, and no better. Objectives cannot guide these steps: near an optimum they only tell points apart
-that are the square root of a rounding away. The lengths of the steps do.
+Active-set polish. A gap of 1e-6 leaves a bottom so flat that coefficients differ in the fourth digit, and which of these points
+a solve ends at is chance: the initial point, the order of the rows, whether equal rows were merged. So once the gap is closed a
+few more steps are solved to the last digit (:mod:`surefoot.robust.sqp.active_set_polish`). Convergence is quadratic: two or
+three reach what double precision can tell, and tables in memory, in partitions, or on other machines lead to the same model
+wherever the optimum is unique. Where the ties are too many for the polish, the model is known as well as its gap says, and no
+better. Objectives cannot guide these steps: near an optimum they only tell points apart that are the square root of a rounding
+away. The lengths of the steps do.
+
+Reference: Nocedal and Wright, Numerical Optimization, Chapter 18; Fletcher, Practical Methods of Optimization, Chapter 14.
 """
 
 from __future__ import annotations
@@ -35,60 +45,61 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from surefoot import _native
 from surefoot.core.arrays import FloatArray
-from surefoot.core.outcome import Progress, Status
+from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.core.solve_run import SolveRun
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds
-from surefoot.robust.sqp.active_set_polish import ExactStep, Multipliers, can_be_exact
+from surefoot.robust.sqp.active_set_polish import ActiveSetStep, Multipliers, can_polish
 from surefoot.robust.sqp.dual_bound import PlanBound
-from surefoot.robust.sqp.lifted_rows import RowSums
-from surefoot.robust.sqp.remembered import Remembered
+from surefoot.robust.sqp.parameters import (
+    POLISH_DEFAULTS,
+    SQP_DEFAULTS,
+    PolishParameters,
+    RunParameters,
+    SqpParameters,
+    native_parameters,
+)
+from surefoot.robust.sqp.row_sums import RowSums
 
-DEFAULT_STEPS = 200
-# Certificates allow for rounding, and so find bounds that are lower by a little; this part of the tolerance is left to them.
-AIM = 0.99
-# Steps are taken for so long, in seconds, before the interpreter hears of them: for progress, limits and Ctrl-C.
-TURN = 0.05
-# Data that may be separable are looked at after so many steps.
-STEPS_TO_CHECK = 10
-# Steps of the interior point on one model; it takes 10 to 30.
-MODEL_STEPS = 100
-# Those who ask for less than this do not want to wait for more.
-SETTLING_TOLERANCE = 1e-5
-# A settled model is known this well, relative to its largest coefficient, unless its optimum is flat.
-SETTLED = 1e-10
-# Quadratic convergence is done by then; steps that take longer would not settle.
-SETTLING_STEPS = 6
-# An interior point's own step, taken where no exact one is found, converges as well, but not to the last digits.
-INEXACT_STEPS = 2
-# How exactly the models of these steps are solved, and the width of ties below which a row has one worst case.
-SETTLING_ACCURACY = 1e-13
-SETTLING_WIDTH = 1e-7
-# Objectives that differ by less than this, relatively, are the same for all that is known of them.
-SETTLING_SLACK = 1e-13
-# So many steps in a row that do not lower the objective say that double precision, or this method, is at its end.
-PATIENCE = 8
+RUN = RunParameters()
 
 
 @dataclass(frozen=True)
-class _ExactEnd:
-    """Where a step to the last digit ends, and what to expect of the next one."""
+class _PolishedPoint:
+    """Where a polished step ends, and the predicted decrease of its model."""
 
-    point: FloatArray
+    x: FloatArray
     objective: float
     plan: _native.Plan
-    decrease: float
+    predicted_decrease: float
 
 
-class Descent(_native.Descent):
-    """The state of one minimisation over one set of rows; without proofs, for a start, it never calls itself optimal.
+class SqpLoop(_native.SqpLoop):
+    """The state of one minimisation over one set of rows; without dual bounds, for an initial point, it is never optimal.
 
-    The steps themselves are native (cpp/include/surefoot/descent.hpp): a step on a small table takes less time than it takes
-    two threads to hand the interpreter to one another.
+    The iterations themselves are native: on a small table one takes less time than it takes two threads to hand the interpreter
+    to one another.
+
+    Parameters
+    ----------
+    rows : RowSums
+    x : ndarray
+        Lifted vector with tight envelopes.
+    tolerance : float
+        Relative gap.
+    objective : float, optional
+        At ``x``, if it is known.
+    warm_start : bool
+        Whether ``x`` is the optimum of a neighbouring problem.
+    dual_bounds : bool
+    parameters : SqpParameters
+    polish_parameters : PolishParameters
     """
 
     def __init__(
@@ -98,129 +109,143 @@ class Descent(_native.Descent):
         tolerance: float,
         *,
         objective: float | None = None,
-        near: bool = False,
-        proofs: bool = True,
+        warm_start: bool = False,
+        dual_bounds: bool = True,
+        parameters: SqpParameters = SQP_DEFAULTS,
+        polish_parameters: PolishParameters = POLISH_DEFAULTS,
     ) -> None:
-        # They are proportional to the objective of the model at hand. Without proofs nobody asks for them.
-        limits = rows.coefficient_bounds(1.0) if proofs else CoefficientBounds(np.inf, np.inf, np.inf)
+        # They are proportional to the objective of the model at hand. Without bounds nobody needs them.
+        limits = rows.coefficient_bounds(1.0) if dual_bounds else CoefficientBounds(np.inf, np.inf, np.inf)
         super().__init__(
             rows.space,
-            rows.asked,
+            rows.oracle,
             x,
-            rows.objective(x) if objective is None else objective,
-            rows.terms.radius,
-            AIM * tolerance,
-            limits.price,
-            limits.intercept,
-            limits.levels,
-            near,
-            proofs,
-            rows.n_rows,
-            rows.n_threads,
+            objective=rows.objective(x) if objective is None else objective,
+            radius=rows.terms.radius,
+            tolerance=RUN.tolerance_fraction * tolerance,
+            price_limit=limits.price,
+            intercept_limit=limits.intercept,
+            level_limit=limits.levels,
+            warm_start=warm_start,
+            dual_bounds=dual_bounds,
+            n_rows=rows.n_rows,
+            n_threads=rows.n_threads,
+            parameters=native_parameters(parameters),
         )
         self.rows = rows
+        self.polish_parameters = polish_parameters
         self.inexact_steps = 0
 
     @property
     def bound(self) -> PlanBound | None:
         """The best bound so far."""
-        proof = self.proof
-        return None if proof is None else PlanBound(*proof)
+        bound = self.dual_bound
+        return None if bound is None else PlanBound.of(bound)
 
-    def settle(self, options: SolveOptions) -> None:
-        """Steps until the coefficients stand still."""
-        self.damping = 1e-10
-        previous = missed = np.inf
-        for _ in range(SETTLING_STEPS):
-            if options.out_of_time or self.inexact_steps >= INEXACT_STEPS:
+    def polish(self, options: SolveOptions) -> None:
+        """Steps to the last digit until the coefficients stand still."""
+        p = self.polish_parameters
+        self.regularisation = p.regularisation
+        previous = increase = np.inf
+        for _ in range(p.max_steps):
+            if options.out_of_time or self.inexact_steps >= p.max_inexact_steps:
                 break
-            self.tie_width = max(min(self.tie_width, float(np.sqrt(self.expected))), SETTLING_WIDTH)
-            end = self._exact_end()
+            self.active_width = max(min(self.active_width, float(np.sqrt(self.predicted_decrease))), p.min_active_width)
+            end = self._polished_point()
             if end is None:
                 break
-            if end.objective > (1.0 + SETTLING_SLACK) * self.objective:
+            if end.objective > (1.0 + p.objective_rounding) * self.objective:
                 # The model lacked the pieces that are worst where its step ended; if adding them hardly helped, nothing will.
-                if end.objective - self.objective > 0.5 * missed:
+                if end.objective - self.objective > p.max_step_ratio * increase:
                     break
-                missed = end.objective - self.objective
-                self.remember(end.plan, end.point)
+                increase = end.objective - self.objective
+                self.update_working_set(end.plan, end.x)
                 continue
-            moved = self._distance(end.point)
-            if moved > 0.5 * previous:
+            moved = self._distance(end.x)
+            if moved > p.max_step_ratio * previous:
                 break
-            self.remember(end.plan, None)
-            self.x, self.objective = end.point, end.objective
-            self.expected = max(end.decrease, 0.0)
+            self.update_working_set(end.plan, None)
+            self.x, self.objective = end.x, end.objective
+            self.predicted_decrease = max(end.predicted_decrease, 0.0)
             # The next step is shorter by this factor at least, and usually by its square.
-            if moved * (moved / previous if np.isfinite(previous) else 1.0) <= SETTLED:
+            if moved * (moved / previous if np.isfinite(previous) else 1.0) <= p.step_tolerance:
                 break
             previous = moved
 
-    def _distance(self, point: FloatArray) -> float:
+    def _distance(self, x: FloatArray) -> float:
         """How far the coefficients of a point are from the current ones, relative to the largest of these."""
         slots = slice(self.rows.n_coefficients)
         here = self.x[slots]
-        return float(np.abs(point[slots] - here).max(initial=0.0) / (1.0 + np.abs(here).max(initial=0.0)))
+        return float(np.abs(x[slots] - here).max(initial=0.0) / (1.0 + np.abs(here).max(initial=0.0)))
 
-    def _exact_end(self) -> _ExactEnd | None:
-        """Where the step to the last digit leads, or the interior point's if no set of active pieces answers for it.
-
-        None if that is too much work.
-        """
-        rows, x = self.rows, self.x
-        model = rows.row_model(x, *self.reach, Remembered(*self.remembered))
-        if not can_be_exact(rows, model):
+    def _polished_point(self) -> _PolishedPoint | None:
+        """Where the polished step ends, or the interior point's if no active set answers; None if it is too much work."""
+        rows, x, p = self.rows, self.x, self.polish_parameters
+        model = rows.row_model(x, self.region, self.working_set)
+        if not can_polish(rows, model):
             # Without the ties that a step of this length could only just break there may be fewer.
-            self.tie_width = SETTLING_WIDTH
-            model = rows.row_model(x, *self.reach, Remembered(*self.remembered))
-            if not can_be_exact(rows, model):
+            self.active_width = p.min_active_width
+            model = rows.row_model(x, self.region, self.working_set)
+            if not can_polish(rows, model):
                 return None
-        linear, damping = rows.space.step_terms(model, rows.terms.radius, self.damping)
-        accuracy = SETTLING_ACCURACY * self.objective
-        direction, mass, hinge_mass, shared, decrease, plan = _native.solve_quadratic_step(
-            model, rows.space, x, linear, damping, accuracy, MODEL_STEPS, np.inf, np.inf, rows.n_threads
+        terms = rows.space.qp_terms(model, rows.terms.radius, self.regularisation)
+        solution = _native.solve_qp(
+            model,
+            rows.space,
+            x,
+            terms,
+            tolerance=p.qp_tolerance * self.objective,
+            max_iterations=p.qp_max_iterations,
+            n_threads=rows.n_threads,
         )
-        exact = ExactStep(rows, x, model, linear, damping).minimiser(direction, Multipliers(mass, hinge_mass, shared))
-        self.inexact_steps += exact is None
-        point = rows.tighten(x + (direction if exact is None else exact))
-        return _ExactEnd(point, rows.objective(point), plan, decrease)
+        step = solution.step
+        multipliers = Multipliers(solution.mass, solution.hinge_mass, solution.pair_multiplier)
+        polished = ActiveSetStep(rows, x, model, terms).minimiser(step, multipliers)
+        self.inexact_steps += polished is None
+        end = rows.tighten(x + (step if polished is None else polished))
+        return _PolishedPoint(end, rows.objective(end), solution.plan, solution.predicted_decrease)
 
 
 def minimise(
-    descent: Descent, options: SolveOptions, started: float, check: Callable[[], None] | None = None
-) -> tuple[Status, tuple[Progress, ...]]:
-    """Step until the gap is closed or a limit ends it; ``check`` is called now and then and at the end, and may raise."""
-    history: list[Progress] = []
+    loop: SqpLoop, run: SolveRun[Any, Any], check: Callable[[], None] | None = None, parameters: RunParameters = RUN
+) -> Status:
+    """Iterate until the gap is closed or a limit ends it; every iteration is recorded in ``run``.
 
-    def tell(iteration: int, upper_bound: float, lower_bound: float, seconds: float) -> None:
-        history.append(Progress(iteration, upper_bound, lower_bound, seconds))
-        if options.on_progress is not None:
-            options.on_progress(history[-1])
+    ``check`` is called now and then and at the end, and may raise.
+    """
+    options = run.options
 
-    # Where the steps begin is a model too, and often a good one.
-    tell(0, descent.objective, descent.lower_bound, time.perf_counter() - started)
+    def record(iteration: int, objective: float, lower_bound: float, seconds: float) -> None:
+        run.upper_bound, run.lower_bound = objective, lower_bound
+        run.record(iteration, seconds=seconds)
+
+    # The initial point is a model too, and often a good one.
+    record(0, loop.objective, loop.lower_bound, run.seconds)
     status, iteration, failures = Status.ITERATION_LIMIT, 0, 0
-    most = options.max_iter or DEFAULT_STEPS
-    settles = options.polish and options.tolerance <= SETTLING_TOLERANCE
-    while iteration < most:
-        begun = time.perf_counter()
-        turn = TURN if options.time_limit is None else min(TURN, options.time_limit - options.elapsed)
-        steps = min(STEPS_TO_CHECK - iteration % STEPS_TO_CHECK, most - iteration)
+    max_iterations = options.max_iter or parameters.max_iterations
+    polishes = options.polish and options.tolerance <= loop.polish_parameters.max_tolerance
+    interval, max_failures = parameters.check_interval, parameters.max_failures
+    while iteration < max_iterations:
+        begun = time.perf_counter() - run.started
+        turn = parameters.turn_seconds
+        if options.time_limit is not None:
+            turn = min(turn, options.time_limit - options.elapsed)
+        most = min(interval - iteration % interval, max_iterations - iteration)
         # At least one, even where the time is over.
-        *before, last = descent.walk(steps, failures, PATIENCE, turn)
-        for upper_bound, lower_bound, fell, seconds in before:
-            iteration, failures = iteration + 1, 0 if fell else failures + 1
-            tell(iteration, upper_bound, lower_bound, begun + seconds - started)
-        iteration, failures = iteration + 1, 0 if last[2] else failures + 1
-        if settles and (descent.optimal or failures >= PATIENCE):
-            descent.settle(options)
-        tell(iteration, descent.objective, descent.lower_bound, time.perf_counter() - started)
-        if descent.optimal:
+        *before, last = loop.iterate(max_iterations=most, failures=failures, max_failures=max_failures, seconds=turn)
+        for done in before:
+            iteration, failures = iteration + 1, 0 if done.decreased else failures + 1
+            record(iteration, done.objective, done.lower_bound, begun + done.seconds)
+        iteration, failures = iteration + 1, 0 if last.decreased else failures + 1
+        if polishes and (loop.optimal or failures >= max_failures):
+            loop.polish(options)
+        record(iteration, loop.objective, loop.lower_bound, run.seconds)
+        if loop.optimal:
             status = Status.OPTIMAL
             break
-        if iteration % STEPS_TO_CHECK == 0 and check is not None:
+        if iteration % interval == 0 and check is not None:
             check()
-        if failures >= PATIENCE:
+        if failures >= max_failures:
             status = Status.STALLED
             break
         if options.out_of_time:
@@ -228,6 +253,7 @@ def minimise(
             break
     if check is not None:
         check()
-    if not descent.proven:
-        descent.prove_last()
-    return status, tuple(history)
+    if not loop.has_bound:
+        loop.bound_last_step()
+    run.upper_bound, run.lower_bound = loop.objective, loop.lower_bound
+    return status

@@ -3,16 +3,16 @@
 The largest radius and the largest label weight come first, where the model is simplest. Along a line of one label weight the
 radius falls; the first point of a line starts from the first of the line before.
 
-Steps on a middling table are too short to be shared among threads: two cores solve one such problem no faster than one. So
-lines are cut into two halves, each a grid of its own, and the halves are walked side by side. The cut does not depend on how
+Iterations on a middling table are too short to be divided among threads: two cores solve one such problem no faster than one.
+So lines are cut into two halves, each a grid of its own, and the halves are solved side by side. The cut does not depend on how
 many threads there are, and neither do the models. On smaller tables the halves would only wait for one another's interpreter;
-on larger ones every step has work for all threads.
+on larger ones every iteration has work for all threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event, Thread
 
 from surefoot.core.blas_threads import blas_threads
@@ -22,23 +22,33 @@ from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticPr
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
 from surefoot.robust.sqp.critical_radius import critical_radius
 
-# Numbers in the table. Fewer, and what is around the steps, which is Python, takes as long as they do; more, and threads share
-# the rows of a step well.
-LEAST_SHARED, MOST_SHARED = 2_000, 500_000
-# The part of a line's points, of those that must be solved, in the first half. Large radii tie more rows, so it is the smaller
-# one; but next to the critical radius models are small and soon found, and a table with few rows for each level has levels that
-# hardly any row holds, which are hard to fit at small radii.
-SHARE, CRITICAL_SHARE, THIN_SHARE = 0.38, 0.45, 0.58
-THIN = 5
-# Those that walk on from a neighbour; to the others a path is a list of problems.
-WALKERS = ("auto", "sqp")
+# Solvers that start from a neighbour's solution; to the others a path is a list of problems.
+WARM_STARTED = ("auto", "sqp")
+
+
+@dataclass(frozen=True)
+class WarmPathParameters:
+    """When a path is cut into two halves, and where; chosen on the path timings of bench_real_weights."""
+
+    min_cells: int = 2_000  # numbers in the table; with fewer, the Python around the iterations takes as long as they do
+    max_cells: int = 500_000  # with more, threads divide the rows of an iteration well
+    # The part of a line's points, of those that must be solved, in the first half. Large radii tie more rows, so it is the
+    # smaller one; but next to the critical radius models are small and soon found, and rare levels are hard to fit at small
+    # radii.
+    first_half: float = 0.38
+    critical_half: float = 0.45  # if the line begins above the critical radius
+    rare_half: float = 0.58  # if the table has fewer rows per level than below
+    rows_per_level: int = 5
+
+
+PARAMETERS = WarmPathParameters()
 
 Line = Sequence[RobustLogisticProblem]
 Options = Callable[[RobustLogisticProblem], SolveOptions]
 Point = tuple[int, int, RobustOutcome]
 
 
-def walk_path(
+def solve_path(
     lines: Sequence[Line],
     solver: RobustLogisticSolver,
     another: Callable[[], RobustLogisticSolver],
@@ -52,38 +62,39 @@ def walk_path(
         As many problems in each, over the same rows, radii falling.
     solver : RobustLogisticSolver
     another : callable
-        Gives a second one of its kind, for the other half: they remember the rows of their last problem.
+        Gives a second one of its kind, for the other half: each keeps the rows of its last problem.
     options : callable
-        When to stop and whom to tell, asked as the solve of a problem begins.
+        When to stop and whom to tell, called as the solve of a problem begins.
 
     Yields
     ------
     line, place, outcome : int, int, RobustOutcome
-        In the order of the walk; in that of the halves where a path is cut.
+        In the order of the solves; in that of the halves where a path is cut.
     """
     if not _is_cut(lines, solver):
-        yield from _walk(lines, solver, options)
+        yield from _solve_lines(lines, solver, options)
         return
     middle = _middle(lines[0])
     halves = [line[:middle] for line in lines], [line[middle:] for line in lines]
-    asked = options(lines[0][0])
-    walks: tuple[Iterable[Point], Iterable[Point]]
+    given = options(lines[0][0])
+    paths: tuple[Iterable[Point], Iterable[Point]]
     # Two solves that tell of their progress would talk into one another.
-    if asked.n_threads == 1 or asked.on_progress is not None:
-        walks = _walk(halves[0], solver, options), _walk(halves[1], another(), options)
+    if given.n_threads == 1 or given.on_progress is not None:
+        paths = _solve_lines(halves[0], solver, options), _solve_lines(halves[1], another(), options)
     else:
         # Each half works on its own core. Held once for all solves: setting the limit takes as long as a short step.
         with blas_threads(1, 0):
-            walks = _side_by_side(_Half(halves[0], solver, options), _Half(halves[1], another(), options))
-    for first, walk in zip((0, middle), walks, strict=True):
-        for line, place, outcome in walk:
+            paths = _side_by_side(_Half(halves[0], solver, options), _Half(halves[1], another(), options))
+    for first, path in zip((0, middle), paths, strict=True):
+        for line, place, outcome in path:
             yield line, first + place, outcome
 
 
 def _is_cut(lines: Sequence[Line], solver: RobustLogisticSolver) -> bool:
     first = lines[0][0]
     cells = first.n_rows * (first.n_numeric + first.n_categorical)
-    return solver.name in WALKERS and len(lines[0]) > 2 and LEAST_SHARED <= cells <= MOST_SHARED
+    enough = PARAMETERS.min_cells <= cells <= PARAMETERS.max_cells
+    return solver.name in WARM_STARTED and len(lines[0]) > 2 and enough
 
 
 def _middle(line: Line) -> int:
@@ -92,12 +103,12 @@ def _middle(line: Line) -> int:
     # Above the critical radius nothing is solved.
     critical = critical_radius(first)
     known = sum(problem.radius >= critical for problem in line) if critical is not None else 0
-    thin = first.n_rows < THIN * int(first.n_levels.sum())
-    share = THIN_SHARE if thin else CRITICAL_SHARE if known else SHARE
-    return max(known + round(share * (len(line) - known)), 1)
+    rare = first.n_rows < PARAMETERS.rows_per_level * int(first.n_levels.sum())
+    part = PARAMETERS.rare_half if rare else PARAMETERS.critical_half if known else PARAMETERS.first_half
+    return max(known + round(part * (len(line) - known)), 1)
 
 
-def _walk(lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> Iterator[Point]:
+def _solve_lines(lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> Iterator[Point]:
     opening: RobustCoefficients | None = None
     for at, line in enumerate(lines):
         nearest = opening
@@ -125,7 +136,7 @@ def _side_by_side(mine: _Half, other: _Half) -> tuple[list[Point], list[Point]]:
 
 
 class _Half:
-    """A walk along half of every line, with half of the threads."""
+    """Half of every line, solved with half of the threads."""
 
     def __init__(self, lines: Sequence[Line], solver: RobustLogisticSolver, options: Options) -> None:
         self.lines, self.solver, self.options = lines, solver, options
@@ -134,18 +145,18 @@ class _Half:
         self.abandoned = Event()
 
     def run(self) -> None:
-        self.found.extend(_walk(self.lines, self.solver, self._own_options))
+        self.found.extend(_solve_lines(self.lines, self.solver, self._own_options))
 
     def run_aside(self) -> None:
-        """In a thread, whose errors nobody sees unless they are kept."""
+        """In a thread, whose errors nobody sees unless they are stored."""
         try:
             self.run()
         except BaseException as error:
             self.error = error
 
     def _own_options(self, problem: RobustLogisticProblem) -> SolveOptions:
-        asked = self.options(problem)
-        return replace(asked, n_threads=max(1, asked.n_threads // 2), on_progress=self._stop_if_abandoned)
+        given = self.options(problem)
+        return replace(given, n_threads=max(1, given.n_threads // 2), on_progress=self._stop_if_abandoned)
 
     def _stop_if_abandoned(self, _: Progress) -> None:
         if self.abandoned.is_set():

@@ -1,8 +1,8 @@
-"""Rows in parts: each part is asked for its sums where it lives, and the answers are added up.
+"""Partitioned rows: each partition evaluates its sums where it lives, and the answers are added up (map and reduce).
 
-A part may be a batch that is read when it is needed and forgotten afterwards, or a partition on another machine: all that
-matters is that :class:`Parts` can bring a piece of work to it. What comes back is of the size of the coefficients (sums) or of
-the tied rows, never of the rows. The order of the parts is fixed, so sums do not depend on who is ready first.
+A partition may be a batch that is read when it is needed and forgotten afterwards, or live on another machine: all that matters
+is that :class:`Partitions` can bring a piece of work to it. What comes back is of the size of the coefficients (sums) or of the
+tied rows, never of the rows. The order of the partitions is fixed, so sums do not depend on which is ready first.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from surefoot import _native
 from surefoot.core.arrays import FloatArray
 from surefoot.robust.problem.coefficient_bounds import LabelSums
 from surefoot.robust.problem.terms import Terms
-from surefoot.robust.sqp.lifted_rows import LiftedRows, PlanSums, RowSums
-from surefoot.robust.sqp.remembered import Remembered
+from surefoot.robust.sqp.row_sums import RowSums, TableRows
 
 Answer = TypeVar("Answer")
 
 
-class Parts(Protocol):
-    """Where the parts of a table live.
+class Partitions(Protocol):
+    """Where the partitions of a table live.
 
-    ``counts`` are their numbers of rows. ``each`` calls ``work(rows, *arguments[k])`` with the rows of every part k, wherever
-    that is, and yields the answers in the order of the parts. ``work`` is a function of a module, and its arguments and answers
-    can be pickled.
+    ``counts`` are their numbers of rows. ``each`` calls ``work(rows, *arguments[k])`` with the rows of every partition k,
+    wherever that is, and yields the answers in the order of the partitions. ``work`` is a function of a module, and its
+    arguments and answers can be pickled.
     """
 
     @property
@@ -39,63 +38,57 @@ class Parts(Protocol):
     def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]: ...
 
 
-def ask(rows: LiftedRows, question: str, *arguments: Any) -> Any:
-    """One part's answer to a question of :class:`RowSums`."""
-    answer = getattr(rows, question)
-    return answer(*arguments) if callable(answer) else answer
+def evaluate(rows: TableRows, name: str, *arguments: Any) -> Any:
+    """One partition's part of a sum of :class:`RowSums`."""
+    member = getattr(rows, name)
+    return member(*arguments) if callable(member) else member
 
 
-class PartedRows(RowSums):
-    """The sums of all parts."""
+class PartitionedRows(RowSums):
+    """The sums of all partitions."""
 
-    def __init__(self, terms: Terms, parts: Parts, n_threads: int) -> None:
+    def __init__(self, terms: Terms, partitions: Partitions, n_threads: int) -> None:
         super().__init__(terms)
-        self.parts = parts
+        self.partitions = partitions
         self.n_threads = n_threads
-        self.first_rows = [0, *np.cumsum(parts.counts).tolist()]
+        self.first_rows = [0, *np.cumsum(partitions.counts).tolist()]
         self.n_rows = self.first_rows[-1]
 
     def value(self, x: FloatArray) -> float:
         return float(sum(self._each("value", x)))
 
-    def row_model(
-        self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
-    ) -> _native.RowModel:
-        # The core tells them without their name.
-        pieces = Remembered(*remembered)
-        arguments = [
-            ("row_model", x, tie_width, precision, far, pieces.of_rows(begin, end)) for begin, end in pairwise(self.first_rows)
-        ]
+    def row_model(self, x: FloatArray, region: _native.ModelRegion, working_set: _native.WorkingSet) -> _native.RowModel:
+        arguments = [("row_model", x, region, working_set.of_rows(begin, end)) for begin, end in pairwise(self.first_rows)]
         whole: _native.RowModel | None = None
-        for first_row, model in zip(self.first_rows, self.parts.each(ask, arguments), strict=False):
+        for first_row, model in zip(self.first_rows, self.partitions.each(evaluate, arguments), strict=False):
             # One by one: a batch's own matrix is let go before the next one is made.
             if whole is None:
                 whole = model
             else:
                 whole.append(model, first_row)
         if whole is None:
-            raise ValueError("a table needs at least one part")
+            raise ValueError("a table needs at least one partition")
         return whole
 
-    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
+    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> _native.PlanSums:
         arguments = [
             ("plan_sums", plan.of_rows(begin, end, self.mask_words), x, with_curvature)
             for begin, end in pairwise(self.first_rows)
         ]
-        conjugate = cost = 0.0
-        gradient, curvature = np.zeros(self.size + 1), np.zeros((self.size + 1, self.size + 1) if with_curvature else 0)
-        for part in self.parts.each(ask, arguments):
-            conjugate += part[0]
-            cost += part[1]
-            gradient += part[2]
-            if with_curvature:
-                curvature += part[3]
-        return conjugate, cost, gradient, curvature
+        whole: _native.PlanSums | None = None
+        for part in self.partitions.each(evaluate, arguments):
+            if whole is None:
+                whole = part
+            else:
+                whole.add(part)
+        if whole is None:
+            raise ValueError("a table needs at least one partition")
+        return whole
 
-    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> _native.WorkingSet:
         answers = self._each("worst_pieces", x, before)
-        shifted = [part._replace(row=part.row + first) for first, part in zip(self.first_rows, answers, strict=False)]
-        return reduce(Remembered.joined, shifted, Remembered.nothing(self.mask_words))
+        shifted = [part.shifted(first) for first, part in zip(self.first_rows, answers, strict=False)]
+        return reduce(_native.WorkingSet.joined, shifted, _native.WorkingSet())
 
     @cached_property
     def label_sums(self) -> LabelSums:
@@ -106,5 +99,5 @@ class PartedRows(RowSums):
     def level_weights(self) -> FloatArray:
         return reduce(add, self._each("level_weights"))
 
-    def _each(self, question: str, *arguments: Any) -> Iterable[Any]:
-        return self.parts.each(ask, [(question, *arguments)] * len(self.parts.counts))
+    def _each(self, name: str, *arguments: Any) -> Iterable[Any]:
+        return self.partitions.each(evaluate, [(name, *arguments)] * len(self.partitions.counts))

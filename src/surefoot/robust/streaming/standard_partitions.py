@@ -1,9 +1,10 @@
-"""Rows in parts made comfortable for arithmetic: each part is centred and scaled by what all parts have in common.
+"""Partitions presolved: each is centred and scaled by what all partitions have in common.
 
 The conventions are those of :class:`~surefoot.robust.scaling.standard_rows.StandardRows`, the units those of
 :mod:`surefoot.robust.scaling.standard_units`: columns are centred only if an intercept can absorb the shift, and never if they
 are sparse; constant columns become 0; rows without weight leave. Centre and scale come from a first pass
-(:mod:`surefoot.robust.problem.column_moments`). Equal rows stay apart: they may lie in different parts.
+(:mod:`surefoot.robust.problem.column_moments`). Equal rows stay apart: they may lie in different
+partitions.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
-from surefoot.robust.scaling.standard_units import StandardUnits, standard_cost
-from surefoot.robust.sqp.lifted_rows import LiftedRows
-from surefoot.robust.streaming.partitioned_rows import PartedRows, Parts
+from surefoot.robust.scaling.standard_units import FLAT, StandardUnits, standard_cost
+from surefoot.robust.sqp.row_sums import TableRows
+from surefoot.robust.streaming.partitioned_rows import PartitionedRows, Partitions
 
 Answer = TypeVar("Answer")
 
 
-class RawParts(Parts, Protocol):
-    """Parts of a table as they came in: ``work`` gets a :class:`RowBatch` in the units of the table."""
+class RawPartitions(Partitions, Protocol):
+    """Partitions of a table as they came in: ``work`` gets a :class:`RowBatch` in the units of the table."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,15 @@ class Standard(StandardUnits):
         centre = moments.mean if centred else np.zeros(terms.n_numeric)
         scale = moments.spread.copy() if centred else moments.size_about(centre)
         # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
-        flat = scale <= 1e-12 * np.abs(centre)
+        flat = scale <= FLAT * np.abs(centre)
         scale[flat | (scale == 0)] = 1.0
         cost, unit = standard_cost(terms.cost, scale)
         return cls(replace(terms, cost=cost, radius=terms.radius / unit), moments.weight, centre, scale, unit, flat)
 
     def rows(self, batch: RowBatch) -> tuple[RowBatch, RowArray]:
         """A batch in standard units, and where its rows stood: those without weight are left out."""
-        kept = np.flatnonzero(batch.weights > 0)
-        part = batch if kept.size == batch.n_rows else batch.take(kept)
+        weighted = np.flatnonzero(batch.weights > 0)
+        part = batch if weighted.size == batch.n_rows else batch.take(weighted)
         numeric: FloatArray | scipy.sparse.csr_array
         if is_sparse(part.numeric):
             entries = (part.numeric.data / self.scale[part.numeric.indices], part.numeric.indices, part.numeric.indptr)
@@ -81,7 +82,7 @@ class Standard(StandardUnits):
             numeric = part.numeric - self.centre
             numeric[:, self.flat] = 0.0
             numeric /= self.scale
-        return replace(part, numeric=numeric, weights=part.weights / self.total), kept
+        return replace(part, numeric=numeric, weights=part.weights / self.total), weighted
 
     @property
     def cost(self) -> GroundCost:
@@ -104,31 +105,33 @@ class Standard(StandardUnits):
         )
 
 
-def lifted_part(batch: RowBatch, work: Callable[..., Answer], standard: Standard, n_threads: int, *arguments: Any) -> Answer:
-    """Work on the standardised rows of a raw part, where the part lives."""
+def on_standard_rows(
+    batch: RowBatch, work: Callable[..., Answer], standard: Standard, n_threads: int, *arguments: Any
+) -> Answer:
+    """Work on the standardised rows of a raw partition, where it lives."""
     part, _ = standard.rows(batch)
-    return work(LiftedRows(part.under(standard.terms), n_threads), *arguments)
+    return work(TableRows(part.under(standard.terms), n_threads), *arguments)
 
 
 @dataclass(frozen=True)
-class StandardParts:
-    """The same parts, standardised; ``counts`` leave out the rows without weight."""
+class StandardPartitions:
+    """The same partitions, standardised; ``counts`` leave out the rows without weight."""
 
-    raw: RawParts
+    raw: RawPartitions
     standard: Standard
     counts: Sequence[int]
     n_threads: int
 
     def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]:
-        return self.raw.each(lifted_part, [(work, self.standard, self.n_threads, *given) for given in arguments])
+        return self.raw.each(on_standard_rows, [(work, self.standard, self.n_threads, *given) for given in arguments])
 
 
-class SummedRows(PartedRows):
-    """Parts whose plain sums are known from a first pass, which saves asking for them again."""
+class SummedRows(PartitionedRows):
+    """Partitions whose plain sums are known from a first pass, which saves evaluating them again."""
 
-    def __init__(self, parts: StandardParts, sums: BatchSums) -> None:
-        super().__init__(parts.standard.terms, parts, parts.n_threads)
-        self._sums = parts.standard.sums(sums)
+    def __init__(self, partitions: StandardPartitions, sums: BatchSums) -> None:
+        super().__init__(partitions.standard.terms, partitions, partitions.n_threads)
+        self._sums = partitions.standard.sums(sums)
 
     @property
     def label_sums(self) -> LabelSums:

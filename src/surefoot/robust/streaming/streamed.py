@@ -1,14 +1,14 @@
-"""The default method on a table that is read in parts: memory for one part, the tied rows, and a few p x p matrices.
+"""The SQP loop on a table in partitions: memory for one partition, the tied rows, and a few p x p matrices.
 
     pass 1       weight, mean and spread of every column, weight of every level (:mod:`surefoot.robust.problem.column_moments`)
-    pass 2       a sample of the rows, at most as many as the largest part has
-    pass 3 ...   quadratic steps (:mod:`surefoot.robust.sqp.sqp_loop`) from the optimum of the sample, on sums over the parts
+    pass 2       a sample of the rows, at most as many as the largest partition has pass 3 ...   SQP iterations
+    (:mod:`surefoot.robust.sqp.sqp_loop`) from the optimum of the sample, on sums over the partitions
 
 Passes over a table cost more than work on a sample, so the sample is solved more exactly than in
 :mod:`surefoot.robust.sqp.sqp`. Small tables start as they do there.
 
-The adversary's plan is never written out for all rows at once: it is kept as the pieces of the tied rows, and a part's share of
-it is worked out when somebody has that part at hand (:class:`PartedPlan`).
+The adversary's plan is never written out for all rows at once: it is stored as the pieces of the tied rows, and the plan of a
+partition is worked out when somebody has that partition at hand (:class:`PartitionedPlan`).
 
 Radius 0 and infinite weights are refused: whether a model exists at all then depends on whether the rows can be separated, and
 both that question and the proof of optimality need all rows at once.
@@ -16,18 +16,19 @@ both that question and the proof of optimality need all rows at once.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from surefoot.core.arrays import IntArray, RowArray
-from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.core.solve_run import SolveRun
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
 from surefoot.robust.problem.column_moments import BatchSums, batch_sums
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -35,63 +36,59 @@ from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.sqp.critical_radius import InterceptOnly, intercept_only_from_sums
 from surefoot.robust.sqp.dual_bound import PlanBound
-from surefoot.robust.sqp.initial_point import starting_point
+from surefoot.robust.sqp.initial_point import initial_point
 from surefoot.robust.sqp.lifted_coordinates import LiftedCoordinates
-from surefoot.robust.sqp.lifted_rows import LiftedRows
-from surefoot.robust.sqp.sqp import SAMPLE_ROWS, SAMPLE_SHARE, coarse_minimiser, too_wide
-from surefoot.robust.sqp.sqp_loop import Descent, minimise
+from surefoot.robust.sqp.row_sums import TableRows
+from surefoot.robust.sqp.sqp import coarse_minimiser, too_wide
+from surefoot.robust.sqp.sqp_loop import SqpLoop, minimise
 from surefoot.robust.streaming.resident_partitions import (
-    MOST_SAMPLE_ROWS,
-    SAMPLE_TOLERANCE,
-    KeepingParts,
-    KeptStandardParts,
+    PARAMETERS,
+    ResidentPartitions,
+    ResidentStandardPartitions,
     minimiser_of_sample,
 )
-from surefoot.robust.streaming.standard_partitions import RawParts, Standard, StandardParts, SummedRows
-
-# The sample's optimum is about (coefficients / sample rows) above the table's; below this share it is near enough to trust.
-NEAR = 1e-3
+from surefoot.robust.streaming.standard_partitions import RawPartitions, Standard, StandardPartitions, SummedRows
 
 
 @dataclass(frozen=True)
-class PartedPlan:
-    """The adversary's plan of a table in parts; ``source`` is the bound of a step, or the model without features."""
+class PartitionedPlan:
+    """The adversary's plan of a table in partitions; ``source`` is a dual bound, or the model without features."""
 
     source: PlanBound | InterceptOnly
     standard: Standard
     first_rows: tuple[int, ...]
 
-    def of_part(self, k: int, batch: RowBatch) -> ShiftPlan:
-        """The plan of the k-th part, given its raw rows; it shares out their weights over the weight of all rows."""
-        part, kept = self.standard.rows(batch)
+    def of_partition(self, k: int, batch: RowBatch) -> ShiftPlan:
+        """The plan of the k-th partition, given its raw rows; its masses are their weights over the weight of all rows."""
+        part, weighted = self.standard.rows(batch)
         posed = part.under(self.standard.terms)
         if isinstance(self.source, InterceptOnly):
             plan = self.source.plan(posed)
         else:
-            plan = self.source.plan(LiftedRows(posed, 1), self.first_rows[k])
-        return ShiftPlan(kept[plan.row], plan.moved, plan.flipped, plan.mass, plan.slope, plan.lowest, plan.highest)
+            plan = self.source.plan(TableRows(posed, 1), self.first_rows[k])
+        return ShiftPlan(weighted[plan.row], plan.moved, plan.flipped, plan.mass, plan.slope, plan.lowest, plan.highest)
 
-    def share(self, k: int) -> PartedPlan:
-        """What the k-th part needs of the plan, as its part 0: all that has to travel to it."""
+    def restricted(self, k: int) -> PartitionedPlan:
+        """What the k-th partition needs of the plan, as its partition 0: all that has to travel to it."""
         if isinstance(self.source, InterceptOnly):
             return self
         begin, end = self.first_rows[k : k + 2]
         words = LiftedCoordinates(self.standard.terms).mask_words
         own = replace(self.source, native_plan=self.source.native_plan.of_rows(begin, end, words))
-        return PartedPlan(own, self.standard, (0, end - begin))
+        return PartitionedPlan(own, self.standard, (0, end - begin))
 
 
-PartedOutcome = SolveOutcome[RobustCoefficients, PartedPlan]
+PartitionedOutcome = SolveOutcome[RobustCoefficients, PartitionedPlan]
 
 
-def sums_of_parts(parts: RawParts, n_levels: IntArray) -> BatchSums:
+def partition_sums(partitions: RawPartitions, n_levels: IntArray) -> BatchSums:
     """The first pass."""
-    sums: BatchSums = reduce(add, parts.each(batch_sums, [(n_levels,)] * len(parts.counts)))
+    sums: BatchSums = reduce(add, partitions.each(batch_sums, [(n_levels,)] * len(partitions.counts)))
     return sums
 
 
 def require_streamable(terms: Terms) -> None:
-    """Raise ``UnsupportedProblemError`` if a problem with these terms cannot be solved from parts of its rows."""
+    """Raise ``UnsupportedProblemError`` if a problem with these terms cannot be solved from partitions of its rows."""
     infinite = np.isinf(terms.cost.numeric_weights).any() or np.isinf(terms.cost.categorical_weights).any()
     if terms.radius == 0 or infinite:
         cause = "the radius is 0" if terms.radius == 0 else "some columns have an infinite weight"
@@ -104,31 +101,31 @@ def require_streamable(terms: Terms) -> None:
         raise UnsupportedProblemError(f"this problem cannot be solved from batches: {reason}")
 
 
-def solve_parts(
+def solve_partitions(
     terms: Terms,
-    parts: RawParts,
+    partitions: RawPartitions,
     options: SolveOptions,
     *,
     sums: BatchSums | None = None,
     warm_start: RobustCoefficients | None = None,
-) -> PartedOutcome:
-    """Minimise the objective of :class:`RobustLogisticProblem` over a table in parts.
+) -> PartitionedOutcome:
+    """Minimise the objective of :class:`RobustLogisticProblem` over a table in partitions.
 
     Parameters
     ----------
     terms : Terms
         In the units of the table.
-    parts : RawParts
+    partitions : RawPartitions
         Their weights may have any sum; they are divided by it.
     options : SolveOptions
     sums : BatchSums, optional
-        What :func:`sums_of_parts` found, if somebody has asked already.
+        What :func:`partition_sums` found, if it is known.
     warm_start : RobustCoefficients, optional
 
     Returns
     -------
     SolveOutcome
-        ``primal`` in the units of the table, ``dual`` a :class:`PartedPlan`.
+        ``primal`` in the units of the table, ``dual`` a :class:`PartitionedPlan`.
 
     Raises
     ------
@@ -138,40 +135,38 @@ def solve_parts(
         All rows have the same label, and it cannot flip.
     """
     require_streamable(terms)
-    started = time.perf_counter()
-    sums = sums_of_parts(parts, terms.n_levels) if sums is None else sums
+    run: SolveRun[Any, Any] = SolveRun(options, None)
+    sums = partition_sums(partitions, terms.n_levels) if sums is None else sums
     _require_labels(terms, sums)
     standard = Standard.of(terms, sums)
-    counts = list(parts.each(_count, [()] * len(parts.counts))) if sums.n_rows < sum(parts.counts) else list(parts.counts)
+    counts = (
+        list(partitions.each(_count, [()] * len(partitions.counts)))
+        if sums.n_rows < sum(partitions.counts)
+        else list(partitions.counts)
+    )
     first_rows = (0, *np.cumsum(counts).tolist())
-    rows = SummedRows(_standard_parts(parts, standard, counts, options.n_threads), sums)
+    rows = SummedRows(_standard_partitions(partitions, standard, counts, options.n_threads), sums)
     known = intercept_only_from_sums(standard.terms, standard.sums(sums))
     if known is not None:
-        return _known_outcome(rows, standard, known, first_rows, options, started)
-    near = warm_start is not None
+        return _known_outcome(run, rows, standard, known, first_rows)
+    warm = warm_start is not None
     if warm_start is not None:
         x = rows.lift(standard.standardize(warm_start))
-    elif isinstance(parts, KeepingParts):
-        found = minimiser_of_sample(parts, standard, counts, options)
-        x = starting_point(rows) if found is None else rows.tighten(found[0])
-        near = found is not None and rows.n_coefficients <= NEAR * found[1]
+    elif isinstance(partitions, ResidentPartitions):
+        found = minimiser_of_sample(partitions, standard, counts, options)
+        x = initial_point(rows) if found is None else rows.tighten(found.x)
+        warm = found is not None and rows.n_coefficients <= PARAMETERS.warm_fraction * found.n_rows
     else:
-        sample = _sample(parts, standard, counts)
-        x = starting_point(rows) if sample is None else rows.tighten(coarse_minimiser(sample, options, SAMPLE_TOLERANCE))
-        near = sample is not None and rows.n_coefficients <= NEAR * sample.n_rows
-    descent = Descent(rows, x, options.tolerance, near=near)
-    status, history = minimise(descent, options, started)
-    bound = descent.bound
-    return SolveOutcome(
-        status=status,
-        primal=standard.restore(rows.unlift(descent.x)),
-        dual=PartedPlan(bound, standard, first_rows) if bound is not None else None,
-        upper_bound=descent.objective,
-        lower_bound=descent.lower_bound,
-        iterations=history[-1].iteration,
-        seconds=time.perf_counter() - started,
-        history=history,
-    )
+        sample = _sample(partitions, standard, counts)
+        tolerance = PARAMETERS.sample_tolerance
+        x = initial_point(rows) if sample is None else rows.tighten(coarse_minimiser(sample, options, tolerance))
+        warm = sample is not None and rows.n_coefficients <= PARAMETERS.warm_fraction * sample.n_rows
+    loop = SqpLoop(rows, x, options.tolerance, warm_start=warm)
+    status = minimise(loop, run)
+    bound = loop.bound
+    run.primal = standard.restore(rows.unlift(loop.x))
+    run.dual = PartitionedPlan(bound, standard, first_rows) if bound is not None else None
+    return run.outcome(status, converged=status is Status.OPTIMAL)
 
 
 def _count(batch: RowBatch) -> int:
@@ -188,43 +183,31 @@ def _require_labels(terms: Terms, sums: BatchSums) -> None:
 
 
 def _known_outcome(
-    rows: SummedRows,
-    standard: Standard,
-    known: InterceptOnly,
-    first_rows: tuple[int, ...],
-    options: SolveOptions,
-    started: float,
-) -> PartedOutcome:
+    run: SolveRun[Any, Any], rows: SummedRows, standard: Standard, known: InterceptOnly, first_rows: tuple[int, ...]
+) -> PartitionedOutcome:
     """The outcome above the critical radius: the plan proves the objective itself."""
-    objective = rows.objective(rows.lift(known.coefficients))
-    only = Progress(1, objective, objective, time.perf_counter() - started)
-    if options.on_progress is not None:
-        options.on_progress(only)
-    return SolveOutcome(
-        status=Status.OPTIMAL,
-        primal=standard.restore(known.coefficients),
-        dual=PartedPlan(known, standard, first_rows),
-        upper_bound=objective,
-        lower_bound=objective,
-        iterations=1,
-        seconds=only.seconds,
-        history=(only,),
-    )
+    run.upper_bound = run.lower_bound = rows.objective(rows.lift(known.coefficients))
+    run.primal, run.dual = standard.restore(known.coefficients), PartitionedPlan(known, standard, first_rows)
+    run.record(1)
+    return run.outcome(Status.OPTIMAL, converged=True)
 
 
-def _standard_parts(parts: RawParts, standard: Standard, counts: Sequence[int], n_threads: int) -> StandardParts:
-    """The parts in standard units, once and for all if they can keep them."""
-    if isinstance(parts, KeepingParts):
-        return KeptStandardParts.of(parts, standard, counts, n_threads)
-    return StandardParts(parts, standard, counts, n_threads)
+def _standard_partitions(
+    partitions: RawPartitions, standard: Standard, counts: Sequence[int], n_threads: int
+) -> StandardPartitions:
+    """The partitions in standard units, once and for all if they can hold them."""
+    if isinstance(partitions, ResidentPartitions):
+        return ResidentStandardPartitions.of(partitions, standard, counts, n_threads)
+    return StandardPartitions(partitions, standard, counts, n_threads)
 
 
-def _sample(parts: RawParts, standard: Standard, counts: Sequence[int]) -> RobustLogisticProblem | None:
+def _sample(partitions: RawPartitions, standard: Standard, counts: Sequence[int]) -> RobustLogisticProblem | None:
     """One row from each of so many equal stretches of the table; None if that is too few rows to be of use."""
     n_rows = sum(counts)
-    if n_rows < SAMPLE_SHARE * SAMPLE_ROWS:
+    sample = PARAMETERS.sample
+    if n_rows < sample.divisor * sample.min_rows:
         return None
-    size = min(n_rows // SAMPLE_SHARE, max(*counts, SAMPLE_ROWS), MOST_SAMPLE_ROWS)
+    size = min(n_rows // sample.divisor, max(*counts, sample.min_rows), PARAMETERS.max_sample_rows)
     # The same rows every time, but no pattern that a sorted table could share.
     places = np.arange(size) + np.random.default_rng(0).random(size)
     chosen = np.minimum((places * (n_rows / size)).astype(np.int64), n_rows - 1)
@@ -232,7 +215,7 @@ def _sample(parts: RawParts, standard: Standard, counts: Sequence[int]) -> Robus
     cuts = np.searchsorted(chosen, ends)
     pieces = np.split(chosen, cuts[:-1])
     arguments = [(standard, piece - (end - count)) for piece, end, count in zip(pieces, ends, counts, strict=True)]
-    batches = list(parts.each(_taken, arguments))
+    batches = list(partitions.each(_taken, arguments))
     labels = np.concatenate([batch.labels for batch in batches])
     if labels.min() == labels.max():
         return None
@@ -252,6 +235,6 @@ def _sample(parts: RawParts, standard: Standard, counts: Sequence[int]) -> Robus
 
 
 def _taken(batch: RowBatch, standard: Standard, rows: RowArray) -> RowBatch:
-    """Some rows of a part, in standard units."""
+    """Some rows of a partition, in standard units."""
     part, _ = standard.rows(batch)
     return part.take(rows)

@@ -1,7 +1,8 @@
-"""The rows of a robust problem as a solver sees them: sums over all rows, in lifted coordinates.
+"""Sums over the rows of a robust problem, in lifted coordinates.
 
-A solver learns nothing else about the rows (:class:`RowSums`), so they may as well be read batch by batch or live on other
-machines; see :mod:`surefoot.robust.streaming.partitioned_rows`. Here they are arrays in memory.
+They are the oracle of the solver: it learns nothing else about the rows (:class:`RowSums`), so these may as well be read batch
+by batch or live on other machines; see :mod:`surefoot.robust.streaming.partitioned_rows`. Here they are arrays in memory
+(:class:`TableRows`).
 """
 
 from __future__ import annotations
@@ -17,13 +18,10 @@ from surefoot.robust.problem.coefficient_bounds import BoundingRows, Coefficient
 from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.robust.problem.row_batch import PosedRows
 from surefoot.robust.sqp.lifted_coordinates import LiftedCoordinates, NativeColumns
-from surefoot.robust.sqp.remembered import Remembered
-
-PlanSums = tuple[float, float, FloatArray, FloatArray]
 
 
 class RowSums(LiftedCoordinates):
-    """What a solver may ask of the rows."""
+    """The oracle of the SQP loop."""
 
     n_rows: int
     n_threads: int
@@ -33,25 +31,23 @@ class RowSums(LiftedCoordinates):
         """Weighted sum of the worst-case losses."""
 
     @abstractmethod
-    def row_model(
-        self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
-    ) -> _native.RowModel:
-        """Value, gradient, curvature and tied rows around a point; see cpp/include/surefoot/row_model.hpp.
+    def row_model(self, x: FloatArray, region: _native.ModelRegion, working_set: _native.WorkingSet) -> _native.RowModel:
+        """Value, gradient, curvature and tied rows around a point; see cpp/include/surefoot/robust/row_model.hpp.
 
-        Whoever asks may use the answer up: it is made for this question and kept by nobody.
+        The caller owns the answer and may change it.
         """
 
     @abstractmethod
-    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
-        """(conjugate, cost, gradient, curvature) of a plan; see cpp/include/surefoot/shift_plan.hpp."""
+    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> _native.PlanSums:
+        """Conjugate, cost, gradient and curvature of a plan; see cpp/include/surefoot/robust/shift_plan.hpp."""
 
     @property
-    def asked(self) -> _native.RobustRows | _native.AskedRows:
-        """Whom the core asks for these sums: rows that it knows itself, or this object."""
+    def oracle(self) -> _native.RobustRows | _native.RowOracle:
+        """What the native loop evaluates: rows that it holds itself, or this object."""
         return self
 
     @abstractmethod
-    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> _native.WorkingSet:
         """The worst piece of every row whose worst piece is another one than at the point ``before``."""
 
     @property
@@ -62,7 +58,7 @@ class RowSums(LiftedCoordinates):
     @property
     @abstractmethod
     def level_weights(self) -> FloatArray:
-        """Share of the rows' weight at each level."""
+        """Fraction of the rows' weight at each level."""
 
     def objective(self, x: FloatArray) -> float:
         """lambda * radius + weighted mean of the worst-case losses."""
@@ -77,7 +73,7 @@ class RowSums(LiftedCoordinates):
         return BoundingRows.of(self.terms, self.label_sums)
 
 
-class LiftedRows(RowSums):
+class TableRows(RowSums):
     """Rows in memory."""
 
     def __init__(self, problem: PosedRows, n_threads: int) -> None:
@@ -87,37 +83,35 @@ class LiftedRows(RowSums):
         self.n_rows = problem.n_rows
         self.native = self._native_rows(_native_columns(problem), problem.codes, problem.labels, problem.weights)
 
-    def __reduce__(self) -> tuple[type[LiftedRows], tuple[PosedRows, int]]:
+    def __reduce__(self) -> tuple[type[TableRows], tuple[PosedRows, int]]:
         # The native rows only look at the arrays of the problem, and are made again from them.
-        return LiftedRows, (self.problem, self.n_threads)
+        return TableRows, (self.problem, self.n_threads)
 
-    def posed_as(self, problem: PosedRows, n_threads: int) -> LiftedRows:
+    def posed_as(self, problem: PosedRows, n_threads: int) -> TableRows:
         """These rows for a problem that has the same ones."""
         here, there = self.terms, problem.terms
         if n_threads != self.n_threads or there.cost is not here.cost or min(here.radius, there.radius) == 0:
-            return LiftedRows(problem, n_threads)
+            return TableRows(problem, n_threads)
         # Between two positive radii nothing else changes.
-        posed = object.__new__(LiftedRows)
+        posed = object.__new__(TableRows)
         posed.__dict__.update(self.__dict__, terms=there, problem=problem)
         return posed
 
     def value(self, x: FloatArray) -> float:
-        return float(self.native.worst_case_sum(x, self.n_threads)[0])
+        return float(self.native.worst_case_sum(x, self.n_threads).loss)
 
-    def row_model(
-        self, x: FloatArray, tie_width: float, precision: float, far: float, remembered: Remembered
-    ) -> _native.RowModel:
-        return _native.build_row_model(self.native, x, tie_width, precision, far, *remembered, self.n_threads)
+    def row_model(self, x: FloatArray, region: _native.ModelRegion, working_set: _native.WorkingSet) -> _native.RowModel:
+        return _native.build_row_model(self.native, x, region, working_set, n_threads=self.n_threads)
 
-    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> PlanSums:
-        return _native.sum_plan(self.native, plan, x, with_curvature, self.n_threads)
+    def plan_sums(self, plan: _native.Plan, x: FloatArray, with_curvature: bool) -> _native.PlanSums:
+        return _native.sum_plan(self.native, plan, x, with_curvature=with_curvature, n_threads=self.n_threads)
 
     @property
-    def asked(self) -> _native.RobustRows:
+    def oracle(self) -> _native.RobustRows:
         return self.native
 
-    def worst_pieces(self, x: FloatArray, before: FloatArray) -> Remembered:
-        return Remembered(*_native.worst_pieces(self.native, x, before, self.n_threads))
+    def worst_pieces(self, x: FloatArray, before: FloatArray) -> _native.WorkingSet:
+        return _native.worst_pieces(self.native, x, before, n_threads=self.n_threads)
 
     @cached_property
     def label_sums(self) -> LabelSums:
@@ -133,10 +127,10 @@ class LiftedRows(RowSums):
         return np.concatenate([*parts, np.empty(0)])
 
     def plain_losses(self, x: FloatArray) -> FloatArray:
-        """The loss of every row where it is."""
-        calm = x.copy()
-        calm[self.price_slot] = self.PROHIBITIVE
-        return self.native.worst_case_rows(calm, self.n_threads)[0]
+        """The loss of every row without a shift."""
+        deterred = x.copy()
+        deterred[self.price_slot] = self.PROHIBITIVE
+        return self.native.worst_case_rows(deterred, self.n_threads).loss
 
     def deterring_price(self, x: FloatArray) -> float:
         """A price at which no shift of any row pays: the slope of softplus is below 1, so a gain is at most the move's own."""

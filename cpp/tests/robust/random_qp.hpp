@@ -1,4 +1,4 @@
-// A random row model with a step solved on it, and what its tied rows say at any d, written plainly.
+// A random row model with its quadratic programme solved, and what its tied rows say at any d, written plainly.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "surefoot/robust/quadratic_step.hpp"
+#include "surefoot/robust/qp_interior_point.hpp"
 
 namespace surefoot {
 
@@ -53,17 +53,17 @@ inline double row_at(const TiedRows& tied, std::int64_t i, const std::vector<dou
 }
 
 // A small random problem, its row model at a random point, and the constraints every solver shares.
-struct Step {
-  std::vector<double> numeric, labels, weights, x, linear, damping;
+struct RandomQp {
+  std::vector<double> numeric, labels, weights, x, linear, regularisation;
   std::vector<std::int32_t> codes;
   MixedTable table;
-  std::vector<SharedConstraint> constraints;
+  std::vector<PairConstraint> constraints;
   RowModel model;
   int size = 0;
-  QuadraticStep solved;
+  QpSolution solved;
 
-  Step(unsigned seed, std::int64_t rows, double flip_price, double scale, double price, double tie_width, double precision,
-       double damped = 1e-3, double tolerance = 1e-9, int n_threads = 1) {
+  RandomQp(unsigned seed, std::int64_t rows, double flip_price, double scale, double price, double active_width,
+           double precision, double regularised = 1e-3, double tolerance = 1e-9, int n_threads = 1) {
     std::mt19937 draw(seed);
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> uniform(0.3, 1.7);
@@ -103,35 +103,35 @@ struct Step {
       }
     }
     for (int j = 0; j < 2; ++j) {
-      // Within reach of the price, as every point of a solve is.
+      // Within the price, as every point of a solve is.
       x[layout.first_numeric + j] = std::clamp(x[layout.first_numeric + j], -price, price);
       add_constraint(layout.first_numeric + j, 1.0, layout.price, -1.0);
       add_constraint(layout.first_numeric + j, -1.0, layout.price, -1.0);
     }
     add_constraint(layout.price, -1.0, size, 0.0);
-    model = build_row_model(table, layout, x.data(), {tie_width, precision}, {}, n_threads);
+    model = build_row_model(table, layout, x.data(), {active_width, precision}, {}, n_threads);
     linear = model.gradient;
     linear[layout.price] += 0.05;
     linear[size] = 0.0;
-    damping.assign(static_cast<std::size_t>(size) + 1, damped);
+    regularisation.assign(static_cast<std::size_t>(size) + 1, regularised);
     solved = solve({tolerance, 200, inf, n_threads});
   }
-  Step(const Step&) = delete;
+  RandomQp(const RandomQp&) = delete;
 
-  QuadraticStep solve(const StepOptions& options) const {
-    return solve_quadratic_step(model, size, linear.data(), damping.data(), {constraints, {}, {}}, options);
+  QpSolution solve(const QpOptions& options) const {
+    return solve_qp(model, size, linear.data(), regularisation.data(), {constraints, {}, {}}, options);
   }
 
   void add_constraint(std::int32_t first, double first_coef, std::int32_t second, double second_coef) {
     constraints.push_back({first, second, first_coef, second_coef, -(first_coef * x[first] + second_coef * x[second])});
   }
 
-  // (H + damping) d
+  // (H + regularisation) d
   std::vector<double> curved(const std::vector<double>& d) const {
     const auto stride = static_cast<std::size_t>(size) + 1;
     std::vector<double> image(stride);
     for (int a = 0; a < size; ++a) {
-      image[a] += damping[a] * d[a];
+      image[a] += regularisation[a] * d[a];
       for (int b = 0; b < size; ++b)
         image[a] +=
             model.curvature[static_cast<std::size_t>(std::max(a, b)) * stride + static_cast<std::size_t>(std::min(a, b))] *

@@ -1,4 +1,4 @@
-#include "surefoot/robust/norm_cone.hpp"
+#include "surefoot/robust/second_order_cone.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ Vector jordan(const Vector& a, const Vector& b) {
   return product;
 }
 
-// The x with a o x = b.
+// Jordan division: the x with a o x = b.
 Vector jordan_divide(const Vector& a, const Vector& b) {
   double cross = 0;
   for (std::size_t k = 1; k < a.size(); ++k) cross += a[k] * b[k];
@@ -63,46 +63,46 @@ void stay_inside(const Vector& u, const Vector& step, double& length) {
 
 }  // namespace
 
-NormCone::NormCone(const NormConstraint& constraint) : constraint_(constraint) {
+SecondOrderCone::SecondOrderCone(const ConeConstraint& constraint) : constraint_(constraint) {
   if (!present()) return;
-  for (auto* v : {&slack_, &multiplier_, &slack_step_, &multiplier_step_, &miss_, &w_, &lambda_, &divided_})
+  for (auto* v : {&slack_, &multiplier_, &slack_step_, &multiplier_step_, &primal_residual_, &w_, &lambda_, &scaled_residual_})
     v->assign(size(), 0.0);
 }
 
-Vector NormCone::image(const Vector& v) const {
+Vector SecondOrderCone::image(const Vector& v) const {
   Vector u(size());
   u[0] = v[constraint_.price];
   for (std::size_t k = 1; k < u.size(); ++k) u[k] = constraint_.scale[k - 1] * v[constraint_.slot[k - 1]];
   return u;
 }
 
-void NormCone::scatter(const Vector& u, double sign, Vector& out) const {
+void SecondOrderCone::scatter(const Vector& u, double sign, Vector& out) const {
   out[constraint_.price] += sign * u[0];
   for (std::size_t k = 1; k < u.size(); ++k) out[constraint_.slot[k - 1]] += sign * constraint_.scale[k - 1] * u[k];
 }
 
-void NormCone::start(double lift, double share) {
-  share_ = share;
+void SecondOrderCone::start(double margin, double centrality_weight) {
+  centrality_weight_ = centrality_weight;
   slack_[0] = constraint_.price_value;
   std::copy(constraint_.value.begin(), constraint_.value.end(), slack_.begin() + 1);
-  slack_[0] = std::max(slack_[0], tail_norm(slack_) + lift);
+  slack_[0] = std::max(slack_[0], tail_norm(slack_) + margin);
   std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
-  multiplier_[0] = share;
+  multiplier_[0] = centrality_weight;
 }
 
-void NormCone::jump(double lift) {
+void SecondOrderCone::take_initial_step(double margin, double factor) {
   for (std::size_t k = 0; k < size(); ++k) {
     slack_[k] += slack_step_[k];
     multiplier_[k] += multiplier_step_[k];
   }
-  slack_[0] = std::max(std::fabs(slack_[0]), 1.1 * tail_norm(slack_) + lift);
-  multiplier_[0] = std::max(std::fabs(multiplier_[0]), 1.1 * tail_norm(multiplier_) + share_);
+  slack_[0] = std::max(std::fabs(slack_[0]), factor * tail_norm(slack_) + margin);
+  multiplier_[0] = std::max(std::fabs(multiplier_[0]), factor * tail_norm(multiplier_) + centrality_weight_);
 }
 
-void NormCone::refresh(const Vector& d) {
+void SecondOrderCone::update_scaling(const Vector& d) {
   const Vector moved = image(d);
-  miss_[0] = slack_[0] - constraint_.price_value - moved[0];
-  for (std::size_t k = 1; k < size(); ++k) miss_[k] = slack_[k] - constraint_.value[k - 1] - moved[k];
+  primal_residual_[0] = slack_[0] - constraint_.price_value - moved[0];
+  for (std::size_t k = 1; k < size(); ++k) primal_residual_[k] = slack_[k] - constraint_.value[k - 1] - moved[k];
   const double slack_size = std::sqrt(determinant(slack_)), multiplier_size = std::sqrt(determinant(multiplier_));
   eta_ = std::sqrt(slack_size / multiplier_size);
   const double gamma = std::sqrt(0.5 * (1.0 + dot(slack_, multiplier_) / (slack_size * multiplier_size)));
@@ -111,7 +111,7 @@ void NormCone::refresh(const Vector& d) {
   lambda_ = scaled(multiplier_);
 }
 
-Vector NormCone::scaled(const Vector& u) const {
+Vector SecondOrderCone::scaled(const Vector& u) const {
   double tail = 0;
   for (std::size_t k = 1; k < u.size(); ++k) tail += w_[k] * u[k];
   Vector out(u.size());
@@ -120,7 +120,7 @@ Vector NormCone::scaled(const Vector& u) const {
   return out;
 }
 
-Vector NormCone::unscaled(const Vector& u) const {
+Vector SecondOrderCone::unscaled(const Vector& u) const {
   double tail = 0;
   for (std::size_t k = 1; k < u.size(); ++k) tail += w_[k] * u[k];
   Vector out(u.size());
@@ -129,28 +129,28 @@ Vector NormCone::unscaled(const Vector& u) const {
   return out;
 }
 
-double NormCone::error() const {
+double SecondOrderCone::primal_error() const {
   double largest = 0, size = 1.0;
-  for (std::size_t k = 0; k < miss_.size(); ++k) {
-    largest = std::max(largest, std::fabs(miss_[k]));
+  for (std::size_t k = 0; k < primal_residual_.size(); ++k) {
+    largest = std::max(largest, std::fabs(primal_residual_[k]));
     size = std::max(size, std::fabs(slack_[k]));
   }
   return largest / size;
 }
 
-double NormCone::product_sum() const { return dot(slack_, multiplier_); }
+double SecondOrderCone::complementarity() const { return dot(slack_, multiplier_); }
 
-double NormCone::product_sum_after(double length) const {
+double SecondOrderCone::complementarity_after(double length) const {
   double sum = 0;
   for (std::size_t k = 0; k < size(); ++k)
     sum += (slack_[k] + length * slack_step_[k]) * (multiplier_[k] + length * multiplier_step_[k]);
   return sum;
 }
 
-void NormCone::add_multiplier(Vector& gradient) const { scatter(multiplier_, -1.0, gradient); }
+void SecondOrderCone::subtract_multiplier(Vector& gradient) const { scatter(multiplier_, -1.0, gradient); }
 
 // W^-2 = (2 v v^T - J) / eta^2 with v = (w0, -w) and J = diag(1, -1, ..., -1).
-void NormCone::add_system(Vector& lower, std::size_t stride) const {
+void SecondOrderCone::add_schur_complement(Vector& lower, std::size_t stride) const {
   const double inverse = 1.0 / (eta_ * eta_);
   const auto entry = [&](std::size_t a, std::size_t b) {
     const double va = a == 0 ? w_[0] : -w_[a], vb = b == 0 ? w_[0] : -w_[b];
@@ -165,37 +165,38 @@ void NormCone::add_system(Vector& lower, std::size_t stride) const {
     }
 }
 
-void NormCone::aim(double correction, double target) {
-  Vector product = jordan(lambda_, lambda_);
+void SecondOrderCone::set_residual(double correction, double mu) {
+  Vector residual = jordan(lambda_, lambda_);
   if (correction != 0) {
     const Vector second = jordan(unscaled(slack_step_), scaled(multiplier_step_));
-    for (std::size_t k = 0; k < size(); ++k) product[k] += correction * second[k];
+    for (std::size_t k = 0; k < size(); ++k) residual[k] += correction * second[k];
   }
-  product[0] -= target * share_;
-  divided_ = jordan_divide(lambda_, product);
+  residual[0] -= mu * centrality_weight_;
+  scaled_residual_ = jordan_divide(lambda_, residual);
 }
 
-// With ds = B step - miss and dz = -W^-1 divided - W^-2 ds:  (H + B^T W^-2 B) step = -residual - B^T (W^-1 divided - W^-2 miss).
-void NormCone::add_force(Vector& rhs) const {
-  Vector force = unscaled(divided_);
-  const Vector back = unscaled(unscaled(miss_));
-  for (std::size_t k = 0; k < size(); ++k) force[k] -= back[k];
-  scatter(force, -1.0, rhs);
+// With ds = B step - p and dz = -W^-1 q - W^-2 ds (p: primal residual, q = lambda \ residual):
+//   (H + B^T W^-2 B) step = -dual residual - B^T (W^-1 q - W^-2 p).
+void SecondOrderCone::add_right_hand_side(Vector& rhs) const {
+  Vector rhs_part = unscaled(scaled_residual_);
+  const Vector back = unscaled(unscaled(primal_residual_));
+  for (std::size_t k = 0; k < size(); ++k) rhs_part[k] -= back[k];
+  scatter(rhs_part, -1.0, rhs);
 }
 
-void NormCone::follow(const Vector& step) {
+void SecondOrderCone::recover_step(const Vector& step) {
   slack_step_ = image(step);
-  for (std::size_t k = 0; k < size(); ++k) slack_step_[k] -= miss_[k];
-  const Vector own = unscaled(divided_), pulled = unscaled(unscaled(slack_step_));
-  for (std::size_t k = 0; k < size(); ++k) multiplier_step_[k] = -own[k] - pulled[k];
+  for (std::size_t k = 0; k < size(); ++k) slack_step_[k] -= primal_residual_[k];
+  const Vector fixed = unscaled(scaled_residual_), scaled_step = unscaled(unscaled(slack_step_));
+  for (std::size_t k = 0; k < size(); ++k) multiplier_step_[k] = -fixed[k] - scaled_step[k];
 }
 
-void NormCone::shorten(double& length) const {
+void SecondOrderCone::limit(double& length) const {
   stay_inside(slack_, slack_step_, length);
   stay_inside(multiplier_, multiplier_step_, length);
 }
 
-void NormCone::move(double length) {
+void SecondOrderCone::advance(double length) {
   for (std::size_t k = 0; k < size(); ++k) {
     slack_[k] += length * slack_step_[k];
     multiplier_[k] += length * multiplier_step_[k];
