@@ -37,8 +37,8 @@ from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticPr
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.adversary import worst_case_distribution
-from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.robust.streaming.streamed import PartitionedOutcome
+from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.sklearn_api.lazy_answers import lazy_on_dask
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius
 from surefoot.sklearn_api.progress import progress_listener
