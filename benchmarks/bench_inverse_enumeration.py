@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from surefoot.core.solve_options import SolveOptions
 from surefoot.datasets.expert_decisions import ExpertDecisions, consistent_decisions, inconsistent_decisions, large_decisions
 from surefoot.inverse.certificate.certificate import certify_cost
-from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.exact.cost_master import MasterPoint, solve_conic_master
 from surefoot.inverse.exact.least_distance import solve_least_distance
 from surefoot.inverse.forward.programs import BinaryProgram
@@ -135,7 +135,7 @@ def race(approach: str, cost: int, problem: InverseProblem, tolerance: float) ->
         fresh = copy.deepcopy(problem)
         with threadpool_limits(limits=1):
             start = time.process_time()
-            solver = LossCuts()
+            solver = ConstraintGeneration()
             outcome = solver.solve(fresh, SolveOptions(tolerance=tolerance))
             seconds = min(seconds, time.process_time() - start)
             start = time.process_time()
@@ -161,11 +161,11 @@ def large_race(approach: str, cost: int, problem: InverseProblem, tolerance: flo
     """Solve and certify."""
     with threadpool_limits(limits=1):
         start = time.process_time()
-        solver = LossCuts()
+        solver = ConstraintGeneration()
         outcome = solver.solve(problem, SolveOptions(tolerance=tolerance))
         seconds = time.process_time() - start
         start = time.process_time()
-        losses = solver.losses(problem, outcome.primal)[1]
+        losses = solver.separation.losses(problem, outcome.primal)[1]
         proof = certify_cost(problem, outcome.primal, losses, outcome.dual, tolerance)
         certify = time.process_time() - start
     return LargeRace(approach, cost, seconds, certify, proof.upper_bound, proof.lower_bound, proof.relative_gap, proof.verified)
@@ -191,9 +191,9 @@ def _everything(problem: InverseProblem, cuts: Cuts, tolerance: float) -> Master
     return solve_conic_master(problem, cuts, SolveOptions(tolerance=tolerance))
 
 
-def _value(solver: LossCuts, problem: InverseProblem, theta: np.ndarray) -> float:  # type: ignore[type-arg]
+def _value(solver: ConstraintGeneration, problem: InverseProblem, theta: np.ndarray) -> float:  # type: ignore[type-arg]
     """The objective; with losses that must be 0, the regulariser alone."""
-    losses = solver.losses(problem, theta)[1]
+    losses = solver.separation.losses(problem, theta)[1]
     return problem.objective(theta, np.zeros_like(losses) if problem.hard else losses)
 
 

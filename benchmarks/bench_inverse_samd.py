@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 from surefoot.core.arrays import FloatArray
 from surefoot.core.solve_options import SolveOptions
 from surefoot.datasets.expert_decisions import large_decisions
-from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.mirror.mirror_descent import MirrorDescent
 from surefoot.inverse.mirror.mirror_run import Draws, MirrorSwitches
-from surefoot.inverse.mirror.native_steps import FlipWalk
+from surefoot.inverse.mirror.native_steps import NativeSteps
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.problem import InverseProblem
 
 DESCRIPTION = "mirror descent, stochastic and approximate, against its seven relatives: time to a training-loss gap"
@@ -145,7 +146,7 @@ def pose(options: argparse.Namespace, seed: tuple[int, int]) -> Task:
     data = large_decisions(options.examples, random_state=np.random.default_rng(seed))
     problem = posed(data, "l1", "l1", KAPPA, "nonnegative")
     start = time.process_time()
-    best = LossCuts().solve(problem, SolveOptions(tolerance=1e-8))
+    best = ConstraintGeneration().solve(problem, SolveOptions(tolerance=1e-8))
     return Task(problem, best.primal, best.upper_bound, time.process_time() - start)
 
 
@@ -179,9 +180,9 @@ def walk(rule: str, variant: Variant, cost: int, task: Task, scale: float, secon
         random_state=cost,
     )
     steps = MirrorDescent(switches).begin(problem)
-    native = FlipWalk.of(problem, steps)
+    native = NativeSteps.of(problem, steps)
     assert native is not None
-    draws, judge = Draws(switches, problem.n_examples), LossCuts()
+    draws, judge = Draws(switches, problem.n_examples), Separation()
     limit = options.oracle_seconds if variant.limited else np.inf
     spent, gap = 0.0, np.inf
     while spent < seconds and not gap <= GAP:

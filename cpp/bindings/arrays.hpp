@@ -75,6 +75,6 @@ void bind_qp_interior_point(nb::module_& module);
 void bind_support_search(nb::module_& module);
 void bind_axis_loss(nb::module_& module);
 void bind_binary_search(nb::module_& module);
-void bind_mirror_walk(nb::module_& module);
+void bind_mirror_steps(nb::module_& module);
 
 }  // namespace surefoot::bindings

@@ -5,56 +5,75 @@
 #include "surefoot/inverse/binary_search.hpp"
 
 namespace surefoot::bindings {
+namespace {
+
+// The searches of all programmes of a batch, one row each.
+struct BinaryBatchResult {
+  std::vector<double> flips;       // count x n_unknowns
+  std::vector<std::int8_t> state;  // 1 if solved, 0 if the limit of nodes was exceeded, -1 if infeasible
+  std::size_t n_unknowns;
+};
+
+}  // namespace
 
 void bind_binary_search(nb::module_& module) {
+  nb::class_<BinarySearchResult>(module, "BinarySearchResult")
+      .def_ro("found", &BinarySearchResult::found)
+      .def_ro("complete", &BinarySearchResult::complete)
+      .def_ro("value", &BinarySearchResult::value)
+      .def_ro("n_nodes", &BinarySearchResult::n_nodes)
+      .def_prop_ro("flips", [](const BinarySearchResult& result) {
+        return to_numpy(std::vector<double>(result.flips.begin(), result.flips.end()));
+      });
+  nb::class_<BinaryBatchResult>(module, "BinaryBatchResult")
+      .def_prop_ro(
+          "flips",
+          [](const BinaryBatchResult& result) { return to_numpy(std::vector<double>(result.flips), result.n_unknowns); })
+      .def_prop_ro("state", [](const BinaryBatchResult& result) { return to_numpy(std::vector<std::int8_t>(result.state)); });
   module.def(
-      "search_flips",
-      [](Matrix<double> rows, Vector<double> room, Vector<double> slack, Vector<double> gain, Vector<double> table,
-         double floor, std::int64_t max_nodes) {
-        const std::size_t n = gain.shape(0), m = room.shape(0);
-        require(rows.shape(0) == m && rows.shape(1) == n && slack.shape(0) == m, "rows, room and slack must agree in size");
+      "search_binary",
+      [](Matrix<double> rows, Vector<double> right, Vector<double> row_tolerance, Vector<double> gain, Vector<double> table,
+         double cutoff, std::int64_t max_nodes) {
+        const std::size_t n = gain.shape(0), m = right.shape(0);
+        require(rows.shape(0) == m && rows.shape(1) == n && row_tolerance.shape(0) == m,
+                "rows, right-hand sides and tolerances must agree in size");
         require(table.shape(0) == n + 1, "the table needs an entry for every number of flips");
-        FlipAnswer answer;
-        {
-          nb::gil_scoped_release free;
-          answer = search_flips({static_cast<int>(n), static_cast<int>(m), rows.data(), room.data(), gain.data(), table.data()},
-                                slack.data(), floor, max_nodes);
-        }
-        std::vector<double> flips(answer.flips.begin(), answer.flips.end());
-        return nb::make_tuple(answer.found, answer.complete, answer.value, to_numpy(std::move(flips)), answer.n_nodes);
+        const BinaryProgram program{static_cast<int>(n),  static_cast<int>(m), rows.data(), right.data(),
+                                    row_tolerance.data(), gain.data(),         table.data()};
+        nb::gil_scoped_release free;
+        BinarySearch search;
+        return BinarySearchResult(search.search(program, {cutoff, max_nodes}));
       },
-      nb::arg("rows"), nb::arg("room"), nb::arg("slack"), nb::arg("gain"), nb::arg("table"), nb::arg("floor"),
-      nb::arg("max_nodes"));
+      nb::kw_only(), nb::arg("rows"), nb::arg("right"), nb::arg("row_tolerance"), nb::arg("gain"), nb::arg("table"),
+      nb::arg("cutoff"), nb::arg("max_nodes"));
   module.def(
-      "search_all_flips",
-      [](Matrix<double> rows, Matrix<double> room, Matrix<double> slack, Matrix<double> gain, Matrix<double> table,
-         Vector<double> floors, std::int64_t max_nodes, Changed<double> prices) {
-        const std::size_t count = gain.shape(0), n = gain.shape(1), m = room.shape(1);
+      "search_binary_batch",
+      [](Matrix<double> rows, Matrix<double> right, Matrix<double> row_tolerance, Matrix<double> gain, Matrix<double> table,
+         Vector<double> cutoffs, std::int64_t max_nodes, Changed<double> multipliers) {
+        const std::size_t count = gain.shape(0), n = gain.shape(1), m = right.shape(1);
         require(rows.shape(0) == count * m && rows.shape(1) == n, "rows of all programmes must stand one below the other");
-        require(room.shape(0) == count && slack.shape(0) == count && slack.shape(1) == m, "room and slack must agree in size");
+        require(right.shape(0) == count && row_tolerance.shape(0) == count && row_tolerance.shape(1) == m,
+                "right-hand sides and tolerances must agree in size");
         require(table.shape(0) == count && table.shape(1) == n + 1, "tables need an entry for every number of flips");
-        require(floors.shape(0) == count, "floors must be those of the programmes");
-        require(prices.shape(0) == count && prices.shape(1) == m, "prices must be those of the rows");
-        std::vector<double> flips(count * n), values(count);
-        std::vector<std::int8_t> state(count);
-        {
-          nb::gil_scoped_release free;
-          FlipSearch search;
-          for (std::size_t i = 0; i < count; ++i) {
-            const FlipAnswer& answer = search.search({static_cast<int>(n), static_cast<int>(m), rows.data() + i * m * n,
-                                                      room.data() + i * m, gain.data() + i * n, table.data() + i * (n + 1)},
-                                                     slack.data() + i * m, floors(i), max_nodes, prices.data() + i * m);
-            std::copy(answer.flips.begin(), answer.flips.end(), flips.begin() + static_cast<std::ptrdiff_t>(i * n));
-            values[i] = answer.value;
-            // A floor is what no flip at all is worth: if nothing is better, that is the answer.
-            const bool any = answer.found || floors(i) > -std::numeric_limits<double>::infinity();
-            state[i] = static_cast<std::int8_t>(answer.complete ? (any ? 1 : -1) : 0);
-          }
+        require(cutoffs.shape(0) == count, "cutoffs must be those of the programmes");
+        require(multipliers.shape(0) == count && multipliers.shape(1) == m, "multipliers must be those of the rows");
+        BinaryBatchResult batch{std::vector<double>(count * n), std::vector<std::int8_t>(count), n};
+        nb::gil_scoped_release free;
+        BinarySearch search;
+        for (std::size_t i = 0; i < count; ++i) {
+          const BinaryProgram program{static_cast<int>(n),       static_cast<int>(m),          rows.data() + i * m * n,
+                                      right.data() + i * m,      row_tolerance.data() + i * m, gain.data() + i * n,
+                                      table.data() + i * (n + 1)};
+          const BinarySearchResult& result = search.search(program, {cutoffs(i), max_nodes}, multipliers.data() + i * m);
+          std::copy(result.flips.begin(), result.flips.end(), batch.flips.begin() + static_cast<std::ptrdiff_t>(i * n));
+          // A finite cutoff is the value of no flip at all: if nothing is better, that is the optimum.
+          const bool feasible = result.found || cutoffs(i) > -std::numeric_limits<double>::infinity();
+          batch.state[i] = static_cast<std::int8_t>(result.complete ? (feasible ? 1 : -1) : 0);
         }
-        return nb::make_tuple(to_numpy(std::move(flips), n), to_numpy(std::move(values)), to_numpy(std::move(state)));
+        return batch;
       },
-      nb::arg("rows"), nb::arg("room"), nb::arg("slack"), nb::arg("gain"), nb::arg("table"), nb::arg("floors"),
-      nb::arg("max_nodes"), nb::arg("prices"));
+      nb::kw_only(), nb::arg("rows"), nb::arg("right"), nb::arg("row_tolerance"), nb::arg("gain"), nb::arg("table"),
+      nb::arg("cutoffs"), nb::arg("max_nodes"), nb::arg("multipliers"));
 }
 
 }  // namespace surefoot::bindings

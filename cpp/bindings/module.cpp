@@ -12,5 +12,5 @@ NB_MODULE(_native, module) {
   surefoot::bindings::bind_support_search(module);
   surefoot::bindings::bind_axis_loss(module);
   surefoot::bindings::bind_binary_search(module);
-  surefoot::bindings::bind_mirror_walk(module);
+  surefoot::bindings::bind_mirror_steps(module);
 }

@@ -532,49 +532,108 @@ def elastic_step(
     tolerance: float,
     max_sweeps: int,
 ) -> _Float: ...
-def search_flips(
-    rows: _Float, room: _Float, slack: _Float, gain: _Float, table: _Float, floor: float, max_nodes: int
-) -> tuple[bool, bool, float, _Float, int]: ...
-def search_all_flips(
-    rows: _Float, room: _Float, slack: _Float, gain: _Float, table: _Float, floors: _Float, max_nodes: int, prices: _Float
-) -> tuple[_Float, _Float, NDArray[np.int8]]: ...
 
-class FlipExamples: ...
+class BinarySearchResult:
+    @property
+    def found(self) -> bool: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def flips(self) -> _Float: ...
 
-def flip_examples(
+class BinaryBatchResult:
+    @property
+    def flips(self) -> _Float: ...
+    @property
+    def state(self) -> NDArray[np.int8]: ...
+
+def search_binary(
+    *,
     rows: _Float,
-    room: _Float,
-    slack: _Float,
-    start: _Float,
-    tilt: _Float,
-    constant: _Float,
+    right: _Float,
+    row_tolerance: _Float,
+    gain: _Float,
     table: _Float,
-    features: _Float,
-    own: _Float,
-) -> FlipExamples: ...
-def walk(
-    examples: FlipExamples,
-    exponentiated: bool,
-    fixed_total: bool,
-    log_radius: float,
-    lower: _Float,
-    upper: _Float,
-    signs: NDArray[np.int8],
-    rule: int,
-    scale: float,
-    convexity: float,
-    linear_average: bool,
-    kappa: float,
-    squares: bool,
-    center: _Float,
-    state: _Float,
-    mean: _Float,
-    mass: float,
-    sum_squares: float,
-    steps: int,
+    cutoff: float,
+    max_nodes: int,
+) -> BinarySearchResult: ...
+def search_binary_batch(
+    *,
+    rows: _Float,
+    right: _Float,
+    row_tolerance: _Float,
+    gain: _Float,
+    table: _Float,
+    cutoffs: _Float,
+    max_nodes: int,
+    multipliers: _Float,
+) -> BinaryBatchResult: ...
+
+class BinaryExamples:
+    def __init__(
+        self,
+        *,
+        rows: _Float,
+        right: _Float,
+        row_tolerance: _Float,
+        start: _Float,
+        tilt: _Float,
+        constant: _Float,
+        table: _Float,
+        features: _Float,
+        own: _Float,
+    ) -> None: ...
+
+class MirrorOptions:
+    def __init__(
+        self,
+        *,
+        exponentiated: bool,
+        fixed_total: bool,
+        log_radius: float,
+        lower: _Float,
+        upper: _Float,
+        signs: NDArray[np.int8],
+        rule: int,
+        scale: float,
+        convexity: float,
+        linear_average: bool,
+        kappa: float,
+        squares: bool,
+        center: _Float,
+    ) -> None: ...
+
+class MirrorState:
+    def __init__(self, *, iterate: _Float, mean: _Float, mass: float, sum_squares: float, steps: int) -> None: ...
+    @property
+    def iterate(self) -> _Float: ...
+    @property
+    def mean(self) -> _Float: ...
+    @property
+    def mass(self) -> float: ...
+    @property
+    def sum_squares(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+
+class MirrorStepsResult:
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def flips(self) -> NDArray[np.int8]: ...
+
+def mirror_steps(
+    examples: BinaryExamples,
+    options: MirrorOptions,
+    state: MirrorState,
+    *,
     drawn: NDArray[np.int64],
     max_nodes: int,
     complete: bool,
-    prices: _Float,
-    decided: NDArray[np.int8],
-) -> tuple[int, _Float, _Float, float, float, NDArray[np.int8]]: ...
+    multipliers: _Float,
+    decisions: NDArray[np.int8],
+) -> MirrorStepsResult: ...

@@ -7,49 +7,41 @@
 #include <numeric>
 
 namespace surefoot {
-namespace {
 
-constexpr int subgradient_steps = 40;
-// From multipliers that served the same rows before, for a cost that is often much the same.
-constexpr int warm_steps = 6;
-// Values are sums of up to n rounded numbers; a bound must not prune what it only seems to reach.
-constexpr double bound_slack = 1e-10;
-
-}  // namespace
-
-const FlipAnswer& FlipSearch::search(const FlipProgram& program, const double* slack, double floor, std::int64_t max_nodes,
-                                     double* prices) {
-  p_ = program;
+const BinarySearchResult& BinarySearch::search(const BinaryProgram& program, const BinarySearchOptions& options,
+                                               double* multipliers) {
+  p_ = program, parameters_ = options.parameters;
   n_ = program.n_unknowns, m_ = program.n_rows;
-  floor_ = floor, max_nodes_ = max_nodes, n_nodes_ = 0, found_ = false;
-  limit_.resize(static_cast<std::size_t>(m_));
-  for (int r = 0; r < m_; ++r) limit_[r] = p_.room[r] + slack[r];
+  incumbent_ = options.cutoff, max_nodes_ = options.max_nodes, n_nodes_ = 0, found_ = false;
+  right_.resize(static_cast<std::size_t>(m_));
+  for (int r = 0; r < m_; ++r) right_[r] = p_.right[r] + p_.row_tolerance[r];
   mu_.assign(static_cast<std::size_t>(m_), 0.0);
   bool warm = false;
-  for (int r = 0; prices && r < m_; ++r) {
-    mu_[r] = std::max(0.0, prices[r]);
+  for (int r = 0; multipliers && r < m_; ++r) {
+    mu_[r] = std::max(0.0, multipliers[r]);
     warm = warm || mu_[r] > 0;
   }
-  price_rows(warm ? warm_steps : subgradient_steps);
-  if (prices) std::copy(mu_.begin(), mu_.end(), prices);
+  minimise_dual(warm ? parameters_.warm_subgradient_steps : parameters_.subgradient_steps);
+  if (multipliers) std::copy(mu_.begin(), mu_.end(), multipliers);
   order_unknowns();
-  tabulate(priced_, completion_);
+  tabulate(reduced_, completion_);
   tabulate(plain_, plain_completion_);
-  rest_.assign(static_cast<std::size_t>(n_ + 1) * m_, 0.0);
+  least_rest_.assign(static_cast<std::size_t>(n_ + 1) * m_, 0.0);
   for (int j = n_ - 1; j >= 0; --j)
-    for (int r = 0; r < m_; ++r) rest_[at(j, r)] = rest_[at(j + 1, r)] + std::min(0.0, column_[at(j, r)]);
-  side_.assign(static_cast<std::size_t>(n_ + 1) * m_, 0.0);
+    for (int r = 0; r < m_; ++r) least_rest_[at(j, r)] = least_rest_[at(j + 1, r)] + std::min(0.0, column_[at(j, r)]);
+  activity_.assign(static_cast<std::size_t>(n_ + 1) * m_, 0.0);
   flip_.assign(static_cast<std::size_t>(n_), 0);
   best_.assign(static_cast<std::size_t>(n_), 0);
-  descend(0, 0, 0.0, constant_);
-  answer_.found = found_, answer_.complete = n_nodes_ <= max_nodes_, answer_.value = floor_, answer_.n_nodes = n_nodes_;
-  answer_.flips.assign(static_cast<std::size_t>(n_), 0);
-  for (int j = 0; j < n_; ++j) answer_.flips[order_[j]] = best_[j];
-  return answer_;
+  branch(0, 0, 0.0, constant_);
+  result_.found = found_, result_.complete = n_nodes_ <= max_nodes_;
+  result_.value = incumbent_, result_.n_nodes = n_nodes_;
+  result_.flips.assign(static_cast<std::size_t>(n_), 0);
+  for (int j = 0; j < n_; ++j) result_.flips[order_[j]] = best_[j];
+  return result_;
 }
 
-// The best number of the largest gains, and its value; the order comes back sorted by gain.
-double FlipSearch::best_prefix(int& count) {
+// The Lagrangian relaxation at the root: how many of the largest gains are best, and their value; sorts the order by gain.
+double BinarySearch::lagrangian_maximum(int& count) {
   std::sort(order_.begin(), order_.end(), [&](int a, int b) { return gain_[a] > gain_[b]; });
   double sum = 0, best = p_.table[0];
   count = 0;
@@ -60,11 +52,11 @@ double FlipSearch::best_prefix(int& count) {
   return best;
 }
 
-// Multipliers of the rows that make the bound at the root small.
-void FlipSearch::price_rows(int steps) {
+// Subgradient steps on the Lagrangian dual of the rows; the multipliers of the lowest dual bound are retained.
+void BinarySearch::minimise_dual(int steps) {
   trial_ = mu_;
   gain_.resize(static_cast<std::size_t>(n_));
-  excess_.resize(static_cast<std::size_t>(m_));
+  subgradient_.resize(static_cast<std::size_t>(m_));
   order_.resize(static_cast<std::size_t>(n_));
   std::iota(order_.begin(), order_.end(), 0);
   double lowest = std::numeric_limits<double>::infinity(), step = 1.0;
@@ -73,53 +65,53 @@ void FlipSearch::price_rows(int steps) {
     for (int j = 0; j < n_; ++j) gain_[j] = p_.gain[j];
     for (int r = 0; r < m_; ++r) {
       if (trial_[r] == 0) continue;
-      bound += trial_[r] * limit_[r];
+      bound += trial_[r] * right_[r];
       for (int j = 0; j < n_; ++j) gain_[j] -= trial_[r] * p_.rows[static_cast<std::size_t>(r) * n_ + j];
     }
     int count = 0;
-    bound += best_prefix(count);
+    bound += lagrangian_maximum(count);
     if (bound < lowest)
       lowest = bound, mu_ = trial_;
     else
-      step *= 0.7;
-    if (bound <= floor_) break;
+      step *= parameters_.step_decay;
+    if (bound <= incumbent_) break;
     double norm = 0;
     for (int r = 0; r < m_; ++r) {
-      double side = 0;
-      for (int k = 0; k < count; ++k) side += p_.rows[static_cast<std::size_t>(r) * n_ + order_[k]];
-      excess_[r] = side - limit_[r];
-      if (trial_[r] > 0 || excess_[r] > 0) norm += excess_[r] * excess_[r];
+      double activity = 0;
+      for (int k = 0; k < count; ++k) activity += p_.rows[static_cast<std::size_t>(r) * n_ + order_[k]];
+      subgradient_[r] = activity - right_[r];
+      if (trial_[r] > 0 || subgradient_[r] > 0) norm += subgradient_[r] * subgradient_[r];
     }
     if (norm == 0) break;
-    // Polyak's step towards a tenth below the bound, or towards the floor if that is nearer.
-    const double aim = std::max(floor_, lowest - 0.1 * (std::abs(lowest) + 1e-3));
-    const double length = step * std::max(bound - aim, 1e-9) / norm;
-    for (int r = 0; r < m_; ++r) trial_[r] = std::max(0.0, trial_[r] + length * excess_[r]);
+    const double target =
+        std::max(incumbent_, lowest - parameters_.target_fraction * (std::abs(lowest) + parameters_.least_target));
+    const double length = step * std::max(bound - target, parameters_.least_decrease) / norm;
+    for (int r = 0; r < m_; ++r) trial_[r] = std::max(0.0, trial_[r] + length * subgradient_[r]);
   }
 }
 
-// Unknowns whose priced gain is far from 0 are settled first: the wrong choice costs most there.
-void FlipSearch::order_unknowns() {
+// Unknowns with a large reduced gain are branched on first: the wrong value costs most there.
+void BinarySearch::order_unknowns() {
   constant_ = 0;
   for (int j = 0; j < n_; ++j) gain_[j] = p_.gain[j];
   for (int r = 0; r < m_; ++r) {
-    constant_ += mu_[r] * limit_[r];
+    constant_ += mu_[r] * right_[r];
     for (int j = 0; j < n_; ++j) gain_[j] -= mu_[r] * p_.rows[static_cast<std::size_t>(r) * n_ + j];
   }
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(), [&](int a, int b) { return std::abs(gain_[a]) > std::abs(gain_[b]); });
-  priced_.resize(static_cast<std::size_t>(n_));
+  reduced_.resize(static_cast<std::size_t>(n_));
   plain_.resize(static_cast<std::size_t>(n_));
   column_.resize(static_cast<std::size_t>(n_) * m_);
   for (int j = 0; j < n_; ++j) {
-    priced_[j] = gain_[order_[j]];
+    reduced_[j] = gain_[order_[j]];
     plain_[j] = p_.gain[order_[j]];
     for (int r = 0; r < m_; ++r) column_[at(j, r)] = p_.rows[static_cast<std::size_t>(r) * n_ + order_[j]];
   }
 }
 
-// completion[j][h]: the most that coordinates j, j + 1, ... and the table can add after h flips, rows left aside.
-void FlipSearch::tabulate(const std::vector<double>& gain, std::vector<double>& completion) {
+// completion[j][h]: the most that coordinates j, j + 1, ... and the table can add after h flips, without the rows.
+void BinarySearch::tabulate(const std::vector<double>& gain, std::vector<double>& completion) {
   completion.assign(static_cast<std::size_t>(n_ + 1) * (n_ + 1), p_.table[0]);
   if (std::all_of(p_.table, p_.table + n_ + 1, [&](double entry) { return entry == p_.table[0]; })) {
     for (int j = n_ - 1; j >= 0; --j) {
@@ -142,29 +134,26 @@ void FlipSearch::tabulate(const std::vector<double>& gain, std::vector<double>& 
   }
 }
 
-void FlipSearch::descend(int j, int h, double plain, double priced) {
+void BinarySearch::branch(int j, int h, double plain, double reduced) {
   if (++n_nodes_ > max_nodes_) return;
   const std::size_t cell = static_cast<std::size_t>(j) * (n_ + 1) + h;
-  if (priced + completion_[cell] <= floor_ - bound_slack || plain + plain_completion_[cell] <= floor_ - bound_slack) return;
+  const double least = incumbent_ - parameters_.bound_tolerance;
+  if (reduced + completion_[cell] <= least || plain + plain_completion_[cell] <= least) return;
   for (int r = 0; r < m_; ++r)
-    if (side_[at(j, r)] + rest_[at(j, r)] > limit_[r]) return;
+    if (activity_[at(j, r)] + least_rest_[at(j, r)] > right_[r]) return;
   if (j == n_) {
     const double value = plain + p_.table[h];
-    if (value > floor_) floor_ = value, best_ = flip_, found_ = true;
+    if (value > incumbent_) incumbent_ = value, best_ = flip_, found_ = true;
     return;
   }
-  const int first = priced_[j] > 0 ? 1 : 0;
+  const int first = reduced_[j] > 0 ? 1 : 0;
   for (int turn = 0; turn < 2; ++turn) {
     const int f = turn == 0 ? first : 1 - first;
     flip_[j] = static_cast<char>(f);
-    for (int r = 0; r < m_; ++r) side_[at(j + 1, r)] = side_[at(j, r)] + (f ? column_[at(j, r)] : 0.0);
-    descend(j + 1, h + f, plain + (f ? plain_[j] : 0.0), priced + (f ? priced_[j] : 0.0));
+    for (int r = 0; r < m_; ++r) activity_[at(j + 1, r)] = activity_[at(j, r)] + (f ? column_[at(j, r)] : 0.0);
+    branch(j + 1, h + f, plain + (f ? plain_[j] : 0.0), reduced + (f ? reduced_[j] : 0.0));
     if (n_nodes_ > max_nodes_) return;
   }
-}
-
-FlipAnswer search_flips(const FlipProgram& program, const double* slack, double floor, std::int64_t max_nodes) {
-  return FlipSearch().search(program, slack, floor, max_nodes);
 }
 
 }  // namespace surefoot

@@ -6,69 +6,69 @@
 namespace surefoot {
 namespace {
 
-// Weights keep this much below the largest, so that none is lost for ever to rounding.
-constexpr double least_log = -600.0;
-
-class Walk {
+class MirrorStepper {
  public:
-  Walk(const FlipExamples& examples, const MirrorRules& rules, MirrorState& at)
-      : e_(examples),
-        r_(rules),
-        at_(at),
+  MirrorStepper(const BinaryExamples& examples, const MirrorOptions& options, const ForwardLimits& limits, MirrorState& state,
+                ForwardMemory memory, const MirrorParameters& parameters)
+      : examples_(examples),
+        options_(options),
+        limits_(limits),
+        state_(state),
+        memory_(memory),
+        parameters_(parameters),
         p_(static_cast<std::size_t>(examples.n_features)),
         n_(static_cast<std::size_t>(examples.n_unknowns)) {
     theta_.resize(p_);
-    slope_.resize(p_);
+    gradient_.resize(p_);
     gain_.resize(n_);
     cost_.resize(n_);
     for (std::size_t j = 0; j < p_; ++j)
-      if (r_.exponentiated && r_.signs[j]) signed_.push_back(j);
+      if (options_.exponentiated && options_.signs[j]) signed_.push_back(j);
     read_point();
   }
 
-  bool step(const std::int64_t* drawn, std::int64_t batch, std::int64_t max_nodes, bool complete, double* prices,
-            std::int8_t* decided, std::int8_t* flips) {
-    std::fill(slope_.begin(), slope_.end(), 0.0);
+  // Whether the step was made; `flips` receives the decisions of the batch.
+  bool step(const std::int64_t* drawn, std::int64_t batch, std::int8_t* flips) {
+    std::fill(gradient_.begin(), gradient_.end(), 0.0);
     for (std::size_t k = 0; k < n_; ++k) {
       cost_[k] = 0;
-      for (std::size_t j = 0; j < p_; ++j) cost_[k] += theta_[j] * e_.features[j * n_ + k];
+      for (std::size_t j = 0; j < p_; ++j) cost_[k] += theta_[j] * examples_.features[j * n_ + k];
     }
     for (std::int64_t b = 0; b < batch; ++b)
-      if (!add_slope(static_cast<std::size_t>(drawn[b]), max_nodes, complete, prices, decided, flips + b * e_.n_unknowns))
-        return false;
+      if (!add_gradient(static_cast<std::size_t>(drawn[b]), flips + b * examples_.n_unknowns)) return false;
     for (std::size_t j = 0; j < p_; ++j) {
-      const double away = theta_[j] - r_.center[j];
+      const double away = theta_[j] - options_.center[j];
       const double sign = away > 0 ? 1.0 : (away < 0 ? -1.0 : 0.0);
-      slope_[j] = slope_[j] / static_cast<double>(batch) + r_.kappa * (r_.squares ? away : sign);
+      gradient_[j] = gradient_[j] / static_cast<double>(batch) + options_.kappa * (options_.squares ? away : sign);
     }
-    ++at_.steps;
-    const double weight = r_.linear_average ? static_cast<double>(at_.steps) : 1.0;
-    at_.mass += weight;
-    for (std::size_t j = 0; j < p_; ++j) at_.mean[j] += (theta_[j] - at_.mean[j]) * (weight / at_.mass);
-    const double size = step_size();
-    if (size > 0) {
-      move(size);
+    ++state_.steps;
+    const double weight = options_.linear_average ? static_cast<double>(state_.steps) : 1.0;
+    state_.mass += weight;
+    for (std::size_t j = 0; j < p_; ++j) state_.mean[j] += (theta_[j] - state_.mean[j]) * (weight / state_.mass);
+    const double length = step_length();
+    if (length > 0) {
+      move(length);
       read_point();
     }
     return true;
   }
 
  private:
-  bool add_slope(std::size_t i, std::int64_t max_nodes, bool complete, double* prices, std::int8_t* decided,
-                 std::int8_t* flips) {
-    const std::size_t m = static_cast<std::size_t>(e_.n_rows);
-    const double *start = e_.start + i * n_, *tilt = e_.tilt + i * n_, *own = e_.own + i * p_;
-    double value = e_.constant[i];
+  // Adds the subgradient of one example's loss; false if its search had to be complete and was not.
+  bool add_gradient(std::size_t i, std::int8_t* flips) {
+    const std::size_t m = static_cast<std::size_t>(examples_.n_rows);
+    const double *start = examples_.start + i * n_, *tilt = examples_.tilt + i * n_, *own = examples_.own + i * p_;
+    double value = examples_.constant[i];
     for (std::size_t j = 0; j < p_; ++j) value += theta_[j] * own[j];
     for (std::size_t k = 0; k < n_; ++k) {
       const double cost = cost_[k] + tilt[k];
       value -= cost * start[k];
       gain_[k] = cost * (2.0 * start[k] - 1.0);
     }
-    // The response is a decision of value 0, and so is what was decided last of its own: only what is better is looked for.
-    const double* table = e_.table + i * (n_ + 1);
-    std::int8_t* last = decided + i * n_;
-    double floor = -value;
+    // The response, of value 0, and the decision of the last search are feasible: the better one is the cutoff.
+    const double* table = examples_.table + i * (n_ + 1);
+    std::int8_t* last = memory_.decisions + i * n_;
+    double cutoff = -value;
     bool known = last[0] >= 0;
     if (known) {
       double again = 0;
@@ -76,13 +76,18 @@ class Walk {
       for (std::size_t k = 0; k < n_; ++k)
         if (last[k]) again += gain_[k], ++count;
       again += table[count];
-      known = again > floor;
-      floor = std::max(floor, again);
+      known = again > cutoff;
+      cutoff = std::max(cutoff, again);
     }
-    const FlipAnswer& found =
-        search_.search({e_.n_unknowns, e_.n_rows, e_.rows + i * m * n_, e_.room + i * m, gain_.data(), table}, e_.slack + i * m,
-                       floor, max_nodes, prices + i * m);
-    if (complete && !found.complete) return false;
+    const BinaryProgram program{examples_.n_unknowns,
+                                examples_.n_rows,
+                                examples_.rows + i * m * n_,
+                                examples_.right + i * m,
+                                examples_.row_tolerance + i * m,
+                                gain_.data(),
+                                table};
+    const BinarySearchResult& found = search_.search(program, {cutoff, limits_.max_nodes}, memory_.multipliers + i * m);
+    if (limits_.complete && !found.complete) return false;
     if (found.found)
       for (std::size_t k = 0; k < n_; ++k) last[k] = static_cast<std::int8_t>(found.flips[k]);
     else if (!known) {
@@ -90,71 +95,74 @@ class Walk {
       return true;
     }
     std::copy_n(last, n_, flips);
-    for (std::size_t j = 0; j < p_; ++j) slope_[j] += own[j];
+    for (std::size_t j = 0; j < p_; ++j) gradient_[j] += own[j];
     for (std::size_t k = 0; k < n_; ++k) {
       if ((start[k] > 0.5) == (last[k] != 0)) continue;
-      for (std::size_t j = 0; j < p_; ++j) slope_[j] -= e_.features[j * n_ + k];
+      for (std::size_t j = 0; j < p_; ++j) gradient_[j] -= examples_.features[j * n_ + k];
     }
     return true;
   }
 
-  double step_size() {
-    const double t = static_cast<double>(at_.steps);
-    if (r_.rule == StepRule::strong) return 2.0 / (r_.convexity * (t + 1));
-    if (r_.rule == StepRule::constant) return r_.scale;
-    if (r_.rule == StepRule::sqrt) return r_.scale / std::sqrt(t);
-    double length = 0;
-    for (const double entry : slope_) length = r_.exponentiated ? std::max(length, std::abs(entry)) : length + entry * entry;
-    if (!r_.exponentiated) length = std::sqrt(length);
-    at_.squares += length * length;
+  double step_length() {
+    const double t = static_cast<double>(state_.steps);
+    if (options_.rule == StepRule::strong) return 2.0 / (options_.convexity * (t + 1));
+    if (options_.rule == StepRule::constant) return options_.scale;
+    if (options_.rule == StepRule::sqrt) return options_.scale / std::sqrt(t);
+    double norm = 0;  // the dual norm of the map
+    for (const double entry : gradient_) norm = options_.exponentiated ? std::max(norm, std::abs(entry)) : norm + entry * entry;
+    if (!options_.exponentiated) norm = std::sqrt(norm);
+    state_.sum_squares += norm * norm;
     // A subgradient of zero says that this point cannot be improved by what was sampled: stay.
-    if (length == 0) return 0;
-    return r_.scale / (r_.rule == StepRule::adaptive ? std::sqrt(at_.squares) : length * std::sqrt(t));
+    if (norm == 0) return 0;
+    return options_.scale / (options_.rule == StepRule::adaptive ? std::sqrt(state_.sum_squares) : norm * std::sqrt(t));
   }
 
-  void move(double size) {
-    std::vector<double>& state = at_.state;
-    if (!r_.exponentiated) {
-      for (std::size_t j = 0; j < p_; ++j) state[j] = std::clamp(state[j] - size * slope_[j], r_.lower[j], r_.upper[j]);
+  void move(double length) {
+    std::vector<double>& iterate = state_.iterate;
+    if (!options_.exponentiated) {
+      for (std::size_t j = 0; j < p_; ++j)
+        iterate[j] = std::clamp(iterate[j] - length * gradient_[j], options_.lower[j], options_.upper[j]);
       return;
     }
-    for (std::size_t j = 0; j < p_; ++j) state[j] -= size * slope_[j];
-    for (std::size_t k = 0; k < signed_.size(); ++k) state[p_ + k] += size * slope_[signed_[k]];
-    const double top = *std::max_element(state.begin(), state.end());
+    for (std::size_t j = 0; j < p_; ++j) iterate[j] -= length * gradient_[j];
+    for (std::size_t k = 0; k < signed_.size(); ++k) iterate[p_ + k] += length * gradient_[signed_[k]];
+    const double largest = *std::max_element(iterate.begin(), iterate.end());
     double sum = 0;
-    for (double& entry : state) {
-      entry = std::max(entry, top + least_log);
-      sum += std::exp(entry - top);
+    for (double& entry : iterate) {
+      entry = std::max(entry, largest + parameters_.least_log);
+      sum += std::exp(entry - largest);
     }
-    const double total = top + std::log(sum);
-    if (!r_.fixed_total && total <= r_.log_radius) return;
-    for (double& entry : state) entry += r_.log_radius - total;
+    const double total = largest + std::log(sum);
+    if (!options_.fixed_total && total <= options_.log_radius) return;
+    for (double& entry : iterate) entry += options_.log_radius - total;
   }
 
   void read_point() {
-    const std::vector<double>& state = at_.state;
-    for (std::size_t j = 0; j < p_; ++j) theta_[j] = r_.exponentiated ? std::exp(state[j]) : state[j];
-    for (std::size_t k = 0; k < signed_.size(); ++k) theta_[signed_[k]] -= std::exp(state[p_ + k]);
+    const std::vector<double>& iterate = state_.iterate;
+    for (std::size_t j = 0; j < p_; ++j) theta_[j] = options_.exponentiated ? std::exp(iterate[j]) : iterate[j];
+    for (std::size_t k = 0; k < signed_.size(); ++k) theta_[signed_[k]] -= std::exp(iterate[p_ + k]);
   }
 
-  const FlipExamples& e_;
-  const MirrorRules& r_;
-  MirrorState& at_;
+  const BinaryExamples& examples_;
+  const MirrorOptions& options_;
+  const ForwardLimits& limits_;
+  MirrorState& state_;
+  ForwardMemory memory_;
+  const MirrorParameters& parameters_;
   std::size_t p_, n_;
-  std::vector<double> theta_, slope_, gain_, cost_;
+  std::vector<double> theta_, gradient_, gain_, cost_;
   std::vector<std::size_t> signed_;
-  FlipSearch search_;
+  BinarySearch search_;
 };
 
 }  // namespace
 
-std::int64_t walk(const FlipExamples& examples, const MirrorRules& rules, MirrorState& at, const std::int64_t* drawn,
-                  std::int64_t n_steps, std::int64_t batch, std::int64_t max_nodes, bool complete, double* prices,
-                  std::int8_t* decided, std::int8_t* flips) {
-  Walk steps(examples, rules, at);
+std::int64_t mirror_steps(const BinaryExamples& examples, const MirrorOptions& options, const ForwardLimits& limits,
+                          MirrorState& state, ForwardMemory memory, const std::int64_t* drawn, std::int64_t n_steps,
+                          std::int64_t batch, std::int8_t* flips, const MirrorParameters& parameters) {
+  MirrorStepper stepper(examples, options, limits, state, memory, parameters);
   for (std::int64_t t = 0; t < n_steps; ++t)
-    if (!steps.step(drawn + t * batch, batch, max_nodes, complete, prices, decided, flips + t * batch * examples.n_unknowns))
-      return t;
+    if (!stepper.step(drawn + t * batch, batch, flips + t * batch * examples.n_unknowns)) return t;
   return n_steps;
 }
 

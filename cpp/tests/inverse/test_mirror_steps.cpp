@@ -13,19 +13,19 @@ namespace {
 
 // One example with two unknowns, response (0, 1), "at least one of them", and the l1 distance: 1 + x_1 - x_2.
 struct Two {
-  std::vector<double> rows{-1.0, 1.0}, room{0.0}, slack{1e-9}, start{0.0, 1.0}, tilt{-1.0, 1.0}, constant{1.0};
+  std::vector<double> rows{-1.0, 1.0}, right{0.0}, tolerance{1e-9}, start{0.0, 1.0}, tilt{-1.0, 1.0}, constant{1.0};
   std::vector<double> table{0.0, 0.0, 0.0}, features{1.0, 0.0, 0.0, 1.0}, own{0.0, 1.0};
   std::vector<double> lower{0.0, 0.0}, upper{10.0, 10.0}, center{0.0, 0.0};
   std::vector<std::int8_t> signs{0, 0};
 
-  FlipExamples examples() const {
+  BinaryExamples examples() const {
     return {1,
             2,
             1,
             2,
             rows.data(),
-            room.data(),
-            slack.data(),
+            right.data(),
+            tolerance.data(),
             start.data(),
             tilt.data(),
             constant.data(),
@@ -33,7 +33,7 @@ struct Two {
             features.data(),
             own.data()};
   }
-  MirrorRules rules(bool exponentiated) const {
+  MirrorOptions options(bool exponentiated) const {
     return {exponentiated, false, std::log(100.0), lower.data(), upper.data(), signs.data(), StepRule::constant,
             0.5,           0.0,   false,           0.0,          false,        center.data()};
   }
@@ -45,41 +45,42 @@ TEST(a_euclidean_step_moves_against_the_slope_of_the_worst_decision) {
   const Two two;
   // At theta = (0, 0) the decisions (1, 1), (1, 0) have distances 1 and 2: the worst is (1, 0), its slope (-1, 1).
   MirrorState at{{0.0, 0.0}, {0.0, 0.0}, 0.0, 0.0, 0};
-  std::vector<double> prices(1, 0.0);
-  std::vector<std::int8_t> decided(2, -1);
+  std::vector<double> multipliers(1, 0.0);
+  std::vector<std::int8_t> decisions(2, -1);
   const std::vector<std::int64_t> drawn{0};
   std::vector<std::int8_t> flips(2);
-  CHECK(walk(two.examples(), two.rules(false), at, drawn.data(), 1, 1, 1 << 20, true, prices.data(), decided.data(),
-             flips.data()) == 1);
+  CHECK(mirror_steps(two.examples(), two.options(false), {1 << 20, true}, at, {multipliers.data(), decisions.data()},
+                     drawn.data(), 1, 1, flips.data()) == 1);
   CHECK(flips[0] == 1 && flips[1] == 1);
-  CHECK(std::abs(at.state[0] - 0.5) < 1e-15 && at.state[1] == 0.0);  // theta_2 would be -0.5: clipped
+  CHECK(std::abs(at.iterate[0] - 0.5) < 1e-15 && at.iterate[1] == 0.0);  // theta_2 would be -0.5: clipped
   CHECK(at.steps == 1 && at.mass == 1.0 && at.mean[0] == 0.0);
 }
 
 TEST(an_exponentiated_step_multiplies) {
   const Two two;
   MirrorState at{{std::log(0.2), std::log(0.3)}, {0.2, 0.3}, 0.0, 0.0, 0};
-  std::vector<double> prices(1, 0.0);
-  std::vector<std::int8_t> decided(2, -1);
+  std::vector<double> multipliers(1, 0.0);
+  std::vector<std::int8_t> decisions(2, -1);
   const std::vector<std::int64_t> drawn{0};
   std::vector<std::int8_t> flips(2);
-  walk(two.examples(), two.rules(true), at, drawn.data(), 1, 1, 1 << 20, true, prices.data(), decided.data(), flips.data());
-  CHECK(std::abs(std::exp(at.state[0]) - 0.2 * std::exp(0.5)) < 1e-14);
-  CHECK(std::abs(std::exp(at.state[1]) - 0.3 * std::exp(-0.5)) < 1e-14);
+  mirror_steps(two.examples(), two.options(true), {1 << 20, true}, at, {multipliers.data(), decisions.data()}, drawn.data(), 1,
+               1, flips.data());
+  CHECK(std::abs(std::exp(at.iterate[0]) - 0.2 * std::exp(0.5)) < 1e-14);
+  CHECK(std::abs(std::exp(at.iterate[1]) - 0.3 * std::exp(-0.5)) < 1e-14);
 }
 
-TEST(a_walk_that_must_be_complete_stops_where_nodes_run_out) {
+TEST(steps_that_must_be_complete_end_where_nodes_run_out) {
   const Two two;
   MirrorState at{{0.0, 0.0}, {0.0, 0.0}, 0.0, 0.0, 0};
-  std::vector<double> prices(1, 0.0);
-  std::vector<std::int8_t> decided(2, -1);
+  std::vector<double> multipliers(1, 0.0);
+  std::vector<std::int8_t> decisions(2, -1);
   const std::vector<std::int64_t> drawn{0, 0};
   std::vector<std::int8_t> flips(4);
-  CHECK(walk(two.examples(), two.rules(false), at, drawn.data(), 2, 1, 1, true, prices.data(), decided.data(), flips.data()) ==
-        0);
-  CHECK(at.steps == 0 && at.state[0] == 0.0);
+  CHECK(mirror_steps(two.examples(), two.options(false), {1, true}, at, {multipliers.data(), decisions.data()}, drawn.data(), 2,
+                     1, flips.data()) == 0);
+  CHECK(at.steps == 0 && at.iterate[0] == 0.0);
   // Otherwise the response stands in, and the point stays.
-  CHECK(walk(two.examples(), two.rules(false), at, drawn.data(), 2, 1, 1, false, prices.data(), decided.data(), flips.data()) ==
-        2);
-  CHECK(at.steps == 2 && at.state[0] == 0.0 && flips[0] == -1);
+  CHECK(mirror_steps(two.examples(), two.options(false), {1, false}, at, {multipliers.data(), decisions.data()}, drawn.data(),
+                     2, 1, flips.data()) == 2);
+  CHECK(at.steps == 2 && at.iterate[0] == 0.0 && flips[0] == -1);
 }

@@ -55,12 +55,16 @@ class SolverRegistry(Generic[AnySolver]):
     def names(self) -> tuple[str, ...]:
         return tuple(self._entries)
 
-    def make(self, name: str) -> AnySolver:
-        """The solver of that name."""
+    def make(self, name: str, *context: Any) -> AnySolver:
+        """The solver of that name; ``context`` is what solvers are made with, behind the arguments of their entry."""
+        self.require_known(name)
+        module, kind, *arguments = self._entries[name].split(":")
+        return cast(AnySolver, getattr(import_module(module), kind)(*arguments, *context))
+
+    def require_known(self, name: str) -> None:
+        """Raise ``ValueError`` if there is no solver of that name."""
         if name not in self._entries:
             raise ValueError(f"solver={name!r} is not known. Choose one of {', '.join(map(repr, self._entries))}.")
-        module, kind, *arguments = self._entries[name].split(":")
-        return cast(AnySolver, getattr(import_module(module), kind)(*arguments))
 
     def require_acceptance(self, solver: AnySolver, problem: Any) -> None:
         """Raise :class:`UnsupportedProblemError` if the solver does not accept the problem."""

@@ -14,9 +14,10 @@ from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.certificate import certify_cost
 from surefoot.inverse.certificate.cone_center import certify_ellipsoid, certify_rays
 from surefoot.inverse.certificate.decision_bound import decision_bound
-from surefoot.inverse.exact.approaches import APPROACHES
-from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
+from surefoot.inverse.exact.exact_solver import ExactSolver
 from surefoot.inverse.forward.programs import BinaryProgram
+from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
 from surefoot.inverse.problem.prior_set import PriorSet
@@ -35,9 +36,9 @@ def posed(signals: Any, responses: Any, *, prior: Any = None, kappa: float = 0.0
 def solved() -> Any:
     _, signals, responses = drawn(5, 3, 12, seed=1, noise=0.4, signed=True)
     problem = posed(signals, responses)
-    solver = LossCuts()
+    solver = ConstraintGeneration()
     outcome = solver.solve(problem, SolveOptions())
-    return problem, outcome, solver.losses(problem, outcome.primal)[1], signals, responses
+    return problem, outcome, solver.separation.losses(problem, outcome.primal)[1], signals, responses
 
 
 def test_a_true_proof_is_accepted(solved: Any) -> None:
@@ -148,7 +149,8 @@ def test_fractional_responses_are_priced_too() -> None:
 
 def test_rays_that_are_missing_or_stray_are_noticed() -> None:
     _, signals, responses = drawn(4, 3, 20, seed=4)
-    task, outcome = APPROACHES["circumcenter"](LossCuts(), posed(signals, responses, prior="nonnegative"), SolveOptions())
+    task = APPROACHES["circumcenter"].pose(posed(signals, responses, prior="nonnegative"))
+    outcome = ExactSolver("circumcenter").solve(task, SolveOptions())
     proof = outcome.dual
     assert certify_rays(task, outcome.primal, proof, 1e-6).verified
     fewer = replace(proof, rays=proof.rays[1:], weights=np.full(len(proof.rays) - 1, 1.0))
@@ -161,9 +163,8 @@ def test_rays_that_are_missing_or_stray_are_noticed() -> None:
 
 def test_room_that_reaches_too_far_is_noticed() -> None:
     _, signals, responses = drawn(4, 3, 15, seed=5)
-    task, outcome = APPROACHES["ellipsoidal-incenter"](
-        LossCuts(), posed(signals, responses, prior="nonnegative"), SolveOptions()
-    )
+    task = APPROACHES["ellipsoidal-incenter"].pose(posed(signals, responses, prior="nonnegative"))
+    outcome = ExactSolver("ellipsoidal-incenter").solve(task, SolveOptions())
     cost = outcome.primal
     assert certify_ellipsoid(task, cost, outcome.dual, 1e-5).verified
     larger = EllipsoidalCost(cost.theta, 1.01 * cost.shape)
@@ -177,12 +178,14 @@ def test_room_that_reaches_too_far_is_noticed() -> None:
 
 def test_a_claim_says_how_far_it_reaches() -> None:
     _, signals, responses = drawn(4, 3, 20, seed=6, noise=1.5, signed=True)
-    solver = LossCuts()
+    solver = ConstraintGeneration()
     claims = []
     for kappa, prior in ((0.0, None), (0.0, "simplex"), (0.05, None)):
         problem = posed(signals, responses, kappa=kappa, prior=prior)
         outcome = solver.solve(problem, SolveOptions())
-        verdict = certify_cost(problem, outcome.primal, solver.losses(problem, outcome.primal)[1], outcome.dual, 1e-6)
+        verdict = certify_cost(
+            problem, outcome.primal, solver.separation.losses(problem, outcome.primal)[1], outcome.dual, 1e-6
+        )
         assert verdict.verified
         claims.append("of the centre" in verdict.claim)
     assert claims == [True, False, False]

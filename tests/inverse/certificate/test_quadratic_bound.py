@@ -46,7 +46,7 @@ def test_prices_prove_the_largest_value_and_no_less(name: object, boxed: bool, r
         example, theta = posed(seed, rank, boxed=boxed, closed=seed % 2 == 1)
         best = oracle.augmented(example, theta, distance).value
         grid = values_on_a_grid(example, theta, distance)
-        found = decision_bound(example, theta, distance, best, trees=oracle.prices(example, theta, distance))
+        found = decision_bound(example, theta, distance, best, proof=oracle.multipliers(example, theta, distance))
         assert found is not None
         assert found == pytest.approx(best, abs=1e-7)
         assert found >= max(best - 1e-9, grid.max() - 1e-12)
@@ -58,13 +58,13 @@ def test_prices_prove_the_largest_value_and_no_less(name: object, boxed: bool, r
 def test_no_prices_prove_less_than_the_truth(boxed: bool, rank: int) -> None:
     distance, oracle, random = Distance.of(("linf", "l1")), ForwardOracle(), np.random.default_rng(0)
     example, theta = posed(7, rank, boxed=boxed)
-    prices = oracle.prices(example, theta, distance)
+    prices = oracle.multipliers(example, theta, distance)
     assert prices is not None
     best = max(oracle.augmented(example, theta, distance).value, values_on_a_grid(example, theta, distance).max())
     proven = 0
     for share in (1e-6, 1e-2, 1.0):
         wrong = np.maximum(prices + share * random.normal(size=prices.shape), 0.0)
-        found = decision_bound(example, theta, distance, best, trees=wrong)
+        found = decision_bound(example, theta, distance, best, proof=wrong)
         # Where unknowns have no bounds and the cost does not curve, only exact prices prove anything.
         assert found is None or found >= best - 1e-9
         proven += found is not None
@@ -74,15 +74,15 @@ def test_no_prices_prove_less_than_the_truth(boxed: bool, rank: int) -> None:
 def test_prices_that_are_none_are_refused() -> None:
     distance, oracle = Distance.of("none"), ForwardOracle()
     example, theta = posed(1, 2, boxed=True)
-    prices = oracle.prices(example, theta, distance)
+    prices = oracle.multipliers(example, theta, distance)
     assert prices is not None
     for wrong in (-prices - 1.0, prices[:1], np.full_like(prices, np.nan)):
-        assert decision_bound(example, theta, distance, 0.0, trees=wrong) is None
+        assert decision_bound(example, theta, distance, 0.0, proof=wrong) is None
     # A cost that bends the wrong way has its largest values elsewhere.
     bent = theta.copy()
     bent[0] = -1.0
-    assert decision_bound(example, bent, distance, 0.0, trees=prices) is None
-    assert oracle.prices(example, bent, distance) is None
+    assert decision_bound(example, bent, distance, 0.0, proof=prices) is None
+    assert oracle.multipliers(example, bent, distance) is None
 
 
 def test_a_solver_of_the_callers_own_is_not_vouched_for() -> None:

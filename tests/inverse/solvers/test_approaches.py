@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
+from surefoot.inverse.exact.parameters import DoubleDescriptionParameters
 
 CONSISTENT = (
     "asl",
@@ -211,8 +212,8 @@ def test_rays_that_a_search_finds_have_the_circumcenter_of_all_rays(seed: int, m
     _, signals, responses = drawn(6, 4, 20, seed=seed)
     model = InverseOptimizer(forward.BinaryProgram(), approach="circumcenter", prior="nonnegative")
     every = clone(model).fit(signals, responses)
-    monkeypatch.setattr("surefoot.inverse.exact.circumcenter.FEW_DIMENSIONS", 1)
-    monkeypatch.setattr("surefoot.inverse.exact.circumcenter.FEW_RAYS", 1)
+    limits = DoubleDescriptionParameters(few_dimensions=1, few_rays=1)
+    monkeypatch.setattr("surefoot.inverse.exact.circumcenter.PARAMETERS", limits)
     few = clone(model).fit(signals, responses)
     np.testing.assert_allclose(few.cost_, every.cost_, atol=1e-6)
     proven = few.certificate_

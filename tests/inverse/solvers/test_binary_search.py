@@ -1,4 +1,4 @@
-"""The native search and the tree of relaxations, against all 0/1 vectors."""
+"""Native and MILP branch and bound, against all 0/1 vectors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from reference.enumerated_inverse import binary_vectors
 
 from surefoot.core.outcome import Status
-from surefoot.inverse.oracle.binary_search import FlipSearch
-from surefoot.inverse.oracle.milp_tree import WholeTree
+from surefoot.inverse.oracle.binary_search import BinarySearch
+from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound
 from surefoot.inverse.problem.decision_set import LinearSet
 
 TABLES = {"none": None, "l2": lambda n: np.sqrt(np.arange(n + 1.0)), "zero-one": lambda n: np.minimum(np.arange(n + 1.0), 1.0)}
@@ -28,7 +28,7 @@ def test_both_searches_find_the_best_vector(table: str, seed: int) -> None:
     points = binary_vectors(n)
     sides = points @ matrix.T
     points = points[np.all((sides <= high) & (sides >= low), axis=1)]
-    for search in (FlipSearch(decisions, response), WholeTree(decisions, response)):
+    for search in (BinarySearch(decisions, response), BranchAndBound(decisions, response)):
         found = search.search(cost, prices)
         if len(points) == 0:
             assert found.point is None
@@ -41,7 +41,7 @@ def test_both_searches_find_the_best_vector(table: str, seed: int) -> None:
         assert found.bound <= best + 1e-7
         assert any(np.array_equal(found.point, point) for point in points)
         # Nothing exceeds the best.
-        assert search.search(cost, prices, floor=best + 1e-6).point is None
+        assert search.search(cost, prices, cutoff=best + 1e-6).point is None
 
 
 def test_programmes_forget_the_limits_and_tables_of_earlier_searches() -> None:
@@ -49,9 +49,9 @@ def test_programmes_forget_the_limits_and_tables_of_earlier_searches() -> None:
     matrix, high = random.uniform(-1, 1, (4, 7)), random.uniform(0, 1, 4)
     decisions = LinearSet(matrix, np.full(4, -np.inf), high, np.zeros(7), np.ones(7), np.ones(7, dtype=bool))
     response = np.zeros(7)
-    tree = WholeTree(decisions, response)
+    tree = BranchAndBound(decisions, response)
     for k in range(6):
         cost, table = random.normal(size=7), np.sqrt(np.arange(8.0)) if k % 2 else None
         assert tree.search(cost, table).value == pytest.approx(
-            FlipSearch(decisions, response).search(cost, table).value, abs=1e-7
+            BinarySearch(decisions, response).search(cost, table).value, abs=1e-7
         )

@@ -8,7 +8,11 @@ import pytest
 
 from surefoot.exceptions import InvalidObservationError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
-from surefoot.inverse.problem.trust_region import smallest_in_ball
+from surefoot.inverse.certificate.decision_bound import decision_bound
+from surefoot.inverse.oracle.forward_oracle import ForwardOracle
+from surefoot.inverse.oracle.trust_region import smallest_in_ball
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.trust_region_dual import trust_region_bound
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -21,7 +25,8 @@ def test_the_smallest_value_in_a_ball_meets_its_bound(seed: int) -> None:
         flattest = np.linalg.eigh(form)[1][:, 0]
         slope = 0.1 * (slope - (slope @ flattest) * flattest)
     radius = float(random.uniform(0.5, 2))
-    y, bound = smallest_in_ball(form, slope, radius)
+    y, multiplier = smallest_in_ball(form, slope, radius)
+    bound = trust_region_bound(form, slope, radius, multiplier)
     value = y @ form @ y + 2 * slope @ y
     assert np.linalg.norm(y) <= radius * (1 + 1e-12)
     assert bound <= value + 1e-9
@@ -29,6 +34,32 @@ def test_the_smallest_value_in_a_ball_meets_its_bound(seed: int) -> None:
     others = random.normal(size=(5000, n))
     others *= radius * random.uniform(0, 1, (5000, 1)) / np.linalg.norm(others, axis=1)[:, None]
     assert value <= np.min(np.einsum("ki,ij,kj->k", others, form, others) + 2 * others @ slope) + 1e-9
+    # Weak duality: no other multiplier proves more, and those that leave H + mu I indefinite prove nothing.
+    for factor in (0.0, 0.5, 0.99, 1.01, 2.0, 10.0):
+        assert trust_region_bound(form, slope, radius, factor * multiplier) <= value + 1e-9
+    assert trust_region_bound(form, slope, radius, -1.0) == -np.inf
+    assert trust_region_bound(form, slope, radius, np.nan) == -np.inf
+    assert trust_region_bound(form, slope, radius, multiplier + 1.0) == pytest.approx(
+        -slope @ np.linalg.solve(form + (multiplier + 1.0) * np.eye(n), slope) - (multiplier + 1.0) * radius**2, abs=1e-8
+    )
+
+
+def test_certificates_bound_ellipsoids_by_the_multiplier_they_are_given_and_no_other() -> None:
+    random = np.random.default_rng(5)
+    root = random.normal(size=(3, 3))
+    signal, response = (root @ root.T + np.eye(3), 0.2 * random.normal(size=3), -1.0), 0.1 * random.normal(size=3)
+    example = forward.EllipsoidProgram().example(0, signal, response)
+    theta, distance, oracle = random.normal(size=12), Distance.of("squared-l2"), ForwardOracle()
+    best = oracle.augmented(example, theta, distance).value
+    proof = oracle.multipliers(example, theta, distance)
+    assert proof is not None
+    assert decision_bound(example, theta, distance, best, proof=proof) == pytest.approx(best, abs=1e-9)
+    for factor in (1.5, 3.0):
+        assert decision_bound(example, theta, distance, best, proof=factor * proof) > best
+    assert decision_bound(example, theta, distance, best, proof=-proof) is None
+    assert decision_bound(example, theta, distance, best, proof=0.0 * proof) is None
+    assert decision_bound(example, theta, distance, best, proof=np.tile(proof, 2)) is None
+    assert decision_bound(example, theta, distance, best) is None
 
 
 @pytest.mark.parametrize("name", ["squared-l2", "none"])

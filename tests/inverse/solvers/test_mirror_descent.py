@@ -16,11 +16,12 @@ from surefoot.core.outcome import Progress, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError, SolveInterrupted
 from surefoot.inverse.certificate.certificate import certify_cost
-from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.forward.programs import BinaryProgram, CallableProblem, ForwardProblem
 from surefoot.inverse.mirror.mirror_descent import MirrorDescent
 from surefoot.inverse.mirror.mirror_map import EuclideanMap
 from surefoot.inverse.mirror.mirror_run import MirrorRun, MirrorSwitches
+from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import InverseProblem, Regularizer
@@ -46,7 +47,7 @@ def posed(
 
 
 def optimum(problem: InverseProblem) -> float:
-    found = LossCuts().solve(problem, SolveOptions(tolerance=1e-7))
+    found = ConstraintGeneration().solve(problem, SolveOptions(tolerance=1e-7))
     assert found.status is Status.OPTIMAL
     return found.upper_bound
 
@@ -76,7 +77,7 @@ def test_updates_and_batches_approach_the_exact_optimum(prior: Any, regularizer:
     assert found.upper_bound <= best + (0.02 if batch is None else 0.08) * max(best, 0.5)
     assert problem.prior.excess(found.primal) <= 1e-9
     # The bounds are those of the returned cost and of the decisions in the proof, recomputed from the raw arrays.
-    losses = [float(LossCuts().oracle.augmented(example, found.primal, problem.distance).value) for example in problem.examples]
+    losses = [float(ForwardOracle().augmented(example, found.primal, problem.distance).value) for example in problem.examples]
     # (A search bounds its losses from above with a slack of 1e-11 for rounding.)
     assert 0.0 <= found.upper_bound - problem.objective(found.primal, np.array(losses)) + 1e-12 <= 1e-10
     judged = certify_cost(problem, found.primal, np.array(losses), found.dual, 1.0)
@@ -213,7 +214,7 @@ def test_auto_means_strong_steps_where_they_are_proved_and_multiplicative_ones_o
 
 def test_a_start_at_the_optimum_stays_near_it() -> None:
     problem = posed()
-    exact = LossCuts().solve(problem, SolveOptions(tolerance=1e-9))
+    exact = ConstraintGeneration().solve(problem, SolveOptions(tolerance=1e-9))
     switches = MirrorSwitches(batch_size=None, start=exact.primal, step="normalized", step_scale=1e-3, average="last")
     found = MirrorDescent(switches).solve(problem, SolveOptions(tolerance=0.0, max_iter=1))
     assert found.upper_bound <= exact.upper_bound + 0.02
@@ -263,7 +264,7 @@ def test_the_radius_contains_the_optimum() -> None:
     for regularizer in ("l1", "l2"):
         for prior in ("nonnegative", None):
             problem = posed(prior=prior, regularizer=regularizer)
-            exact = LossCuts().solve(problem, SolveOptions(tolerance=1e-8))
+            exact = ConstraintGeneration().solve(problem, SolveOptions(tolerance=1e-8))
             run = MirrorDescent(MirrorSwitches(update="exponentiated")).begin(problem)
             assert np.abs(exact.primal).sum() <= run.chart.radius  # type: ignore[attr-defined]
 

@@ -9,9 +9,9 @@ import pytest
 from reference.enumerated_inverse import drawn
 
 from surefoot.inverse.forward.programs import BinaryProgram
-from surefoot.inverse.mirror.mirror_descent import MirrorDescent, price, regular_slope
+from surefoot.inverse.mirror.mirror_descent import MirrorDescent, evaluate, regularizer_gradient
 from surefoot.inverse.mirror.mirror_run import Draws, MirrorSwitches
-from surefoot.inverse.mirror.native_steps import FlipWalk
+from surefoot.inverse.mirror.native_steps import NativeSteps
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.prior_set import PriorSet
@@ -46,16 +46,16 @@ def test_native_steps_are_those_of_python(
     )
     solver = MirrorDescent(switches)
     ours, theirs = solver.begin(problem), solver.begin(problem)
-    walk = FlipWalk.of(problem, ours)
-    assert walk is not None
+    steps_ = NativeSteps.of(problem, ours)
+    assert steps_ is not None
     steps = Draws(switches, problem.n_examples).next(40)
-    made, points = walk.advance(ours, steps[:25])
-    rest, more = walk.advance(ours, steps[25:])
+    made, points = steps_.advance(ours, steps[:25])
+    rest, more = steps_.advance(ours, steps[25:])
     assert (made, rest) == (25, 15)
     oracle = ForwardOracle()
     for row in steps:
         theta = theirs.theta
-        theirs.advance(price(problem, oracle, row.tolist(), theta, np.inf).slope + regular_slope(problem, theta))
+        theirs.advance(evaluate(problem, oracle, row.tolist(), theta, np.inf).gradient + regularizer_gradient(problem, theta))
     np.testing.assert_allclose(ours.state, theirs.state, atol=1e-11)
     np.testing.assert_allclose(ours.answer, theirs.answer, atol=1e-11)
     assert ours.steps == theirs.steps == 40 and ours.weight == theirs.weight
@@ -69,33 +69,33 @@ def test_features_of_decisions_are_priced_as_in_python() -> None:
     problem = posed("l1", "l2", None, lambda _signal, x: matrix @ x + 1.0)
     switches = MirrorSwitches(update="euclidean", batch_size=None, step="adaptive", average="linear")
     ours, theirs = MirrorDescent(switches).begin(problem), MirrorDescent(switches).begin(problem)
-    walk = FlipWalk.of(problem, ours)
-    assert walk is not None
+    steps_ = NativeSteps.of(problem, ours)
+    assert steps_ is not None
     every = np.tile(np.arange(problem.n_examples), (10, 1))
-    walk.advance(ours, every)
+    steps_.advance(ours, every)
     for row in every:
         theta = theirs.theta
-        batch = price(problem, ForwardOracle(), row.tolist(), theta, np.inf)
-        theirs.advance(batch.slope + regular_slope(problem, theta))
+        batch = evaluate(problem, ForwardOracle(), row.tolist(), theta, np.inf)
+        theirs.advance(batch.gradient + regularizer_gradient(problem, theta))
     np.testing.assert_allclose(ours.answer, theirs.answer, atol=1e-11)
 
 
 def test_a_search_of_few_nodes_takes_the_response_where_it_finds_nothing() -> None:
     problem = posed("l1", "l1", "nonnegative")
     run = MirrorDescent(MirrorSwitches(batch_size=1, update="euclidean")).begin(problem)
-    walk = FlipWalk.of(problem, run)
-    assert walk is not None
-    made, points = walk.advance(run, np.arange(9)[:, None], 1e-9)
+    steps_ = NativeSteps.of(problem, run)
+    assert steps_ is not None
+    made, points = steps_.advance(run, np.arange(9)[:, None], 1e-9)
     assert made == 9 and np.isnan(points).all()
 
 
 def test_other_problems_are_left_to_python() -> None:
     problem = posed("l1", "l1", {"A": [[1.0] * 6], "b": [1.0]})
-    assert FlipWalk.of(problem, MirrorDescent(MirrorSwitches()).begin(problem)) is None
+    assert NativeSteps.of(problem, MirrorDescent(MirrorSwitches()).begin(problem)) is None
     simplex = posed("l1", "l1", "simplex")
-    assert FlipWalk.of(simplex, MirrorDescent(MirrorSwitches(update="euclidean")).begin(simplex)) is None
+    assert NativeSteps.of(simplex, MirrorDescent(MirrorSwitches(update="euclidean")).begin(simplex)) is None
     free = posed("l1", "l2", None)
-    assert FlipWalk.of(free, MirrorDescent(MirrorSwitches(step=lambda t: 1.0 / t)).begin(free)) is None
+    assert NativeSteps.of(free, MirrorDescent(MirrorSwitches(step=lambda t: 1.0 / t)).begin(free)) is None
 
 
 def test_passes_draw_every_example_once_and_uniform_draws_need_not() -> None:

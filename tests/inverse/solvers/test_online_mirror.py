@@ -11,11 +11,12 @@ from reference.enumerated_inverse import drawn, loss
 from surefoot.core.arrays import FloatArray
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
-from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.forward.programs import BinaryProgram, CallableProblem
 from surefoot.inverse.mirror.mirror_descent import MirrorDescent
 from surefoot.inverse.mirror.mirror_run import MirrorSwitches
 from surefoot.inverse.mirror.online_mirror import OnlineMirror
+from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import InverseProblem, Regularizer
@@ -47,19 +48,19 @@ def test_regret_is_at_least_the_true_one_and_at_most_what_mirror_descent_promise
     radius = 4.0 if update == "exponentiated" and prior == "nonnegative" else None
     switches = MirrorSwitches(update=update, step="sqrt", step_scale=0.5, radius=radius)
     online = OnlineMirror(MirrorDescent(switches), problem)
-    best = LossCuts().solve(problem, SolveOptions(tolerance=1e-8))
+    best = ConstraintGeneration().solve(problem, SolveOptions(tolerance=1e-8))
     paid, lengths, spread = 0.0, [], 0.0
     for t, example in enumerate(problem.examples, start=1):
         before, state = online.theta, online.run.state
         spread = max(spread, online.run.chart.divergence(best.primal, state))
         value = online.observe(example)
-        own = LossCuts().oracle.augmented(example, before, problem.distance)
+        own = ForwardOracle().augmented(example, before, problem.distance)
         assert value == pytest.approx(problem.objective(before, np.array([own.bound])), abs=1e-12)
         assert own.value <= own.bound <= own.value + 1e-10
         paid += value
         slope = example.slopes(own.point[None, :])[0] + kappa * (before if regularizer == "l2" else np.sign(before))
         lengths.append(online.run.chart.dual_norm(slope) ** 2 / np.sqrt(t))
-    assert online.paid == pytest.approx(paid) and online.n_seen == 60
+    assert online.incurred == pytest.approx(paid) and online.n_seen == 60
     true_regret = paid - 60 * best.upper_bound
     assert online.regret >= true_regret - 1e-6
     # Strong convexity of the entropy on a set of sums up to r is 1/r.
@@ -77,7 +78,7 @@ def test_regret_per_example_falls_and_strong_steps_make_it_logarithmic() -> None
         regrets.append(online.regret)
     # Linear regret would multiply it by 8 from 50 to 400 examples; its logarithm grows by 1.5.
     assert 0 < regrets[399] < 3 * regrets[49]
-    exact = LossCuts().solve(problem, SolveOptions(tolerance=1e-6))
+    exact = ConstraintGeneration().solve(problem, SolveOptions(tolerance=1e-6))
     average = problem.objective(online.answer, _losses(problem, online.answer))
     assert average <= 1.05 * exact.upper_bound
 
@@ -90,7 +91,7 @@ def _losses(problem: InverseProblem, theta: FloatArray) -> FloatArray:
 
 def test_nothing_is_owed_before_the_first_example() -> None:
     online = OnlineMirror(MirrorDescent(), stream(3, prior="nonnegative", kappa=0.1))
-    assert (online.n_seen, online.paid, online.regret) == (0, 0.0, 0.0)
+    assert (online.n_seen, online.incurred, online.regret) == (0, 0.0, 0.0)
     np.testing.assert_array_equal(online.theta, np.zeros(4))
 
 

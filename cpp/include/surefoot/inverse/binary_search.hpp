@@ -1,11 +1,14 @@
-// The best 0/1 vector under linear rows, by depth-first search from a given vector.
+// Linear programmes over 0/1 vectors by depth-first branch and bound, in terms of what differs from a given vector.
 //
-//   max over flips f in {0, 1}^n of   sum_j gain_j f_j + table[sum_j f_j]   subject to   sum_j row_rj f_j <= room_r for every r.
+//   max over flips f in {0, 1}^n of   gain . f + table[sum_j f_j]   subject to   rows f <= right.
 //
-// x = start with the coordinates of f flipped; the table prices the number of flips. Two bounds prune a node with flips decided
-// for a prefix of the coordinates: a row whose least possible side exceeds its room, and the best completion when rows are not
-// kept but paid for with multipliers mu >= 0: what remains is a choice of the k largest gains for the best k, tabulated for every
-// suffix and every number of flips so far. The multipliers come from a few subgradient steps at the root.
+// x is `start` with the coordinates of f flipped; the table prices the number of flips.
+//
+// Root: subgradient steps with Polyak's step length on the Lagrangian dual of the rows find multipliers mu >= 0. The Lagrangian
+// relaxation takes the k largest reduced gains for the best k; it is tabulated for every suffix of the unknowns and every
+// number of flips so far. Unknowns are branched on by falling absolute reduced gain, the better value first.
+// Node: pruned if a row cannot be satisfied any more, or if the relaxation, with mu or with 0, does not exceed the incumbent.
+// Termination: no node is left, and the incumbent is optimal; or the limit of nodes is exceeded.
 #pragma once
 
 #include <cstdint>
@@ -13,52 +16,76 @@
 
 namespace surefoot {
 
-struct FlipProgram {
+struct BinaryProgram {
   int n_unknowns;
   int n_rows;
-  const double* rows;   // n_rows x n_unknowns, in terms of flips
-  const double* room;   // n_rows
-  const double* gain;   // n_unknowns
-  const double* table;  // n_unknowns + 1
+  const double* rows;           // n_rows x n_unknowns, in terms of flips
+  const double* right;          // n_rows
+  const double* row_tolerance;  // n_rows: by how much a row may be violated
+  const double* gain;           // n_unknowns
+  const double* table;          // n_unknowns + 1
 };
 
-struct FlipAnswer {
-  bool found;     // whether a vector better than the floor was found
+struct BinarySearchParameters {
+  // Subgradient steps at the root from mu = 0: fewer nodes against time per search. Not tuned.
+  int subgradient_steps = 40;
+  // The same from multipliers of an earlier search with the same rows, for a cost that is often much the same. Not tuned.
+  int warm_subgradient_steps = 6;
+  // The target of Polyak's step length is the best dual bound minus this fraction of it, or the incumbent if that is nearer.
+  // Not tuned.
+  double target_fraction = 0.1;
+  // What the fraction is taken of at least, in units of the objective.
+  double least_target = 1e-3;
+  // Factor on the step length after a step that did not lower the dual bound. Not tuned.
+  double step_decay = 0.7;
+  // Distance from the target that a step length is computed from at least, in units of the objective.
+  double least_decrease = 1e-9;
+  // Bounds the rounding of sums of up to n numbers, in units of the objective: a node is pruned only if its bound is lower than
+  // the incumbent by this.
+  double bound_tolerance = 1e-10;
+};
+
+struct BinarySearchOptions {
+  double cutoff;  // vectors whose objective does not exceed it are of no interest
+  std::int64_t max_nodes;
+  BinarySearchParameters parameters = {};
+};
+
+struct BinarySearchResult {
+  bool found;     // whether a vector better than the cutoff was found
   bool complete;  // whether the search ended before the limit of nodes
-  double value;   // of the best vector, or the floor
+  double value;   // objective of the incumbent, or the cutoff
   std::vector<char> flips;
   std::int64_t n_nodes;
 };
 
 // A search that keeps its memory for the next one.
-class FlipSearch {
+class BinarySearch {
  public:
-  // Vectors with a value of at most `floor` are of no interest; `slack` is how far a row may be missed, per row. `prices`, if
-  // given, are multipliers of the rows that served an earlier search of the same rows: they are where this one begins, and come
-  // back as it leaves them. The answer is valid until the next search.
-  const FlipAnswer& search(const FlipProgram& program, const double* slack, double floor, std::int64_t max_nodes,
-                           double* prices = nullptr);
+  // `multipliers`, if given, are those of an earlier search with the same rows: a warm start, overwritten with those of this
+  // search. The result is valid until the next search.
+  const BinarySearchResult& search(const BinaryProgram& program, const BinarySearchOptions& options,
+                                   double* multipliers = nullptr);
 
  private:
   std::size_t at(int j, int r) const { return static_cast<std::size_t>(j) * m_ + r; }
-  double best_prefix(int& count);
-  void price_rows(int steps);
+  double lagrangian_maximum(int& count);
+  void minimise_dual(int steps);
   void order_unknowns();
   void tabulate(const std::vector<double>& gain, std::vector<double>& completion);
-  void descend(int j, int h, double plain, double priced);
+  void branch(int j, int h, double plain, double reduced);
 
-  FlipProgram p_{};
+  BinaryProgram p_{};
+  BinarySearchParameters parameters_{};
   int n_ = 0, m_ = 0;
-  double floor_ = 0, constant_ = 0;
+  double incumbent_ = 0, constant_ = 0;
   std::int64_t max_nodes_ = 0, n_nodes_ = 0;
   bool found_ = false;
-  std::vector<double> limit_, mu_, trial_, gain_, excess_, sorted_, priced_, plain_, column_, completion_, plain_completion_,
-      rest_, side_;
+  std::vector<double> right_, mu_, trial_, gain_, subgradient_, sorted_, reduced_, plain_, column_, completion_,
+      plain_completion_, least_rest_, activity_;
   std::vector<int> order_;
   std::vector<char> flip_, best_;
-  FlipAnswer answer_{};
+  BinarySearchResult result_{};
 };
-
-FlipAnswer search_flips(const FlipProgram& program, const double* slack, double floor, std::int64_t max_nodes);
 
 }  // namespace surefoot

@@ -1,10 +1,13 @@
-// Steps of mirror descent for costs behind observed 0/1 decisions, many at a time.
+// Steps of stochastic approximate mirror descent for observed 0/1 decisions, many in one call: Algorithm 1 of Zattoni Scroccaro,
+// Atasoy and Mohajerin Esfahani (2024).
 //
-// A step draws examples, finds for each a decision x that maximises <theta, phi_i - M x> + d_i(x) (exactly, or as well as a number
-// of nodes allows), and moves theta against the mean of the slopes phi_i - M x plus that of the regulariser:
+// One step draws a batch of examples and maximises <theta, phi_i - M x> + d_i(x) over the decisions x of each, to optimality or
+// within a limit of nodes. With g the mean of phi_i - M x plus a subgradient of kappa R and eta the step length,
 //
-//   Euclidean        theta' = theta - size slope, clipped to [lower, upper]
-//   exponentiated    log w' = log w -+ size slope, scaled down if the sum of w exceeds the radius; theta = w+ - w-
+//   Euclidean        theta' = theta - eta g, clipped to [lower, upper]
+//   exponentiated    log w' = log w -+ eta g, scaled down if the sum of w exceeds the radius; theta = w+ - w-
+//
+// Termination: the steps requested were made, or a search that must be complete ran out of nodes.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +18,23 @@
 namespace surefoot {
 
 // Examples with rows in terms of flips from `start`; the distance is constant - tilt . x + table[number of flips].
-struct FlipExamples {
+struct BinaryExamples {
   int count, n_unknowns, n_rows, n_features;
-  const double* rows;      // count x n_rows x n_unknowns
-  const double* room;      // count x n_rows
-  const double* slack;     // count x n_rows
-  const double* start;     // count x n_unknowns
-  const double* tilt;      // count x n_unknowns
-  const double* constant;  // count
-  const double* table;     // count x (n_unknowns + 1)
-  const double* features;  // n_features x n_unknowns
-  const double* own;       // count x n_features: phi_i
+  const double* rows;           // count x n_rows x n_unknowns
+  const double* right;          // count x n_rows
+  const double* row_tolerance;  // count x n_rows
+  const double* start;          // count x n_unknowns
+  const double* tilt;           // count x n_unknowns
+  const double* constant;       // count
+  const double* table;          // count x (n_unknowns + 1)
+  const double* features;       // n_features x n_unknowns
+  const double* own;            // count x n_features: phi_i
 };
 
 enum class StepRule : std::int8_t { adaptive, normalized, sqrt, strong, constant };
 
-struct MirrorRules {
+// What is minimised, over which set, and by which steps.
+struct MirrorOptions {
   bool exponentiated;
   bool fixed_total;     // the sum of w is always the radius
   double log_radius;    // of exponentiated steps
@@ -46,20 +50,37 @@ struct MirrorRules {
   const double* center;
 };
 
+struct MirrorParameters {
+  // The least logarithm of a weight of exponentiated steps, relative to the largest: exp(-600) is still a normal number, so that
+  // no weight becomes 0 for ever.
+  double least_log = -600.0;
+};
+
 struct MirrorState {
-  std::vector<double> state;  // theta, or logarithms of w+ and, of signed entries, w-
-  std::vector<double> mean;
-  double mass, squares;
+  std::vector<double> iterate;  // theta, or logarithms of w+ and, of signed entries, w-
+  std::vector<double> mean;     // average of the points theta so far
+  double mass;                  // sum of their weights
+  double sum_squares;           // of the dual norms of all subgradients so far
   std::int64_t steps;
 };
 
-// Walks `n_steps` steps with `batch` examples each (`drawn`, step after step) and returns how many were made: fewer if a search
-// that had to be complete (`complete`) ran out of nodes. `flips` receives what was decided, one row of n_unknowns per example
-// drawn; a response itself, whose value is 0, stands in for what was not found (-1). `prices` (count x n_rows) are the
-// multipliers of the searches and `decided` (count x n_unknowns, -1 at first) the flips found last, kept from call to call: where
-// a search is not completed, the decision of last time is still one.
-std::int64_t walk(const FlipExamples& examples, const MirrorRules& rules, MirrorState& at, const std::int64_t* drawn,
-                  std::int64_t n_steps, std::int64_t batch, std::int64_t max_nodes, bool complete, double* prices,
-                  std::int8_t* decided, std::int8_t* flips);
+// How forward problems are solved.
+struct ForwardLimits {
+  std::int64_t max_nodes;
+  bool complete;  // whether a search that runs out of nodes ends the steps
+};
+
+// What is carried from call to call, one row per example.
+struct ForwardMemory {
+  double* multipliers;  // count x n_rows: warm start of the searches
+  std::int8_t*
+      decisions;  // count x n_unknowns, -1 at first: the flips found last, feasible even if the next search is not complete
+};
+
+// Makes `n_steps` steps with `batch` examples each (`drawn`, step after step) and returns how many were made. `flips` receives the
+// decisions, one row of n_unknowns per example drawn; -1 where nothing better than the response, whose value is 0, was found.
+std::int64_t mirror_steps(const BinaryExamples& examples, const MirrorOptions& options, const ForwardLimits& limits,
+                          MirrorState& state, ForwardMemory memory, const std::int64_t* drawn, std::int64_t n_steps,
+                          std::int64_t batch, std::int8_t* flips, const MirrorParameters& parameters = {});
 
 }  // namespace surefoot

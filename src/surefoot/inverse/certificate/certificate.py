@@ -17,15 +17,12 @@ from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.core.certificate import Certificate, require_tolerance
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.decision_bound import decision_bound
+from surefoot.inverse.certificate.parameters import CostTolerances
 from surefoot.inverse.problem.cost_proof import CostProof, FacetProof, proven_bound
 from surefoot.inverse.problem.decision_proof import LossProof
 from surefoot.inverse.problem.problem import InverseProblem
 
-# What the tolerances of forward solvers leave open in losses, and what a loss that must not be above 0 may be.
-ROUNDING = 5e-8
-HARD_SLACK = 1e-7
-# How far a cost vector may lie outside its prior set.
-PRIOR_SLACK = 1e-7
+TOLERANCES = CostTolerances()
 
 
 def certify_cost(
@@ -34,7 +31,7 @@ def certify_cost(
     losses: FloatArray,
     proof: CostProof | FacetProof | None,
     tolerance: float,
-    trees: Sequence[LossProof | None] | None = None,
+    loss_proofs: Sequence[LossProof | None] | None = None,
 ) -> Certificate:
     """Judge a cost vector and what is said to prove it best.
 
@@ -49,14 +46,14 @@ def certify_cost(
         A ``FacetProof`` is about the facets of a sphere, on which the cost vector must lie.
     tolerance : float
         The relative gap to prove; what rounding may cost is allowed on top.
-    trees : sequence, one entry per observation, optional
-        Proofs that no decision exceeds a loss, for linear sets with unknowns that are not 0/1, and for quadratic costs.
+    loss_proofs : sequence, one entry per observation, optional
+        Proofs that no decision exceeds a loss, for linear sets with unknowns that are not 0/1, quadratic costs and ellipsoids.
 
     Returns
     -------
     Certificate
-        ``verified`` needs losses that could be recomputed: of lists, ellipsoids and sets of 0/1 unknowns, and of other linear
-        sets where ``trees`` prove them. ``claim`` says so where they could not be (solvers of the caller's own), and the upper
+        ``verified`` needs losses that could be recomputed: of lists and sets of 0/1 unknowns, and of others where
+        ``loss_proofs`` prove them. ``claim`` says so where they could not be (solvers of the caller's own), and the upper
         bound is then as good as the forward solver.
     """
     require_tolerance(tolerance)
@@ -66,17 +63,17 @@ def certify_cost(
         raise CertificateError(f"{losses.size} losses were given; there are {problem.n_examples} observations.")
     proofs = _by_facet(problem, proof)
     lower, reason = _lower(proofs)
-    bounds, known = checked_losses(problem, theta, losses, trees)
+    bounds, known = checked_losses(problem, theta, losses, loss_proofs)
     outside = min(task.prior.excess(theta) for task, _ in proofs)
-    if outside > PRIOR_SLACK * max(1.0, float(np.abs(theta).max())):
+    if outside > TOLERANCES.prior * max(1.0, float(np.abs(theta).max())):
         upper, reason = np.inf, reason or f"the cost vector lies outside its prior set by {outside:.3g}."
-    elif problem.hard and bounds.max() > HARD_SLACK:
+    elif problem.hard and bounds.max() > TOLERANCES.hard_loss:
         upper, reason = np.inf, reason or f"observation {_worst(problem, bounds)} is not explained by the cost vector."
     else:
         upper = problem.objective(theta, bounds)
     gap = upper - lower
     relative = gap / abs(upper) if upper else gap
-    proven = bool(np.isfinite(upper) and gap <= tolerance * abs(upper) + ROUNDING)
+    proven = bool(np.isfinite(upper) and gap <= tolerance * abs(upper) + TOLERANCES.loss)
     claim = reason or _claim(problem, upper, lower, known, _limit(proofs, upper))
     return Certificate(
         claim, upper, lower, gap, relative, tolerance, proof, bool(proven and known.all() and not reason), problem.digest()
@@ -87,16 +84,16 @@ def checked_losses(
     problem: InverseProblem,
     theta: FloatArray,
     losses: FloatArray,
-    trees: Sequence[LossProof | None] | None = None,
+    loss_proofs: Sequence[LossProof | None] | None = None,
 ) -> tuple[FloatArray, BoolArray]:
     """Bounds on the losses at a cost vector, and which of them were recomputed."""
     bounds, known = np.empty(problem.n_examples), np.ones(problem.n_examples, dtype=np.bool_)
     for i, example in enumerate(problem.examples):
-        proof = None if trees is None else trees[i]
-        found = decision_bound(example, theta, problem.distance, float(losses[i]), trees=proof)
+        proof = None if loss_proofs is None else loss_proofs[i]
+        found = decision_bound(example, theta, problem.distance, float(losses[i]), proof=proof)
         known[i] = found is not None
         bounds[i] = losses[i] if found is None else found
-        if (example.inside or problem.clamp) and bounds[i] <= ROUNDING:
+        if (example.inside or problem.clamp) and bounds[i] <= TOLERANCES.loss:
             bounds[i] = 0.0
     return bounds, known
 
@@ -156,19 +153,19 @@ def _worst(problem: InverseProblem, bounds: FloatArray) -> int:
 
 
 def _limit(proofs: Sequence[tuple[InverseProblem, CostProof | None]], upper: float) -> float:
-    """How far from the centre the bounds hold: infinite if no better cost vector can lie farther off."""
+    """Radius around the centre within which the bounds hold: infinite if no better cost vector lies outside."""
     limit = np.inf
     for task, proof in proofs:
-        reach = np.inf if proof is None else proof.reach
+        radius = np.inf if proof is None else proof.reach
         center, prior = task.regularizer.center, task.prior
-        upmost = prior.upper
+        highest = prior.upper
         if prior.total is not None and np.isfinite(prior.lower).all():
             # What all others leave of the sum.
-            upmost = np.minimum(upmost, prior.lower + (prior.total - prior.lower.sum()))
-        ends = np.maximum(upmost - center, center - prior.lower).max()
-        paid = upper / task.kappa if task.kappa > 0 and task.regularizer.kind == "l1" else np.inf
-        if min(ends, paid) > reach:
-            limit = min(limit, reach)
+            highest = np.minimum(highest, prior.lower + (prior.total - prior.lower.sum()))
+        ends = np.maximum(highest - center, center - prior.lower).max()
+        affordable = upper / task.kappa if task.kappa > 0 and task.regularizer.kind == "l1" else np.inf
+        if min(ends, affordable) > radius:
+            limit = min(limit, radius)
     return limit
 
 

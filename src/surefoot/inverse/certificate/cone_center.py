@@ -1,4 +1,4 @@
-"""Certificates of circumcenters and of costs with an ellipsoid of room, recomputed from the raw arrays.
+"""Certificates of circumcenters and of costs with an ellipsoid around them, recomputed from the raw arrays.
 
 Rays are checked to be consistent costs, and decisions to be decisions. That the rays are all there are is checked by listing
 the extreme rays of the cone that the decisions leave, from every set of p - 1 half-spaces: slow, and with nothing in common
@@ -18,6 +18,7 @@ from surefoot.core.certificate import Certificate, require_tolerance
 from surefoot.inverse.certificate.certificate import decisions_flaw
 from surefoot.inverse.certificate.decision_bound import decision_bound
 from surefoot.inverse.certificate.listed_decisions import listed_decisions
+from surefoot.inverse.certificate.parameters import MAX_LISTED, RayTolerances
 from surefoot.inverse.problem.decision_proof import LossProof
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.ellipsoidal_cost import (
@@ -30,12 +31,7 @@ from surefoot.inverse.problem.ellipsoidal_cost import (
 from surefoot.inverse.problem.problem import InverseProblem
 from surefoot.inverse.problem.ray_proof import RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 
-# Sets of half-spaces beyond this are too many to go through.
-MOST_SETS = 300_000
-# 0/1 unknowns whose vectors can be listed.
-MOST_UNKNOWNS = 16
-INSIDE = 1e-7
-ROUNDING = 1e-7
+TOLERANCES = RayTolerances()
 
 
 def certify_rays(
@@ -45,15 +41,15 @@ def certify_rays(
     tolerance: float,
     *,
     ellipsoid: bool = False,
-    trees: Sequence[Sequence[LossProof | None]] | None = None,
+    loss_proofs: Sequence[Sequence[LossProof | None]] | None = None,
 ) -> Certificate:
     """Judge a circumcenter: bounds are on the largest angle, in radians, or on the logarithm of the ellipsoid's volume.
 
-    ``trees`` prove, for every ray and observation, that the ray explains the observation, where decisions are linear sets with
-    unknowns that are not 0/1; without them the rays are taken on trust, which is then said and not verified.
+    ``loss_proofs`` prove, for every ray and observation, that the ray explains the observation, where decisions are linear sets
+    with unknowns that are not 0/1 or ellipsoids; without them the rays are taken on trust, which is then said and not verified.
     """
     require_tolerance(tolerance)
-    stray, explained = _stray_ray(problem, proof.rays, trees)
+    stray, explained = _stray_ray(problem, proof.rays, loss_proofs)
     reason = decisions_flaw(problem, proof.owners, proof.points) or stray
     known = True
     if not reason and not proof.complete and not ellipsoid:
@@ -69,13 +65,13 @@ def certify_rays(
         upper, lower = ellipsoid_volumes(proof.rays, proof.weights)
         middle = np.maximum(proof.weights, 0.0) @ proof.rays
         off = 1.0 - float(middle @ theta) / float(np.linalg.norm(middle) * np.linalg.norm(theta))
-        known = known and off <= ROUNDING
+        known = known and off <= TOLERANCES.gap
         text = f"an ellipsoid around all consistent costs has log volume {upper:.9g}, and none is below {lower:.9g}"
     else:
         upper, lower = largest_angle(theta, proof.rays), least_angle(proof.rays, proof.weights)
         text = f"all consistent costs lie within {upper:.9g} rad of this one, and none has them within {lower:.9g}"
     gap = upper - lower
-    verified = bool(known and gap <= tolerance * abs(upper) + ROUNDING)
+    verified = bool(known and gap <= tolerance * abs(upper) + TOLERANCES.gap)
     text += "." if known else ", if the rays are those of the consistent costs, which was not recomputed."
     return Certificate(
         text, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
@@ -97,19 +93,19 @@ def _partial(problem: InverseProblem, theta: FloatArray, proof: RayProof, tolera
 def certify_ellipsoid(
     problem: InverseProblem, cost: EllipsoidalCost, proof: EllipsoidProof | None, tolerance: float
 ) -> Certificate:
-    """Judge a cost with an ellipsoid of room and what is said to prove it best."""
+    """Judge a cost with an ellipsoid around it and what is said to prove it best."""
     require_tolerance(tolerance)
     slopes = _all_slopes(problem)
     if slopes is None:
         reason = "the decisions are too many to be listed, and nothing was checked."
         return Certificate(reason, np.inf, -np.inf, np.inf, np.inf, tolerance, proof, False, problem.digest())
     moving = moving_directions(np.vstack(slopes))
-    room = moving @ (moving.T @ cost.shape @ moving)
-    losses = np.array([max(0.0, float((g @ cost.theta + np.linalg.norm(g @ room, axis=1)).max())) for g in slopes])
+    extent = moving @ (moving.T @ cost.shape @ moving)
+    losses = np.array([max(0.0, float((g @ cost.theta + np.linalg.norm(g @ extent, axis=1)).max())) for g in slopes])
     reason = ""
-    if np.linalg.norm(cost.theta) > 1 + INSIDE or problem.prior.excess(cost.theta) > INSIDE:
+    if np.linalg.norm(cost.theta) > 1 + TOLERANCES.inside or problem.prior.excess(cost.theta) > TOLERANCES.inside:
         reason = "the cost vector is longer than 1, or outside its prior set."
-    if problem.hard and losses.max() > INSIDE:
+    if problem.hard and losses.max() > TOLERANCES.inside:
         reason = f"the room around the cost reaches a decision of observation {problem.examples[int(np.argmax(losses))].index}."
     upper = np.inf if reason else ellipsoid_objective(problem, cost, losses, moving)
     lower = -np.inf
@@ -120,7 +116,7 @@ def certify_ellipsoid(
         else:
             lower = ellipsoid_bound(problem, problem.cuts(proof.owners.tolist(), proof.points).slopes, proof, moving)
     gap = upper - lower
-    verified = bool(not reason and np.isfinite(gap) and gap <= tolerance * abs(upper) + ROUNDING)
+    verified = bool(not reason and np.isfinite(gap) and gap <= tolerance * abs(upper) + TOLERANCES.gap)
     p, order = moving.shape
     where = "" if order == p else f", with room in the {order} of {p} directions in which decisions vary"
     claim = reason or f"no cost has an objective below {lower:.9g}; this one has {upper:.9g}{where}."
@@ -133,7 +129,7 @@ def _all_slopes(problem: InverseProblem) -> list[FloatArray] | None:
     """The slopes of all decisions, observation by observation, or None if they are too many."""
     found = []
     for example in problem.examples:
-        points = listed_decisions(example.instance.decisions, MOST_UNKNOWNS)
+        points = listed_decisions(example.instance.decisions, MAX_LISTED)
         if points is None:
             return None
         found.append(example.slopes(points))
@@ -141,16 +137,17 @@ def _all_slopes(problem: InverseProblem) -> list[FloatArray] | None:
 
 
 def _stray_ray(
-    problem: InverseProblem, rays: FloatArray, trees: Sequence[Sequence[LossProof | None]] | None
+    problem: InverseProblem, rays: FloatArray, loss_proofs: Sequence[Sequence[LossProof | None]] | None
 ) -> tuple[str, bool]:
     """What is wrong with the rays, or nothing, and whether all of them are known to explain all observations."""
     known = True
     for k, ray in enumerate(rays):
-        if problem.prior.excess(ray) > INSIDE:
+        if problem.prior.excess(ray) > TOLERANCES.inside:
             return "the proof is refused because one of its rays lies outside the prior set.", known
         for i, example in enumerate(problem.examples):
-            bound = decision_bound(example, ray, NO_DISTANCE, 0.0, trees=None if trees is None else trees[k][i])
-            if bound is not None and bound > INSIDE:
+            proof = None if loss_proofs is None else loss_proofs[k][i]
+            bound = decision_bound(example, ray, NO_DISTANCE, 0.0, proof=proof)
+            if bound is not None and bound > TOLERANCES.inside:
                 return f"the proof is refused because one of its rays does not explain observation {example.index}.", known
             known = known and bound is not None
     return "", known
@@ -166,18 +163,18 @@ def _outer_rays(problem: InverseProblem, proof: RayProof) -> FloatArray | None:
     rows = np.unique(np.round(rows[size > 0] / size[size > 0][:, None], 12), axis=0)
     # A cone that holds a line is not the sum of its extreme rays: naming them all says nothing about the rest.
     pointed = rows.size > 0 and np.linalg.matrix_rank(rows) == p
-    if p == 1 or not pointed or comb(len(rows), p - 1) > MOST_SETS:
+    if p == 1 or not pointed or comb(len(rows), p - 1) > TOLERANCES.max_sets:
         return None
     found = []
     sets = np.array(list(itertools.combinations(range(len(rows)), p - 1)), dtype=np.int64).reshape(-1, p - 1)
-    for start in range(0, len(sets), 20_000):
-        _, values, vectors = np.linalg.svd(rows[sets[start : start + 20_000]])
-        lines = vectors[values[:, -1] > 1e-9, -1, :]
+    for start in range(0, len(sets), TOLERANCES.block):
+        _, values, vectors = np.linalg.svd(rows[sets[start : start + TOLERANCES.block]])
+        lines = vectors[values[:, -1] > TOLERANCES.rank, -1, :]
         both = np.vstack((lines, -lines))
-        found.append(both[np.all(both @ rows.T <= 1e-8, axis=1)])
+        found.append(both[np.all(both @ rows.T <= TOLERANCES.half_space, axis=1)])
     return np.vstack(found)
 
 
 def _covered(outer: FloatArray, rays: FloatArray) -> bool:
     unit = rays / np.linalg.norm(rays, axis=1)[:, None]
-    return bool(outer.size == 0 or np.all((outer @ unit.T).max(axis=1) >= 1.0 - 1e-9))
+    return bool(outer.size == 0 or np.all((outer @ unit.T).max(axis=1) >= 1.0 - TOLERANCES.same_ray))

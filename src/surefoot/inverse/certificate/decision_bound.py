@@ -2,12 +2,15 @@
 
     max over x in X of   <theta, phi(x_hat) - phi(x)> + weight d(x_hat, x)
 
-Over an ellipsoid a multiplier proves the bound (:mod:`surefoot.inverse.problem.trust_region`). Lists, and the vectors of a few
-0/1 unknowns, are priced one by one. Other sets of 0/1 unknowns are searched breadth first, all nodes of a level at once: a node
-leaves a row beyond repair, or, with rows paid for by multipliers, cannot exceed the value to be proven; the rest is split. The
-multipliers only decide how many nodes there are, never whether the bound is right. Linear sets with continuous or larger whole
-unknowns need a tree of multipliers from the solver (:mod:`surefoot.inverse.problem.decision_proof`), and quadratic costs prices
-(:mod:`surefoot.inverse.problem.quadratic_terms`); both prove what they prove, whoever made them.
+Lists, and the vectors of a few 0/1 unknowns, are evaluated one by one. Other sets of 0/1 unknowns are searched by branch and
+bound, breadth first, all nodes of a level at once: a node is pruned if some row cannot be satisfied any more, or if its
+Lagrangian bound does not exceed the value to be proven; the rest is split. The multipliers only decide how many nodes there
+are, never whether the bound is right.
+
+Everything else needs multipliers from the solver, which prove what they prove by weak duality, whoever made them: a tree for
+linear sets with continuous or larger whole unknowns (:mod:`surefoot.inverse.problem.decision_proof`), those of the rows for
+quadratic costs (:mod:`surefoot.inverse.problem.quadratic_terms`), and that of the ball for ellipsoids
+(:mod:`surefoot.inverse.problem.trust_region_dual`).
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, RowArray
-from surefoot.inverse.certificate.listed_decisions import ROW_ROUNDING
+from surefoot.inverse.certificate.parameters import DecisionBoundParameters
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_proof import LossProof, TermBound, Tree
 from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet, ListedSet
@@ -26,15 +29,9 @@ from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.ellipsoid_decisions import EllipsoidDecisions
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.problem import Example
-from surefoot.inverse.problem.quadratic_terms import curved_bound
+from surefoot.inverse.problem.quadratic_terms import quadratic_bound
 
-# Levels with more nodes than this are too much for memory.
-MOST_NODES = 400_000
-# A bound is that much above what was claimed: sums in another order.
-ROUNDING = 1e-10
-# Up to so many 0/1 unknowns listing all vectors is no slower than a search.
-MOST_LISTED = 12
-SUBGRADIENT_STEPS = 60
+PARAMETERS = DecisionBoundParameters()
 
 
 def decision_bound(
@@ -44,7 +41,7 @@ def decision_bound(
     claimed: float,
     *,
     weight: float = 1.0,
-    trees: LossProof | None = None,
+    proof: LossProof | None = None,
 ) -> float | None:
     """A bound that no decision exceeds, near ``claimed`` if that is the largest value; None where there is no way to tell."""
     decisions, features = example.instance.decisions, example.instance.features
@@ -52,36 +49,47 @@ def decision_bound(
         points = decisions.points
         return float((example.slopes(points) @ theta + weight * example.distances(distance, points)).max(initial=-np.inf))
     if isinstance(decisions, EllipsoidSet):
-        return EllipsoidDecisions(example.instance).best(example, theta, distance, weight)[1]
+        return _ellipsoid_bound(example, theta, distance, weight, proof)
     if isinstance(decisions, LinearSet) and isinstance(features, QuadraticFeatures):
-        return curved_bound(example, theta, distance, trees) if isinstance(trees, np.ndarray) and weight == 1.0 else None
+        return quadratic_bound(example, theta, distance, proof) if isinstance(proof, np.ndarray) and weight == 1.0 else None
     if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):
         return None
     if not decisions.binary.all():
-        if trees is None or isinstance(trees, np.ndarray) or weight != 1.0:
+        if proof is None or isinstance(proof, np.ndarray) or weight != 1.0:
             return None
-        return _by_trees(example, theta, distance, trees)
+        return _tree_bound(example, theta, distance, proof)
     response = example.response
-    settled = np.rint(response)
-    binary = bool(np.all(np.abs(response - settled) <= 1e-6) and np.isin(settled, (0.0, 1.0)).all())
+    rounded = np.rint(response)
+    near = bool(np.all(np.abs(response - rounded) <= PARAMETERS.binary_rounding))
+    binary = near and bool(np.isin(rounded, (0.0, 1.0)).all())
     cost = features.linear_cost(theta)
     n = cost.size
     counts = np.arange(n + 1, dtype=np.float64)
     if binary:
         tables = {"l1": counts, "squared-l2": counts, "l2": np.sqrt(counts), "none": 0 * counts}
         table = weight * tables.get(distance.integer, np.minimum(counts, 1.0))
-        gain, start, base = -cost * (1.0 - 2.0 * settled), settled, 0.0
+        gain, start, base = -cost * (1.0 - 2.0 * rounded), rounded, 0.0
     elif distance.integer in ("l1", "squared-l2", "none"):
         power = {"l1": 1, "squared-l2": 2, "none": 0}[distance.integer]
-        far = [np.abs(response - value) ** power if power else np.zeros(n) for value in (0.0, 1.0)]
-        gain, start = -cost + weight * (far[1] - far[0]), np.zeros(n)
-        table, base = np.zeros(n + 1), float(cost @ response + weight * far[0].sum())
+        apart = [np.abs(response - value) ** power if power else np.zeros(n) for value in (0.0, 1.0)]
+        gain, start = -cost + weight * (apart[1] - apart[0]), np.zeros(n)
+        table, base = np.zeros(n + 1), float(cost @ response + weight * apart[0].sum())
     else:
         return None
-    return _searched(decisions, gain, table, start, claimed + ROUNDING - base, base)
+    return _searched(decisions, gain, table, start, claimed + PARAMETERS.value_rounding - base, base)
 
 
-def _by_trees(example: Example, theta: FloatArray, distance: Distance, trees: Sequence[Tree]) -> float | None:
+def _ellipsoid_bound(
+    example: Example, theta: FloatArray, distance: Distance, weight: float, proof: LossProof | None
+) -> float | None:
+    """The weak-duality bound of the multiplier that a proof holds, or None."""
+    if not (isinstance(proof, np.ndarray) and proof.shape == (1,)):
+        return None
+    bound = EllipsoidDecisions(example.instance).programme(example, theta, distance, weight).bound(float(proof[0]))
+    return bound if bound < np.inf else None
+
+
+def _tree_bound(example: Example, theta: FloatArray, distance: Distance, trees: Sequence[Tree]) -> float | None:
     """The bound that trees of multipliers prove, one for every term of the distance."""
     decisions, features = example.instance.decisions, example.instance.features
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
@@ -105,41 +113,42 @@ def _searched(
     above, below = np.isfinite(decisions.high), np.isfinite(decisions.low)
     rows = np.vstack((decisions.matrix[above], -decisions.matrix[below]))
     sides = np.concatenate((decisions.high[above], -decisions.low[below]))
-    room = sides - rows @ start + ROW_ROUNDING * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
+    right = sides - rows @ start + PARAMETERS.row_rounding * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
     rows = rows * (1.0 - 2.0 * start)
-    if gain.size <= MOST_LISTED:
+    if gain.size <= PARAMETERS.max_enumerated:
         flips, count = _flips(gain.size)
         values = flips @ gain + table[count]
         over = values > goal
-        allowed = np.all(flips[over] @ rows.T <= room, axis=1)
+        allowed = np.all(flips[over] @ rows.T <= right, axis=1)
         return float(np.max(values[over][allowed], initial=goal)) + base
-    prices = _prices(rows, room, gain, table, goal)
-    priced = gain - prices @ rows
-    order = np.argsort(-np.abs(priced), kind="stable")
-    rows, gain, priced = rows[:, order], gain[order], priced[order]
-    completion, plain_completion = _completions(priced, table), _completions(gain, table)
+    multipliers = _multipliers(rows, right, gain, table, goal)
+    reduced = gain - multipliers @ rows
+    order = np.argsort(-np.abs(reduced), kind="stable")
+    rows, gain, reduced = rows[:, order], gain[order], reduced[order]
+    completion, plain_completion = _completions(reduced, table), _completions(gain, table)
     rest = np.cumsum(np.minimum(rows, 0.0)[:, ::-1], axis=1)[:, ::-1]
-    sums, dear, count = np.zeros(1), np.full(1, float(prices @ room)), np.zeros(1, dtype=np.int64)
+    sums, lagrangian, count = np.zeros(1), np.full(1, float(multipliers @ right)), np.zeros(1, dtype=np.int64)
     side = np.zeros((1, rows.shape[0]))
     exceeded = -np.inf
     for j in range(gain.size + 1):
         least = side + (rest[:, j] if j < gain.size else 0.0)
-        keep = np.all(least <= room, axis=1)
-        keep &= (dear + completion[j, count] > goal) & (sums + plain_completion[j, count] > goal)
-        sums, dear, count, side = sums[keep], dear[keep], count[keep], side[keep]
+        keep = np.all(least <= right, axis=1)
+        keep &= (lagrangian + completion[j, count] > goal) & (sums + plain_completion[j, count] > goal)
+        sums, lagrangian, count, side = sums[keep], lagrangian[keep], count[keep], side[keep]
         if sums.size == 0 or j == gain.size:
             break
-        if 2 * sums.size > MOST_NODES:
+        if 2 * sums.size > PARAMETERS.max_nodes:
             return None
         side = np.vstack((side, side + rows[:, j]))
-        sums, dear = np.concatenate((sums, sums + gain[j])), np.concatenate((dear, dear + priced[j]))
+        sums = np.concatenate((sums, sums + gain[j]))
+        lagrangian = np.concatenate((lagrangian, lagrangian + reduced[j]))
         count = np.concatenate((count, count + 1))
     if sums.size:
         exceeded = float((sums + table[count]).max())
     return max(goal, exceeded) + base
 
 
-@lru_cache(maxsize=MOST_LISTED + 1)
+@lru_cache(maxsize=PARAMETERS.max_enumerated + 1)
 def _flips(n: int) -> tuple[FloatArray, RowArray]:
     """All vectors of zeros and ones, and how many ones they have."""
     flips = np.asarray((np.arange(2**n)[:, None] >> np.arange(n)) & 1, dtype=np.float64)
@@ -157,23 +166,23 @@ def _completions(gain: FloatArray, table: FloatArray) -> FloatArray:
     return found
 
 
-def _prices(rows: FloatArray, room: FloatArray, gain: FloatArray, table: FloatArray, goal: float) -> FloatArray:
-    """Multipliers of the rows for which the bound at the root is small, by subgradient steps towards the goal."""
-    best = prices = np.zeros(room.size)
+def _multipliers(rows: FloatArray, right: FloatArray, gain: FloatArray, table: FloatArray, goal: float) -> FloatArray:
+    """Multipliers of the rows with a small Lagrangian bound at the root, by Polyak's subgradient steps towards the goal."""
+    best = multipliers = np.zeros(right.size)
     lowest, step = np.inf, 1.0
-    for _ in range(SUBGRADIENT_STEPS):
-        priced = gain - prices @ rows
-        order = np.argsort(-priced)
-        totals = np.concatenate(([0.0], np.cumsum(priced[order]))) + table
+    for _ in range(PARAMETERS.subgradient_steps):
+        reduced = gain - multipliers @ rows
+        order = np.argsort(-reduced)
+        totals = np.concatenate(([0.0], np.cumsum(reduced[order]))) + table
         flips = int(np.argmax(totals))
-        bound = float(totals[flips] + prices @ room)
+        bound = float(totals[flips] + multipliers @ right)
         if bound < lowest:
-            lowest, best = bound, prices
+            lowest, best = bound, multipliers
         else:
-            step *= 0.8
-        excess = rows[:, order[:flips]].sum(axis=1) - room
-        norm = float(np.sum(np.where((prices > 0) | (excess > 0), excess, 0.0) ** 2))
+            step *= PARAMETERS.step_decay
+        excess = rows[:, order[:flips]].sum(axis=1) - right
+        norm = float(np.sum(np.where((multipliers > 0) | (excess > 0), excess, 0.0) ** 2))
         if norm == 0 or bound <= goal:
             break
-        prices = np.maximum(0.0, prices + step * (bound - goal) / norm * excess)
+        multipliers = np.maximum(0.0, multipliers + step * (bound - goal) / norm * excess)
     return best

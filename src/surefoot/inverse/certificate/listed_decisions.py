@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.inverse.certificate.parameters import DecisionBoundParameters
 from surefoot.inverse.problem.decision_set import DecisionSet, LinearSet, ListedSet
-
-# As in the solvers: a row missed by no more, per unit of its largest entry, is kept.
-ROW_ROUNDING = 1e-9
 
 
 def listed_decisions(decisions: DecisionSet, most_unknowns: int) -> FloatArray | None:
@@ -19,4 +17,4 @@ def listed_decisions(decisions: DecisionSet, most_unknowns: int) -> FloatArray |
         return None
     numbers = np.arange(2**decisions.n_unknowns)[:, None]
     points = np.asarray((numbers >> np.arange(decisions.n_unknowns)) & 1, dtype=np.float64)
-    return points[decisions.allowed(points, ROW_ROUNDING)]
+    return points[decisions.allowed(points, DecisionBoundParameters.row_rounding)]

@@ -19,21 +19,19 @@ from surefoot.exceptions import (
     InvalidObservationError,
     UnsupportedProblemError,
 )
+from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all
 from surefoot.inverse.estimator.judged_cost import certified, judged
-from surefoot.inverse.estimator.mirror_fit import begin_online, fit_by_mirror, observe_all
-from surefoot.inverse.exact.approaches import APPROACHES
-from surefoot.inverse.exact.constraint_generation import LossCuts
 from surefoot.inverse.forward.programs import ForwardProblem
-from surefoot.inverse.mirror.online_mirror import OnlineMirror
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
+from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
+from surefoot.inverse.registry import SOLVERS
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.progress import progress_listener
-
-SOLVERS = ("auto", "exact", "samd")
 
 
 class InverseOptimizer(BaseEstimator):
@@ -193,30 +191,26 @@ class InverseOptimizer(BaseEstimator):
 
     def fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
         """Learn the cost from signals and what was decided at them."""
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver={self.solver!r} is not known. Choose one of {', '.join(map(repr, SOLVERS))}.")
+        SOLVERS.require_known(self.solver)
         problem = self._pose(signals, responses)
         self.__dict__.pop("_online", None)
         listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
         options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
-        solver = LossCuts(ForwardOracle())
+        separation = Separation()
         try:
-            if self.solver == "samd":
-                problem, outcome = fit_by_mirror(self, solver, problem, options)
-            else:
-                problem, outcome = APPROACHES[self.approach](solver, problem, options)
+            problem, outcome = fit_cost(self, separation, problem, options)
             self.outcome_ = handed_over(outcome)
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
                 found = flaw.outcome
-                flaw.certificate = certified(solver, flaw.problem, found.primal, found.dual, self.tol)
+                flaw.certificate = certified(separation, flaw.problem, found.primal, found.dual, self.tol)
             raise
         except ForwardSolveError as flaw:
             if isinstance(flaw.outcome, SolveOutcome):
                 self.outcome_, self.cost_ = flaw.outcome, flaw.outcome.primal
             raise
         self.n_iter_ = self.outcome_.iterations
-        self.cost_, self.certificate_ = judged(self.approach, solver, problem, self.outcome_, self.tol)
+        self.cost_, self.certificate_ = judged(self.approach, separation, problem, self.outcome_, self.tol)
         if self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT):
             lost = "" if np.any(self.cost_) else " found no cost but 0, which prices all decisions alike, and"
             warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
@@ -229,7 +223,7 @@ class InverseOptimizer(BaseEstimator):
         After ``fit`` the learned cost is where the steps begin.
         """
         problem = self._pose(signals, responses)
-        online: OnlineMirror | None = getattr(self, "_online", None)
+        online = getattr(self, "_online", None)
         if online is None:
             online = self._online = begin_online(self, problem, getattr(self, "cost_", None))
             self.__dict__.pop("certificate_", None)
@@ -237,7 +231,7 @@ class InverseOptimizer(BaseEstimator):
             observe_all(online, problem.examples)
         finally:
             self.cost_, self.n_seen_ = online.answer, online.n_seen
-            self.paid_, self.regret_ = online.paid, online.regret
+            self.paid_, self.regret_ = online.incurred, online.regret
         return self
 
     def predict(self, signals: Sequence[Any]) -> list[FloatArray]:

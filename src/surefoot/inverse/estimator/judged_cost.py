@@ -13,7 +13,7 @@ from surefoot.core.outcome import SolveOutcome
 from surefoot.inverse.certificate.certificate import certify_cost
 from surefoot.inverse.certificate.cone_center import certify_ellipsoid, certify_rays
 from surefoot.inverse.certificate.prediction_certificate import certify_predictions
-from surefoot.inverse.exact.constraint_generation import LossCuts
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
 from surefoot.inverse.problem.problem import InverseProblem
@@ -21,7 +21,7 @@ from surefoot.inverse.problem.ray_proof import RayProof
 
 
 def judged(
-    approach: str, solver: LossCuts, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
+    approach: str, separation: Separation, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
 ) -> tuple[FloatArray, Certificate]:
     """The cost vector of an outcome, and the verdict on it."""
     if isinstance(outcome.primal, EllipsoidalCost):
@@ -30,15 +30,16 @@ def judged(
     if isinstance(outcome.dual, RayProof):
         ellipsoid = approach == "ellipsoidal-circumcenter"
         plain = replace(problem, distance=NO_DISTANCE)
-        trees = [solver.trees(plain, ray, np.zeros(problem.n_examples)) for ray in outcome.dual.rays]
-        return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid, trees=trees)
+        proofs = [separation.proofs(plain, ray, np.zeros(problem.n_examples)) for ray in outcome.dual.rays]
+        return cost, certify_rays(problem, cost, outcome.dual, tolerance, ellipsoid=ellipsoid, loss_proofs=proofs)
     if approach == "predictability":
         plain, scaled = replace(problem, distance=NO_DISTANCE), cost / max(float(np.abs(cost).max()), 1e-300)
-        return cost, certify_predictions(problem, cost, tolerance, solver.trees(plain, scaled, np.zeros(problem.n_examples)))
-    return cost, certified(solver, problem, cost, outcome.dual, tolerance)
+        proved = separation.proofs(plain, scaled, np.zeros(problem.n_examples))
+        return cost, certify_predictions(problem, cost, tolerance, proved)
+    return cost, certified(separation, problem, cost, outcome.dual, tolerance)
 
 
-def certified(solver: LossCuts, problem: InverseProblem, cost: FloatArray, proof: Any, tolerance: float) -> Certificate:
+def certified(separation: Separation, problem: InverseProblem, cost: FloatArray, proof: Any, tolerance: float) -> Certificate:
     """The verdict on a cost vector, with proofs of its losses where certificates cannot recompute them alone."""
-    losses = solver.losses(problem, cost)[1]
-    return certify_cost(problem, cost, losses, proof, tolerance, solver.trees(problem, cost, losses))
+    losses = separation.losses(problem, cost)[1]
+    return certify_cost(problem, cost, losses, proof, tolerance, separation.proofs(problem, cost, losses))

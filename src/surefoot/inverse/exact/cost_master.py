@@ -4,6 +4,7 @@
 
 beta_i >= 0 where the response is a decision itself. Quadratic regularizers, and blocks that must be positive semidefinite, go
 to an interior point; everything linear to the simplex method, which goes on from its last solution when decisions are added.
+This is problem (14) of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani (2024) in epigraph form, with some of its constraints.
 """
 
 from __future__ import annotations
@@ -24,14 +25,23 @@ from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
 @dataclass(frozen=True, eq=False)
 class MasterPoint:
-    """A cost vector and the prices of cuts and of the prior set."""
+    """A cost vector and the multipliers of cuts (``weights``) and of the prior set.
+
+    ``status`` is ``OPTIMAL`` for a programme that is nearly solved, too: bounds are recomputed from the multipliers.
+    """
 
     theta: FloatArray
     weights: FloatArray
-    row_prices: FloatArray
-    total_price: float
-    block_price: FloatArray | None
-    ended: Status
+    row_multipliers: FloatArray
+    total_multiplier: float
+    block_multiplier: FloatArray | None
+    status: Status
+
+    @property
+    def failure(self) -> Status:
+        """Why there is no solution: a fact about the master, or a stall, as which its own limits count."""
+        known = (Status.INFEASIBLE, Status.UNBOUNDED, Status.NUMERICAL_ERROR)
+        return self.status if self.status in known else Status.STALLED
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,20 +142,20 @@ def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOption
         np.maximum(found.multipliers[prior_at : prior_at + prior.matrix.shape[0]], 0.0),
         float(found.multipliers[0]) if prior.total is not None else 0.0,
         unpacked(triangle, prior.psd) if prior.psd else None,
-        found.ended,
+        Status.OPTIMAL if found.nearly else found.status,
     )
 
 
 class LinearMaster:
     """The master by the simplex method: l1 regularizers and none at all."""
 
-    def __init__(self, problem: InverseProblem, reach: float) -> None:
+    def __init__(self, problem: InverseProblem, box_radius: float) -> None:
         p, n, prior = problem.n_features, problem.n_examples, problem.prior
         center = problem.regularizer.center
         self.problem, self.p, self._n_cuts = problem, p, 0
         # theta = center + plus - minus
-        low = np.maximum(prior.lower - center, -reach)
-        high = np.minimum(prior.upper - center, reach)
+        low = np.maximum(prior.lower - center, -box_radius)
+        high = np.minimum(prior.upper - center, box_radius)
         least = np.array([0.0 if example.inside or problem.clamp else -np.inf for example in problem.examples])
         lower = np.concatenate((np.maximum(low, 0.0), np.maximum(-high, 0.0), least))
         most = np.full(n, 0.0 if problem.hard else np.inf)
@@ -174,10 +184,9 @@ class LinearMaster:
         answer = self._programme.solve(seconds=seconds)
         m = self.problem.prior.matrix.shape[0]
         if answer.point is None or answer.prices is None:
-            stalled = Status.TIME_LIMIT if answer.stopped else Status.STALLED
-            return MasterPoint(center.copy(), np.zeros(cuts.size), np.zeros(m), 0.0, None, stalled)
+            return MasterPoint(center.copy(), np.zeros(cuts.size), np.zeros(m), 0.0, None, answer.status)
         theta = center + answer.point[:p] - answer.point[p : 2 * p]
-        prices = -answer.prices
-        total = float(prices[m]) if self.problem.prior.total is not None else 0.0
-        weights = np.maximum(prices[self._first :], 0.0)
-        return MasterPoint(theta, weights, np.maximum(prices[:m], 0.0), total, None, Status.OPTIMAL)
+        multipliers = -answer.prices
+        total = float(multipliers[m]) if self.problem.prior.total is not None else 0.0
+        weights = np.maximum(multipliers[self._first :], 0.0)
+        return MasterPoint(theta, weights, np.maximum(multipliers[:m], 0.0), total, None, Status.OPTIMAL)

@@ -1,8 +1,12 @@
-"""Extreme rays of the cone of consistent costs, by double description with generated decisions.
+"""Extreme rays of the cone of consistent costs, by double description (Motzkin et al., 1953) with generated half-spaces.
 
-The cone that the decisions found so far leave is kept by its extreme rays. A ray that some observation refutes is cut off with
-the decision that refutes it: rays on the wrong side go, and every adjacent pair across the cut leaves a ray on it. When no
-observation refutes any ray, the rays are those of the cone itself.
+    C = {theta in Theta : <theta, phi(s_i, x_i) - phi(s_i, x)> <= 0 for all x in X(s_i) and all i}
+
+(the consistent costs of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani, 2024). The cone that the decisions found so far leave
+is held as a pair: half-spaces and extreme rays. One step takes a ray that is not known to be consistent and asks the oracle of
+every observation for a better decision. If there is one, its half-space is intersected with the cone: rays outside are removed,
+and every adjacent pair of rays across the hyperplane leaves a new ray on it. Termination: all rays are consistent, and so are
+those of C itself; or there are too many.
 """
 
 from __future__ import annotations
@@ -13,15 +17,14 @@ import scipy.linalg
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
-from surefoot.inverse.exact.constraint_generation import LossCuts
-from surefoot.inverse.exact.cut_pool import CutPool
+from surefoot.inverse.exact.parameters import DoubleDescriptionParameters
+from surefoot.inverse.oracle.cut_pool import CutPool
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import InverseProblem
 
-# More rays than this are more than a cone of a handful of features has; finding them can take forever.
-MOST_RAYS = 5000
-# Rays and half-spaces are of length 1: a product this small is 0.
-TOUCHING = 1e-9
+PARAMETERS = DoubleDescriptionParameters()
+TOUCHING = PARAMETERS.touching
 
 
 class RayCone:
@@ -56,8 +59,7 @@ class RayCone:
                 ray = side[a] * self.rays[b] - side[b] * self.rays[a]
                 made.append(ray / np.linalg.norm(ray))
                 marks.append(shared)
-        kept = side <= TOUCHING
-        rays = np.vstack((self.rays[kept], np.array(made).reshape(len(made), self.dimension)))
+        rays = np.vstack((self.rays[side <= TOUCHING], np.array(made).reshape(len(made), self.dimension)))
         self.normals = np.vstack((self.normals, normal))
         self.rays = rays
         self.touch = np.abs(rays @ self.normals.T) <= TOUCHING
@@ -72,7 +74,11 @@ def prior_normals(prior: PriorSet) -> FloatArray:
 
 
 def consistent_rays(
-    solver: LossCuts, problem: InverseProblem, pool: CutPool, options: SolveOptions, most: int = MOST_RAYS
+    separation: Separation,
+    problem: InverseProblem,
+    pool: CutPool,
+    options: SolveOptions,
+    parameters: DoubleDescriptionParameters = PARAMETERS,
 ) -> RayCone:
     """The extreme rays of the consistent costs within the prior set; decisions that prove there are no others join the pool."""
     if not problem.prior.is_cone or problem.prior.psd:
@@ -82,10 +88,10 @@ def consistent_rays(
     slopes = pool.cuts().slopes
     size = np.linalg.norm(slopes, axis=1)
     # The prior's own half-spaces come first, weighted so that the pivots prefer them.
-    known = np.vstack((first * 1e3, slopes[size > 0] / size[size > 0][:, None]))
+    known = np.vstack((first * parameters.prior_weight, slopes[size > 0] / size[size > 0][:, None]))
     _, triangle, order = scipy.linalg.qr(known.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(triangle))
-    if diagonal.size < p or diagonal[-1] <= 1e-8:
+    if diagonal.size < p or diagonal[-1] <= parameters.rank:
         raise UnsupportedProblemError(
             "the cone of consistent costs contains a line, so that no circumcenter is defined; add observations, or a prior "
             "such as 'nonnegative'."
@@ -94,18 +100,18 @@ def consistent_rays(
     cone = RayCone(scaled[order[:p]])
     for row in first:
         cone.cut(row)
-    settled: set[bytes] = set()
+    consistent: set[bytes] = set()
     while True:
-        open_rays = [ray for ray in cone.rays if ray.tobytes() not in settled]
+        open_rays = [ray for ray in cone.rays if ray.tobytes() not in consistent]
         if not open_rays:
             break
         ray = open_rays[0]
-        normals = _refuted(solver, problem, ray, pool)
+        normals = _refuted(separation, problem, ray, pool)
         if len(normals) == 0:
-            settled.add(ray.tobytes())
+            consistent.add(ray.tobytes())
         for normal in normals:
             cone.cut(normal)
-            if options.out_of_time or len(cone.rays) > most:
+            if options.out_of_time or len(cone.rays) > parameters.max_rays:
                 raise UnsupportedProblemError(
                     f"the cone of consistent costs has too many extreme rays ({len(cone.rays)} so far) for a circumcenter; "
                     "choose approach='incenter'."
@@ -115,11 +121,11 @@ def consistent_rays(
     return cone
 
 
-def _refuted(solver: LossCuts, problem: InverseProblem, ray: FloatArray, pool: CutPool) -> list[FloatArray]:
-    """Half-spaces of decisions that are better than the observed ones at a ray, the most telling one first."""
+def _refuted(separation: Separation, problem: InverseProblem, ray: FloatArray, pool: CutPool) -> list[FloatArray]:
+    """Half-spaces of decisions that are better than the observed ones at a ray, the most violated one first."""
     found = []
     for i, example in enumerate(problem.examples):
-        choice = solver.oracle.augmented(example, ray, problem.distance)
+        choice = separation.oracle.augmented(example, ray, problem.distance)
         slope = example.slopes(choice.point[None, :])[0]
         length = float(np.linalg.norm(slope))
         if length > 0 and choice.value > TOUCHING * length:

@@ -1,12 +1,15 @@
-"""Ellipsoidal costs by generating decisions, with a small semidefinite programme as master.
+"""Ellipsoidal costs by constraint generation: equations (12) and (26) of Zattoni Scroccaro et al. (2024).
 
-log det A is a sum of logarithms of the diagonal of a lower triangular Z with [A, Z; Z', diag Z] positive semidefinite. The most
-violated decision maximises a convex function, so decisions are listed.
+    min over theta, A of   -kappa log det A + (1/N) sum_i loss_i(theta, A),     ||theta||_2 <= 1,  theta in Theta
+
+(:mod:`surefoot.inverse.problem.ellipsoidal_cost`). One iteration solves the master with the decisions found so far, a conic
+programme in which log det A is a sum of logarithms of the diagonal of a lower triangular Z with [A, Z; Z', diag Z] positive
+semidefinite; its multipliers bound the optimum from below. The most violated decision maximises a convex function, so decisions
+are enumerated. With hard losses the ellipsoid is scaled down until no decision is violated. Termination: the gap is closed, no
+decision is new, the master fails, or a limit of the options.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
@@ -14,14 +17,18 @@ import scipy.sparse
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
-from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.exact.cost_master import unpacked
-from surefoot.inverse.exact.cut_pool import CutPool
+from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.incenter import Incenter
+from surefoot.inverse.exact.parameters import EllipsoidalParameters
 from surefoot.inverse.exact.sparse_rows import SparseRows
-from surefoot.inverse.oracle.binary_vectors import few_decisions
-from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
+from surefoot.inverse.oracle.binary_vectors import enumerated_decisions
+from surefoot.inverse.oracle.cut_pool import CutPool
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.ellipsoidal_cost import (
     EllipsoidalCost,
     EllipsoidProof,
@@ -31,30 +38,12 @@ from surefoot.inverse.problem.ellipsoidal_cost import (
 )
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
-# 0/1 unknowns whose decisions can be listed for this.
-MOST_UNKNOWNS = 16
+PARAMETERS = EllipsoidalParameters()
 
 EllipsoidOutcome = SolveOutcome[EllipsoidalCost, EllipsoidProof]
 
 
-def listed(problem: InverseProblem) -> list[tuple[FloatArray, FloatArray]]:
-    """Decisions of every observation, and their slopes."""
-    found = []
-    for example in problem.examples:
-        decisions = example.instance.decisions
-        points = decisions.points if isinstance(decisions, ListedSet) else None
-        if isinstance(decisions, LinearSet):
-            points = few_decisions(decisions, MOST_UNKNOWNS)
-        if points is None:
-            raise UnsupportedProblemError(
-                f"observation {example.index}: this approach needs decisions that can be listed: alternatives, or at "
-                f"most {MOST_UNKNOWNS} unknowns that are all 0/1."
-            )
-        found.append((points, example.slopes(points)))
-    return found
-
-
-class Ellipsoidal:
+class EllipsoidalGeneration:
     """Constraint generation for the problem of :mod:`surefoot.inverse.problem.ellipsoidal_cost`."""
 
     def solve(self, problem: InverseProblem, options: SolveOptions, start: FloatArray) -> EllipsoidOutcome:
@@ -62,43 +51,44 @@ class Ellipsoidal:
         prior = problem.prior
         if not prior.is_cone or prior.matrix.shape[0] or prior.psd:
             raise UnsupportedProblemError("ellipsoidal approaches know two prior sets: none, and 'nonnegative'.")
-        every = listed(problem)
+        points = enumerated_decisions(problem)
+        every = [(each, example.slopes(each)) for each, example in zip(points, problem.examples, strict=True)]
         moving = moving_directions(np.vstack([slope for _, slope in every]))
         pool = self._first(problem, every, start, moving.shape[1])
-        best, upper, lower, proof = None, np.inf, -np.inf, None
-        history: list[Progress] = []
+        run: CostRun[EllipsoidalCost, EllipsoidProof] | None = None
         status, iteration = Status.ITERATION_LIMIT, 0
         while options.max_iter is None or iteration < options.max_iter:
             iteration += 1
             cuts = pool.cuts()
             cost, claim, ended = self._master(problem, cuts, options, moving)
             bound = ellipsoid_bound(problem, cuts.slopes, claim, moving)
-            if bound > lower:
-                used = np.flatnonzero(claim.weights > 0)
-                kept = cuts.chosen(used)
-                lower = bound
-                proof = EllipsoidProof(kept.owners, kept.points, claim.weights[used], claim.directions[used])
+            used = np.flatnonzero(claim.weights > 0)
+            active = cuts.chosen(used)
+            proof = EllipsoidProof(active.owners, active.points, claim.weights[used], claim.directions[used])
             fresh, cost, losses = self._separate(problem, every, pool, cost)
             value = ellipsoid_objective(problem, cost, losses, moving)
-            if best is None or value < upper:
-                best, upper = cost, value
-            line = Progress(iteration, upper, lower, options.elapsed)
-            history.append(line)
-            if options.on_progress is not None:
-                options.on_progress(line)
-            if np.isfinite(upper) and upper - lower <= max(options.tolerance, 1e-6) * max(abs(upper), 1e-3):
+            run = CostRun(options, cost, value) if run is None else run
+            run.improve(cost, value)
+            run.tighten(bound, proof)
+            run.record(iteration)
+            if self._closed(run, options):
                 status = Status.OPTIMAL
                 break
             if options.out_of_time or ended is not Status.OPTIMAL or not fresh:
                 status = Status.TIME_LIMIT if options.out_of_time else Status.STALLED
                 break
-        assert best is not None
-        return SolveOutcome(status, best, proof, upper, lower, iteration, options.elapsed, tuple(history))
+        assert run is not None
+        return run.outcome(status, iteration)
+
+    @staticmethod
+    def _closed(run: CostRun[EllipsoidalCost, EllipsoidProof], options: SolveOptions) -> bool:
+        scale = max(abs(run.upper_bound), PARAMETERS.least_objective)
+        return bool(np.isfinite(run.upper_bound) and run.gap <= max(options.tolerance, PARAMETERS.relative_gap) * scale)
 
     def _first(
         self, problem: InverseProblem, every: list[tuple[FloatArray, FloatArray]], start: FloatArray, order: int
     ) -> CutPool:
-        """Decisions in every direction, so that the room is bounded, and those that matter at the start."""
+        """Decisions in every direction, so that the ellipsoid is bounded, and the nearest ones to the first cost."""
         pool = CutPool(problem)
         owners = np.concatenate([np.full(len(points), i) for i, (points, _) in enumerate(every)])
         within = np.concatenate([np.arange(len(points)) for points, _ in every])
@@ -107,8 +97,8 @@ class Ellipsoidal:
         for k in longest[:order]:
             pool.add(int(owners[k]), every[int(owners[k])][0][int(within[k])])
         for i, (points, slope) in enumerate(every):
-            far = np.linalg.norm(slope, axis=1)
-            nearness = np.where(far > 0, slope @ start / np.maximum(far, 1e-12), -np.inf)
+            norm = np.linalg.norm(slope, axis=1)
+            nearness = np.where(norm > 0, slope @ start / np.maximum(norm, 1e-12), -np.inf)
             if np.isfinite(nearness.max()):
                 pool.add(i, points[int(np.argmax(nearness))])
         return pool
@@ -116,22 +106,21 @@ class Ellipsoidal:
     def _separate(
         self, problem: InverseProblem, every: list[tuple[FloatArray, FloatArray]], pool: CutPool, cost: EllipsoidalCost
     ) -> tuple[bool, EllipsoidalCost, FloatArray]:
-        """Add the most violated decisions; the cost, with less room if losses must not be above 0; and the losses."""
-        losses, fresh, share = np.zeros(len(every)), False, 1.0
+        """Add the most violated decisions; the cost, scaled down if losses must not be above 0; and the losses."""
+        losses, fresh, scale = np.zeros(len(every)), False, 1.0
         for i, (points, slope) in enumerate(every):
-            room = np.linalg.norm(slope @ cost.shape, axis=1)
+            extent = np.linalg.norm(slope @ cost.shape, axis=1)
             gains = slope @ cost.theta
-            values = gains + room
+            values = gains + extent
             worst = int(np.argmax(values))
             losses[i] = max(float(values[worst]), 0.0)
-            if values[worst] > 1e-9:
+            if values[worst] > PARAMETERS.violation:
                 fresh |= pool.add(i, points[worst])
-            # What is less is the response itself, and rounding.
-            moved = room > 1e-12 * room.max()
+            moved = extent > PARAMETERS.still * extent.max()
             if problem.hard and moved.any():
-                share = min(share, float(np.min(-gains[moved] / room[moved])))
+                scale = min(scale, float(np.min(-gains[moved] / extent[moved])))
         if problem.hard:
-            return fresh, EllipsoidalCost(cost.theta, cost.shape * max(share, 0.0)), np.zeros(len(every))
+            return fresh, EllipsoidalCost(cost.theta, cost.shape * max(scale, 0.0)), np.zeros(len(every))
         return fresh, cost, losses
 
     def _master(
@@ -173,11 +162,11 @@ class Ellipsoidal:
                 if column < r:
                     rows.row([shape + place[(row, column)]], [scale], 0.0)
                 elif row < r:
-                    kept = row >= column - r
-                    rows.row([lower + place[(column - r, row)]] if kept else [], [scale] if kept else [], 0.0)
+                    inside = row >= column - r
+                    rows.row([lower + place[(column - r, row)]] if inside else [], [scale] if inside else [], 0.0)
                 else:
-                    kept = row == column
-                    rows.row([lower + place[(row - r, row - r)]] if kept else [], [scale] if kept else [], 0.0)
+                    inside = row == column
+                    rows.row([lower + place[(row - r, row - r)]] if inside else [], [scale] if inside else [], 0.0)
         cones.append(Cone("psd", 2 * r))
         for j in range(r):
             rows.row([logs + j], [-1.0], 0.0)
@@ -189,18 +178,44 @@ class Ellipsoidal:
         cost[logs:] = -problem.kappa
         found = ConeProgramme(cost, rows.matrix(), np.array(rows.sides), tuple(cones)).solve(options, CLOSE)
         triangle = found.x[shape:lower] * np.array([1.0 if a == b else root for a, b in pairs])
-        room = unpacked(triangle, r)
-        # As much room as 1 where no decision notices.
-        matrix = moving @ room @ moving.T + (np.eye(p) - moving @ moving.T)
+        # A half-axis of 1 where no decision notices.
+        matrix = moving @ unpacked(triangle, r) @ moving.T + (np.eye(p) - moving @ moving.T)
         duals = found.multipliers[first : first + cuts.size * (r + 1)].reshape(cuts.size, r + 1)
         weights = np.maximum(duals[:, 0], 0.0)
-        pushed = -duals[:, 1:] @ moving.T / np.maximum(weights, 1e-300)[:, None]
+        directions = -duals[:, 1:] @ moving.T / np.maximum(weights, 1e-300)[:, None]
         theta = found.x[:p] / max(1.0, float(np.linalg.norm(found.x[:p])))
         theta = np.clip(theta, problem.prior.lower, problem.prior.upper)
-        proof = EllipsoidProof(cuts.owners, cuts.points, weights, np.where(weights[:, None] > 0, pushed, 0.0))
+        proof = EllipsoidProof(cuts.owners, cuts.points, weights, np.where(weights[:, None] > 0, directions, 0.0))
         return EllipsoidalCost(theta, matrix), proof, found.ended
 
 
-def hardened(problem: InverseProblem) -> InverseProblem:
-    """The problem of the ellipsoidal incenter."""
-    return replace(problem, hard=True, kappa=1.0)
+class EllipsoidalIncenter:
+    """Equation (12): the centre of the largest ellipsoid of consistent costs, from the incenter on."""
+
+    name = "ellipsoidal-incenter"
+
+    def __init__(self, separation: Separation) -> None:
+        self.incenter = Incenter(separation)
+
+    def refuses(self, problem: InverseProblem) -> str | None:
+        return self.incenter.refuses(problem)
+
+    def solve(self, problem: InverseProblem, options: SolveOptions) -> EllipsoidOutcome:
+        start = self.incenter.solve(problem, options)
+        return EllipsoidalGeneration().solve(problem, options, start.primal)
+
+
+class EllipsoidalLoss:
+    """Equation (26): the augmented suboptimality loss with an ellipsoid, from the cost without one on."""
+
+    name = "ellipsoidal-asl"
+
+    def __init__(self, separation: Separation) -> None:
+        self.generation = ConstraintGeneration(separation)
+
+    def refuses(self, problem: InverseProblem) -> str | None:
+        return self.generation.refuses(problem)
+
+    def solve(self, problem: InverseProblem, options: SolveOptions) -> EllipsoidOutcome:
+        start = self.generation.solve(problem, options)
+        return EllipsoidalGeneration().solve(problem, options, start.primal)

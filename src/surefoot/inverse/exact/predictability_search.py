@@ -1,11 +1,11 @@
-"""The predictability loss by branch and bound: equation (28) of the paper.
+"""The predictability loss by branch and bound: equation (28) of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani (2024).
 
     min over costs theta of norm 1 of   (1/N) sum_i min of d(x_i, x) over the best decisions x of theta at s_i
 
-A node says of some observations which decision is to be a best one; whether a cost makes all of them best is a linear problem
-(:mod:`surefoot.inverse.exact.consistent_cost`). Their distances, and 0 for the others, bound every cost of the node. The cost
-that the linear problem returns is tried, and the observation that it predicts worst is branched on: first as observed, then
-ever farther. Nodes are taken by their bounds. The problem is NP-hard, so there is a limit to their number.
+Node: for some observations, a decision that is to be a best one. The sum of their distances bounds every cost of the node;
+whether a cost makes all of them best is a feasibility problem (:mod:`~.sphere_facets`), whose solution is a candidate for the
+incumbent. Branching: the observation that this cost predicts worst, with its decisions by increasing distance. Nodes are taken
+best bound first. Termination: no node has a bound below the incumbent, or a limit; the problem is NP-hard.
 
 A cost that explains all observations predicts all of them: no search is needed then, and no list of decisions.
 """
@@ -19,110 +19,118 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.inverse.exact.consistent_cost import on_sphere
-from surefoot.inverse.exact.constraint_generation import LossCuts
-from surefoot.inverse.exact.ellipsoidal_master import listed
+from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.parameters import ConsistencyParameters, PredictabilityParameters
+from surefoot.inverse.exact.sphere_facets import LeastSuboptimality
+from surefoot.inverse.oracle.binary_vectors import enumerated_decisions
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.predicted_distances import TIED, predicted_distances
 from surefoot.inverse.problem.problem import Example, InverseProblem
 
-MOST_NODES = 2000
-# A suboptimality of no more, for costs of norm 1, counts as none.
-NONE = 1e-7
+PredictabilityOutcome = SolveOutcome[FloatArray, None]
 
 # Which decision of which observation is to be a best one.
-_Wishes = tuple[tuple[int, int], ...]
+_Fixed = tuple[tuple[int, int], ...]
 
 
-def predictability(
-    solver: LossCuts, problem: InverseProblem, options: SolveOptions
-) -> tuple[InverseProblem, SolveOutcome[FloatArray, None]]:
+class Predictability:
     """The cost that predicts decisions best."""
-    everything = replace(problem, distance=NO_DISTANCE, kappa=0.0)
-    guess = on_sphere(solver, everything, options, any_consistent=True)
-    worst = float(solver.losses(everything, guess.primal)[1].max())
-    if worst <= TIED * np.abs(guess.primal).max() and all(example.inside for example in problem.examples):
-        return problem, SolveOutcome(Status.OPTIMAL, guess.primal, None, 0.0, 0.0, guess.iterations, options.elapsed)
-    return problem, _Search(solver, problem, options).run(guess.primal)
+
+    name = "predictability"
+
+    def __init__(self, separation: Separation, parameters: PredictabilityParameters | None = None) -> None:
+        self.separation = separation
+        self.feasibility = LeastSuboptimality(separation, any_consistent=True)
+        self.parameters = PredictabilityParameters() if parameters is None else parameters
+
+    def refuses(self, problem: InverseProblem) -> str | None:
+        """None: whether decisions must be listed shows when no cost explains all of them."""
+        return None
+
+    def solve(self, problem: InverseProblem, options: SolveOptions) -> PredictabilityOutcome:
+        everything = replace(problem, distance=NO_DISTANCE, kappa=0.0)
+        guess = self.feasibility.solve(everything, options)
+        worst = float(self.separation.losses(everything, guess.primal)[1].max())
+        if worst <= TIED * np.abs(guess.primal).max() and all(example.inside for example in problem.examples):
+            run: CostRun[FloatArray, None] = CostRun(options, guess.primal, 0.0, lower_bound=0.0)
+            return run.outcome(Status.OPTIMAL, guess.iterations)
+        return _Search(self, problem, options, guess.primal).run_to_end()
 
 
 class _Search:
-    def __init__(self, solver: LossCuts, problem: InverseProblem, options: SolveOptions) -> None:
-        self.solver, self.problem, self.options = solver, problem, options
-        self.points = [points for points, _ in listed(problem)]
-        self.far = [
+    """One branch and bound; node bounds and ``total`` are sums of distances, the bounds of the run their means."""
+
+    def __init__(self, solver: Predictability, problem: InverseProblem, options: SolveOptions, guess: FloatArray) -> None:
+        self.feasibility, self.parameters = solver.feasibility, solver.parameters
+        self.problem, self.options, self.guess = problem, options, guess
+        self.points = enumerated_decisions(problem)
+        self.distances = [
             example.distances(problem.distance, points) for example, points in zip(problem.examples, self.points, strict=True)
         ]
-        self.order = [np.argsort(far, kind="stable") for far in self.far]
-        self.best: FloatArray | None = None
-        self.upper = np.inf
+        self.order = [np.argsort(distances, kind="stable") for distances in self.distances]
+        self.total = np.inf
+        self.run: CostRun[FloatArray, None] = CostRun(options, guess, lower_bound=0.0)
 
-    def run(self, guess: FloatArray) -> SolveOutcome[FloatArray, None]:
-        """Begin with a guess."""
-        options, n = self.options, self.problem.n_examples
+    def run_to_end(self) -> PredictabilityOutcome:
+        options, n, tolerance = self.options, self.problem.n_examples, self.parameters.value_tolerance
         counter = itertools.count()
-        nodes: list[tuple[float, int, _Wishes, int | None]] = []
-        self._try(guess)
-        worst = self._worst(guess, ())
+        nodes: list[tuple[float, int, _Fixed, int | None]] = []
+        self._evaluate(self.guess)
+        worst = self._worst(self.guess, ())
         if worst is not None:
             nodes.append((0.0, next(counter), (), worst))
-        most = MOST_NODES if options.max_iter is None else options.max_iter
-        taken, lower, status = 0, 0.0, Status.OPTIMAL
-        history: list[Progress] = []
+        most = self.parameters.max_nodes if options.max_iter is None else options.max_iter
+        evaluated, status = 0, Status.OPTIMAL
         while nodes:
-            bound, _, wishes, branch = heapq.heappop(nodes)
-            lower = bound / n
-            if bound >= self.upper - 1e-9:
-                lower = self.upper / n
+            bound, _, fixed, branch = heapq.heappop(nodes)
+            if bound >= self.total - tolerance:
                 break
-            if taken >= most or options.out_of_time:
+            self.run.tighten(bound / n)
+            if evaluated >= most or options.out_of_time:
                 status = Status.TIME_LIMIT if options.out_of_time else Status.ITERATION_LIMIT
                 break
             assert branch is not None
             for choice in self.order[branch].tolist():
-                paid = bound + float(self.far[branch][choice])
-                if paid >= self.upper - 1e-9:
+                child = bound + float(self.distances[branch][choice])
+                if child >= self.total - tolerance:
                     break
-                taken += 1
-                more = (*wishes, (branch, choice))
+                evaluated += 1
+                more = (*fixed, (branch, choice))
                 theta = self._consistent(more)
                 if theta is None:
                     continue
-                self._try(theta)
+                self._evaluate(theta)
                 worst = self._worst(theta, more)
                 if worst is not None:
-                    heapq.heappush(nodes, (paid, -next(counter), more, worst))
-            line = Progress(taken, self.upper / n, lower, options.elapsed)
-            history.append(line)
-            if options.on_progress is not None:
-                options.on_progress(line)
-        else:
-            lower = self.upper / n
-        assert self.best is not None
-        return SolveOutcome(status, self.best, None, self.upper / n, lower, taken, options.elapsed, tuple(history))
+                    heapq.heappush(nodes, (child, -next(counter), more, worst))
+            self.run.record(evaluated)
+        if status is Status.OPTIMAL:
+            self.run.lower_bound = self.run.upper_bound
+        return self.run.outcome(status, evaluated)
 
-    def _consistent(self, wishes: _Wishes) -> FloatArray | None:
+    def _consistent(self, fixed: _Fixed) -> FloatArray | None:
         """A cost of norm 1 that makes decisions best ones, or None."""
-        examples = tuple(Example(self.problem.examples[i].instance, self.points[i][choice]) for i, choice in wishes)
+        examples = tuple(Example(self.problem.examples[i].instance, self.points[i][choice]) for i, choice in fixed)
         task = replace(self.problem, examples=examples, distance=NO_DISTANCE, kappa=0.0, clamp=True)
-        found = on_sphere(self.solver, task, self.options, any_consistent=True)
-        return found.primal if found.upper_bound <= NONE else None
+        found = self.feasibility.solve(task, self.options)
+        return found.primal if found.upper_bound <= ConsistencyParameters.suboptimality else None
 
     def _losses(self, theta: FloatArray) -> FloatArray:
         return predicted_distances(self.problem, theta, self.points)
 
-    def _try(self, theta: FloatArray) -> None:
-        value = float(self._losses(theta).sum())
-        if value < self.upper:
-            self.upper, self.best = value, theta
+    def _evaluate(self, theta: FloatArray) -> None:
+        """Take a cost as the incumbent if it predicts better."""
+        total = float(self._losses(theta).sum())
+        if total < self.total:
+            self.total = total
+            self.run.primal, self.run.upper_bound = theta, total / self.problem.n_examples
 
-    def _worst(self, theta: FloatArray, wishes: _Wishes) -> int | None:
-        """The observation that is predicted worst among those without a wish; None if all are as they were observed."""
+    def _worst(self, theta: FloatArray, fixed: _Fixed) -> int | None:
+        """The observation that is predicted worst among those that are not fixed; None if all are as they were observed."""
         losses = self._losses(theta)
-        losses[[i for i, _ in wishes]] = -1.0
+        losses[[i for i, _ in fixed]] = -1.0
         at = int(np.argmax(losses))
-        if losses[at] > 0:
-            return at
-        return None
+        return at if losses[at] > 0 else None

@@ -1,4 +1,4 @@
-"""Quadratic costs over mixed-integer decisions in one semidefinite programme: Theorem 4.5 of the paper.
+"""Quadratic costs over mixed-integer decisions in one semidefinite programme: Theorem 4.5 of Zattoni Scroccaro et al. (2024).
 
     min kappa R(theta) + (1/N) sum_i beta_i    subject to, for every observation i, value z_j of the whole unknowns and h_k,
 
@@ -8,7 +8,9 @@
     [ *    alpha]  positive semidefinite,   v = Q inner(z_j) + h_k + A' lambda.
 
 The multiplier w of such a constraint and that of its matrix, [Y, y; y', w], give a decision (y / w, z_j): weighted
-decisions whose cuts bound the objective from below, with the rest of Y in the price of the block.
+decisions whose cuts bound the objective from below, with the rest of Y in the multiplier of the block.
+
+There are no iterations of its own: an interior point solves the programme, and the bounds are recomputed from its solution.
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
-from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.inverse.exact.constraint_generation import CostOutcome, LossCuts
+from surefoot.inverse.exact.constraint_generation import CostOutcome
 from surefoot.inverse.exact.cost_master import PriorRows, unpacked
+from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.parameters import QuadraticCostParameters
 from surefoot.inverse.exact.sparse_rows import SparseRows
+from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
@@ -38,10 +43,10 @@ class _Piece:
 
     owner: int
     z: FloatArray
-    price: FloatArray  # of theta in the linear constraint
+    coefficients: FloatArray  # of theta in the linear constraint
     constant: float
     rows: FloatArray  # A: lambda enters v as A' lambda
-    room: FloatArray  # c - B z
+    sides: FloatArray  # c - B z
     bend: FloatArray  # (u, p): v = bend theta + turn + A' lambda
     turn: FloatArray
 
@@ -60,33 +65,44 @@ def _pieces(problem: InverseProblem, i: int, example: Example) -> list[_Piece]:
         bend = np.zeros((u, p))
         for a in range(u):
             bend[a, u * u + a : u * u + u * inner.size : u] = inner
-        price = own.copy()
-        price[u * u + u * inner.size :] -= outer
+        coefficients = own.copy()
+        coefficients[u * u + u * inner.size :] -= outer
         point = np.concatenate((example.response[~whole], z))[None, :]
-        far = float(example.distances(distance, point)[0])
+        apart = float(example.distances(distance, point)[0])
         for turn in directions(u, problem.distance):
-            constant = far + float(turn @ example.response[~whole])
-            found.append(_Piece(i, z, price, constant, rows, sides - mixed @ z, bend, turn))
+            constant = apart + float(turn @ example.response[~whole])
+            found.append(_Piece(i, z, coefficients, constant, rows, sides - mixed @ z, bend, turn))
     return found
 
 
 class QuadraticCost:
     """The semidefinite programme, and the bounds of its solution."""
 
-    def __init__(self, solver: LossCuts) -> None:
-        self.solver = solver
+    name = "quadratic"
+
+    def __init__(self, separation: Separation, parameters: QuadraticCostParameters | None = None) -> None:
+        self.separation = separation
+        self.parameters = QuadraticCostParameters() if parameters is None else parameters
+
+    def refuses(self, problem: InverseProblem) -> str | None:
+        return None if problem.prior.psd else "the programme of quadratic costs needs a semidefinite block in the prior set."
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> CostOutcome:
         pieces = [piece for i, example in enumerate(problem.examples) for piece in _pieces(problem, i, example)]
         theta, proof, ended = self._programme(problem, pieces, options)
         bound = proven_bound(problem, problem.cuts(proof.owners.tolist(), proof.points), proof)
-        _, losses = self.solver.losses(problem, theta)
-        upper = problem.objective(theta, losses)
-        gap = upper - bound
-        if ended is Status.OPTIMAL and gap > max(options.tolerance, 1e-5) * abs(upper) + 1e-6:
-            ended = Status.STALLED
-        line = Progress(1, upper, bound, options.elapsed)
-        return SolveOutcome(ended, theta, proof, upper, bound, 1, options.elapsed, (line,))
+        _, losses = self.separation.losses(problem, theta)
+        run = CostRun(
+            options,
+            theta,
+            problem.objective(theta, losses),
+            lower_bound=bound,
+            dual=proof,
+            relative=max(options.tolerance, self.parameters.relative_gap),
+            absolute=self.parameters.absolute_gap,
+        )
+        run.record(1)
+        return run.outcome(Status.STALLED if ended is Status.OPTIMAL and not run.converged else ended)
 
     def _programme(
         self, problem: InverseProblem, pieces: list[_Piece], options: SolveOptions
@@ -100,14 +116,14 @@ class QuadraticCost:
         size += p if l1 else 0
         for piece in pieces:
             starts.append(size)
-            size += 1 + piece.room.size  # alpha, lambda
+            size += 1 + piece.sides.size  # alpha, lambda
         block = SparseRows(size)
         block.dense(known.equal, known.equal_sides)
         n_equal = block.count
         first = block.count
         for piece, at in zip(pieces, starts, strict=True):
-            values = np.concatenate((piece.price, [-1.0, 1.0], piece.room))
-            columns = np.concatenate((np.arange(p), [p + piece.owner, at], np.arange(at + 1, at + 1 + piece.room.size)))
+            values = np.concatenate((piece.coefficients, [-1.0, 1.0], piece.sides))
+            columns = np.concatenate((np.arange(p), [p + piece.owner, at], np.arange(at + 1, at + 1 + piece.sides.size)))
             block.row(columns, values, -piece.constant)
         floor = [i for i, example in enumerate(problem.examples) if example.inside or problem.clamp]
         for i in floor:
@@ -115,7 +131,7 @@ class QuadraticCost:
         prior_at = block.count
         block.dense(known.rows, known.sides)
         for piece, at in zip(pieces, starts, strict=True):
-            for k in range(piece.room.size):
+            for k in range(piece.sides.size):
                 block.row(np.array([at + 1 + k]), np.array([-1.0]), 0.0)
         if l1:
             for k in range(p):
@@ -156,7 +172,7 @@ class QuadraticCost:
             block.row(columns, -row[columns], 0.0)
         root = np.sqrt(0.5)  # an off-diagonal entry is v / 2 times sqrt(2)
         for a in range(u):
-            columns = np.concatenate((np.flatnonzero(piece.bend[a]), np.arange(at + 1, at + 1 + piece.room.size)))
+            columns = np.concatenate((np.flatnonzero(piece.bend[a]), np.arange(at + 1, at + 1 + piece.sides.size)))
             values = np.concatenate((piece.bend[a][piece.bend[a] != 0], piece.rows[:, a]))
             block.row(columns, -root * values, root * float(piece.turn[a]))
         block.row(np.array([at]), np.array([-1.0]), 0.0)
@@ -171,23 +187,29 @@ class QuadraticCost:
         u: int,
     ) -> CostProof:
         length = (u + 1) * (u + 2) // 2
-        owners, points, kept = [], [], []
+        owners, points, used = [], [], []
         for k, piece in enumerate(pieces):
             weight = float(weights[k])
-            if weight <= 1e-9 / problem.n_examples:
+            if weight <= self.parameters.least_weight / problem.n_examples:
                 continue
             dual = unpacked(matrices[k * length : (k + 1) * length], u + 1)
             point = np.concatenate((dual[:u, u] / weight, piece.z))
             if problem.examples[piece.owner].instance.decisions.allowed(point[None, :])[0]:
                 owners.append(piece.owner)
                 points.append(point)
-                kept.append(weight)
+                used.append(weight)
         cuts = problem.cuts(owners, points)
-        slope = np.asarray(kept) @ cuts.slopes if kept else np.zeros(problem.n_features)
-        pull = slope[: u * u].reshape(u, u)
+        slope = np.asarray(used) @ cuts.slopes if used else np.zeros(problem.n_features)
+        gradient = slope[: u * u].reshape(u, u)
         if problem.regularizer.kind == "l2":
-            pull = pull + problem.kappa * (theta - problem.regularizer.center)[: u * u].reshape(u, u)
-        reach = np.inf if problem.regularizer.kind == "l2" and problem.kappa > 0 else 1e4
+            gradient = gradient + problem.kappa * (theta - problem.regularizer.center)[: u * u].reshape(u, u)
+        square = problem.regularizer.kind == "l2" and problem.kappa > 0
         return CostProof(
-            cuts.owners, cuts.points, np.asarray(kept), np.zeros(problem.prior.matrix.shape[0]), 0.0, (pull + pull.T) / 2, reach
+            cuts.owners,
+            cuts.points,
+            np.asarray(used),
+            np.zeros(problem.prior.matrix.shape[0]),
+            0.0,
+            (gradient + gradient.T) / 2,
+            np.inf if square else self.parameters.box_radius,
         )

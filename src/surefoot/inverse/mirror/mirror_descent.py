@@ -1,53 +1,52 @@
 """Stochastic approximate mirror descent ("samd"): Algorithm 1 of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani (2024).
 
-    repeat   draw a batch of examples
-             for each, solve max over x of d(x_i, x) - <theta_t, phi(s_i, x)>, to the end or for a given time: x_i,t
-             g_t = kappa grad R(theta_t) + mean of phi(s_i, x_i) - phi(s_i, x_i,t)
-             theta_t+1 = argmin over Theta of eta_t <g_t, theta> + B(theta, theta_t)
+    min over theta in Theta of   kappa R(theta) + (1/N) sum_i loss_i(theta)
+
+One step, with the step lengths of :mod:`~.mirror_run` and the Bregman divergences B of :mod:`~.mirror_map`:
+
+    draw a batch of examples
+    for each, solve max over x of d(x_i, x) - <theta_t, phi(s_i, x)>, to optimality or for a given time: x_i,t
+    g_t = kappa grad R(theta_t) + mean of phi(s_i, x_i) - phi(s_i, x_i,t)
+    theta_t+1 = argmin over Theta of eta_t <g_t, theta> + B(theta, theta_t)
 
 Each of the three departures from the subgradient method can be switched (:class:`~.mirror_run.MirrorSwitches`): the update, the
 batch, and the time for a forward problem.
 
-A decision found in a limited time is as good a cut as any, so the lower bound of :mod:`~.visited_decisions` never needs an
+A decision found in a limited time is as good a cut as any, so the lower bound of :mod:`~.weighted_decisions` never needs an
 exact oracle. The upper bound is the objective at the returned cost, from a pass over all examples; where forward problems are
 only ever solved approximately (a caller's own solver that promises nothing), it is NaN. Passes are made whenever the number of
-steps has doubled, and at the end; the best cost seen by them is returned.
+steps has doubled, and at the end; the best cost of all passes is returned. Termination: the gap of a pass is closed, or a limit
+of the options.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.outcome import Progress, SolveOutcome, Status, handed_over
+from surefoot.core.outcome import Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.exact.constraint_generation import CostOutcome
+from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.mirror.mirror_map import EuclideanMap, ExponentiatedMap, MirrorMap, project, refuses_exponentiated
 from surefoot.inverse.mirror.mirror_run import Draws, MirrorRun, MirrorSwitches
-from surefoot.inverse.mirror.native_steps import FlipWalk
-from surefoot.inverse.mirror.visited_decisions import VisitedDecisions
+from surefoot.inverse.mirror.native_steps import NativeSteps
+from surefoot.inverse.mirror.parameters import MirrorParameters
+from surefoot.inverse.mirror.weighted_decisions import WeightedDecisions
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.problem import InverseProblem
 
-# Passes over the examples if no number of steps is given.
-DEFAULT_PASSES = 100
-# Forward problems solved in one native call.
-MOST_SEARCHES = 2000
-# Share of a time limit that the pass after it may take.
-LAST_PASS = 0.05
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a batch of examples says at a point: mean slope and mean value of the decisions found."""
+    """A subgradient and the value of the mean loss of a batch of examples at a point."""
 
-    slope: FloatArray
+    gradient: FloatArray
     value: float
 
 
@@ -59,12 +58,19 @@ class MirrorDescent:
     switches : MirrorSwitches, optional
     oracle : ForwardOracle, optional
         One that has solved forward problems of the same examples before.
+    parameters : MirrorParameters, optional
     """
 
     name = "samd"
 
-    def __init__(self, switches: MirrorSwitches | None = None, oracle: ForwardOracle | None = None) -> None:
+    def __init__(
+        self,
+        switches: MirrorSwitches | None = None,
+        oracle: ForwardOracle | None = None,
+        parameters: MirrorParameters | None = None,
+    ) -> None:
         self.switches = MirrorSwitches() if switches is None else switches
+        self.parameters = MirrorParameters() if parameters is None else parameters
         self.oracle = ForwardOracle() if oracle is None else oracle
 
     def refuses(self, problem: InverseProblem) -> str | None:
@@ -94,10 +100,10 @@ class MirrorDescent:
         ForwardSolveError
             If a forward problem fails, with the best cost so far as ``outcome``.
         """
-        return _Solve(self, problem, options).run()
+        return _Solve(self, problem, options).run_to_end()
 
     def begin(self, problem: InverseProblem) -> MirrorRun:
-        """A run at its start, with every "auto" settled for the problem."""
+        """A run at its start, with every "auto" resolved for the problem."""
         switches = self.switches
         exponentiated = switches.update == "exponentiated" or (switches.update == "auto" and self._simplex(problem))
         chart: MirrorMap = EuclideanMap(problem.prior)
@@ -125,37 +131,33 @@ class _Solve:
 
     def __init__(self, solver: MirrorDescent, problem: InverseProblem, options: SolveOptions) -> None:
         self.problem, self.options, self.switches = problem, options, solver.switches
-        self.oracle = solver.oracle
-        self.seen = VisitedDecisions(problem)
-        self.run_ = solver.begin(problem)
+        self.oracle, self.parameters = solver.oracle, solver.parameters
+        self.cuts = WeightedDecisions(problem)
+        self.descent = solver.begin(problem)
         self.draws = Draws(solver.switches, problem.n_examples)
-        self.native = FlipWalk.of(problem, self.run_)
-        self.best, self.upper = self.run_.answer, np.nan
-        # The best cost that is not 0: what a run that is cut short returns, since 0 decides nothing.
-        self.telling: tuple[float, FloatArray] | None = None
-        self.proof: CostProof | None = None
-        self.lower = np.nan
-        self.history: list[Progress] = []
+        self.native = NativeSteps.of(problem, self.descent)
+        # Bounds are NaN until a pass has computed them.
+        self.run: CostRun[FloatArray, CostProof] = CostRun(options, self.descent.answer, np.nan, lower_bound=np.nan)
 
-    def run(self) -> CostOutcome:
+    def run_to_end(self) -> CostOutcome:
         limit = self.options.max_iter
         if limit is None:
-            limit = DEFAULT_PASSES * -(-self.problem.n_examples // self.draws.size)
+            limit = self.parameters.default_passes * -(-self.problem.n_examples // self.draws.size)
         status, check = Status.ITERATION_LIMIT, 1
         try:
-            while self.run_.steps < limit:
+            while self.descent.steps < limit:
                 if self.options.out_of_time:
                     status = Status.TIME_LIMIT
                     break
-                self._advance(min(limit, check) - self.run_.steps)
-                if self.run_.steps == check:
+                self._advance(min(limit, check) - self.descent.steps)
+                if self.descent.steps == check:
                     check *= 2
-                    if self._look():
+                    if self._pass():
                         status = Status.OPTIMAL
                         break
             # A pass takes as long as forward problems do; after the time limit it makes do with bounds that come quickly.
             last = self._last_seconds() if status is Status.TIME_LIMIT else np.inf
-            if status is not Status.OPTIMAL and self._look(last):
+            if status is not Status.OPTIMAL and self._pass(last):
                 status = Status.OPTIMAL
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -167,88 +169,74 @@ class _Solve:
 
     def _advance(self, steps: int) -> None:
         """Some of the next ``steps`` steps: as many as leave a look at the clock now and then."""
-        drawn = self.draws.next(min(steps, max(1, MOST_SEARCHES // self.draws.size)) if self.native is not None else 1)
+        most = max(1, self.parameters.native_batch // self.draws.size)
+        drawn = self.draws.next(min(steps, most) if self.native is not None else 1)
         made = 0
         if self.native is not None:
-            first = self.run_.weight
-            made, points = self.native.advance(self.run_, drawn, self._seconds())
-            weights = first + np.arange(made) if self.run_.switches.average == "linear" else np.ones(made)
+            first = self.descent.weight
+            made, points = self.native.advance(self.descent, drawn, self._seconds())
+            weights = first + np.arange(made) if self.descent.switches.average == "linear" else np.ones(made)
             owners = drawn[:made].ravel().tolist()
             for at, point, weight in zip(owners, points, np.repeat(weights, self.draws.size).tolist(), strict=False):
-                self.seen.add(at, None if np.isnan(point[0]) else point, weight)
+                self.cuts.add(at, None if np.isnan(point[0]) else point, weight)
         for row in drawn[made:]:
-            theta = self.run_.theta
-            batch = price(self.problem, self.oracle, row.tolist(), theta, self._seconds(), self.seen, self.run_.weight)
-            self.run_.advance(batch.slope + regular_slope(self.problem, theta))
+            theta = self.descent.theta
+            weight = self.descent.weight
+            batch = evaluate(self.problem, self.oracle, row.tolist(), theta, self._seconds(), self.cuts, weight)
+            self.descent.advance(batch.gradient + regularizer_gradient(self.problem, theta))
 
     def _seconds(self) -> float:
         return np.inf if self.switches.oracle_seconds is None else self.switches.oracle_seconds
 
     def _last_seconds(self) -> float:
-        return LAST_PASS * float(self.options.time_limit or 0.0) / self.problem.n_examples
+        return self.parameters.last_pass_fraction * float(self.options.time_limit or 0.0) / self.problem.n_examples
 
-    def _look(self, seconds: float = np.inf) -> bool:
-        """Both bounds at what would be returned now; whether they have met."""
-        theta = self.run_.answer
+    def _pass(self, seconds: float = np.inf) -> bool:
+        """Both bounds at what would be returned now, by a pass over all examples; whether they have met."""
+        theta, run = self.descent.answer, self.run
         upper = self.problem.objective(theta, loss_bounds(self.problem, self.oracle, theta, seconds))
-        if np.any(theta) and (self.telling is None or upper < self.telling[0]):
-            self.telling = (upper, theta)
-        if np.isfinite(upper) and not upper >= self.upper:
-            self.best, self.upper = theta, upper
-        elif not np.isfinite(upper):
-            self.best = theta
-        proof = self.seen.proof()
-        bound = proven_bound(self.problem, self.seen.pool.cuts(), proof)
-        if not bound <= self.lower:
-            self.lower, self.proof = bound, proof
-        line = Progress(self.run_.steps, self.upper, self.lower, time.perf_counter() - self.options.started)
-        self.history.append(line)
-        if self.options.on_progress is not None:
-            self.options.on_progress(line)
-        return line.gap <= self.options.tolerance * abs(self.upper)
+        if np.any(theta) and (run.fallback is None or upper < run.fallback[1]):
+            run.fallback = (theta, upper)
+        if np.isfinite(upper):
+            run.improve(theta, upper)
+        else:
+            run.primal = theta
+        proof = self.cuts.proof()
+        run.tighten(proven_bound(self.problem, self.cuts.pool.cuts(), proof), proof)
+        run.record(self.descent.steps)
+        return run.converged
 
     def _outcome(self, status: Status) -> CostOutcome:
-        if not self.history:
-            self.best = self.run_.answer
-        if status is not Status.OPTIMAL and self.telling is not None and not np.any(self.best):
-            self.upper, self.best = self.telling
-        return SolveOutcome(
-            status=status,
-            primal=self.best,
-            dual=self.proof,
-            upper_bound=float(self.upper),
-            lower_bound=float(self.lower),
-            iterations=self.run_.steps,
-            seconds=time.perf_counter() - self.options.started,
-            history=tuple(self.history),
-        )
+        if not self.run.history:
+            self.run.primal = self.descent.answer
+        return self.run.outcome(status, self.descent.steps)
 
 
-def price(
+def evaluate(
     problem: InverseProblem,
     oracle: ForwardOracle,
     drawn: Sequence[int],
     theta: FloatArray,
     seconds: float,
-    seen: VisitedDecisions | None = None,
+    cuts: WeightedDecisions | None = None,
     weight: float = 1.0,
 ) -> Batch:
-    """The worst decisions of some examples, found within ``seconds`` each, as a mean slope and a mean value."""
-    slope, value = np.zeros(problem.n_features), 0.0
+    """Subgradient and value of the mean loss of some examples, by their worst decisions found within ``seconds`` each."""
+    gradient, value = np.zeros(problem.n_features), 0.0
     for at in drawn:
         example = problem.examples[at]
         choice = oracle.augmented(example, theta, problem.distance, seconds=seconds)
-        # A negative loss counts as 0 where that was asked for: there the response itself is the worst decision.
-        kept = choice.value > 0.0 or not problem.clamp
-        if kept:
-            slope += example.slopes(choice.point[None, :])[0]
+        # Where a negative loss counts as 0, the response itself is the worst decision then.
+        counts = choice.value > 0.0 or not problem.clamp
+        if counts:
+            gradient += example.slopes(choice.point[None, :])[0]
             value += choice.value
-        if seen is not None:
-            seen.add(at, choice.point if kept else None, weight)
-    return Batch(slope / len(drawn), value / len(drawn))
+        if cuts is not None:
+            cuts.add(at, choice.point if counts else None, weight)
+    return Batch(gradient / len(drawn), value / len(drawn))
 
 
-def regular_slope(problem: InverseProblem, theta: FloatArray) -> FloatArray:
+def regularizer_gradient(problem: InverseProblem, theta: FloatArray) -> FloatArray:
     """A subgradient of kappa R."""
     away = theta - problem.regularizer.center
     found: FloatArray = problem.kappa * (away if problem.regularizer.kind == "l2" else np.sign(away))

@@ -21,13 +21,11 @@ from typing import Protocol
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.inverse.mirror.parameters import ExponentiatedParameters, ProjectionParameters
 from surefoot.inverse.problem.prior_set import PriorSet
 
-# Alternating projections end when a round changes its corrections by no more than this, relative to the size of the point.
-_SETTLED = 1e-12
-_MOST_ROUNDS = 10_000
-# Weights of exponentiated steps keep this much below the largest, so that none is lost for ever to rounding.
-_LEAST_LOG = -600.0
+PROJECTION = ProjectionParameters()
+EXPONENTIATED = ExponentiatedParameters()
 
 
 class MirrorMap(Protocol):
@@ -46,7 +44,7 @@ class MirrorMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class EuclideanMap:
-    """Subgradient steps, each followed by the projection onto the set."""
+    """Subgradient steps, each with a projection onto the set."""
 
     prior: PriorSet
 
@@ -93,8 +91,9 @@ class ExponentiatedMap:
         count = signed.size + int(signed.sum())
         if theta is None:
             return np.full(count, np.log(self._within(1.0) / count))
-        # A weight of zero would stay zero for ever: each gets a small share of the size of the point.
-        least = 1e-3 * max(float(np.abs(theta).sum()), 1e-3) / count
+        # A weight of zero would stay zero for ever: each gets a small fraction of the size of the point.
+        fraction = EXPONENTIATED.first_fraction
+        least = fraction * max(float(np.abs(theta).sum()), fraction) / count
         weights = np.concatenate([np.maximum(theta, 0.0), np.maximum(-theta[signed], 0.0)]) + least
         return self._scaled(np.log(weights))
 
@@ -106,8 +105,8 @@ class ExponentiatedMap:
         return theta
 
     def step(self, state: FloatArray, gradient: FloatArray, size: float) -> FloatArray:
-        pull = np.concatenate([gradient, -gradient[self.signed]])
-        return self._scaled(state - size * pull)
+        both = np.concatenate([gradient, -gradient[self.signed]])
+        return self._scaled(state - size * both)
 
     def dual_norm(self, gradient: FloatArray) -> float:
         return float(np.max(np.abs(gradient)))
@@ -122,12 +121,12 @@ class ExponentiatedMap:
         return self.radius if self.prior.total is not None else min(size, self.radius)
 
     def _scaled(self, logs: FloatArray) -> FloatArray:
-        top = float(logs.max())
-        kept = np.maximum(logs, top + _LEAST_LOG)
-        total = top + float(np.log(np.sum(np.exp(kept - top))))
+        largest = float(logs.max())
+        clipped = np.maximum(logs, largest + EXPONENTIATED.least_log)
+        total = largest + float(np.log(np.sum(np.exp(clipped - largest))))
         if self.prior.total is None and total <= np.log(self.radius):
-            return kept
-        scaled: FloatArray = kept - total + np.log(self.radius)
+            return clipped
+        scaled: FloatArray = clipped - total + np.log(self.radius)
         return scaled
 
 
@@ -151,7 +150,7 @@ def project(prior: PriorSet, point: FloatArray) -> FloatArray:
     parts = 1 + rows + (1 if prior.psd else 0)
     corrections = np.zeros((parts, point.size))
     current = point.copy()
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(PROJECTION.max_rounds):
         change = 0.0
         for part in range(parts):
             moved = current + corrections[part]
@@ -166,7 +165,7 @@ def project(prior: PriorSet, point: FloatArray) -> FloatArray:
             change += float(np.sum((moved - current - corrections[part]) ** 2))
             corrections[part] = moved - current
         # The point itself may stand still for many rounds and then move on; the corrections stand still only at the end.
-        if change <= _SETTLED**2 * max(1.0, float(current @ current)):
+        if change <= PROJECTION.tolerance**2 * max(1.0, float(current @ current)):
             break
     return current
 

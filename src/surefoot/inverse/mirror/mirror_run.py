@@ -9,11 +9,11 @@ Step t along a subgradient g_t has the size (Proposition 5.2 and Section 6.4 of 
                                                         alpha-strongly convex: kappa R with R = 1/2 ||.||^2 has alpha = kappa
     "constant"     scale
 
-("normalized" lengthens the short subgradients among stochastic ones, which biases their mean: where most examples are settled,
-what is left of g_t is the regulariser's share, stretched to full length. "adaptive" does not.)
+("normalized" lengthens the short subgradients among stochastic ones, which biases their mean: where most examples have no loss,
+what is left of g_t is the regulariser's part, stretched to full length. "adaptive" does not.)
 
 Examples are drawn in passes: each once, in random order, before any is drawn again. The noise of drawing cancels over a pass,
-so that averages settle several times sooner than with independent draws ("uniform", as in the paper's Algorithm 1).
+so that averages converge several times sooner than with independent draws ("uniform", as in the paper's Algorithm 1).
 
 What is returned is the last point ("last"), the mean of all ("uniform"), or their mean with weights t ("linear", which the rate
 of "strong" is proved for).
@@ -37,7 +37,7 @@ SAMPLINGS = ("passes", "uniform")
 
 @dataclass(frozen=True)
 class MirrorSwitches:
-    """Everything about the method that can be switched; "auto" is settled by :class:`~.mirror_descent.MirrorDescent`.
+    """Everything about the method that can be switched; "auto" is resolved by :class:`~.mirror_descent.MirrorDescent`.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Draws:
         self._rest: RowArray = np.empty(0, dtype=np.int64)
 
     def next(self, steps: int) -> RowArray:
-        """Examples of the next steps, one row each; a row in which one pass follows another may hold an example twice."""
+        """Examples of the next steps, one row each; a row across two passes may hold an example twice."""
         shape = (steps, self.size)
         if self.size == self.count:
             return np.broadcast_to(np.arange(self.count), shape)
@@ -127,7 +127,7 @@ class MirrorRun:
     ----------
     chart : MirrorMap
     switches : MirrorSwitches
-        With ``step`` and ``average`` settled.
+        With ``step`` and ``average`` resolved.
     convexity : float
         alpha of the step "strong".
     """
@@ -138,7 +138,7 @@ class MirrorRun:
         self.steps = 0
         self.mean = chart.point(self.state)
         self.mass = 0.0
-        self.squares = 0.0
+        self.sum_squares = 0.0
 
     @property
     def theta(self) -> FloatArray:
@@ -166,10 +166,9 @@ class MirrorRun:
             self.state = self.chart.step(self.state, gradient, size)
         return size
 
-    def jump(self, state: FloatArray, mean: FloatArray, mass: float, squares: float, steps: int) -> None:
-        """Go where so many steps, made elsewhere, have led."""
-        self.state, self.mean, self.mass, self.squares = state, mean, mass, squares
-        self.steps += steps
+    def adopt(self, state: FloatArray, mean: FloatArray, mass: float, sum_squares: float, steps: int) -> None:
+        """Take over the state after steps made elsewhere; ``steps`` counts all of them."""
+        self.state, self.mean, self.mass, self.sum_squares, self.steps = state, mean, mass, sum_squares, steps
 
     def _size(self, gradient: FloatArray) -> float:
         rule, scale, t = self.switches.step, self.switches.step_scale, self.steps
@@ -185,8 +184,8 @@ class MirrorRun:
         if rule == "sqrt":
             return float(scale / np.sqrt(t))
         length = self.chart.dual_norm(gradient)
-        self.squares += length**2
+        self.sum_squares += length**2
         # A subgradient of zero says that this point cannot be improved by what was sampled: stay.
         if length == 0.0:
             return 0.0
-        return float(scale / (np.sqrt(self.squares) if rule == "adaptive" else length * np.sqrt(t)))
+        return float(scale / (np.sqrt(self.sum_squares) if rule == "adaptive" else length * np.sqrt(t)))

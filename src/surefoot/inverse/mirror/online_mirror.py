@@ -1,12 +1,12 @@
-"""Inverse optimization online: one example at a time, each priced before it is learned from (Remark 5.4).
+"""Online mirror descent: one example at a time, each evaluated before it is learned from (Remark 5.4 of the paper).
 
-At time t the cost theta_t is known, an example arrives, the objective f_t = kappa R + loss_t is paid at theta_t, and one step
-of mirror descent follows. The regret after T examples is what was paid beyond the best fixed cost in hindsight,
+At time t the cost theta_t is known, an example arrives, the objective f_t = kappa R + loss_t is incurred at theta_t, and one
+step of mirror descent is made. The regret after T examples is what was incurred beyond the best fixed cost in hindsight,
 
     regret_T = sum_t f_t(theta_t)  -  min over theta in Theta of sum_t f_t(theta).
 
-The minimum is bounded from below by the cuts of the decisions found (see :mod:`~.visited_decisions`), so ``regret`` is an upper
-bound, computed from the data in memory for one vector. For steps of size scale / sqrt(t) it is at most
+The minimum is bounded from below by the cuts of the decisions found (see :mod:`~.weighted_decisions`), so ``regret`` is an
+upper bound, computed from the data in memory for one vector. For steps of size scale / sqrt(t) it is at most
 
     (D / scale) sqrt(T) + scale sum_t ||g_t||_*^2 / (2 sqrt(t)),    D the largest divergence from a point met to one of Theta,
 
@@ -18,9 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.inverse.mirror.mirror_descent import MirrorDescent, regular_slope
+from surefoot.inverse.mirror.mirror_descent import MirrorDescent, regularizer_gradient
 from surefoot.inverse.mirror.mirror_run import MirrorRun
-from surefoot.inverse.mirror.visited_decisions import mean_prices
+from surefoot.inverse.mirror.weighted_decisions import mean_multipliers
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.cost_proof import separable_minimum
 from surefoot.inverse.problem.problem import Example, InverseProblem
@@ -39,15 +39,15 @@ class OnlineMirror:
     Attributes
     ----------
     n_seen : int
-    paid : float
-        Sum of the objectives paid; infinite if the forward solver promises no bound.
+    incurred : float
+        Sum of the objectives incurred; infinite if the forward solver promises no bound.
     """
 
     def __init__(self, solver: MirrorDescent, problem: InverseProblem) -> None:
         self.solver, self.problem = solver, problem
         self.run: MirrorRun = solver.begin(problem)
         self.n_seen = 0
-        self.paid = 0.0
+        self.incurred = 0.0
         self._slope = np.zeros(problem.n_features)
         self._offset = 0.0
         self._zero = True
@@ -59,7 +59,7 @@ class OnlineMirror:
 
     @property
     def answer(self) -> FloatArray:
-        """The cost to predict with: the last one, or the average the solver was asked for."""
+        """The cost to predict with: the last one, or the average that the switches name."""
         return self.run.answer
 
     @property
@@ -68,16 +68,16 @@ class OnlineMirror:
         if self.n_seen == 0:
             return 0.0
         slope, offset = self._slope / self.n_seen, self._offset / self.n_seen
-        share, price = mean_prices(self.problem, slope)
-        # Without responses that are decisions, a share below 1 is no mean of cuts, and nothing is known about the minimum.
-        if share < 1.0 and not self._zero:
+        fraction, multiplier = mean_multipliers(self.problem, slope)
+        # Without responses that are decisions, a fraction below 1 is no mean of cuts, and nothing is known about the minimum.
+        if fraction < 1.0 and not self._zero:
             return np.inf
-        least = float(separable_minimum(self.problem, share * slope + price, np.inf).sum()) + share * offset
-        least -= price * (self.problem.prior.total or 0.0)
-        return self.paid - self.n_seen * (max(least, 0.0) if self._zero else least)
+        least = float(separable_minimum(self.problem, fraction * slope + multiplier, np.inf).sum()) + fraction * offset
+        least -= multiplier * (self.problem.prior.total or 0.0)
+        return self.incurred - self.n_seen * (max(least, 0.0) if self._zero else least)
 
     def observe(self, example: Example) -> float:
-        """Price an example at the present cost, then learn from it.
+        """Evaluate an example at the present cost, then learn from it.
 
         Returns
         -------
@@ -86,17 +86,17 @@ class OnlineMirror:
         """
         theta, problem = self.theta, self.problem
         limit = self.solver.switches.oracle_seconds
-        # An oracle of its own: the example is met once, and what would be kept for it is of no use later.
+        # An oracle of its own: the example is met once, and what would be retained for it is of no use later.
         choice = ForwardOracle().augmented(example, theta, problem.distance, seconds=np.inf if limit is None else limit)
         loss = max(choice.bound, 0.0) if problem.clamp else choice.bound
         slope, offset = np.zeros(problem.n_features), 0.0
         if choice.value > 0.0 or not problem.clamp:
             slope = example.slopes(choice.point[None, :])[0]
             offset = choice.value - float(slope @ theta)
-        self.run.advance(slope + regular_slope(problem, theta))
+        self.run.advance(slope + regularizer_gradient(problem, theta))
         self._slope, self._offset = self._slope + slope, self._offset + offset
         self._zero = self._zero and (problem.clamp or example.inside)
         self.n_seen += 1
-        paid = problem.objective(theta, np.array([loss]))
-        self.paid += paid
-        return paid
+        objective = problem.objective(theta, np.array([loss]))
+        self.incurred += objective
+        return objective

@@ -1,4 +1,4 @@
-"""The worst decisions of all observations in one native call, where all are sets of a few 0/1 unknowns."""
+"""The worst decisions of all observations by native branch and bound in one call, where all have a few 0/1 unknowns."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from numpy.typing import NDArray
 from surefoot import _native
 from surefoot.core.arrays import BoolArray, FloatArray, RowArray
 from surefoot.exceptions import ForwardSolveError
-from surefoot.inverse.oracle.binary_search import MOST_FLIPPED, VALUE_SLACK, FlipSearch
-from surefoot.inverse.oracle.binary_vectors import LISTED_SLACK
+from surefoot.inverse.oracle.binary_search import BinarySearch
+from surefoot.inverse.oracle.parameters import BinarySearchParameters
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.problem import InverseProblem
 
-# Nodes of one search before it is left to the tree of relaxations; a quarter of a second or so.
-MOST_NODES = 500_000
+PARAMETERS = BinarySearchParameters()
 
 
 @dataclass(frozen=True, eq=False)
-class Worst:
-    """Worst decisions, one row per observation; rows that are not ``known`` took too long."""
+class WorstDecisions:
+    """Worst decisions, one row per observation; searches of rows that are not ``solved`` exceeded their limit of nodes."""
 
     points: FloatArray
     slopes: FloatArray
     distances: FloatArray
     values: FloatArray
     bounds: FloatArray
-    known: BoolArray
+    solved: BoolArray
 
 
-class FlipBatch:
+class BinaryBatch:
     """The searches of all observations of a problem, stacked."""
 
     def __init__(self, problem: InverseProblem, decisions: list[LinearSet], terms: list[Term]) -> None:
@@ -44,7 +43,7 @@ class FlipBatch:
         whole = np.asarray(np.isin(responses, (0.0, 1.0)).all(axis=1))
         self._start = np.where(whole[:, None], responses, 0.0)
         self._sign = 1.0 - 2.0 * self._start
-        rows, self._room, self._slack = _stacked(decisions, self._start)
+        rows, self._right, self._row_tolerance = _stacked(decisions, self._start)
         self._rows = rows.reshape(-1, n)
         self._tilt = np.array([term.tilt for term in terms])
         self._constant = np.array([term.constant for term in terms])
@@ -55,14 +54,14 @@ class FlipBatch:
         self._matrix = matrices[:1] if np.all(matrices == matrices[0]) else matrices
         self._offset = np.array([each.offset for each in features])  # type: ignore[union-attr]
         self._own = self._priced(responses) + self._offset
-        # No flip at all is worth the first entry of the table, where it is a decision: what is no better need not be found.
+        # No flip at all has the first entry of the table as its value, where it is a decision: that is the cutoff.
         inside = np.array([example.inside for example in problem.examples])
-        self._floors = np.where(whole & inside, self._table[:, 0], -np.inf)
-        # Multipliers of the rows: where a search begins is where the last one of the same rows ended.
-        self._prices = np.zeros(self._room.shape)
+        self._cutoffs = np.where(whole & inside, self._table[:, 0], -np.inf)
+        # Multipliers of the rows: each search starts from those of the last one.
+        self._multipliers = np.zeros(self._right.shape)
 
     @classmethod
-    def of(cls, problem: InverseProblem) -> FlipBatch | None:
+    def of(cls, problem: InverseProblem) -> BinaryBatch | None:
         """The batch, or None if some observation is of another kind."""
         n = problem.examples[0].response.size
         sets = []
@@ -70,7 +69,7 @@ class FlipBatch:
             decisions, features = example.instance.decisions, example.instance.features
             if not (isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)):
                 return None
-            if n > MOST_FLIPPED or decisions.lower.size != n:
+            if n > PARAMETERS.max_unknowns or decisions.lower.size != n:
                 return None
             sets.append(decisions)
         lower, upper, whole = (np.array([getattr(each, name) for each in sets]) for name in ("lower", "upper", "whole"))
@@ -79,27 +78,27 @@ class FlipBatch:
         terms = _terms(problem, sets)
         return None if terms is None else cls(problem, sets, terms)
 
-    def examples(self) -> _native.FlipExamples | None:
-        """The observations for native walks, or None if their features differ or a response is not one of its decisions."""
+    def examples(self) -> _native.BinaryExamples | None:
+        """The observations for native mirror steps, or None if features differ or a response is not one of its decisions."""
         inside = all(example.inside for example in self.problem.examples)
         if len(self._matrix) > 1 or not inside or not np.isin(self._start, (0.0, 1.0)).all():
             return None
-        return _native.flip_examples(
-            self._rows,
-            self._room,
-            self._slack,
-            self._start,
-            self._tilt,
-            self._constant,
-            self._table,
-            np.ascontiguousarray(self._matrix[0]),
-            self._own - self._offset,
+        return _native.BinaryExamples(
+            rows=self._rows,
+            right=self._right,
+            row_tolerance=self._row_tolerance,
+            start=self._start,
+            tilt=self._tilt,
+            constant=self._constant,
+            table=self._table,
+            features=np.ascontiguousarray(self._matrix[0]),
+            own=self._own - self._offset,
         )
 
     @property
-    def prices(self) -> FloatArray:
-        """Multipliers of the rows of all observations, changed by every search."""
-        return self._prices
+    def multipliers(self) -> FloatArray:
+        """Multipliers of the rows of all observations, overwritten by every search."""
+        return self._multipliers
 
     def points(self, at: RowArray, flips: NDArray[np.int8]) -> FloatArray:
         """The decisions that flips make of observations."""
@@ -112,26 +111,34 @@ class FlipBatch:
             return np.asarray(points @ self._matrix[0].T)
         return np.asarray(np.einsum("ipn,in->ip", self._matrix, points))
 
-    def worst(self, theta: FloatArray, weight: float) -> Worst:
+    def worst(self, theta: FloatArray, weight: float) -> WorstDecisions:
         """The decision of largest value for every observation."""
         cost = np.einsum("ipn,p->in", self._matrix, theta) + weight * self._tilt
         gain = np.ascontiguousarray(-cost * self._sign)
         table = np.ascontiguousarray(weight * self._table)
-        floors = np.where(np.isfinite(self._floors), weight * self._floors, -np.inf)
-        flips, _, state = _native.search_all_flips(
-            self._rows, self._room, self._slack, gain, table, floors, MOST_NODES, self._prices
+        cutoffs = np.where(np.isfinite(self._cutoffs), weight * self._cutoffs, -np.inf)
+        found = _native.search_binary_batch(
+            rows=self._rows,
+            right=self._right,
+            row_tolerance=self._row_tolerance,
+            gain=gain,
+            table=table,
+            cutoffs=cutoffs,
+            max_nodes=PARAMETERS.batch_max_nodes,
+            multipliers=self._multipliers,
         )
+        flips, state = found.flips, found.state
         if np.any(state < 0):
             index = self.problem.examples[int(np.argmin(state))].index
             raise ForwardSolveError(f"observation {index}: no decision is allowed at this signal.")
         points = np.where(flips > 0, 1.0 - self._start, self._start)
         slopes = self._own - self._priced(points) - self._offset
         count = flips.sum(axis=1).astype(np.int64)
-        far = self._constant - (self._tilt * points).sum(axis=1) + self._table[np.arange(len(points)), count]
+        distances = self._constant - (self._tilt * points).sum(axis=1) + self._table[np.arange(len(points)), count]
         if self.problem.distance == NO_DISTANCE:
-            far = np.zeros(len(points))
-        values = slopes @ theta + weight * far
-        return Worst(points, slopes, far, values, values + VALUE_SLACK, state > 0)
+            distances = np.zeros(len(points))
+        values = slopes @ theta + weight * distances
+        return WorstDecisions(points, slopes, distances, values, values + PARAMETERS.value_tolerance, state > 0)
 
 
 def _terms(problem: InverseProblem, sets: list[LinearSet]) -> list[Term] | None:
@@ -150,7 +157,7 @@ def _terms(problem: InverseProblem, sets: list[LinearSet]) -> list[Term] | None:
 
 
 def _stacked(sets: list[LinearSet], start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rows in terms of flips, their room and their slack, of all sets."""
+    """Rows in terms of flips, their right-hand sides and their tolerances, of all sets."""
     if len({each.matrix.shape for each in sets}) == 1:
         matrix = np.array([each.matrix for each in sets])
         high, low = np.array([each.high for each in sets]), np.array([each.low for each in sets])
@@ -160,15 +167,15 @@ def _stacked(sets: list[LinearSet], start: FloatArray) -> tuple[FloatArray, Floa
         alike = False
     if alike:
         rows = np.concatenate((matrix[:, above], -matrix[:, below]), axis=1)
-        sides = np.concatenate((high[:, above], -low[:, below]), axis=1)
-        slack = LISTED_SLACK * np.maximum(1.0, np.abs(rows).max(axis=2, initial=0.0))
-        return rows * (1.0 - 2.0 * start)[:, None, :], sides - np.einsum("imn,in->im", rows, start), slack
-    searches = [FlipSearch(each, here) for each, here in zip(sets, start, strict=True)]
+        right = np.concatenate((high[:, above], -low[:, below]), axis=1)
+        tolerance = PARAMETERS.row_tolerance * np.maximum(1.0, np.abs(rows).max(axis=2, initial=0.0))
+        return rows * (1.0 - 2.0 * start)[:, None, :], right - np.einsum("imn,in->im", rows, start), tolerance
+    searches = [BinarySearch(each, here) for each, here in zip(sets, start, strict=True)]
     most = max(search.rows.shape[0] for search in searches)
-    # Rows that are missing are rows of zeros with room left.
+    # Rows that are missing are rows 0 <= 1.
     shape = (len(sets), most)
-    rows, room, slack = np.zeros((*shape, start.shape[1])), np.ones(shape), np.zeros(shape)
+    rows, right, tolerance = np.zeros((*shape, start.shape[1])), np.ones(shape), np.zeros(shape)
     for i, search in enumerate(searches):
         m = search.rows.shape[0]
-        rows[i, :m], room[i, :m], slack[i, :m] = search.rows, search.room, search.slack
-    return rows, room, slack
+        rows[i, :m], right[i, :m], tolerance[i, :m] = search.rows, search.right, search.row_tolerance
+    return rows, right, tolerance

@@ -1,4 +1,7 @@
-"""The best decision of a set of 0/1 unknowns by native search: the fastest way where unknowns are few."""
+"""The best decision of a set of 0/1 unknowns by native branch and bound: the fastest way where unknowns are few.
+
+The problem, the node bounds and the termination test are those of ``cpp/include/surefoot/inverse/binary_search.hpp``.
+"""
 
 from __future__ import annotations
 
@@ -7,46 +10,47 @@ import numpy as np
 from surefoot import _native
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import Status
-from surefoot.inverse.oracle.binary_vectors import LISTED_SLACK
-from surefoot.inverse.oracle.milp_tree import Found
+from surefoot.inverse.oracle.milp_branch_and_bound import SearchResult
+from surefoot.inverse.oracle.parameters import BinarySearchParameters
 from surefoot.inverse.problem.decision_set import LinearSet
 
-# Beyond this the linear relaxation prunes better than multipliers that stay as they are.
-MOST_FLIPPED = 40
-MOST_NODES = 2_000_000
-# How many nodes stand for a second where time is limited: counted, so that a run can be repeated.
-NODES_PER_SECOND = 15_000_000
-# What sums of rounded numbers may hide; the search leaves nothing out that comes within more than that of the best.
-VALUE_SLACK = 5e-13
 
+class BinarySearch:
+    """Native searches of one set, for many costs, in terms of flips: what differs from a vector of zeros and ones."""
 
-class FlipSearch:
-    """Searches one set, for many costs, in terms of what differs from a response of zeros and ones."""
-
-    def __init__(self, decisions: LinearSet, start: FloatArray) -> None:
+    def __init__(self, decisions: LinearSet, start: FloatArray, parameters: BinarySearchParameters | None = None) -> None:
+        self.parameters = BinarySearchParameters() if parameters is None else parameters
         self.start = np.rint(start)
         above, below = np.isfinite(decisions.high), np.isfinite(decisions.low)
         rows = np.vstack((decisions.matrix[above], -decisions.matrix[below]))
-        sides = np.concatenate((decisions.high[above], -decisions.low[below]))
+        right = np.concatenate((decisions.high[above], -decisions.low[below]))
         self.sign = 1.0 - 2.0 * self.start
         self.rows = np.ascontiguousarray(rows * self.sign)
-        self.room = np.ascontiguousarray(sides - rows @ self.start)
-        self.slack = LISTED_SLACK * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
-        self._flat = np.zeros(self.start.size + 1)
+        self.right = np.ascontiguousarray(right - rows @ self.start)
+        self.row_tolerance = self.parameters.row_tolerance * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
+        self._no_table = np.zeros(self.start.size + 1)
 
     def search(
-        self, cost: FloatArray, table: FloatArray | None = None, *, floor: float = -np.inf, nodes: int = MOST_NODES
-    ) -> Found:
-        """The largest -cost . x + table[h(x)] that ``nodes`` nodes can find; what does not exceed ``floor`` is left out."""
+        self, cost: FloatArray, table: FloatArray | None = None, *, cutoff: float = -np.inf, max_nodes: int | None = None
+    ) -> SearchResult:
+        """The largest -cost . x + table[h(x)] above ``cutoff``, within a limit of nodes."""
         base = -float(cost @ self.start)
-        gain = np.ascontiguousarray(-cost * self.sign)
-        prices = self._flat if table is None else np.ascontiguousarray(table)
-        found, complete, value, flips, _ = _native.search_flips(
-            self.rows, self.room, self.slack, gain, prices, floor - base, nodes
+        found = _native.search_binary(
+            rows=self.rows,
+            right=self.right,
+            row_tolerance=self.row_tolerance,
+            gain=np.ascontiguousarray(-cost * self.sign),
+            table=self._no_table if table is None else np.ascontiguousarray(table),
+            cutoff=cutoff - base,
+            max_nodes=self.parameters.max_nodes if max_nodes is None else max_nodes,
         )
-        if not found:
-            end = Status.INFEASIBLE if floor == -np.inf else Status.OPTIMAL
-            return Found(None, floor, floor, end) if complete else Found(None, floor, np.inf, Status.ITERATION_LIMIT)
-        point = np.where(flips > 0, 1.0 - self.start, self.start)
-        bound = value + base + VALUE_SLACK if complete else np.inf
-        return Found(point, value + base, bound, Status.OPTIMAL if complete else Status.ITERATION_LIMIT)
+        if not found.found:
+            end = Status.INFEASIBLE if cutoff == -np.inf else Status.OPTIMAL
+            if found.complete:
+                return SearchResult(None, cutoff, cutoff, end)
+            return SearchResult(None, cutoff, np.inf, Status.ITERATION_LIMIT)
+        point = np.where(found.flips > 0, 1.0 - self.start, self.start)
+        value = found.value + base
+        if found.complete:
+            return SearchResult(point, value, value + self.parameters.value_tolerance, Status.OPTIMAL)
+        return SearchResult(point, value, np.inf, Status.ITERATION_LIMIT)

@@ -1,16 +1,14 @@
-"""All decisions of a small set of 0/1 unknowns, as one array."""
+"""Enumeration of all decisions of small sets, as arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.inverse.problem.decision_set import LinearSet
-
-# Sets of so many 0/1 unknowns are listed: 4096 decisions at most, which a product prices in microseconds.
-MOST_LISTED = 12
-# A row that is missed by no more than this, per unit of its largest entry, is kept: sums of rounded numbers.
-LISTED_SLACK = 1e-9
+from surefoot.exceptions import UnsupportedProblemError
+from surefoot.inverse.oracle.parameters import MAX_ENUMERATED, MAX_LISTED, BinarySearchParameters
+from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
+from surefoot.inverse.problem.problem import InverseProblem
 
 
 def binary_vectors(n: int) -> FloatArray:
@@ -19,10 +17,33 @@ def binary_vectors(n: int) -> FloatArray:
     return np.asarray((numbers >> np.arange(n)) & 1, dtype=np.float64)
 
 
-def few_decisions(decisions: LinearSet, most: int = MOST_LISTED) -> FloatArray | None:
+def few_decisions(decisions: LinearSet, most: int = MAX_ENUMERATED) -> FloatArray | None:
     """The decisions of a set of at most ``most`` 0/1 unknowns and no others, or None."""
     n = decisions.n_unknowns
     if n > most or not decisions.binary.all():
         return None
     every = binary_vectors(n)
-    return every[decisions.allowed(every, LISTED_SLACK)]
+    return every[decisions.allowed(every, BinarySearchParameters.row_tolerance)]
+
+
+def enumerated_decisions(problem: InverseProblem, most: int = MAX_LISTED) -> list[FloatArray]:
+    """All decisions of every observation, for methods that need them one by one.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If some observation has neither a list nor at most ``most`` unknowns that are all 0/1.
+    """
+    found = []
+    for example in problem.examples:
+        decisions = example.instance.decisions
+        points = decisions.points if isinstance(decisions, ListedSet) else None
+        if isinstance(decisions, LinearSet):
+            points = few_decisions(decisions, most)
+        if points is None:
+            raise UnsupportedProblemError(
+                f"observation {example.index}: this approach needs decisions that can be listed: alternatives, or at "
+                f"most {most} unknowns that are all 0/1."
+            )
+        found.append(points)
+    return found

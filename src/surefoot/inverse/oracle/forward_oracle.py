@@ -3,33 +3,32 @@
     decide      min over x in X(s) of   <theta, phi(s, x)>
     augmented   max over x in X(s) of   <theta, phi(s, x_hat) - phi(s, x)> + weight d(x_hat, x)
 
-Lists are priced as a whole. Linear sets are searched: natively where unknowns are few and 0/1, otherwise by branching on a
-linear programme of each set's own, which is kept.
+Each kind of decision set has a solver of its own, which is retained for the next cost: lists are evaluated as a whole; linear
+sets go to native branch and bound where unknowns are few and 0/1, otherwise to MILP branch and bound; quadratic costs to convex
+programmes; ellipsoids to the trust-region subproblem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import Status
 from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
-from surefoot.inverse.oracle.binary_search import MOST_FLIPPED, MOST_NODES, NODES_PER_SECOND, FlipSearch
-from surefoot.inverse.oracle.milp_tree import Found, WholeTree
-from surefoot.inverse.oracle.quadratic_decisions import CurvedDecisions
+from surefoot.inverse.oracle.binary_search import BinarySearch
+from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound, SearchResult
+from surefoot.inverse.oracle.parameters import BinarySearchParameters
+from surefoot.inverse.oracle.quadratic_decisions import QuadraticDecisions
+from surefoot.inverse.oracle.trust_region import smallest_in_ball
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet, ListedSet, OpaqueSet
 from surefoot.inverse.problem.distance import NO_DISTANCE, Distance
 from surefoot.inverse.problem.ellipsoid_decisions import EllipsoidDecisions
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.problem import Example, Instance
-
-# How far an interior point may be from the optimum of a small convex programme.
-CURVED_SLACK = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +49,21 @@ class Choice:
 def _choice(example: Example, point: FloatArray, theta: FloatArray, distance: Distance, weight: float, bound: float) -> Choice:
     """A decision with its value from the raw arrays; the bound is at least that."""
     slope = example.slopes(point[None, :])[0]
-    far = 0.0 if distance.absent or weight == 0 else float(example.distances(distance, point[None, :])[0])
-    value = float(slope @ theta) + weight * far
-    return Choice(point, value, max(value, bound), slope, far)
+    apart = 0.0 if distance.absent or weight == 0 else float(example.distances(distance, point[None, :])[0])
+    value = float(slope @ theta) + weight * apart
+    return Choice(point, value, max(value, bound), slope, apart)
 
 
 class ForwardOracle:
-    """Solves forward problems and keeps what it needs to solve them again."""
+    """Solves forward problems and retains what it needs to solve them again."""
 
     def __init__(self) -> None:
-        self._engines: dict[int, tuple[Instance, Any]] = {}
+        self._solvers: dict[int, tuple[Instance, _InstanceSolver]] = {}
 
     def decide(self, instance: Instance, theta: FloatArray, *, seconds: float = np.inf) -> Choice:
         """A decision of least cost."""
         example = Example(instance, np.zeros(instance.decisions.n_unknowns))
-        found = self._engine(instance)(example, theta, NO_DISTANCE, 0.0, seconds)
+        found = self._solver(instance)(example, theta, NO_DISTANCE, 0.0, seconds)
         price = float(instance.features.of(found.point[None, :])[0] @ theta)
         return Choice(found.point, price, price - (found.bound - found.value), found.slope, 0.0)
 
@@ -72,37 +71,39 @@ class ForwardOracle:
         self, example: Example, theta: FloatArray, distance: Distance, *, weight: float = 1.0, seconds: float = np.inf
     ) -> Choice:
         """A decision whose cost falls short of the response's most, distance added."""
-        return self._engine(example.instance)(example, theta, distance, weight, seconds)
+        return self._solver(example.instance)(example, theta, distance, weight, seconds)
 
-    def prices(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
-        """Prices of rows that prove a loss of a quadratic cost; None for other costs, or where there are none."""
-        engine = self._engine(example.instance)
-        return engine.curved.prices(example, theta, distance) if isinstance(engine, _Curved) else None
+    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
+        """Multipliers that prove a loss by weak duality: of the rows for a quadratic cost, of the ball for an ellipsoid.
 
-    def _engine(self, instance: Instance) -> _Engine:
-        kept = self._engines.get(id(instance))
-        if kept is None or kept[0] is not instance:
-            kept = self._engines[id(instance)] = (instance, _make_engine(instance))
-        engine: _Engine = kept[1]
-        return engine
+        None for other decisions, or where there are none.
+        """
+        solver = self._solver(example.instance)
+        return solver.multipliers(example, theta, distance) if isinstance(solver, _Quadratic | _Ellipsoid) else None
+
+    def _solver(self, instance: Instance) -> _InstanceSolver:
+        retained = self._solvers.get(id(instance))
+        if retained is None or retained[0] is not instance:
+            retained = self._solvers[id(instance)] = (instance, _make_solver(instance))
+        return retained[1]
 
 
-_Engine = Callable[[Example, FloatArray, Distance, float, float], Choice]
+_InstanceSolver = Callable[[Example, FloatArray, Distance, float, float], Choice]
 
 
-def _make_engine(instance: Instance) -> _Engine:
+def _make_solver(instance: Instance) -> _InstanceSolver:
     decisions = instance.decisions
     if isinstance(decisions, ListedSet):
         return _Listed(instance, decisions.points)
     if isinstance(decisions, OpaqueSet):
-        return _Called(instance)
+        return _Opaque(instance)
     if isinstance(decisions, EllipsoidSet):
-        return _Round(instance)
+        return _Ellipsoid(instance)
     if isinstance(decisions, LinearSet):
         if isinstance(instance.features, LinearFeatures):
-            return _Searched(instance)
+            return _Linear(instance)
         if isinstance(instance.features, QuadraticFeatures):
-            return _Curved(instance)
+            return _Quadratic(instance)
     raise UnsupportedProblemError(f"observation {instance.index}: no method solves decisions of this kind with these features.")
 
 
@@ -114,22 +115,22 @@ class _Listed:
             raise ForwardSolveError(f"observation {instance.index}: no decision is allowed at this signal.")
         self.points, self.features = points, instance.features.of(points)
         self._key: tuple[object, ...] = ()
-        self._far: FloatArray = np.empty(0)
+        self._distances: FloatArray = np.empty(0)
 
     def __call__(self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float) -> Choice:
         key = (id(example.response), distance)
         if key != self._key:
-            self._far = example.distances(distance, self.points)
+            self._distances = example.distances(distance, self.points)
             self._key = key
-            self._response = example.response  # keeps the identity in the key alive
-        values = weight * self._far - self.features @ theta
+            self._response = example.response  # so that its identity in the key stays its own
+        values = weight * self._distances - self.features @ theta
         best = int(np.argmax(values))
         slope = example.own - self.features[best]
-        value = float(slope @ theta + weight * self._far[best])
-        return Choice(self.points[best], value, value, slope, float(self._far[best]))
+        value = float(slope @ theta + weight * self._distances[best])
+        return Choice(self.points[best], value, value, slope, float(self._distances[best]))
 
 
-class _Called:
+class _Opaque:
     """A caller's own solver, never trusted to return a decision."""
 
     def __init__(self, instance: Instance) -> None:
@@ -171,38 +172,48 @@ class _Called:
         return _choice(example, point, theta, distance, weight, -np.inf if decisions.exact else np.inf)
 
 
-class _Curved:
+class _Quadratic:
     """Quadratic in continuous unknowns."""
 
     def __init__(self, instance: Instance) -> None:
-        self.curved = CurvedDecisions(instance)
+        self.decisions = QuadraticDecisions(instance)
 
     def __call__(self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float) -> Choice:
-        point = self.curved.best(example, theta, distance, weight)
+        point = self.decisions.best(example, theta, distance, weight)
         found = _choice(example, point, theta, distance, weight, -np.inf)
-        return replace(found, bound=found.value + CURVED_SLACK * max(1.0, abs(found.value)))
+        tolerance = self.decisions.parameters.value_tolerance
+        return replace(found, bound=found.value + tolerance * max(1.0, abs(found.value)))
+
+    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
+        return self.decisions.multipliers(example, theta, distance)
 
 
-class _Round:
+class _Ellipsoid:
     """Quadratic over an ellipsoid."""
 
     def __init__(self, instance: Instance) -> None:
-        self.ball = EllipsoidDecisions(instance)
+        self.decisions = EllipsoidDecisions(instance)
 
     def __call__(self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float) -> Choice:
-        point, bound = self.ball.best(example, theta, distance, weight)
-        return _choice(example, point, theta, distance, weight, bound)
+        ball = self.decisions.programme(example, theta, distance, weight)
+        y, multiplier = smallest_in_ball(ball.form, ball.slope, ball.radius)
+        return _choice(example, self.decisions.decision(y), theta, distance, weight, ball.bound(multiplier))
+
+    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray:
+        ball = self.decisions.programme(example, theta, distance, 1.0)
+        return np.array([smallest_in_ball(ball.form, ball.slope, ball.radius)[1]])
 
 
-class _Searched:
-    """A linear set with a linear cost, searched through its relaxation."""
+class _Linear:
+    """A linear set with a linear cost, by branch and bound."""
 
     def __init__(self, instance: Instance) -> None:
         assert isinstance(instance.decisions, LinearSet) and isinstance(instance.features, LinearFeatures)
         self.instance, self.decisions, self.features = instance, instance.decisions, instance.features
-        self.small = self.decisions.n_unknowns <= MOST_FLIPPED and bool(self.decisions.binary.all())
-        self.tree: WholeTree | None = None
-        self.flips: dict[bytes, FlipSearch] = {}
+        self.parameters = BinarySearchParameters()
+        self.small = self.decisions.n_unknowns <= self.parameters.max_unknowns and bool(self.decisions.binary.all())
+        self.milp: BranchAndBound | None = None
+        self.binary: dict[bytes, BinarySearch] = {}
         self.terms: dict[tuple[Distance, int | None], tuple[list[Term], FloatArray]] = {}
 
     def _terms(self, example: Example, distance: Distance) -> list[Term]:
@@ -213,20 +224,23 @@ class _Searched:
             self.terms[key] = (terms, example.response)  # the response too, so that its identity stays its own
         return self.terms[key][0]
 
-    def _search(self, example: Example, cost: FloatArray, table: FloatArray | None, floor: float, seconds: float) -> Found:
+    def _search(
+        self, example: Example, cost: FloatArray, table: FloatArray | None, cutoff: float, seconds: float
+    ) -> SearchResult:
         if self.small:
             # Without a table any start will do.
             start = np.zeros(cost.size) if table is None else example.response
             mark = start.tobytes()
-            if mark not in self.flips:
-                self.flips[mark] = FlipSearch(self.decisions, start)
-            nodes = int(min(MOST_NODES, max(1.0, seconds * NODES_PER_SECOND)))
-            found = self.flips[mark].search(cost, table, floor=floor, nodes=nodes)
-            if found.conclusive or nodes < MOST_NODES:
+            if mark not in self.binary:
+                self.binary[mark] = BinarySearch(self.decisions, start)
+            limit = self.parameters.max_nodes
+            max_nodes = int(min(limit, max(1.0, seconds * self.parameters.nodes_per_second)))
+            found = self.binary[mark].search(cost, table, cutoff=cutoff, max_nodes=max_nodes)
+            if found.conclusive or max_nodes < limit:
                 return found
-        if self.tree is None or self.tree.response is not example.response:
-            self.tree = WholeTree(self.decisions, example.response)
-        return self.tree.search(cost, table, floor=floor, seconds=seconds)
+        if self.milp is None or self.milp.response is not example.response:
+            self.milp = BranchAndBound(self.decisions, example.response)
+        return self.milp.search(cost, table, cutoff=cutoff, seconds=seconds)
 
     def __call__(self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float) -> Choice:
         cost = self.features.linear_cost(theta)
@@ -234,7 +248,7 @@ class _Searched:
         own = float(cost @ example.response)
         best, value, bound = None, -np.inf, -np.inf
         if weight > 0.0 and example.inside:
-            # The response is a decision of value 0: what is no better need not be looked at, and a stopped search can answer.
+            # The response is a decision of value 0, and so the first incumbent.
             best, value = example.response, 0.0
         for term in terms:
             table = None if term.table is None else weight * term.table

@@ -2,7 +2,11 @@
 
     max over y of   -y' Q y - (c + h) . y    subject to    A y <= c - B z
 
-for every z and, where the distance measures y, every signed unit vector h: small convex programmes.
+for every z and, where the distance measures y, every signed unit vector h (Theorem 4.5 of Zattoni Scroccaro, Atasoy and
+Mohajerin Esfahani, 2024): small convex programmes, each by an interior point, or in closed form for one unknown.
+
+The multipliers that prove the largest value come from the same interior point and are polished: by the KKT equations of the
+active rows, and by making the gradient of the Lagrangian vanish where Q has no curvature. The best of the three is taken.
 """
 
 from __future__ import annotations
@@ -11,30 +15,27 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
 from surefoot.core.outcome import Status
 from surefoot.core.row_blocks import summation_error
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
+from surefoot.inverse.oracle.parameters import QuadraticOracleParameters
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import QuadraticFeatures
 from surefoot.inverse.problem.problem import Example, Instance
-from surefoot.inverse.problem.quadratic_terms import continuous_rows, curved_axes, directions, largest_left, whole_values
-
-# What missing a row by 1 costs, per unit of cost, where no decision keeps to all of them.
-DEAR = 1e4
-# Prices of less than this share of the largest are an interior point's, and not of a row that holds the decision.
-HOLDING = 1e-7
+from surefoot.inverse.problem.quadratic_terms import continuous_rows, curvature_axes, directions, lagrangian_bound, whole_values
 
 
-class CurvedDecisions:
+class QuadraticDecisions:
     """The forward problem at one signal."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, parameters: QuadraticOracleParameters | None = None) -> None:
         assert isinstance(instance.decisions, LinearSet) and isinstance(instance.features, QuadraticFeatures)
         self.instance, self.features, self.decisions = instance, instance.features, instance.decisions
+        self.parameters = QuadraticOracleParameters() if parameters is None else parameters
         self.values = whole_values(instance)
         self.rows, self.mixed, self.sides = continuous_rows(instance.decisions)
 
@@ -59,9 +60,9 @@ class CurvedDecisions:
             raise ForwardSolveError(f"observation {self.instance.index}: no decision is allowed at this signal.")
         return found
 
-    def prices(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
-        """Prices that prove the largest value: see :mod:`surefoot.inverse.problem.quadratic_terms`."""
-        axes = curved_axes(self.features, theta)
+    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
+        """Multipliers of the rows that prove the largest value: see :mod:`surefoot.inverse.problem.quadratic_terms`."""
+        axes = curvature_axes(self.features, theta)
         if axes is None:
             return None
         turns = directions(self.features.n_continuous, distance)
@@ -70,75 +71,82 @@ class CurvedDecisions:
             curve, slope, _ = self.features.quadratic_cost(theta, z)
             sides = self.sides - self.mixed @ z
             for k, turn in enumerate(turns):
-                price = self._row_prices(curve, slope + turn, sides)
+                first = self._interior_multipliers(curve, slope + turn, sides)
                 given = np.array(
                     [
-                        price,
-                        self._settled(curve, slope + turn, sides, price),
-                        self._flattened(axes[1], slope + turn, price),
+                        first,
+                        self._active_set_polish(curve, slope + turn, sides, first),
+                        self._null_space_polish(axes[1], slope + turn, first),
                     ]
                 )
-                # All of them are proofs; the best one is kept.
+                # All of them are proofs; the tightest one is taken.
                 found[j, k] = given[int(np.argmin(self._proven(axes, slope + turn, sides, given)))]
         return found
 
     def _proven(
-        self, axes: tuple[FloatArray, FloatArray], slope: FloatArray, sides: FloatArray, prices: FloatArray
+        self, axes: tuple[FloatArray, FloatArray], slope: FloatArray, sides: FloatArray, multipliers: FloatArray
     ) -> FloatArray:
         whole = self.decisions.whole
-        size = np.linalg.norm(np.abs(slope) + prices @ np.abs(self.rows), axis=1)
+        size = np.linalg.norm(np.abs(slope) + multipliers @ np.abs(self.rows), axis=1)
         noise = summation_error(sides.size + slope.size) * size
         ends = self.decisions.lower[~whole], self.decisions.upper[~whole]
-        return prices @ sides + largest_left(axes, *ends, slope + prices @ self.rows, noise)
+        return multipliers @ sides + lagrangian_bound(axes, *ends, slope + multipliers @ self.rows, noise)
 
-    def _settled(self, curve: FloatArray, slope: FloatArray, sides: FloatArray, price: FloatArray) -> FloatArray:
-        """Prices that solve the equations of the rows that hold the decision, to the last digit."""
-        holding = np.flatnonzero(price > HOLDING * max(float(price.max(initial=0.0)), 1e-300))
-        u, m = slope.size, holding.size
+    def _active(self, multipliers: FloatArray) -> RowArray:
+        """The rows that are active, as far as the multipliers of an interior point tell."""
+        return np.flatnonzero(multipliers > self.parameters.active_fraction * max(float(multipliers.max(initial=0.0)), 1e-300))
+
+    def _active_set_polish(
+        self, curve: FloatArray, slope: FloatArray, sides: FloatArray, multipliers: FloatArray
+    ) -> FloatArray:
+        """Multipliers that solve the KKT equations of the active rows, to the last digit."""
+        active = self._active(multipliers)
+        u, m = slope.size, active.size
         if u == 0 or m == 0:
-            return np.zeros_like(price)
+            return np.zeros_like(multipliers)
         system = np.zeros((u + m, u + m))
-        system[:u, :u], system[:u, u:], system[u:, :u] = 2 * curve, self.rows[holding].T, self.rows[holding]
-        solved = np.linalg.lstsq(system, np.concatenate((-slope, sides[holding])), rcond=None)[0]
-        settled = np.zeros_like(price)
-        settled[holding] = np.maximum(solved[u:], 0.0)
-        return settled
+        system[:u, :u], system[:u, u:], system[u:, :u] = 2 * curve, self.rows[active].T, self.rows[active]
+        solved = np.linalg.lstsq(system, np.concatenate((-slope, sides[active])), rcond=None)[0]
+        polished = np.zeros_like(multipliers)
+        polished[active] = np.maximum(solved[u:], 0.0)
+        return polished
 
-    def _flattened(self, along: FloatArray, slope: FloatArray, price: FloatArray) -> FloatArray:
-        """Prices that leave nothing to be paid where the cost does not curve."""
-        flat = scipy.linalg.null_space(along.T) if along.size else np.eye(slope.size)
-        holding = np.flatnonzero(price > HOLDING * max(float(price.max(initial=0.0)), 1e-300))
-        if flat.size == 0 or holding.size == 0:
-            return price
-        left = (slope + price @ self.rows) @ flat
-        moved = price.copy()
-        moved[holding] -= np.linalg.lstsq((self.rows[holding] @ flat).T, left, rcond=None)[0]
-        return np.maximum(moved, 0.0)
+    def _null_space_polish(self, axes: FloatArray, slope: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Multipliers that make the gradient of the Lagrangian vanish where Q has no curvature."""
+        null = scipy.linalg.null_space(axes.T) if axes.size else np.eye(slope.size)
+        active = self._active(multipliers)
+        if null.size == 0 or active.size == 0:
+            return multipliers
+        residual = (slope + multipliers @ self.rows) @ null
+        polished = multipliers.copy()
+        polished[active] -= np.linalg.lstsq((self.rows[active] @ null).T, residual, rcond=None)[0]
+        return np.maximum(polished, 0.0)
 
-    def _row_prices(self, curve: FloatArray, slope: FloatArray, sides: FloatArray) -> FloatArray:
-        """Multipliers of the rows at the best y; where there is none, of the programme in which rows may be missed."""
+    def _interior_multipliers(self, curve: FloatArray, slope: FloatArray, sides: FloatArray) -> FloatArray:
+        """Multipliers of the rows at the best y, or of the elastic programme, where rows may be violated, if there is none."""
         u, options = slope.size, SolveOptions()
-        dear = DEAR * (1.0 + float(np.abs(slope).sum() + np.abs(curve).sum()))
+        penalty = self.parameters.row_penalty * (1.0 + float(np.abs(slope).sum() + np.abs(curve).sum()))
         if u == 0:
-            return np.where(sides < -1e-9, dear / np.minimum(sides, -1e-9), 0.0) * -1.0
+            least = -self.parameters.row_tolerance
+            return np.where(sides < least, penalty / np.minimum(sides, least), 0.0) * -1.0
         cones = (Cone("nonnegative", sides.size),)
         rows = scipy.sparse.csc_matrix(self.rows)
         solved = ConeProgramme(slope, rows, sides, cones, scipy.sparse.csc_matrix(2 * curve)).solve(options, CLOSE)
         if solved.ended is Status.OPTIMAL:
             return np.maximum(solved.multipliers, 0.0)
-        missing = scipy.sparse.csc_matrix(np.vstack((np.column_stack((self.rows, -np.ones(sides.size))), -np.eye(1, u + 1, u))))
-        bent = scipy.sparse.csc_matrix(np.pad(2 * curve, (0, 1)))
+        matrix = scipy.sparse.csc_matrix(np.vstack((np.column_stack((self.rows, -np.ones(sides.size))), -np.eye(1, u + 1, u))))
+        padded = scipy.sparse.csc_matrix(np.pad(2 * curve, (0, 1)))
         cones = (Cone("nonnegative", sides.size + 1),)
-        elastic = ConeProgramme(np.append(slope, dear), missing, np.append(sides, 0.0), cones, bent).solve(options, CLOSE)
+        elastic = ConeProgramme(np.append(slope, penalty), matrix, np.append(sides, 0.0), cones, padded).solve(options, CLOSE)
         return np.maximum(elastic.multipliers[:-1], 0.0)
 
     def _quadratic(self, curve: FloatArray, slope: FloatArray, sides: FloatArray) -> FloatArray | None:
         """min y' curve y + slope . y subject to rows y <= sides; None if nothing is allowed."""
         u = slope.size
         if u == 0:
-            return np.empty(0) if np.all(sides >= -1e-9) else None
+            return np.empty(0) if np.all(sides >= -self.parameters.row_tolerance) else None
         if u == 1:
-            return self._on_a_line(float(curve[0, 0]), float(slope[0]), sides)
+            return self._one_unknown(float(curve[0, 0]), float(slope[0]), sides)
         cones = (Cone("nonnegative", sides.size),)
         rows, matrix = scipy.sparse.csc_matrix(self.rows), scipy.sparse.csc_matrix(2 * curve)
         solved = ConeProgramme(slope, rows, sides, cones, matrix).solve(SolveOptions(), CLOSE)
@@ -149,15 +157,16 @@ class CurvedDecisions:
             self._unbounded()
         return None
 
-    def _on_a_line(self, curve: float, slope: float, sides: FloatArray) -> FloatArray | None:
+    def _one_unknown(self, curve: float, slope: float, sides: FloatArray) -> FloatArray | None:
         row = self.rows[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = sides / row
         low = float(np.max(ends[row < 0], initial=-np.inf))
         high = float(np.min(ends[row > 0], initial=np.inf))
-        if low > high + 1e-9 or np.any(sides[row == 0] < -1e-9):
+        tolerance = self.parameters.row_tolerance
+        if low > high + tolerance or np.any(sides[row == 0] < -tolerance):
             return None
-        if curve > 1e-14:
+        if curve > self.parameters.least_curvature:
             at = float(np.clip(-slope / (2 * curve), low, max(low, high)))
         else:
             at = low if slope > 0 else high if slope < 0 else float(np.clip(0.0, low, max(low, high)))

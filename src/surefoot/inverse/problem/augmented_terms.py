@@ -61,8 +61,8 @@ def distance_terms(decisions: LinearSet, response: FloatArray, distance: Distanc
             tilt[whole] = (at_zero - at_one)[whole]
             constant = float(at_zero[whole].sum())
         else:
-            settled = np.rint(response[whole])
-            if np.abs(response[whole] - settled).max() > 1e-6 or not np.isin(settled, (0.0, 1.0)).all():
+            rounded = np.rint(response[whole])
+            if np.abs(response[whole] - rounded).max() > 1e-6 or not np.isin(rounded, (0.0, 1.0)).all():
                 raise UnsupportedProblemError(
                     f"distance={name!r} needs responses of zeros and ones, and this one holds other values. Choose 'l1' or "
                     "'squared-l2', which do not."

@@ -3,9 +3,9 @@
     max over x of   -cost . x + table[h(x)]   subject to   low <= matrix x <= high,  lower <= x <= upper,  marked x_j whole
 
 (see :mod:`surefoot.inverse.problem.augmented_terms`). For any multipliers y of the rows and any number s, with h(x) = base +
-far . x,
+f . x,
 
-    -cost . x + table[h(x)]  <=  sum_r max(y_r low_r, y_r high_r) + K(s) + s base + (-cost - matrix' y + s far) . x,
+    -cost . x + table[h(x)]  <=  sum_r max(y_r low_r, y_r high_r) + K(s) + s base + (-cost - matrix' y + s f) . x,
 
 K(s) = max over h of table[h] - s h; the right-hand side is largest at ends of [lower, upper]. A tree splits the box by
 x_j <= k or x_j >= k + 1 for whole x_j, so that its leaves hold every decision, and the largest bound of a leaf bounds all of
@@ -30,7 +30,7 @@ from surefoot.inverse.problem.decision_set import LinearSet
 class Leaf:
     """Multipliers of the rows, and the slope that stands for the table."""
 
-    prices: FloatArray
+    multipliers: FloatArray
     slope: float = 0.0
 
 
@@ -45,7 +45,8 @@ class Split:
 
 
 Tree: TypeAlias = Leaf | Split
-# What proves a loss: a tree for every term of the distance, or prices (see :mod:`surefoot.inverse.problem.quadratic_terms`).
+# What proves a loss: a tree for every term of the distance, or multipliers, of the rows of a quadratic cost (see
+# :mod:`surefoot.inverse.problem.quadratic_terms`) or of an ellipsoid (:mod:`surefoot.inverse.problem.trust_region_dual`).
 LossProof: TypeAlias = Sequence[Tree] | FloatArray
 
 
@@ -59,28 +60,28 @@ class TermBound:
     response: FloatArray
 
     @property
-    def far(self) -> FloatArray:
-        """Slope of h."""
+    def count_slope(self) -> FloatArray:
+        """f of the module docstring, the slope of h."""
         return np.where(self.decisions.whole, 1.0 - 2.0 * np.rint(self.response), 0.0)
 
     def leaf(self, leaf: Leaf, lower: FloatArray, upper: FloatArray) -> float:
         """The bound of a leaf over its box."""
-        decisions, prices = self.decisions, leaf.prices
-        if prices.shape != decisions.high.shape or not np.isfinite(prices).all():
+        decisions, multipliers = self.decisions, leaf.multipliers
+        if multipliers.shape != decisions.high.shape or not np.isfinite(multipliers).all():
             return np.inf
         with np.errstate(invalid="ignore"):
-            sides = np.where(prices > 0, prices * decisions.high, prices * decisions.low)
-        total = float(np.where(prices == 0, 0.0, sides).sum())
-        slope = -self.cost - decisions.matrix.T @ prices
-        size = np.abs(self.cost) + np.abs(decisions.matrix).T @ np.abs(prices)
+            sides = np.where(multipliers > 0, multipliers * decisions.high, multipliers * decisions.low)
+        total = float(np.where(multipliers == 0, 0.0, sides).sum())
+        slope = -self.cost - decisions.matrix.T @ multipliers
+        size = np.abs(self.cost) + np.abs(decisions.matrix).T @ np.abs(multipliers)
         if self.table is not None:
             steps = np.arange(self.table.size)
             base = float(np.rint(self.response)[decisions.whole].sum())
             total += float(np.max(self.table - leaf.slope * steps)) + leaf.slope * base
-            slope = slope + leaf.slope * self.far
+            slope = slope + leaf.slope * self.count_slope
             size = size + abs(leaf.slope)
         end = np.where(slope > 0, upper, lower)
-        noise = np.abs(slope) <= summation_error(prices.size + 2) * size
+        noise = np.abs(slope) <= summation_error(multipliers.size + 2) * size
         # What is left is infinite times a slope: no bound.
         still = (slope == 0) | (noise & ~np.isfinite(end))
         return total + float(np.sum(slope[~still] * end[~still]))

@@ -17,8 +17,8 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 
-# How far a decision may miss a row, per unit of the row's largest entry, and still count as allowed.
-ROW_SLACK = 1e-6
+# By how much a decision may violate a row, per unit of the row's largest entry.
+ROW_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,11 +46,11 @@ class LinearSet:
         """Which unknowns are 0 or 1."""
         return np.asarray(self.whole & (self.lower == 0) & (self.upper == 1))
 
-    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+    def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         """Which rows of ``points`` are decisions."""
-        room = slack * np.maximum(1.0, np.abs(self.matrix).max(axis=1, initial=0.0))
+        tolerance = slack * np.maximum(1.0, np.abs(self.matrix).max(axis=1, initial=0.0))
         sides = points @ self.matrix.T
-        rows = np.all((sides <= self.high + room) & (sides >= self.low - room), axis=1)
+        rows = np.all((sides <= self.high + tolerance) & (sides >= self.low - tolerance), axis=1)
         box = np.all((points >= self.lower - slack) & (points <= self.upper + slack), axis=1)
         off = np.abs(points[:, self.whole] - np.rint(points[:, self.whole]))
         return np.asarray(rows & box & np.all(off <= slack, axis=1))
@@ -74,7 +74,7 @@ class ListedSet:
     def whole(self) -> BoolArray:
         return np.ones(self.n_unknowns, dtype=np.bool_)
 
-    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+    def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         gap = np.abs(points[:, None, :] - self.points[None, :, :]).max(axis=2, initial=0.0)
         return np.asarray(gap.min(axis=1) <= slack)
 
@@ -98,7 +98,7 @@ class EllipsoidSet:
     def whole(self) -> BoolArray:
         return np.zeros(self.n_unknowns, dtype=np.bool_)
 
-    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+    def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         side = np.einsum("ki,ij,kj->k", points, self.form, points) + 2 * points @ self.shift + self.constant
         return np.asarray(side <= slack * max(1.0, float(np.abs(self.form).max())))
 
@@ -136,7 +136,7 @@ class OpaqueSet:
     def whole(self) -> BoolArray:
         return np.ones(self.n_unknowns, dtype=np.bool_)
 
-    def allowed(self, points: FloatArray, slack: float = ROW_SLACK) -> BoolArray:
+    def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         if self.contains is None:
             return np.ones(points.shape[0], dtype=np.bool_)
         return np.array([bool(self.contains(point)) for point in points], dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""How far a decision lies from the observed one: the d of the augmented suboptimality loss.
+"""Distance of a decision from the observed one: the d of the augmented suboptimality loss.
 
     d(x_hat, x) = continuous-part distance + integer-part distance.
 
@@ -11,7 +11,7 @@ over integers:
     linf, zero-one   min(h, 1), likewise
 
 On continuous unknowns the maximum of a norm is a maximum of a convex function; "linf" is the largest of 2 u linear forms, one
-for every coordinate and sign (Theorem 4.5 of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani), so 2 u programmes settle it.
+for every coordinate and sign (Theorem 4.5 of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani), so 2 u programmes find it.
 "squared-l2" is exact over an ellipsoid (Appendix B), and nowhere else.
 """
 
@@ -87,7 +87,7 @@ class Distance:
 
     @property
     def absent(self) -> bool:
-        """Whether all decisions count as equally far: the suboptimality loss."""
+        """Whether all distances are 0: the suboptimality loss."""
         return self.integer == "none" and self.continuous == "none"
 
     def between(self, response: FloatArray, points: FloatArray, whole: BoolArray) -> FloatArray:

@@ -1,6 +1,14 @@
-"""Forward problems over an ellipsoid: the set is a ball in other coordinates, x = root y - A^-1 b with root root' = A^-1."""
+"""Quadratic costs over an ellipsoid: Appendix B of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani (2024).
+
+    max over x of   <theta, phi(x_hat) - phi(x)> + weight ||x_hat - x||^2    subject to    x' A x + 2 b . x + c <= 0
+
+With x = middle + root y, middle = -A^-1 b and root root' = A^-1, this is constant - min over ||y|| <= r of y' H y + 2 g . y, a
+trust-region subproblem.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,11 +18,25 @@ from surefoot.inverse.problem.decision_set import EllipsoidSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import EllipsoidFeatures
 from surefoot.inverse.problem.problem import Example, Instance
-from surefoot.inverse.problem.trust_region import smallest_in_ball
+from surefoot.inverse.problem.trust_region_dual import trust_region_bound
+
+
+@dataclass(frozen=True, eq=False)
+class BallProgramme:
+    """constant - (y' form y + 2 slope . y), to be maximised over ||y||_2 <= radius."""
+
+    form: FloatArray
+    slope: FloatArray
+    radius: float
+    constant: float
+
+    def bound(self, multiplier: float) -> float:
+        """No point of the ball exceeds this, for any multiplier of the ball; inf if it proves nothing."""
+        return self.constant - trust_region_bound(self.form, self.slope, self.radius, multiplier)
 
 
 class EllipsoidDecisions:
-    """The forward problem at one signal."""
+    """The change of coordinates at one signal."""
 
     def __init__(self, instance: Instance) -> None:
         assert isinstance(instance.decisions, EllipsoidSet) and isinstance(instance.features, EllipsoidFeatures)
@@ -24,8 +46,12 @@ class EllipsoidDecisions:
         self.middle = -np.linalg.solve(decisions.form, decisions.shift)
         self.radius = float(np.sqrt(decisions.shift @ np.linalg.solve(decisions.form, decisions.shift) - decisions.constant))
 
-    def best(self, example: Example, theta: FloatArray, distance: Distance, weight: float) -> tuple[FloatArray, float]:
-        """The decision of largest value, and a bound that no value exceeds."""
+    def decision(self, y: FloatArray) -> FloatArray:
+        """The decision of a point of the ball."""
+        return np.asarray(self.middle + self.root @ y)
+
+    def programme(self, example: Example, theta: FloatArray, distance: Distance, weight: float) -> BallProgramme:
+        """The problem of the module docstring in coordinates of the ball."""
         square, slope = self.features.parts(theta)
         constant = float(example.own @ theta)
         if weight > 0 and not distance.absent:
@@ -36,9 +62,7 @@ class EllipsoidDecisions:
             square = square - weight * np.eye(slope.size)
             slope = slope + weight * example.response
             constant += weight * float(example.response @ example.response)
-        # In x = middle + root y: y' H y + 2 g . y + what the middle costs.
-        curved = self.root.T @ square @ self.root
+        form = self.root.T @ square @ self.root
         tilted = self.root.T @ (square @ self.middle + slope)
         base = float(self.middle @ square @ self.middle + 2 * slope @ self.middle)
-        y, least = smallest_in_ball(curved, tilted, self.radius)
-        return self.middle + self.root @ y, constant - base - least
+        return BallProgramme(form, tilted, self.radius, constant - base)

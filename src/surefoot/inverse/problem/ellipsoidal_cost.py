@@ -1,4 +1,4 @@
-"""Costs with an ellipsoid of room around them: equations (12) and (26) of the paper.
+"""Costs at the centre of an ellipsoid of costs: equations (12) and (26) of Zattoni Scroccaro et al. (2024).
 
     min over theta, A of   -kappa log det A + (1/N) sum_i loss_i(theta, A),     ||theta||_2 <= 1,  theta in Theta,
 
@@ -15,10 +15,10 @@ For weights w_k >= 0 of decisions (summing to at most 1/N per observation; any, 
 
 if M is positive definite; [G] leaves out what the bounds of Theta forbid to be of use. Theta has bounds that are 0 or infinite.
 
-Few observations leave directions in which no g(x) has a component. There the room costs nothing, and log det A has no largest
-value. Such room says nothing either: a matrix without cross terms has the larger determinant (Fischer) and the shorter A g, so
-the best theta and the best room in the other directions do not depend on it. With the columns of B an orthonormal basis of all
-g(x), A is therefore B' A B above, of order r instead of p, and g(x) in ||A g(x)|| and M is B' g(x).
+Few observations leave directions in which no g(x) has a component. There the ellipsoid is not bounded, and log det A has no
+largest value. Its extent there says nothing either: a matrix without cross terms has the larger determinant (Fischer) and the
+shorter A g, so the best theta and the best extent in the other directions do not depend on it. With the columns of B an
+orthonormal basis of all g(x), A is therefore B' A B above, of order r instead of p, and g(x) in ||A g(x)|| and M is B' g(x).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ import numpy as np
 from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.inverse.problem.problem import InverseProblem
 
-# Directions in which features vary less than this, against the others, count as constant.
-FLAT = 1e-9
+# Singular values below this fraction of the largest are 0: features are constant in such a direction.
+RANK_FRACTION = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EllipsoidalCost:
-    """A cost vector and the positive semidefinite matrix of the room around it."""
+    """A cost vector and the positive semidefinite matrix of the ellipsoid around it."""
 
     theta: FloatArray
     shape: FloatArray
@@ -56,7 +56,7 @@ def moving_directions(slopes: FloatArray) -> FloatArray:
     """The basis B of the module docstring, as columns: the identity where features vary in every direction."""
     p = slopes.shape[1]
     _, size, axes = np.linalg.svd(np.linalg.qr(slopes, mode="r"))
-    rank = int((size > FLAT * max(float(size[0]), FLAT)).sum())
+    rank = int((size > RANK_FRACTION * max(float(size[0]), RANK_FRACTION)).sum())
     return np.eye(p) if rank == p else np.ascontiguousarray(axes[:rank].T)
 
 
@@ -82,6 +82,6 @@ def ellipsoid_bound(problem: InverseProblem, slopes: FloatArray, proof: Ellipsoi
     sign, value = np.linalg.slogdet((moment + moment.T) / 2)
     if sign <= 0 or np.linalg.eigvalsh((moment + moment.T) / 2)[0] <= 0:
         return -np.inf
-    pull = weights @ slopes
-    useful = np.where(pull > 0, problem.prior.lower < 0, problem.prior.upper > 0)
-    return float(-np.linalg.norm(pull[useful]) + kappa * order * (1.0 - np.log(kappa)) + kappa * value)
+    gradient = weights @ slopes
+    useful = np.where(gradient > 0, problem.prior.lower < 0, problem.prior.upper > 0)
+    return float(-np.linalg.norm(gradient[useful]) + kappa * order * (1.0 - np.log(kappa)) + kappa * value)

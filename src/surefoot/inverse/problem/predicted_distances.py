@@ -1,4 +1,4 @@
-"""How far the best decisions of a cost lie from the observed ones: equation (28) of the paper."""
+"""The predictability loss, distances of the best decisions of a cost from the observed ones: equation (28) of the paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.inverse.problem.problem import InverseProblem
 
-# Decisions whose cost is within this share of the costs at hand of the smallest are best decisions too.
+# Decisions whose cost exceeds the smallest by no more than this, relative to the cost vector, are best decisions too.
 TIED = 1e-7
 
 

@@ -1,7 +1,7 @@
 """What is known about a cost vector beforehand: the convex set Theta it is sought in.
 
 Theta = {theta : lower <= theta <= upper,  matrix theta <= ceiling,  sum(theta) = total if one is given,
-a leading block of theta is a positive semidefinite matrix if one is asked for}.
+a leading block of theta is a positive semidefinite matrix if one is given}.
 """
 
 from __future__ import annotations

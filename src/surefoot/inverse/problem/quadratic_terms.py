@@ -2,15 +2,15 @@
 
     max over y of   -y' Q y - (c + h) . y    subject to    A y <= b = side - B z,
 
-for every z, with h a signed unit vector where the distance measures y, and 0 otherwise. Any prices lam >= 0 of the rows bound
-it: with v = c + h + A' lam,
+for every z, with h a signed unit vector where the distance measures y, and 0 otherwise. Any multipliers lam >= 0 of the rows
+bound it by weak duality: with v = c + h + A' lam,
 
     -y' Q y - (c + h) . y   <=   lam . b - y' Q y - v . y.
 
 Along an eigenvector of Q with value w > 0 the last two terms are v_e^2 / (4 w) at most, v_e being the component of v. What
-remains of v, where Q does not curve, is paid for at the ends of the bounds of y. An unknown without a bound must have no such
+remains of v, where Q has no curvature, is largest at the ends of the bounds of y. An unknown without a bound must have no such
 remainder, and nothing is proven where it has; one within the error of its own summation counts as 0. Where b allows no y,
-large prices that A' carries to (almost) 0 say so by a bound far below all others.
+large multipliers that A' carries to (almost) 0 say so by a bound much below all others.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import QuadraticFeatures
 from surefoot.inverse.problem.problem import Example, Instance
 
-# More values of the whole unknowns are not worth a programme each.
-MOST_VALUES = 4096
-# Curvature below this share of the largest counts as none.
-FLAT = 1e-10
+# Values of the whole unknowns, each of which takes a programme of its own; a limit of the format, not of the method.
+MAX_VALUES = 4096
+# Eigenvalues below this fraction of the largest are left out, which only weakens the bound.
+CURVATURE_FRACTION = 1e-10
 
 
 def whole_values(instance: Instance) -> FloatArray:
@@ -40,9 +40,9 @@ def whole_values(instance: Instance) -> FloatArray:
     low, high = decisions.lower[decisions.whole], decisions.upper[decisions.whole]
     spans = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
     count = np.prod([span.size for span in spans], dtype=np.float64)
-    if count > MOST_VALUES:
+    if count > MAX_VALUES:
         raise UnsupportedProblemError(
-            f"observation {instance.index}: whole unknowns have {count:.0f} values, more than the {MOST_VALUES} that a "
+            f"observation {instance.index}: whole unknowns have {count:.0f} values, more than the {MAX_VALUES} that a "
             "quadratic cost can be learned with."
         )
     return np.array(list(itertools.product(*spans)), dtype=np.float64).reshape(int(count), low.size)
@@ -72,52 +72,54 @@ def directions(n_continuous: int, distance: Distance) -> FloatArray:
     return np.vstack((np.eye(n_continuous), -np.eye(n_continuous)))
 
 
-def curved_axes(features: QuadraticFeatures, theta: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+def curvature_axes(features: QuadraticFeatures, theta: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Eigenvalues of Q that are above 0 and their eigenvectors, as columns; None if Q is not positive semidefinite."""
     square = features.parts(theta)[0]
     values, axes = np.linalg.eigh((square + square.T) / 2)
     largest = float(np.abs(values).max(initial=0.0))
     if float(values.min(initial=0.0)) < -summation_error(square.size) * largest:
         return None
-    # Less curvature than this is left out, which only lowers y' Q y.
-    curved = values > FLAT * largest
-    return values[curved], axes[:, curved]
+    # Leaving out an eigenvalue only lowers y' Q y.
+    used = values > CURVATURE_FRACTION * largest
+    return values[used], axes[:, used]
 
 
-def largest_left(
-    axes: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, pull: FloatArray, noise: FloatArray
+def lagrangian_bound(
+    axes: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, gradient: FloatArray, noise: FloatArray
 ) -> FloatArray:
-    """No y within its bounds makes -y' Q y - v . y larger, for the rows v of ``pull``; ``noise`` and less may count as 0."""
+    """No y within its bounds makes -y' Q y - v . y larger, for the rows v of ``gradient``; ``noise`` and less may
+    count as 0.
+    """
     curvature, along = axes
-    part = pull @ along
-    rest = pull - part @ along.T
+    part = gradient @ along
+    rest = gradient - part @ along.T
     ends = np.where(rest > 0, lower, upper)
     still = (rest == 0) | ((np.abs(rest) <= noise[:, None]) & ~np.isfinite(ends))
-    paid = np.where(still, 0.0, rest * np.where(still, 0.0, ends))
-    return np.asarray((part**2 / (4 * curvature)).sum(axis=1) - paid.sum(axis=1))
+    at_ends = np.where(still, 0.0, rest * np.where(still, 0.0, ends))
+    return np.asarray((part**2 / (4 * curvature)).sum(axis=1) - at_ends.sum(axis=1))
 
 
-def curved_bound(example: Example, theta: FloatArray, distance: Distance, prices: FloatArray) -> float | None:
-    """No decision exceeds this, by prices of the rows for every z and h; None if the prices prove nothing."""
+def quadratic_bound(example: Example, theta: FloatArray, distance: Distance, multipliers: FloatArray) -> float | None:
+    """No decision exceeds this, by multipliers of the rows for every z and h; None if they prove nothing."""
     decisions, features = example.instance.decisions, example.instance.features
     assert isinstance(decisions, LinearSet) and isinstance(features, QuadraticFeatures)
     rows, mixed, sides = continuous_rows(decisions)
     values, turns = whole_values(example.instance), directions(features.n_continuous, distance)
-    axes = curved_axes(features, theta)
+    axes = curvature_axes(features, theta)
     shape = (len(values), len(turns), len(sides))
-    if axes is None or prices.shape != shape or not np.isfinite(prices).all() or np.any(prices < 0):
+    if axes is None or multipliers.shape != shape or not np.isfinite(multipliers).all() or np.any(multipliers < 0):
         return None
     whole = decisions.whole
     lower, upper = decisions.lower[~whole], decisions.upper[~whole]
     own, seen = float(example.own @ theta), example.response[~whole]
     apart = Distance(distance.integer, "none")
     bound = -np.inf
-    for z, price in zip(values, prices, strict=True):
+    for z, lam in zip(values, multipliers, strict=True):
         _, slope, constant = features.quadratic_cost(theta, z)
-        far = float(example.distances(apart, np.concatenate((seen, z))[None, :])[0])
-        pull = slope + turns + price @ rows
-        size = np.linalg.norm(np.abs(slope) + np.abs(turns) + price @ np.abs(rows), axis=1)
-        left = largest_left(axes, lower, upper, pull, summation_error(sides.size + 4 * seen.size + 4) * size)
-        total = own - constant + far + turns @ seen + price @ (sides - mixed @ z) + left
+        integer_distance = float(example.distances(apart, np.concatenate((seen, z))[None, :])[0])
+        gradient = slope + turns + lam @ rows
+        size = np.linalg.norm(np.abs(slope) + np.abs(turns) + lam @ np.abs(rows), axis=1)
+        rest = lagrangian_bound(axes, lower, upper, gradient, summation_error(sides.size + 4 * seen.size + 4) * size)
+        total = own - constant + integer_distance + turns @ seen + lam @ (sides - mixed @ z) + rest
         bound = max(bound, float(total.max()))
     return bound if bound < np.inf else None

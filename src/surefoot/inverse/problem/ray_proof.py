@@ -1,4 +1,4 @@
-"""The circumcenter of the cone of consistent costs: equations (7) and (25) of the paper.
+"""The circumcenter of the cone of consistent costs: equations (7) and (25) of Zattoni Scroccaro et al. (2024).
 
     min over unit vectors theta of   max over unit vectors c in C of   the angle between theta and c.
 
@@ -37,26 +37,26 @@ def ellipsoid_volumes(rays: FloatArray, weights: FloatArray) -> tuple[float, flo
     With c and S the weighted mean and covariance of the ends in n dimensions, the ellipsoid (x - c)' S^-1 (x - c) <= n has a
     volume that no ellipsoid around the ends undercuts, whatever the weights; blown up until it holds all ends it is one.
     """
-    share = np.maximum(weights, 0.0) / np.maximum(weights, 0.0).sum()
-    middle = share @ rays
+    normalised = np.maximum(weights, 0.0) / np.maximum(weights, 0.0).sum()
+    middle = normalised @ rays
     _, size, axes = np.linalg.svd(rays - rays.mean(axis=0), full_matrices=False)
     n = int((size > 1e-9 * max(float(size[0]), 1e-300)).sum())
     if n == 0:
         return 0.0, 0.0
     flat = (rays - middle) @ axes[:n].T
-    sign, spread = np.linalg.slogdet(n * (flat * share[:, None]).T @ flat)
+    sign, spread = np.linalg.slogdet(n * (flat * normalised[:, None]).T @ flat)
     if sign <= 0:
         return np.inf, -np.inf
-    reach = np.einsum("ki,ij,kj->k", flat, np.linalg.inv((flat * share[:, None]).T @ flat), flat).max()
-    return float(spread / 2 + n / 2 * np.log(max(reach / n, 1.0))), float(spread / 2)
+    largest = np.einsum("ki,ij,kj->k", flat, np.linalg.inv((flat * normalised[:, None]).T @ flat), flat).max()
+    return float(spread / 2 + n / 2 * np.log(max(largest / n, 1.0))), float(spread / 2)
 
 
 def least_angle(rays: FloatArray, weights: FloatArray) -> float:
     """No unit vector keeps all rays within a smaller angle."""
-    share = np.maximum(weights, 0.0)
-    share = share / share.sum()
+    normalised = np.maximum(weights, 0.0)
+    normalised = normalised / normalised.sum()
     unit = rays / np.linalg.norm(rays, axis=1)[:, None]
-    return float(np.arccos(np.clip(np.linalg.norm(share @ unit), 0.0, 1.0)))
+    return float(np.arccos(np.clip(np.linalg.norm(normalised @ unit), 0.0, 1.0)))
 
 
 def largest_angle(theta: FloatArray, rays: FloatArray) -> float:

@@ -1,25 +1,44 @@
-"""Inverse optimizers by mirror descent: the switches as estimators spell them, whole fits, and fits online."""
+"""Fits of inverse optimizers: the problem that an approach poses, the solver that a name stands for, and fits online."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InvalidObservationError, UnsupportedProblemError
-from surefoot.inverse.exact.constraint_generation import CostOutcome, LossCuts
-from surefoot.inverse.mirror.mirror_descent import MirrorDescent
 from surefoot.inverse.mirror.mirror_run import MirrorSwitches
-from surefoot.inverse.mirror.online_mirror import OnlineMirror
-from surefoot.inverse.problem.distance import NO_DISTANCE
+from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.problem import Example, InverseProblem
+from surefoot.inverse.registry import SOLVERS, InverseOutcome
 
-# Approaches that minimise a mean of losses, which is what mirror descent can do.
-MIRRORED = ("asl", "suboptimality")
+if TYPE_CHECKING:
+    from surefoot.inverse.mirror.online_mirror import OnlineMirror
+
+
+def fit_cost(
+    model: Any, separation: Separation, problem: InverseProblem, options: SolveOptions
+) -> tuple[InverseProblem, InverseOutcome]:
+    """The problem that the model's approach poses, and its solution by the model's solver."""
+    approach = APPROACHES[model.approach]
+    if model.solver == "samd":
+        task = mean_loss_task(problem, model.approach)
+        solver = SOLVERS.make("samd", mirror_switches(model), separation.oracle)
+    else:
+        task = approach.pose(problem)
+        solver = SOLVERS.make(model.solver, model.approach, separation)
+    SOLVERS.require_acceptance(solver, task)
+    outcome = solver.solve(task, options)
+    if outcome.status is Status.INFEASIBLE and approach.otherwise is not None:
+        task = APPROACHES[approach.otherwise].pose(replace(problem, kappa=0.0))
+        outcome = SOLVERS.make(model.solver, approach.otherwise, separation).solve(task, options)
+    return task, outcome
 
 
 def mirror_switches(model: Any, start: FloatArray | None = None) -> MirrorSwitches:
@@ -39,20 +58,20 @@ def mirror_switches(model: Any, start: FloatArray | None = None) -> MirrorSwitch
     )
 
 
-def mirror_task(problem: InverseProblem, approach: str) -> InverseProblem:
-    """What mirror descent minimises for an approach.
+def mean_loss_task(problem: InverseProblem, approach: str) -> InverseProblem:
+    """The problem of an approach, for solvers that minimise a mean of losses.
 
     Raises
     ------
     UnsupportedProblemError
-        If it minimises nothing of the kind, or if 0 would be an answer.
+        If it is of another kind, or if 0 would be an answer.
     """
-    if approach not in MIRRORED:
+    if not APPROACHES[approach].is_mean_loss:
         raise UnsupportedProblemError(
             f"solver='samd' minimises a mean of losses: approach must be 'asl' or 'suboptimality', not {approach!r}. "
             "Use solver='exact'."
         )
-    task = problem if approach == "asl" else replace(problem, distance=NO_DISTANCE)
+    task = APPROACHES[approach].pose(problem)
     zero = np.zeros(problem.n_features)
     if task.distance.absent and task.prior.excess(zero) <= 0 and not np.any(task.regularizer.center):
         raise UnsupportedProblemError(
@@ -62,30 +81,18 @@ def mirror_task(problem: InverseProblem, approach: str) -> InverseProblem:
     return task
 
 
-def chosen_solver(problem: InverseProblem, switches: MirrorSwitches, exact: LossCuts | None = None) -> MirrorDescent:
-    """The solver, if it accepts the problem."""
-    solver = MirrorDescent(switches, None if exact is None else exact.oracle)
-    reason = solver.refuses(problem)
-    if reason is not None:
-        raise UnsupportedProblemError(f"solver='samd' cannot solve this problem: {reason}")
-    return solver
-
-
-def fit_by_mirror(
-    model: Any, exact: LossCuts, problem: InverseProblem, options: SolveOptions
-) -> tuple[InverseProblem, CostOutcome]:
-    """The task of the estimator's approach, and what mirror descent made of it."""
-    task = mirror_task(problem, model.approach)
-    return task, chosen_solver(task, mirror_switches(model), exact).solve(task, options)
-
-
 def begin_online(model: Any, problem: InverseProblem, start: FloatArray | None) -> OnlineMirror:
-    """An online fit at its start; of the problem's examples only the first is kept, for its shape."""
-    task = mirror_task(replace(problem, examples=problem.examples[:1]), model.approach)
+    """An online fit at its start; of the problem's examples only the first is used, for its shape."""
+    from surefoot.inverse.mirror.mirror_descent import MirrorDescent
+    from surefoot.inverse.mirror.online_mirror import OnlineMirror
+
+    task = mean_loss_task(replace(problem, examples=problem.examples[:1]), model.approach)
     switches = mirror_switches(model, start)
     if switches.update == "exponentiated" and switches.radius is None and task.prior.total is None:
         raise UnsupportedProblemError("exponentiated updates online need a bound on the cost: give cost_bound=...")
-    return OnlineMirror(chosen_solver(task, switches), task)
+    solver = MirrorDescent(switches)
+    SOLVERS.require_acceptance(solver, task)
+    return OnlineMirror(solver, task)
 
 
 def observe_all(online: OnlineMirror, examples: Iterable[Example]) -> None:

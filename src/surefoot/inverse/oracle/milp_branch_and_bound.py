@@ -1,10 +1,14 @@
-"""Linear programmes over integers, by branching on the linear relaxation.
+"""MILP branch and bound over a linear set, on the linear relaxation.
 
-    max over x in a linear set of   constant - cost . x + table[h(x)]
+    max over x in a linear set of   -cost . x + table[h(x)]
 
 h(x) counts the 0/1 unknowns that differ from a response, and the table is concave: one more unknown r below the chords of the
-table stands for it, and at whole points r is the table's entry. The programme of a set is kept, so that the simplex method
-starts from the last solution: costs change from call to call, rows do not.
+table stands for it, and at whole points r is the table's entry.
+
+Node: the relaxation over the node's box, by the simplex method. It is pruned if it is infeasible or its bound does not exceed
+the incumbent; a whole solution becomes the incumbent; otherwise the unknown farthest from whole is branched on. Nodes are taken
+best bound first. Termination: the best bound left does not exceed the incumbent, or time is up. The programme of a set is
+retained, so that the simplex method starts from the last basis: costs change from call to call, rows do not.
 """
 
 from __future__ import annotations
@@ -19,17 +23,13 @@ import numpy as np
 from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import Status
+from surefoot.inverse.oracle.parameters import BranchAndBoundParameters
 from surefoot.inverse.problem.decision_set import LinearSet
-
-# A value this near to a whole number is taken for it.
-NEARLY_WHOLE = 1e-6
-# Decisions whose value is within this of the best are as good: what the simplex method's tolerances may hide.
-VALUE_SLACK = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What a search found: a decision (or none), its value, and a bound that no decision exceeds."""
+class SearchResult:
+    """The incumbent of a search (or none), its value, and a bound that no decision exceeds."""
 
     point: FloatArray | None
     value: float
@@ -48,7 +48,7 @@ class _Node:
     upper: FloatArray
 
 
-class WholeTree:
+class BranchAndBound:
     """The programme of one linear set, for many costs.
 
     Parameters
@@ -56,10 +56,14 @@ class WholeTree:
     decisions : LinearSet
     response : ndarray or None
         Needed for tables: what the count is taken from.
+    parameters : BranchAndBoundParameters, optional
     """
 
-    def __init__(self, decisions: LinearSet, response: FloatArray | None = None) -> None:
+    def __init__(
+        self, decisions: LinearSet, response: FloatArray | None = None, parameters: BranchAndBoundParameters | None = None
+    ) -> None:
         self.decisions, self.response = decisions, response
+        self.parameters = BranchAndBoundParameters() if parameters is None else parameters
         n = decisions.n_unknowns
         self.branching: BoolArray = decisions.whole
         self._columns: IntArray = np.arange(n + 1, dtype=np.int32)
@@ -85,14 +89,14 @@ class WholeTree:
             assert self.response is not None
             self._set_table(None)
             whole = self.decisions.whole
-            far = np.where(whole, 1.0 - 2.0 * np.rint(self.response), 0.0)
+            count_slope = np.where(whole, 1.0 - 2.0 * np.rint(self.response), 0.0)
             base = float(np.rint(self.response)[whole].sum())
             self._programme.limit_column(n, -np.inf, float(table.max()))
             at = np.append(np.flatnonzero(whole), n).astype(np.int32)
             for k, (here, there) in enumerate(itertools.pairwise(table.tolist())):
-                # r <= table[k] + (table[k + 1] - table[k]) (h - k), with h = base + far . x
+                # r <= table[k] + (table[k + 1] - table[k]) (h - k), with h = base + count_slope . x
                 slope = there - here
-                values = np.append(-slope * far[whole], 1.0)
+                values = np.append(-slope * count_slope[whole], 1.0)
                 self._chords.append(self._programme.add_row(at, values, -np.inf, here + slope * (base - k)))
         self._table = None if table is None else table.copy()
 
@@ -101,37 +105,37 @@ class WholeTree:
         cost: FloatArray,
         table: FloatArray | None = None,
         *,
-        floor: float = -np.inf,
+        cutoff: float = -np.inf,
         seconds: float = np.inf,
-    ) -> Found:
-        """The largest -cost . x + table[h(x)]; nodes that cannot exceed ``floor`` are left out."""
+    ) -> SearchResult:
+        """The largest -cost . x + table[h(x)]; decisions that do not exceed ``cutoff`` are of no interest."""
         started = time.perf_counter()
         self._set_table(table)
         n = self.decisions.n_unknowns
         self._programme.price(np.append(cost, 0.0 if table is None else -1.0))
         whole = np.flatnonzero(self.branching)
         relaxed = whole.size == 0 or (self.decisions.integral and table is None)
-        best, value = None, floor
+        best, value, tolerance = None, cutoff, self.parameters.value_tolerance
         counter = itertools.count()
         nodes = [(-np.inf, 0, _Node(self.decisions.lower, self.decisions.upper))]
         while nodes:
             low, _, node = heapq.heappop(nodes)
-            if -low <= value + VALUE_SLACK:
+            if -low <= value + tolerance:
                 break
             left = seconds - (time.perf_counter() - started)
             if left <= 0:
-                return Found(best, value, max(value, -low), Status.ITERATION_LIMIT)
+                return SearchResult(best, value, max(value, -low), Status.ITERATION_LIMIT)
             self._programme.limit_columns(self._columns[:n], node.lower, node.upper)
             answer = self._programme.solve(seconds=left)
             if answer.status is Status.UNBOUNDED:
-                return Found(None, np.inf, np.inf, Status.UNBOUNDED)
+                return SearchResult(None, np.inf, np.inf, Status.UNBOUNDED)
             if answer.stopped:
-                return Found(best, value, max(value, -low), answer.status)
-            if answer.point is None or -answer.bound <= value + VALUE_SLACK:
+                return SearchResult(best, value, max(value, -low), answer.status)
+            if answer.point is None or -answer.bound <= value + tolerance:
                 continue
             inner = answer.point[whole]
             away = np.abs(inner - np.rint(inner))
-            if relaxed or away.max() <= NEARLY_WHOLE:
+            if relaxed or away.max() <= self.parameters.integrality_tolerance:
                 point = answer.point[:n].copy()
                 point[whole] = np.rint(inner)
                 best, value = point, -answer.bound
@@ -142,4 +146,4 @@ class WholeTree:
             below[column], above[column] = np.floor(at), np.ceil(at)
             for child in (_Node(node.lower, below), _Node(above, node.upper)):
                 heapq.heappush(nodes, (answer.bound, -next(counter), child))
-        return Found(best, value, value + VALUE_SLACK, Status.INFEASIBLE if value == -np.inf else Status.OPTIMAL)
+        return SearchResult(best, value, value + tolerance, Status.INFEASIBLE if value == -np.inf else Status.OPTIMAL)

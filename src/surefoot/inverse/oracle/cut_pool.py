@@ -1,4 +1,4 @@
-"""The decisions found so far, each once."""
+"""The cut pool of an inverse problem: the decisions found so far, each once."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class CutPool:
         self._offsets: list[FloatArray] = [np.empty(0)]
 
     def add(self, owner: int, point: FloatArray, slope: FloatArray | None = None, distance: float | None = None) -> bool:
-        """Keep a decision; whether it is a new one. Slope and distance are computed where they are not known."""
+        """Add a decision; whether it is a new one. Slope and distance are computed where they are not known."""
         if not self._is_new(owner, point, (point + 0.0).tobytes()):
             return False
         example = self.problem.examples[owner]
         self._slopes.append(example.slopes(point[None, :]) if slope is None else slope[None, :])
-        far = example.distances(self.problem.distance, point[None, :])[0] if distance is None else distance
-        self._offsets.append(np.array([float(far)]))
+        offset = example.distances(self.problem.distance, point[None, :])[0] if distance is None else distance
+        self._offsets.append(np.array([float(offset)]))
         return True
 
     def add_all(self, owners: RowArray, points: FloatArray, slopes: FloatArray, distances: FloatArray) -> None:
-        """Keep the decisions among rows of ``points`` that are new."""
+        """Add the decisions among rows of ``points`` that are new."""
         written = (points + 0.0).tobytes()
         size = points.shape[1] * points.itemsize
         places = enumerate(owners.tolist())
@@ -43,7 +43,7 @@ class CutPool:
             self._offsets.append(distances[new])
 
     def _is_new(self, owner: int, point: FloatArray, written: bytes) -> bool:
-        """Keep owner and point unless they are known; ``written`` are the point's bytes, with zeros of one sign."""
+        """Add owner and point unless they are known; ``written`` are the point's bytes, with zeros of one sign."""
         if (owner, written) in self._seen:
             return False
         self._seen.add((owner, written))
@@ -52,13 +52,13 @@ class CutPool:
         return True
 
     def over(self, problem: InverseProblem) -> CutPool:
-        """The same decisions, shared, for a problem that differs only in its prior set or in how losses count."""
+        """The same decisions, in the same memory, for a problem that differs only in its prior set or in how losses count."""
         other = copy.copy(self)
         other.problem = problem
         return other
 
     def cuts(self) -> Cuts:
-        # In place: pools over other problems share the blocks.
+        # In place: pools over other problems refer to the same blocks.
         self._slopes[:] = [np.concatenate(self._slopes)]
         self._offsets[:] = [np.concatenate(self._offsets)]
         return Cuts(np.asarray(self.owners, dtype=np.int32), tuple(self.points), self._slopes[0], self._offsets[0])

@@ -1,7 +1,9 @@
 """Proofs that no decision of a linear set exceeds a value: see :mod:`surefoot.inverse.problem.decision_proof`.
 
-Every node is a linear programme whose rows may be missed at a price, so that it always has a solution, and multipliers: where
-nothing is allowed, they say so by a bound as low as the price is high.
+Branch and bound whose nodes are elastic linear programmes: rows may be violated at a penalty, so that every node has a solution
+and multipliers. Where the node is infeasible, they say so by a bound as low as the penalty is high. A node is a leaf once its
+weak-duality bound, recomputed from the multipliers, does not exceed the value; otherwise the whole unknown farthest from whole
+is branched on. Termination: every node is a leaf, or there are too many of them.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.highs import LinearProgramme
+from surefoot.inverse.oracle.parameters import ProofTreeParameters
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_proof import Leaf, Split, TermBound, Tree
 from surefoot.inverse.problem.decision_set import LinearSet
@@ -19,12 +22,12 @@ from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.problem import Example
 
-# What missing a row by 1 costs, per unit of cost.
-DEAR = 1e4
-MOST_NODES = 5000
+PARAMETERS = ProofTreeParameters()
 
 
-def prove_loss(example: Example, theta: FloatArray, distance: Distance, claimed: float) -> tuple[Tree, ...] | None:
+def prove_loss(
+    example: Example, theta: FloatArray, distance: Distance, claimed: float, parameters: ProofTreeParameters = PARAMETERS
+) -> tuple[Tree, ...] | None:
     """A tree for every term of the distance that shows that the loss is ``claimed`` at most; None if none was found."""
     decisions, features = example.instance.decisions, example.instance.features
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
@@ -34,51 +37,51 @@ def prove_loss(example: Example, theta: FloatArray, distance: Distance, claimed:
     found = []
     for term in plain if distance.absent else distance_terms(decisions, example.response, distance):
         task = TermBound(decisions, cost + term.tilt, term.table, example.response)
-        tree = _Prover(task).prove(claimed - own - term.constant)
+        tree = _TreeSearch(task, parameters).prove(claimed - own - term.constant)
         if tree is None:
             return None
         found.append(tree)
     return tuple(found)
 
 
-class _Prover:
-    """The programme of one term."""
+class _TreeSearch:
+    """The elastic programme of one term."""
 
-    def __init__(self, task: TermBound) -> None:
+    def __init__(self, task: TermBound, parameters: ProofTreeParameters) -> None:
         self.task = task
         decisions, table = task.decisions, task.table
         n = decisions.n_unknowns
-        # Unknowns, what stands for the table, and by how much rows are missed.
+        # Unknowns, what stands for the table, and by how much rows are violated.
         level = (0.0, 0.0) if table is None else (-np.inf, float(table.max()))
         lower, upper = np.append(decisions.lower, [level[0], 0.0]), np.append(decisions.upper, [level[1], np.inf])
-        dear = DEAR * (1.0 + float(np.abs(task.cost).sum()))
-        self._programme = LinearProgramme(lower, upper, np.append(task.cost, [0.0 if table is None else -1.0, dear]))
+        penalty = parameters.row_penalty * (1.0 + float(np.abs(task.cost).sum()))
+        self._programme = LinearProgramme(lower, upper, np.append(task.cost, [0.0 if table is None else -1.0, penalty]))
         self._owners: list[int] = []
         for r, (row, low, high) in enumerate(zip(decisions.matrix, decisions.low, decisions.high, strict=True)):
             at = np.append(np.flatnonzero(row), n + 1).astype(np.int32)
-            for side, miss in ((high, -1.0), (low, 1.0)):
+            for side, violation in ((high, -1.0), (low, 1.0)):
                 if np.isfinite(side):
-                    ends = (-np.inf, float(side)) if miss < 0 else (float(side), np.inf)
-                    self._programme.add_row(at, np.append(row[at[:-1]], miss), *ends)
+                    ends = (-np.inf, float(side)) if violation < 0 else (float(side), np.inf)
+                    self._programme.add_row(at, np.append(row[at[:-1]], violation), *ends)
                     self._owners.append(r)
         self._chords: list[float] = []
         if table is not None:
-            far, base = task.far, float(np.rint(task.response)[decisions.whole].sum())
+            count_slope, base = task.count_slope, float(np.rint(task.response)[decisions.whole].sum())
             at = np.append(np.flatnonzero(decisions.whole), n).astype(np.int32)
             for k, (here, there) in enumerate(itertools.pairwise(table.tolist())):
                 slope = there - here
-                values = np.append(-slope * far[decisions.whole], 1.0)
+                values = np.append(-slope * count_slope[decisions.whole], 1.0)
                 self._programme.add_row(at, values, -np.inf, here + slope * (base - k))
                 self._chords.append(slope)
         self._columns = np.arange(n, dtype=np.int32)
-        self._left = MOST_NODES
+        self._nodes_left = parameters.max_nodes
 
     def prove(self, goal: float) -> Tree | None:
         return self._node(goal, self.task.decisions.lower, self.task.decisions.upper)
 
     def _node(self, goal: float, lower: FloatArray, upper: FloatArray) -> Tree | None:
-        self._left -= 1
-        if self._left < 0:
+        self._nodes_left -= 1
+        if self._nodes_left < 0:
             return None
         self._programme.limit_columns(self._columns, lower, upper)
         answer = self._programme.solve()
@@ -86,12 +89,12 @@ class _Prover:
             return None
         count = len(self._owners)
         decisions = self.task.decisions
-        prices = np.bincount(self._owners, weights=-answer.prices[:count], minlength=decisions.high.size).astype(np.float64)
-        # A side that a row does not have has no price; what HiGHS says of it is rounding.
-        prices = np.clip(
-            prices, np.where(np.isfinite(decisions.low), -np.inf, 0.0), np.where(np.isfinite(decisions.high), np.inf, 0.0)
+        by_row = np.bincount(self._owners, weights=-answer.prices[:count], minlength=decisions.high.size).astype(np.float64)
+        # A side that a row does not have has no multiplier; what HiGHS says of it is rounding.
+        multipliers = np.clip(
+            by_row, np.where(np.isfinite(decisions.low), -np.inf, 0.0), np.where(np.isfinite(decisions.high), np.inf, 0.0)
         )
-        leaf = Leaf(prices, float(-answer.prices[count:] @ np.array(self._chords)))
+        leaf = Leaf(multipliers, float(-answer.prices[count:] @ np.array(self._chords)))
         if self.task.leaf(leaf, lower, upper) <= goal:
             return leaf
         column = self._column(answer.point, lower, upper)
@@ -105,7 +108,7 @@ class _Prover:
         return None if below is None or above is None else Split(column, at, below, above)
 
     def _column(self, point: FloatArray, lower: FloatArray, upper: FloatArray) -> int | None:
-        """The whole unknown that is farthest from whole, or, if all are, one that is not settled."""
+        """The whole unknown that is farthest from whole, or, if all are whole, one that is not fixed."""
         open_ = np.flatnonzero(self.task.decisions.whole & (upper > lower))
         if open_.size == 0:
             return None

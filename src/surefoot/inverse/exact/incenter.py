@@ -1,0 +1,76 @@
+"""The incenter of the cone of consistent costs: equation (13) of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani (2024).
+
+    min R(theta)   subject to   <theta, phi(s_i, x_i) - phi(s_i, x)> + d(x_i, x) <= 0   for all x in X(s_i) and all i
+
+by constraint generation. Where its master is infeasible, the mean loss of every cost is bounded from below instead, by an
+infeasible subsystem of few decisions if there is one, and the data are refused with that proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from surefoot.core.outcome import Status
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import InconsistentDataError
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
+from surefoot.inverse.exact.cost_conflict import few_in_conflict
+from surefoot.inverse.exact.cost_run import CUT_SHORT
+from surefoot.inverse.exact.parameters import ConsistencyParameters
+from surefoot.inverse.oracle.cut_pool import CutPool
+from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
+from surefoot.inverse.problem.problem import InverseProblem
+
+CONFLICT = ConsistencyParameters.conflict
+
+
+class Incenter:
+    """The cost of least regularizer that leaves every observation its distance."""
+
+    name = "incenter"
+
+    def __init__(self, separation: Separation) -> None:
+        self.generation = ConstraintGeneration(separation)
+
+    def refuses(self, problem: InverseProblem) -> str | None:
+        return self.generation.refuses(problem)
+
+    def solve(self, problem: InverseProblem, options: SolveOptions) -> CostOutcome:
+        """The incenter of a ``hard`` problem.
+
+        Raises
+        ------
+        InconsistentDataError
+            If there is none; ``outcome.dual`` bounds the mean loss of every cost from below.
+        """
+        pool = CutPool(problem)
+        outcome = self.generation.solve(problem, options, pool)
+        if outcome.status in (Status.OPTIMAL, *CUT_SHORT) or np.isfinite(outcome.upper_bound):
+            return outcome
+        soft = replace(problem, hard=False, kappa=0.0, clamp=True)
+        least = self.generation.solve(soft, options, pool.over(soft))
+        proof = few_in_conflict(soft, pool.cuts(), self.generation.parameters.box_radius)
+        if proof is not None:
+            bound = proven_bound(soft, soft.cuts(proof.owners.tolist(), proof.points), proof)
+            if bound > CONFLICT:
+                found = replace(least, dual=proof, lower_bound=bound)
+                raise InconsistentDataError(_conflict_message(problem, proof, bound), soft, found)
+        if least.lower_bound > CONFLICT and least.dual is not None:
+            raise InconsistentDataError(_conflict_message(problem, least.dual, least.lower_bound), soft, least)
+        # Infeasible to the master's tolerances, and yet without a proof: nothing is known.
+        return replace(least, status=Status.STALLED)
+
+
+def _conflict_message(problem: InverseProblem, proof: CostProof, bound: float) -> str:
+    """Which observations no cost explains together."""
+    weights = np.bincount(proof.owners, weights=proof.weights, minlength=problem.n_examples)
+    at = np.flatnonzero(weights > 1e-6 * weights.max())
+    names = ", ".join(str(problem.examples[k].index) for k in at[:10].tolist())
+    more = f" and {at.size - 10} others" if at.size > 10 else ""
+    return (
+        f"no cost vector explains observations {names}{more} together: the mean loss is at least {bound:.3g}, "
+        "whatever the cost. approach='asl' learns from inconsistent data."
+    )

@@ -1,0 +1,215 @@
+"""Parameters of the exact solvers: limits, and tolerances on the quantities they compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ConstraintGenerationParameters:
+    """Constraint generation for regularised losses.
+
+    Attributes
+    ----------
+    box_radius : float
+        Largest distance of an entry of a cost from the centre in linear masters, which nothing else may bound: so that numbers
+        near 1 stay exact to the tolerance. Part of the bound that is claimed.
+    absolute_gap : float
+        Gap, in units of the loss, that the tolerances of forward solvers leave open.
+    member_tolerance : float
+        How far outside the prior set the first cost may lie.
+    hard_tolerance : float
+        Losses up to this are 0 where they must not be above 0: rounding of forward solvers.
+    distance_fraction : float
+        Fraction of its distance that a decision may fall short of at a consistent cost; the cost is scaled up by as much.
+        Larger values end the generation of nearly satisfied cuts sooner and change the cost more. The tolerance of the solve if
+        smaller.
+    """
+
+    box_radius: float = 1e4
+    absolute_gap: float = 5e-8
+    member_tolerance: float = 1e-9
+    hard_tolerance: float = 2e-8
+    distance_fraction: float = 1e-7
+
+
+@dataclass(frozen=True)
+class ConsistencyParameters:
+    """When losses are none, and when they are a conflict.
+
+    Attributes
+    ----------
+    conflict : float
+        A mean loss above this, proven for all costs, shows that no cost is consistent.
+    suboptimality : float
+        A suboptimality up to this, for costs of norm 1, counts as 0.
+    scale_up : float
+        Relative enlargement of an incenter, so that rounding leaves it no loss.
+    zero : float
+        A cost whose largest entry is at most this, relative to the guess, is 0.
+    multiplier_fraction : float
+        Multipliers of cuts below this fraction of the largest are rounding.
+    """
+
+    conflict: float = 1e-7
+    suboptimality: float = 1e-7
+    scale_up: float = 1e-6
+    zero: float = 1e-7
+    multiplier_fraction: float = 1e-9
+
+
+@dataclass(frozen=True)
+class LeastDistanceParameters:
+    """The nearest cost to a centre under linear rows.
+
+    Attributes
+    ----------
+    residual : float
+        A residual of the least squares up to this, of a right-hand side of length 1, is 0 and the rows infeasible: costs would
+        have to be longer than its inverse.
+    violation : float
+        By how much the nearest cost may violate a cut that is not in the working set, per unit of the cut's own terms:
+        rounding.
+    """
+
+    residual: float = 1e-9
+    violation: float = 1e-12
+
+
+@dataclass(frozen=True)
+class DoubleDescriptionParameters:
+    """Extreme rays of the cone of consistent costs.
+
+    Attributes
+    ----------
+    max_rays : int
+        More extreme rays than a cone of a handful of features has; finding them can take forever.
+    few_dimensions, few_rays : int
+        In more dimensions than the first, more rays than the second are a sign of many more: the circumcentre search takes over
+        where costs cannot be negative. Not tuned.
+    touching : float
+        Products of rays and half-spaces, all of length 1, up to this are 0.
+    facet_tolerance : float
+        The same where the facets of a finished cone are distinguished.
+    rank : float
+        Pivots up to this, relative to normals of length 1, are 0: the cone contains a line.
+    prior_weight : float
+        Factor on the normals of the prior set, so that the pivots prefer them.
+    """
+
+    max_rays: int = 5000
+    few_dimensions: int = 8
+    few_rays: int = 200
+    touching: float = 1e-9
+    facet_tolerance: float = 1e-8
+    rank: float = 1e-8
+    prior_weight: float = 1e3
+
+
+@dataclass(frozen=True)
+class CircumcenterSearchParameters:
+    """Search for consistent rays at a large angle, for cones such as those of bench_inverse_approaches. Not tuned.
+
+    Attributes
+    ----------
+    consistent : float
+        Losses up to this, of costs whose entries sum to 1, are 0.
+    angle : float
+        Radians by which a ray must be farther than the radius to count as new.
+    random_starts, farthest_starts : int
+        Local searches per round from random directions, and from the rays farthest away.
+    same : float
+        Rays whose cosine exceeds 1 minus this are one ray.
+    ascent : float
+        Ascent of the linear programme up to this is none.
+    max_steps, max_rounds : int
+        Linear programmes of one local search, and rounds.
+    """
+
+    consistent: float = 2e-8
+    angle: float = 1e-6
+    random_starts: int = 4
+    farthest_starts: int = 4
+    same: float = 1e-12
+    ascent: float = 1e-10
+    max_steps: int = 50
+    max_rounds: int = 100
+
+
+@dataclass(frozen=True)
+class MinimumEllipsoidParameters:
+    """Khachiyan's method with away steps.
+
+    Attributes
+    ----------
+    max_steps : int
+    gap : float
+        Relative violation of the optimality conditions, per dimension, at which it ends.
+    rank : float
+        Singular values below this fraction of the largest are 0: the points lie in a plane.
+    support : float
+        Weights up to this are 0 when an away step looks for a point to leave.
+    """
+
+    max_steps: int = 20_000
+    gap: float = 1e-7
+    rank: float = 1e-9
+    support: float = 1e-12
+
+
+@dataclass(frozen=True)
+class EllipsoidalParameters:
+    """Constraint generation for ellipsoidal costs.
+
+    Attributes
+    ----------
+    relative_gap : float
+        The least relative gap that semidefinite masters reach.
+    least_objective : float
+        What the relative gap is taken of at least.
+    violation : float
+        A decision whose loss exceeds this is a cut.
+    still : float
+        Norms of A g below this fraction of the largest are 0: the response itself, and rounding.
+    """
+
+    relative_gap: float = 1e-6
+    least_objective: float = 1e-3
+    violation: float = 1e-9
+    still: float = 1e-12
+
+
+@dataclass(frozen=True)
+class PredictabilityParameters:
+    """Branch and bound for the predictability loss.
+
+    Attributes
+    ----------
+    max_nodes : int
+        Nodes if no number of iterations is given; the problem is NP-hard.
+    value_tolerance : float
+        A node is pruned unless its bound is below the incumbent by this, in units of the summed distances.
+    """
+
+    max_nodes: int = 2000
+    value_tolerance: float = 1e-9
+
+
+@dataclass(frozen=True)
+class QuadraticCostParameters:
+    """The semidefinite programme of quadratic costs.
+
+    Attributes
+    ----------
+    relative_gap, absolute_gap : float
+        The gap that an interior point on semidefinite cones reaches, in relation to the objective and in units of it.
+    least_weight : float
+        Multipliers of constraints up to this, over the number of observations, are 0.
+    box_radius : float
+        Largest distance of an entry from the centre for which bounds are claimed, where the regularizer is no square.
+    """
+
+    relative_gap: float = 1e-5
+    absolute_gap: float = 1e-6
+    least_weight: float = 1e-9
+    box_radius: float = 1e4

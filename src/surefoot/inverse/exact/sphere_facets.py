@@ -1,0 +1,103 @@
+"""The least mean suboptimality among costs of norm 1.
+
+    min over ||theta|| = 1, theta in Theta, of   kappa R(theta) + (1/N) sum_i loss_i(theta),     d = 0
+
+(a minimum of 0 solves equation (5) of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani, 2024). The sphere of the largest entry
+is a union of 2 p facets theta_j = +-1; where costs cannot be negative the facet sum(theta) = 1 is the whole sphere. Each facet
+is a problem for constraint generation, with the best objective so far as its cutoff and the decisions found so far as its first
+cuts. Termination: all facets are solved, or a cost without loss is all that is sought.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.outcome import SolveOutcome, Status
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import UnsupportedProblemError
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
+from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.oracle.cut_pool import CutPool
+from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
+from surefoot.inverse.problem.prior_set import PriorSet
+from surefoot.inverse.problem.problem import InverseProblem
+
+SphereOutcome = SolveOutcome[FloatArray, FacetProof]
+
+
+class LeastSuboptimality:
+    """The cost of least objective among those of norm 1.
+
+    Parameters
+    ----------
+    separation : Separation
+    any_consistent : bool
+        Whether the first cost found without loss will do.
+    """
+
+    name = "suboptimality"
+
+    def __init__(self, separation: Separation, *, any_consistent: bool = False) -> None:
+        self.generation = ConstraintGeneration(separation)
+        self.any_consistent = any_consistent
+
+    def refuses(self, problem: InverseProblem) -> str | None:
+        return self.generation.refuses(problem)
+
+    def solve(self, problem: InverseProblem, options: SolveOptions) -> SphereOutcome:
+        none = self.generation.parameters.absolute_gap
+        sides = facets(problem.prior, none)
+        pool = CutPool(problem)
+        best: CostOutcome | None = None
+        proofs: list[CostProof | None] = [None] * len(sides)
+        lowest, iterations, status = np.inf, 0, Status.OPTIMAL
+        for k, side in enumerate(sides):
+            task = replace(problem, prior=side)
+            cutoff = np.inf if best is None else best.upper_bound
+            found = self.generation.solve(task, options, pool.over(task), cutoff=cutoff)
+            proofs[k], iterations = found.dual, iterations + found.iterations
+            lowest = min(lowest, found.lower_bound)
+            if best is None or found.upper_bound < best.upper_bound:
+                best = found
+            if found.status is not Status.OPTIMAL:
+                status = found.status
+                if status is not Status.STALLED:
+                    lowest = 0.0
+                    break
+            if best.upper_bound <= none and (self.any_consistent or problem.kappa == 0):
+                lowest = 0.0
+                break
+        assert best is not None
+        proof = FacetProof(sides, tuple(proofs))
+        run = CostRun(options, best.primal, best.upper_bound, lower_bound=lowest, dual=proof)
+        run.history.extend(best.history)
+        return run.outcome(status, iterations)
+
+
+def facets(prior: PriorSet, zero: float) -> tuple[PriorSet, ...]:
+    """Prior sets without 0 that cover every direction of a prior set.
+
+    One, if the prior set excludes 0 by itself (by more than ``zero``) or costs cannot be negative.
+    """
+    p = prior.n_features
+    if prior.total is not None and prior.total != 0:
+        return (prior,)
+    if prior.excess(np.zeros(p)) > zero:
+        return (prior,)
+    if np.all(prior.lower >= 0) and prior.is_cone:
+        return (replace(prior, total=1.0),)
+    found = []
+    lower, upper = np.maximum(prior.lower, -1.0), np.minimum(prior.upper, 1.0)
+    for j in range(p):
+        for value in (1.0, -1.0):
+            if lower[j] <= value <= upper[j]:
+                low, high = lower.copy(), upper.copy()
+                low[j] = high[j] = value
+                found.append(replace(prior, lower=low, upper=high))
+    if not found:
+        raise UnsupportedProblemError("the prior set holds no cost vector whose largest entry is 1 or -1; scale its bounds up.")
+    return tuple(found)

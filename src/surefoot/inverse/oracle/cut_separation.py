@@ -1,0 +1,88 @@
+"""Separation over all observations: the worst decision of each at a cost vector, and proofs that it is the worst.
+
+    loss_i(theta) = max over x in X(s_i) of   <theta, phi(s_i, x_i) - phi(s_i, x)> + weight d(x_i, x)
+
+Its maximisers are the cuts of constraint generation and the subgradients of mirror descent: equation (14) of Zattoni Scroccaro,
+Atasoy and Mohajerin Esfahani (2024). Sets of a few 0/1 unknowns are searched in one native call for all observations; what is
+left, or takes too many nodes there, goes to the forward oracle one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.inverse.oracle.binary_batch import BinaryBatch, WorstDecisions
+from surefoot.inverse.oracle.cut_pool import CutPool
+from surefoot.inverse.oracle.forward_oracle import ForwardOracle
+from surefoot.inverse.oracle.parameters import ProofTreeParameters
+from surefoot.inverse.oracle.proof_tree import prove_loss
+from surefoot.inverse.problem.decision_proof import LossProof
+from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
+from surefoot.inverse.problem.problem import Example, InverseProblem
+
+
+class Separation:
+    """The separation oracle of an inverse problem.
+
+    Parameters
+    ----------
+    oracle : ForwardOracle, optional
+        One that has solved forward problems of the same examples before.
+    """
+
+    def __init__(self, oracle: ForwardOracle | None = None) -> None:
+        self.oracle = ForwardOracle() if oracle is None else oracle
+        # The observations too, so that their identity in the key stays theirs.
+        self._batch: tuple[tuple[int, Distance], tuple[Example, ...], BinaryBatch | None] | None = None
+
+    def losses(
+        self, problem: InverseProblem, theta: FloatArray, pool: CutPool | None = None, *, weight: float = 1.0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Losses at a cost vector as found, and bounds they do not exceed; worst decisions go into the pool."""
+        least = np.array([0.0 if example.inside or problem.clamp else -np.inf for example in problem.examples])
+        found, bounds = np.empty(least.size), np.empty(least.size)
+        left = np.ones(least.size, dtype=np.bool_)
+        together = self._together(problem, theta, weight)
+        if together is not None:
+            left = ~together.solved
+            found, bounds = np.maximum(together.values, least), np.maximum(together.bounds, least)
+            if pool is not None:
+                at = np.flatnonzero(together.solved & (together.values > least))
+                pool.add_all(at, together.points[at], together.slopes[at], together.distances[at])
+        for i in np.flatnonzero(left).tolist():
+            choice = self.oracle.augmented(problem.examples[i], theta, problem.distance, weight=weight)
+            found[i], bounds[i] = max(choice.value, least[i]), max(choice.bound, least[i])
+            if pool is not None and choice.value > least[i]:
+                pool.add(i, choice.point, choice.slope, choice.distance)
+        return found, bounds
+
+    def proofs(self, problem: InverseProblem, theta: FloatArray, losses: FloatArray) -> list[LossProof | None]:
+        """Proofs of losses at a cost vector, for observations whose losses certificates cannot recompute alone."""
+        return [
+            self._proof(problem, example, theta, loss) for example, loss in zip(problem.examples, losses.tolist(), strict=True)
+        ]
+
+    def _proof(self, problem: InverseProblem, example: Example, theta: FloatArray, loss: float) -> LossProof | None:
+        decisions, features = example.instance.decisions, example.instance.features
+        if not isinstance(decisions, LinearSet | EllipsoidSet) or not np.isfinite(loss):
+            return None
+        if isinstance(decisions, EllipsoidSet) or isinstance(features, QuadraticFeatures):
+            return self.oracle.multipliers(example, theta, problem.distance)
+        if decisions.binary.all() or not isinstance(features, LinearFeatures):
+            return None
+        # Rounding grows with the cost; what is not needed of it is not allowed for.
+        sizes = (max(1.0, abs(loss)), max(1.0, abs(loss), float(np.abs(theta).sum())))
+        tolerance = ProofTreeParameters.claim_tolerance
+        trees = (prove_loss(example, theta, problem.distance, loss + tolerance * size) for size in sizes)
+        return next((tree for tree in trees if tree is not None), None)
+
+    def _together(self, problem: InverseProblem, theta: FloatArray, weight: float) -> WorstDecisions | None:
+        """Worst decisions from one call, where that is possible; the batch of the last observations is retained."""
+        key = (id(problem.examples), problem.distance)
+        if self._batch is None or self._batch[0] != key:
+            self._batch = (key, problem.examples, BinaryBatch.of(problem))
+        batch = self._batch[2]
+        return None if batch is None else batch.worst(theta, weight)

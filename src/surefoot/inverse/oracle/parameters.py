@@ -1,0 +1,122 @@
+"""Parameters of the oracles: limits of searches, and tolerances on the quantities they compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BinarySearchParameters:
+    """Native branch and bound over 0/1 vectors.
+
+    Attributes
+    ----------
+    max_unknowns : int
+        Larger sets go to MILP branch and bound: there the linear relaxation prunes better than multipliers that stay those of
+        the root. Not tuned.
+    max_nodes : int
+        Nodes of one search before MILP branch and bound takes over.
+    batch_max_nodes : int
+        The same where all observations are searched in one call; about a quarter of a second.
+    nodes_per_second : int
+        Nodes that stand for a second where time is limited: counted instead of measured, so that a run can be repeated.
+    row_tolerance : float
+        By how much a row may be violated, per unit of its largest entry: sums of rounded numbers.
+    value_tolerance : float
+        What rounding may hide in the objective of the best vector; the search prunes nothing within 1e-10 of it.
+    """
+
+    max_unknowns: int = 40
+    max_nodes: int = 2_000_000
+    batch_max_nodes: int = 500_000
+    nodes_per_second: int = 15_000_000
+    row_tolerance: float = 1e-9
+    value_tolerance: float = 5e-13
+
+
+@dataclass(frozen=True)
+class BranchAndBoundParameters:
+    """MILP branch and bound on linear relaxations.
+
+    Attributes
+    ----------
+    integrality_tolerance : float
+        An unknown this near to a whole number is taken for it.
+    value_tolerance : float
+        A node is pruned unless its bound exceeds the incumbent by this: what the feasibility tolerances of the simplex method
+        may hide.
+    """
+
+    integrality_tolerance: float = 1e-6
+    value_tolerance: float = 1e-8
+
+
+@dataclass(frozen=True)
+class ProofTreeParameters:
+    """Trees of multipliers that bound a loss.
+
+    Attributes
+    ----------
+    row_penalty : float
+        Cost of violating a row by 1 in the elastic relaxation, per unit of 1 + ||cost||_1: high enough that an infeasible node
+        has a bound below all others, low enough for the simplex method's tolerances. Not tuned.
+    max_nodes : int
+        Nodes of one tree; a larger proof is not sought.
+    claim_tolerance : float
+        What a tree may add to a loss, per unit of max(1, |loss|), or of the cost where that does not suffice: the rounding of
+        its multipliers.
+    """
+
+    row_penalty: float = 1e4
+    max_nodes: int = 5000
+    claim_tolerance: float = 1e-8
+
+
+@dataclass(frozen=True)
+class QuadraticOracleParameters:
+    """Convex quadratic programmes in the continuous unknowns.
+
+    Attributes
+    ----------
+    value_tolerance : float
+        How far an interior point may be from the optimum, per unit of max(1, |value|).
+    row_penalty : float
+        Cost of violating a row by 1 in the elastic programme, per unit of 1 + the entries of the cost. Not tuned.
+    active_fraction : float
+        Multipliers below this fraction of the largest belong to inactive rows: an interior point leaves no zeros.
+    row_tolerance : float
+        By how much a row without continuous unknowns, or an interval of one unknown, may be violated.
+    least_curvature : float
+        A coefficient of y^2 at or below this counts as 0.
+    """
+
+    value_tolerance: float = 1e-8
+    row_penalty: float = 1e4
+    active_fraction: float = 1e-7
+    row_tolerance: float = 1e-9
+    least_curvature: float = 1e-14
+
+
+@dataclass(frozen=True)
+class TrustRegionParameters:
+    """The secular equation of a quadratic function over a ball.
+
+    Attributes
+    ----------
+    bisections : int
+        Halvings of the interval of the multiplier: 200 leave nothing of it in double precision.
+    singular_tolerance : float
+        Eigenvalues of H + mu I up to this, relative to the scale of the problem, count as 0.
+    hard_case_tolerance : float
+        The same for the smallest eigenvalue, where a step along its eigenvector may lead to the boundary.
+    """
+
+    bisections: int = 200
+    singular_tolerance: float = 1e-13
+    hard_case_tolerance: float = 1e-12
+
+
+# 0/1 unknowns of a set whose vectors are enumerated: 4096 at most, which one product evaluates in microseconds.
+MAX_ENUMERATED = 12
+# The same for methods that have no other way than a list; certificates list as many.
+MAX_LISTED = 16
