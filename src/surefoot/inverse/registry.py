@@ -1,7 +1,7 @@
 """The solvers of inverse optimization by name.
 
 An approach poses a problem (:mod:`surefoot.inverse.problem.approaches`); a solver solves it. Users name a solver, ``"exact"``
-or ``"samd"``; the exact algorithm follows from the approach.
+or ``"samd"``; the approach determines the exact algorithm.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def certify_cost(
     proof : CostProof, FacetProof or None
         A ``FacetProof`` is about the facets of a sphere, on which the cost vector must lie.
     tolerance : float
-        The relative gap to prove; what rounding may cost is allowed on top.
+        The relative gap to prove; what rounding may cost is allowed besides.
     loss_proofs : sequence, one entry per observation, optional
         Proofs that no decision exceeds a loss, for linear sets with unknowns that are not 0/1, quadratic costs and ellipsoids.
 

@@ -21,8 +21,9 @@ from functools import lru_cache
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.inverse.certificate.listed_decisions import zero_one_vectors
 from surefoot.inverse.certificate.parameters import DecisionBoundParameters
-from surefoot.inverse.problem.augmented_terms import Term, distance_terms
+from surefoot.inverse.problem.augmented_terms import distance_terms
 from surefoot.inverse.problem.decision_proof import LossProof, TermBound, Tree
 from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet, ListedSet
 from surefoot.inverse.problem.distance import Distance
@@ -95,8 +96,7 @@ def _tree_bound(example: Example, theta: FloatArray, distance: Distance, trees: 
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
     cost = features.linear_cost(theta)
     own = float(cost @ example.response)
-    plain = [Term(np.zeros(cost.size), 0.0)]
-    terms = plain if distance.absent else distance_terms(decisions, example.response, distance)
+    terms = distance_terms(decisions, example.response, distance)
     if len(terms) != len(trees):
         return None
     bounds = [
@@ -110,9 +110,7 @@ def _searched(
     decisions: LinearSet, gain: FloatArray, table: FloatArray, start: FloatArray, goal: float, base: float
 ) -> float | None:
     """Whether no flips from ``start`` exceed the goal; the bound that was proven, or the largest value if it is exceeded."""
-    above, below = np.isfinite(decisions.high), np.isfinite(decisions.low)
-    rows = np.vstack((decisions.matrix[above], -decisions.matrix[below]))
-    sides = np.concatenate((decisions.high[above], -decisions.low[below]))
+    rows, sides = decisions.inequalities()
     right = sides - rows @ start + PARAMETERS.row_rounding * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
     rows = rows * (1.0 - 2.0 * start)
     if gain.size <= PARAMETERS.max_enumerated:
@@ -151,7 +149,7 @@ def _searched(
 @lru_cache(maxsize=PARAMETERS.max_enumerated + 1)
 def _flips(n: int) -> tuple[FloatArray, RowArray]:
     """All vectors of zeros and ones, and how many ones they have."""
-    flips = np.asarray((np.arange(2**n)[:, None] >> np.arange(n)) & 1, dtype=np.float64)
+    flips = zero_one_vectors(n)
     return flips, flips.sum(axis=1).astype(np.int64)
 
 

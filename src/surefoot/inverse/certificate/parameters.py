@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CostTolerances:
-    """What a verdict on a cost vector allows on top of the relative gap.
+    """What a verdict on a cost vector allows besides the relative gap.
 
     Attributes
     ----------

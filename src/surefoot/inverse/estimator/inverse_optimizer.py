@@ -44,14 +44,14 @@ class InverseOptimizer(BaseEstimator):
     forward : ForwardProblem
         What is decided at a signal: one of :mod:`surefoot.inverse.forward`.
     approach : str, default="asl"
-        What is asked of a cost:
+        What a cost is to achieve:
 
         - "asl": least augmented suboptimality loss; without ``kappa``, on data that some cost explains, the incenter
         - "suboptimality": least suboptimality among costs of norm 1
         - "predictability": decisions nearest to the observed ones, among costs of norm 1; NP-hard, for few observations
-        - "ellipsoidal-asl": least augmented suboptimality loss with an ellipsoid of room; needs ``kappa``
+        - "ellipsoidal-asl": least augmented suboptimality loss with an ellipsoid of costs; needs ``kappa``
         - "feasibility": any cost that explains all observations
-        - "incenter": the one that leaves most room to every decision not taken
+        - "incenter": the consistent cost farthest from the boundary of the cone of consistent costs
         - "circumcenter": the one whose angle to all others is least
         - "ellipsoidal-incenter", "ellipsoidal-circumcenter": the same with ellipsoids
         - "cutting-plane": the one nearest to ``center`` (equal costs by default) in the l1 norm; if there is none, as
@@ -65,7 +65,7 @@ class InverseOptimizer(BaseEstimator):
     features : callable, optional
         ``features(signal, decision)`` returns the vector that the cost vector prices; the decision itself by default.
     distance : str or pair of str, default="l2"
-        How far a decision lies from the observed one: "l1", "l2", "linf", "squared-l2", "zero-one" or "none". Continuous
+        Distance of a decision from the observed one: "l1", "l2", "linf", "squared-l2", "zero-one" or "none". Continuous
         unknowns are measured by "linf"; a pair (continuous, integer) can leave them out: ("none", "l2").
     regularizer : {"l2", "l1"}, default="l2"
     center : array, optional
@@ -79,7 +79,7 @@ class InverseOptimizer(BaseEstimator):
         "exact" (which "auto" means) generates decisions until the gap is closed; "samd" is stochastic approximate mirror
         descent, for more observations than that can take. The parameters from ``update`` to ``random_state`` are its switches.
     tol : float, default=1e-6
-        Relative gap to reach.
+        Relative gap at which a solve ends.
     max_iter : int, optional
         With "samd" the number of steps; by default as many as make 100 passes over the observations.
     time_limit : float, optional
@@ -113,10 +113,10 @@ class InverseOptimizer(BaseEstimator):
         Not after ``partial_fit``.
     outcome_ : SolveOutcome
     regret_ : float
-        After ``partial_fit``: an upper bound on what was paid beyond the best fixed cost in hindsight, in sum over all
-        observations so far.
+        After ``partial_fit``: an upper bound on the objectives incurred beyond those of the best fixed cost in hindsight,
+        summed over all observations so far.
     paid_ : float
-        After ``partial_fit``: the sum of objectives paid, each before its observation was learned from.
+        After ``partial_fit``: the sum of objectives incurred, each before its observation was learned from.
     n_seen_ : int
         After ``partial_fit``: observations so far.
 
@@ -219,7 +219,7 @@ class InverseOptimizer(BaseEstimator):
     def partial_fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
         """Learn online, by one step of mirror descent per observation, in the order given; calls go on from each other.
 
-        Each observation is priced at the cost known before it: ``regret_`` is what that cost beyond the best fixed cost vector.
+        Each observation is evaluated at the cost known before it: ``regret_`` is what that adds to the best fixed cost vector.
         After ``fit`` the learned cost is where the steps begin.
         """
         problem = self._pose(signals, responses)

@@ -164,7 +164,7 @@ class EllipsoidalParameters:
     Attributes
     ----------
     relative_gap : float
-        The least relative gap that semidefinite masters reach.
+        The least relative gap that semidefinite masters attain.
     least_objective : float
         What the relative gap is taken of at least.
     violation : float
@@ -202,7 +202,7 @@ class QuadraticCostParameters:
     Attributes
     ----------
     relative_gap, absolute_gap : float
-        The gap that an interior point on semidefinite cones reaches, in relation to the objective and in units of it.
+        The gap that an interior point on semidefinite cones attains, in relation to the objective and in units of it.
     least_weight : float
         Multipliers of constraints up to this, over the number of observations, are 0.
     box_radius : float

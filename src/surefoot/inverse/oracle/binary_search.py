@@ -21,9 +21,7 @@ class BinarySearch:
     def __init__(self, decisions: LinearSet, start: FloatArray, parameters: BinarySearchParameters | None = None) -> None:
         self.parameters = BinarySearchParameters() if parameters is None else parameters
         self.start = np.rint(start)
-        above, below = np.isfinite(decisions.high), np.isfinite(decisions.low)
-        rows = np.vstack((decisions.matrix[above], -decisions.matrix[below]))
-        right = np.concatenate((decisions.high[above], -decisions.low[below]))
+        rows, right = decisions.inequalities()
         self.sign = 1.0 - 2.0 * self.start
         self.rows = np.ascontiguousarray(rows * self.sign)
         self.right = np.ascontiguousarray(right - rows @ self.start)

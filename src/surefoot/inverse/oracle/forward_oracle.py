@@ -219,8 +219,7 @@ class _Linear:
     def _terms(self, example: Example, distance: Distance) -> list[Term]:
         key = (distance, None if distance.absent else id(example.response))
         if key not in self.terms:
-            plain = [Term(np.zeros(self.decisions.n_unknowns), 0.0)]
-            terms = plain if distance.absent else distance_terms(self.decisions, example.response, distance)
+            terms = distance_terms(self.decisions, example.response, distance)
             self.terms[key] = (terms, example.response)  # the response too, so that its identity stays its own
         return self.terms[key][0]
 

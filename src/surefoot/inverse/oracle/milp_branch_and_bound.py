@@ -24,6 +24,7 @@ from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import Status
 from surefoot.inverse.oracle.parameters import BranchAndBoundParameters
+from surefoot.inverse.oracle.table_chords import table_chords
 from surefoot.inverse.problem.decision_set import LinearSet
 
 
@@ -88,16 +89,9 @@ class BranchAndBound:
         else:
             assert self.response is not None
             self._set_table(None)
-            whole = self.decisions.whole
-            count_slope = np.where(whole, 1.0 - 2.0 * np.rint(self.response), 0.0)
-            base = float(np.rint(self.response)[whole].sum())
             self._programme.limit_column(n, -np.inf, float(table.max()))
-            at = np.append(np.flatnonzero(whole), n).astype(np.int32)
-            for k, (here, there) in enumerate(itertools.pairwise(table.tolist())):
-                # r <= table[k] + (table[k + 1] - table[k]) (h - k), with h = base + count_slope . x
-                slope = there - here
-                values = np.append(-slope * count_slope[whole], 1.0)
-                self._chords.append(self._programme.add_row(at, values, -np.inf, here + slope * (base - k)))
+            for chord in table_chords(self.decisions, self.response, table):
+                self._chords.append(self._programme.add_row(chord.columns, chord.values, -np.inf, chord.right))
         self._table = None if table is None else table.copy()
 
     def search(

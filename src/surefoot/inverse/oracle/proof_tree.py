@@ -8,14 +8,13 @@ is branched on. Termination: every node is a leaf, or there are too many of them
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.highs import LinearProgramme
 from surefoot.inverse.oracle.parameters import ProofTreeParameters
-from surefoot.inverse.problem.augmented_terms import Term, distance_terms
+from surefoot.inverse.oracle.table_chords import table_chords
+from surefoot.inverse.problem.augmented_terms import distance_terms
 from surefoot.inverse.problem.decision_proof import Leaf, Split, TermBound, Tree
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
@@ -33,9 +32,8 @@ def prove_loss(
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
     cost = features.linear_cost(theta)
     own = float(cost @ example.response)
-    plain = [Term(np.zeros(decisions.n_unknowns), 0.0)]
     found = []
-    for term in plain if distance.absent else distance_terms(decisions, example.response, distance):
+    for term in distance_terms(decisions, example.response, distance):
         task = TermBound(decisions, cost + term.tilt, term.table, example.response)
         tree = _TreeSearch(task, parameters).prove(claimed - own - term.constant)
         if tree is None:
@@ -66,13 +64,9 @@ class _TreeSearch:
                     self._owners.append(r)
         self._chords: list[float] = []
         if table is not None:
-            count_slope, base = task.count_slope, float(np.rint(task.response)[decisions.whole].sum())
-            at = np.append(np.flatnonzero(decisions.whole), n).astype(np.int32)
-            for k, (here, there) in enumerate(itertools.pairwise(table.tolist())):
-                slope = there - here
-                values = np.append(-slope * count_slope[decisions.whole], 1.0)
-                self._programme.add_row(at, values, -np.inf, here + slope * (base - k))
-                self._chords.append(slope)
+            for chord in table_chords(decisions, task.response, table):
+                self._programme.add_row(chord.columns, chord.values, -np.inf, chord.right)
+                self._chords.append(chord.slope)
         self._columns = np.arange(n, dtype=np.int32)
         self._nodes_left = parameters.max_nodes
 

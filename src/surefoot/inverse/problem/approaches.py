@@ -1,4 +1,4 @@
-"""What is asked of a cost, by name: each approach poses a problem of its own over the same observations.
+"""The approaches by name: each poses a problem of its own over the same observations.
 
     asl                       (14), the regularised mean of augmented suboptimality losses
     suboptimality             the same without a distance, over costs of norm 1

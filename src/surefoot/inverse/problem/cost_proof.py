@@ -5,7 +5,7 @@ whose loss may be negative). Then, with G = sum_k w_k slopes_k and D = sum_k w_k
 
     kappa R(theta) + (1/N) sum_i loss_i(theta)   >=   kappa R(theta) + G . theta + D        for every theta,
 
-and for prices mu >= 0 of the rows of Theta, any price nu of its sum and any positive semidefinite matrix S for its block,
+and for multipliers mu >= 0 of the rows of Theta, nu of its sum and a positive semidefinite S of its block, by weak duality,
 
     ...   >=   kappa R(theta) + (G + matrix' mu + nu 1 - vec S) . theta + D - mu . ceiling - nu total     on Theta.
 
@@ -14,7 +14,7 @@ If losses must not be above 0 (``hard``), weights may have any sum: they are mul
 The right-hand side is a sum over coordinates, whose smallest value on [lower_j, upper_j] has a closed form. Where it has none,
 because a coordinate is unbounded and its slope is not 0 to the last digit, the bound holds for cost vectors within ``reach`` of
 the centre in every coordinate. If kappa > 0 and losses cannot be negative, every cost vector that beats an objective U has
-kappa R(theta) <= U, so that a reach of U / kappa (l1) loses nothing.
+kappa R(theta) <= U, so that ``reach`` = U / kappa (l1) loses nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CostProof:
-    """Weighted decisions, and prices of the prior set.
+    """Weighted decisions, and multipliers of the prior set (``..._price``).
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ def proven_bound(problem: InverseProblem, cuts: Cuts, proof: CostProof) -> float
         weights = weights * np.divide(most, sums, out=np.zeros(n), where=sums > 0)[cuts.owners]
     slope = weights @ cuts.slopes
     constant = float(weights @ cuts.offsets)
-    prices = np.maximum(proof.row_prices, 0.0)
-    slope = slope + prior.matrix.T @ prices
-    constant -= float(prices @ prior.ceiling)
+    multipliers = np.maximum(proof.row_prices, 0.0)
+    slope = slope + prior.matrix.T @ multipliers
+    constant -= float(multipliers @ prior.ceiling)
     if prior.total is not None:
         slope = slope + proof.total_price
         constant -= proof.total_price * prior.total
@@ -89,11 +89,11 @@ def proven_bound(problem: InverseProblem, cuts: Cuts, proof: CostProof) -> float
     return constant + float(separable_minimum(problem, slope, proof.reach).sum())
 
 
-def separable_minimum(problem: InverseProblem, slope: FloatArray, reach: float) -> FloatArray:
-    """min of kappa R_j(t) + slope_j t over lower_j <= t <= upper_j and |t - center_j| <= reach, for every coordinate j."""
+def separable_minimum(problem: InverseProblem, slope: FloatArray, radius: float) -> FloatArray:
+    """min of kappa R_j(t) + slope_j t over lower_j <= t <= upper_j and |t - center_j| <= radius, for every coordinate j."""
     center, kappa = problem.regularizer.center, problem.kappa
-    lower, upper = np.maximum(problem.prior.lower, center - reach), np.minimum(problem.prior.upper, center + reach)
-    # A prior that lies beyond the reach altogether keeps its nearest end.
+    lower, upper = np.maximum(problem.prior.lower, center - radius), np.minimum(problem.prior.upper, center + radius)
+    # Of a prior that lies outside of the radius altogether its nearest end is left.
     lower, upper = np.minimum(lower, problem.prior.upper), np.maximum(upper, problem.prior.lower)
     if problem.regularizer.kind == "l2" and kappa > 0:
         at = np.clip(center - slope / kappa, lower, upper)

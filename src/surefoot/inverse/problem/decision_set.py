@@ -46,6 +46,12 @@ class LinearSet:
         """Which unknowns are 0 or 1."""
         return np.asarray(self.whole & (self.lower == 0) & (self.upper == 1))
 
+    def inequalities(self) -> tuple[FloatArray, FloatArray]:
+        """The rows without the bounds of the unknowns, as A and b of A x <= b."""
+        above, below = np.isfinite(self.high), np.isfinite(self.low)
+        rows = np.vstack((self.matrix[above], -self.matrix[below]))
+        return rows, np.concatenate((self.high[above], -self.low[below]))
+
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         """Which rows of ``points`` are decisions."""
         tolerance = slack * np.maximum(1.0, np.abs(self.matrix).max(axis=1, initial=0.0))

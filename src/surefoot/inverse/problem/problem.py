@@ -15,7 +15,7 @@ A loss is a maximum of functions linear in theta, one per decision: :class:`Cut`
 which is what solvers build and certificates check. A response outside X(s) can have a negative loss; with ``clamp`` it counts
 as 0 then (Remark 4.2), which is the same as letting the response itself be a decision.
 
-With ``hard`` losses must be 0 at most, instead of being paid for: equation (13), whose solution with the Euclidean regularizer
+With ``hard`` losses must be 0 at most, instead of being minimised: equation (13), whose solution with the Euclidean regularizer
 and distance is the incenter of the cone of consistent costs.
 """
 

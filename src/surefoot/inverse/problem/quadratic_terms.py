@@ -52,9 +52,7 @@ def continuous_rows(decisions: LinearSet) -> tuple[FloatArray, FloatArray, Float
     """A, B and c of A y + B z <= c, bounds of y included."""
     whole = decisions.whole
     u = int((~whole).sum())
-    above, below = np.isfinite(decisions.high), np.isfinite(decisions.low)
-    rows = np.vstack((decisions.matrix[above], -decisions.matrix[below]))
-    sides = np.concatenate((decisions.high[above], -decisions.low[below]))
+    rows, sides = decisions.inequalities()
     lower, upper = decisions.lower[~whole], decisions.upper[~whole]
     eye = np.eye(u)
     most, least = np.isfinite(upper), np.isfinite(lower)
