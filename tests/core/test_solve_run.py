@@ -59,3 +59,10 @@ def test_listeners_hear_every_line_of_history() -> None:
     assert [(line.iteration, line.upper_bound) for line in heard] == [(0, 5.0), (3, 4.0)]
     assert (outcome.iterations, outcome.primal, outcome.dual) == (3, 1, None)
     assert outcome.seconds >= heard[-1].seconds >= 0
+
+
+def test_a_run_may_have_begun_before_it_was_made() -> None:
+    options = SolveOptions()
+    run: SolveRun[int, None] = SolveRun(options, 0, 1.0, started=options.started - 5.0)
+    assert run.record(0).seconds >= 5.0
+    assert run.outcome(Status.TIME_LIMIT).seconds >= 5.0

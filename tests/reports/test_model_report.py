@@ -207,14 +207,6 @@ def test_places_that_cannot_be_written_are_refused_before_any_work(tmp_path: Pat
         sf.report(None, X, Y, tmp_path / "r.html")
 
 
-def test_a_file_that_appears_meanwhile_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "r.html"
-    path.write_text("theirs")
-    with pytest.raises(FileExistsError, match="exists already"):
-        new_file.write_new(path, "mine", overwrite=False)
-    assert path.read_text() == "theirs" and os.listdir(tmp_path) == ["r.html"]
-
-
 def test_other_models_tables_and_settings_are_refused_by_name(robust: Any, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     plain = LogisticRegression().fit(X[["age"]], Y)

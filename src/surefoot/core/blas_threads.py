@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-# Factorising a matrix of this many rows takes long enough to be shared.
+# Factorising a matrix of this many rows takes long enough for several threads. Not tuned.
 SHARED_ROWS = 500
 
 

@@ -1,13 +1,21 @@
-"""A file that is either there as a whole or not at all."""
+"""A file that is either there as a whole or not at all: the one writer of models, reports, tables and checkpoints.
+
+A draft is written beside its place, brought to disk, and takes its place in one step. Whatever goes wrong before that step
+leaves what was there before, and no draft.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+# Characters of a name that its draft repeats, for people who find one. Names may have 255 bytes, and a character can take 4.
+_NAME_IN_DRAFT = 40
 
 
 def require_free(path: Any, *, overwrite: bool) -> Path:
@@ -18,7 +26,7 @@ def require_free(path: Any, *, overwrite: bool) -> Path:
     FileExistsError
         If there is a file, and it is not to be replaced.
     OSError
-        If the folder is missing or no folder, if the path is one, or if nothing can be written there.
+        If the folder is missing or no folder, if the path is one, or a device, or if nothing can be written there.
     """
     place = Path(path)
     if place.is_dir():
@@ -26,7 +34,8 @@ def require_free(path: Any, *, overwrite: bool) -> Path:
     if not place.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {place.parent}; make it first, or name a file in another one.")
     if place.exists() and not overwrite:
-        raise FileExistsError(f"{place} exists already; name another file, or pass overwrite=True to replace it.")
+        raise FileExistsError(_taken(place))
+    _require_replaceable(place)
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise PermissionError(f"nothing may be written to the folder {place.parent}; choose another one.")
     return place
@@ -37,9 +46,12 @@ def new_file(path: Path, *, overwrite: bool, text: bool = True) -> Iterator[IO[A
     """A draft to write to, which takes its place in one step when the block ends.
 
     A disk that is full, or anything else that goes wrong, leaves what was there before, and no draft. Without ``overwrite`` a
-    file that somebody else put there meanwhile is left alone too.
+    file that somebody else put there meanwhile is left alone too. A file that is replaced keeps its permissions, and a link to
+    it stays a link.
     """
-    draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    place = path.resolve() if overwrite and path.is_symlink() else path
+    _require_replaceable(place)
+    draft = place.with_name(f".{place.name[:_NAME_IN_DRAFT]}.{secrets.token_hex(4)}.part")
     form: dict[str, Any] = {"mode": "x", "encoding": "utf-8", "newline": "\n"} if text else {"mode": "xb"}
     try:
         with open(draft, **form) as file:
@@ -47,13 +59,15 @@ def new_file(path: Path, *, overwrite: bool, text: bool = True) -> Iterator[IO[A
             file.flush()
             os.fsync(file.fileno())
         if overwrite:
-            os.replace(draft, path)
+            if place.exists():
+                shutil.copymode(place, draft)
+            os.replace(draft, place)
         else:
-            _take_free_place(draft, path)
-    except FileExistsError:
-        raise FileExistsError(f"{path} exists already; name another file, or pass overwrite=True to replace it.") from None
+            _take_free_place(draft, place)
     except OSError as error:
-        raise type(error)(error.errno, f"{path} could not be written ({error.strerror}); nothing was left there") from error
+        if error.errno is None or error.filename not in (None, str(draft), str(place)):
+            raise  # about a file that the block read, or already in our words
+        raise type(error)(error.errno, f"{path} could not be written ({error.strerror}); nothing there was changed") from error
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()
@@ -65,12 +79,22 @@ def write_new(path: Path, text: str, *, overwrite: bool) -> None:
         file.write(text)
 
 
-def _take_free_place(draft: Path, path: Path) -> None:
+def _take_free_place(draft: Path, place: Path) -> None:
     try:
-        os.link(draft, path)  # fails where something is; a rename would replace it
+        os.link(draft, place)  # fails where something is; a rename would replace it
     except FileExistsError:
-        raise
+        raise FileExistsError(_taken(place)) from None
     except OSError:  # a file system without hard links
-        if path.exists():
-            raise FileExistsError(path) from None
-        os.replace(draft, path)
+        if place.exists():
+            raise FileExistsError(_taken(place)) from None
+        os.replace(draft, place)
+
+
+def _taken(place: Path) -> str:
+    return f"{place} exists already; name another file, or pass overwrite=True to replace it."
+
+
+def _require_replaceable(place: Path) -> None:
+    """A rename would put a file in the place of a device or a pipe, for the whole machine."""
+    if place.exists() and not place.is_file():
+        raise OSError(f"{place} is no ordinary file and is not replaced; name another one.")

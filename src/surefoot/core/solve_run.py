@@ -14,7 +14,7 @@ Dual = TypeVar("Dual")
 
 
 class SolveRun(Generic[Primal, Dual]):
-    """What a solve of a minimisation problem knows so far.
+    """What a solve of a minimisation problem knows by now.
 
     Parameters
     ----------

@@ -25,6 +25,15 @@ def require_label_weight(weight: Any, name: str = "label_weight") -> float:
     return float(weight)
 
 
+def require_time_limit(seconds: Any, name: str = "time_limit") -> float | None:
+    """A time limit as a float, or None if there is none."""
+    if seconds is None:
+        return None
+    if not (is_number(seconds) and seconds > 0):
+        raise ValueError(f"{name} = {seconds!r} must be None or a positive number of seconds.")
+    return float(seconds)
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is a number, and neither a truth value nor NaN."""
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(float(value))

@@ -25,6 +25,7 @@ import surefoot as sf
 from surefoot import RiskScoreClassifier
 from surefoot import constraints as sc
 from surefoot.core.outcome import Progress, Status
+from surefoot.riskscore.estimator.parameters import FitParameters
 from surefoot.riskscore.problem.score_shift import ScoreShift
 from surefoot.sklearn_api.progress import ProgressPrinter
 
@@ -217,7 +218,7 @@ def test_rates_that_no_card_reaches_are_named():
 
 
 def test_rules_are_listed_where_no_card_was_found_and_no_conflict_proven(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("surefoot.riskscore.estimator.posed_card.CONFLICT_SECONDS", 0.0)
+    monkeypatch.setattr("surefoot.riskscore.estimator.posed_card.FIT_PARAMETERS", FitParameters(conflict_seconds=0.0))
     rules = (sc.FalsePositiveRate(0.0), sc.TruePositiveRate(1.0))
     with pytest.raises(sf.InfeasibleProblemError) as refusal:
         fitted(*rules)

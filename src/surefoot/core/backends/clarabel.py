@@ -53,6 +53,11 @@ class ConeSettings:
         What the optimum is expected to be; Clarabel takes gaps as relative to objectives above 1 only.
     max_iter : int
         Iterations; a solve that converges takes 10 to 60.
+    stall_fraction, stall_iterations : float, int
+        A solve whose relative gap has not fallen to this fraction in so many iterations has stalled. Ties can keep Clarabel
+        going for hundreds of iterations without arriving; solves that arrive stay clear of this (tables of bench_sqp_vs_graph).
+    least_tolerance : float
+        Clarabel gets no closer than this on gaps and residuals, whatever the options say.
     """
 
     step_fraction: float = 0.99
@@ -61,15 +66,13 @@ class ConeSettings:
     tolerance: float | None = None
     objective_scale: float = 1.0
     max_iter: int = 400
+    stall_fraction: float = 0.6
+    stall_iterations: int = 30
+    least_tolerance: float = 1e-11
 
 
 # For masters and oracles, whose answers other methods go on with: as close as Clarabel comes without stalling.
 CLOSE = ConeSettings(tolerance=1e-10)
-# An interior point whose relative gap has not fallen to this fraction in so many iterations has stalled. Ties can keep Clarabel
-# going for hundreds of iterations without arriving; solves that arrive stay clear of this (tables of bench_sqp_vs_graph).
-STALL_FRACTION, STALL_ITERATIONS = 0.6, 30
-# Clarabel gets no closer than this, whatever it is asked for.
-LEAST_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +121,16 @@ class ConeProgramme:
 
     def solve(self, options: SolveOptions, settings: ConeSettings | None = None) -> ConeResult:
         """Run Clarabel within what is left of the options' time, and for a millisecond at least."""
+        chosen = ConeSettings() if settings is None else settings
         solver = clarabel.DefaultSolver(
             self._curvature(),
             self.cost,
             self.matrix,
             self.right,
             [_CONES[cone.kind](cone.size) for cone in self.cones if cone.size],
-            _native_settings(options, ConeSettings() if settings is None else settings),
+            _native_settings(options, chosen),
         )
-        result = _StallMonitor().solve(solver)
+        result = _StallMonitor(chosen).solve(solver)
         x, multipliers = (np.nan_to_num(np.asarray(part), nan=0.0, posinf=0.0, neginf=0.0) for part in (result.x, result.z))
         name = str(result.status)
         return ConeResult(x, multipliers, _STATUS[name], name in ("Solved", "AlmostSolved"), int(result.iterations))
@@ -176,7 +180,7 @@ def _native_settings(options: SolveOptions, chosen: ConeSettings) -> clarabel.De
     settings.equilibrate_enable = chosen.equilibrate
     tolerance = chosen.tolerance
     if tolerance is None:
-        tolerance = min(1e-8, max(options.tolerance * min(1.0, chosen.objective_scale), LEAST_TOLERANCE))
+        tolerance = min(1e-8, max(options.tolerance * min(1.0, chosen.objective_scale), chosen.least_tolerance))
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tolerance
     if options.time_limit is not None:
         settings.time_limit = max(options.time_limit - options.elapsed, 1e-3)
@@ -191,7 +195,8 @@ class _StallMonitor:
     is none of our business.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: ConeSettings) -> None:
+        self.settings = settings
         self.interrupted = False
         self.gaps: list[float] = []
 
@@ -215,5 +220,6 @@ class _StallMonitor:
 
     def _enough(self, info: Any) -> bool:
         self.gaps.append(float(info.gap_rel))
-        stalled = len(self.gaps) > STALL_ITERATIONS and self.gaps[-1] > STALL_FRACTION * self.gaps[-1 - STALL_ITERATIONS]
+        window, fraction = self.settings.stall_iterations, self.settings.stall_fraction
+        stalled = len(self.gaps) > window and self.gaps[-1] > fraction * self.gaps[-1 - window]
         return self.interrupted or stalled

@@ -19,9 +19,9 @@ import numpy as np
 from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.core.outcome import Status
 
-# How far HiGHS may miss a row; the tightest that it keeps to reliably.
+# Largest violation of a row or a reduced cost; the tightest that HiGHS meets reliably.
 TOLERANCE = 1e-9
-# How far a value may be off for it: rows missed by the tolerance, each by what its dual price makes of it.
+# Bounds the error of an optimum that follows: rows violated by the tolerance, each times its dual price.
 BOUND_SLACK = 2e-8
 
 

@@ -7,7 +7,7 @@ Quesada and Grossmann, Computers & Chemical Engineering 1992). SCIP learns of f 
 
 - an integer solution, of the relaxation or of a heuristic, stands if theta is at least f up to ``violation``; if not, tangents
   cut it off;
-- a fractional solution of the relaxation is cut off where the oracle finds that worth a row;
+- a fractional solution of the relaxation is cut off where the oracle says so;
 - whenever the oracle's cutoff falls, so does the upper bound of theta, which prunes nodes.
 
 The tree is exhausted once no open node can be below the cutoff. pyscipopt is an extra: import this module where it is needed.
@@ -78,7 +78,7 @@ class TangentOracle(Protocol):
         ...
 
     def cuts_off(self, point: FloatArray, theta: float) -> bool:
-        """Whether the tangent at a fractional solution is worth a row."""
+        """Whether the tangent at a fractional solution should become a row."""
         ...
 
 
@@ -93,7 +93,7 @@ class LazyResult:
     bound : float
         No solution below the cutoff has a smaller objective; infinite if there is none.
     nodes : int
-        Nodes of the tree so far.
+        Nodes of the tree until now.
     """
 
     status: Status
@@ -143,7 +143,7 @@ class LazyProgramme:
         model.hideOutput()
         model.setParam("numerics/feastol", self.settings.feasibility)
         model.setParam("numerics/dualfeastol", self.settings.feasibility)
-        # Restarts build the tree anew, for which the handler would have to be asked again.
+        # Restarts build the tree anew, which the handler would have to follow.
         model.setParam("presolving/maxrestarts", 0)
         limits = zip(lower.tolist(), upper.tolist(), strict=True)
         x = [model.addVar(f"x{at}", vtype="I", lb=low, ub=high) for at, (low, high) in enumerate(limits)]
@@ -221,7 +221,7 @@ class LazyProgramme:
         return {"result": SCIP_RESULT.CONSADDED if violated and added else SCIP_RESULT.FEASIBLE}
 
     def separate(self) -> dict[str, Any]:
-        """Cut off the relaxation's fractional solution, if that is worth a row."""
+        """Cut off the relaxation's fractional solution, if the oracle says so."""
         node = int(self._model.getCurrentNode().getNumber())
         if not self.oracle.may_separate(node, float(self._model.getLPObjVal())):
             return {"result": SCIP_RESULT.DIDNOTRUN}

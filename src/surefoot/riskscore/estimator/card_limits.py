@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from surefoot.sklearn_api.parameter_checks import is_number, require_time_limit
+
 # Log odds that the largest points may stand for at a free scale: odds of 148 to 1, as with the default points at unit scale.
-# More would only serve to make rows that are parted anyway more certain.
+# More would only make rows that are separated anyway more certain.
 LARGEST_EFFECT = 5.0
 # Points per unit of log odds at most: steps of 0.05, finer than a table of rounded percents shows.
 FINEST_SCALE = 20.0
@@ -53,8 +54,7 @@ def read_limits(model: Any) -> CardLimits:
         value = getattr(model, name)
         if not (is_number(value) and 0 <= value < math.inf):
             raise ValueError(f"{name} = {value!r} must be a finite number at or above 0.")
-    if model.time_limit is not None and not (is_number(model.time_limit) and model.time_limit > 0):
-        raise ValueError(f"time_limit = {model.time_limit!r} must be None or a positive number of seconds.")
+    require_time_limit(model.time_limit)
     if not (isinstance(model.scale, str) and model.scale in ("unit", "free")):
         raise ValueError(f"scale = {model.scale!r} must be 'unit' or 'free'.")
     return CardLimits(
@@ -64,11 +64,6 @@ def read_limits(model: Any) -> CardLimits:
         float(model.sparsity_penalty),
         "free" if model.scale == "free" else "unit",
     )
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a real number, and not a truth value."""
-    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(float(value))
 
 
 def _is_whole(value: Any) -> bool:

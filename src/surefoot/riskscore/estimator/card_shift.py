@@ -33,8 +33,8 @@ def score_shift(
     radius, model, table
         The parameters ``radius`` and ``shift`` of the estimator, and the table as it came.
     """
-    reach, prices = score_prices(design, weights, binary, radius=radius, model=model, table=table)
-    return ScoreShift(reach, prices, binary) if reach > 0 else None
+    budget, prices = score_prices(design, weights, binary, radius=radius, model=model, table=table)
+    return ScoreShift(budget, prices, binary) if budget > 0 else None
 
 
 def score_prices(
@@ -42,16 +42,16 @@ def score_prices(
 ) -> tuple[float, FloatArray]:
     """Radius and prices of that shift, a radius of 0 among them."""
     prices: dict[Any, Any] = {}
-    reach = require_radius(radius)
+    budget = require_radius(radius)
     if model is not None:
         if not hasattr(model, "calibrate"):
             raise ValueError(f"shift = {model!r} must be None or a shift model with a method calibrate(X).")
         ambiguity = model.calibrate(table)
-        reach = require_radius(ambiguity.radius, "radius from shift")
+        budget = require_radius(ambiguity.radius, "radius from shift")
         for named in (ambiguity.numeric_weights, ambiguity.categorical_weights):
             if not isinstance(named, Mapping):
                 raise ValueError(f"shift names the prices {named!r}; a score card needs a mapping from columns to prices.")
             prices.update(named)
     defaults: dict[Any, float] = {name: 1.0 for name, flipped in zip(design.schema.names, binary, strict=True) if flipped}
     cost = ground_cost(design, weights, numeric={**defaults, **prices}, categorical=None, label=math.inf)
-    return reach, cost.numeric_weights
+    return budget, cost.numeric_weights

@@ -1,8 +1,8 @@
-"""What all rules for score cards share, and what the numbers in them may be.
+"""The base of all rules for score cards, and what the numbers in them may be.
 
 A rule is a small frozen object in the words of those who use the card: columns by name, risks as probabilities.
 ``rules(columns)`` turns it into the rules of :mod:`surefoot.riskscore.problem.card_rules`, in which columns are numbers;
-``values(columns)`` names the points that it speaks of, so that limits make room for them.
+``values(columns)`` names the points that it speaks of, so that limits are widened to hold them.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def whole_points(value: Any, rule: str, name: str) -> int:
     raise ValueError(f"{rule}: {name} = {value!r} must be a whole number; points are whole.")
 
 
-def require_share(value: Any, rule: str, name: str, *, open_ends: bool = False) -> float:
+def require_fraction(value: Any, rule: str, name: str, *, open_ends: bool = False) -> float:
     """A number from 0 to 1, or between them."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        share = float(value)
-        if 0 < share < 1 or (not open_ends and share in (0.0, 1.0)):
-            return share
+        fraction = float(value)
+        if 0 < fraction < 1 or (not open_ends and fraction in (0.0, 1.0)):
+            return fraction
     ends = "between 0 and 1, without the ends" if open_ends else "from 0 to 1"
     raise ValueError(f"{rule}: {name} = {value!r} must be a number {ends}.")

@@ -28,7 +28,7 @@ class NearOptimalSet:
     Attributes
     ----------
     cards : NearOptimalCards
-        The same as arrays, with columns by number; ``n_found`` counts all cards, of which the best ``len(self)`` were kept, and
+        The same as arrays, with columns by number; ``n_found`` counts all cards, of which the best ``len(self)`` are here, and
         ``complete`` says whether the search went through all of them.
     names : tuple of str
         Names of the columns.
@@ -42,7 +42,7 @@ class NearOptimalSet:
 
     @property
     def n_found(self) -> int:
-        """How many cards there are, kept or not."""
+        """How many cards there are, here or not."""
         return self.cards.n_found
 
     @property
@@ -82,5 +82,5 @@ class NearOptimalSet:
     def __repr__(self) -> str:
         cards = "score card" if self.n_found == 1 else "score cards"
         count = f"{self.n_found} {cards}" if self.complete else f"at least {self.n_found} {cards}"
-        kept = "" if len(self) == self.n_found else f" (the best {len(self)} are kept)"
-        return f"{count} within {self.cards.tolerance:.3%} of the best{kept}"
+        stored = "" if len(self) == self.n_found else f" (the best {len(self)} are kept)"
+        return f"{count} within {self.cards.tolerance:.3%} of the best{stored}"

@@ -15,13 +15,11 @@ from surefoot.exceptions import InfeasibleProblemError
 from surefoot.riskscore.estimator.card_columns import CardColumns
 from surefoot.riskscore.estimator.card_limits import CardLimits
 from surefoot.riskscore.estimator.constraint import Constraint
+from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS
 from surefoot.riskscore.problem.card_rules import CardRule, GroupRule, RateRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.problem.score_shift import ScoreShift
 from surefoot.riskscore.search.rule_conflict import find_conflict
-
-# Seconds for naming the rules that contradict each other; reading the message should not have to wait longer.
-CONFLICT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -47,11 +45,11 @@ class PosedCard:
         """Raise ``InfeasibleProblemError`` if rules other than rates contradict each other; a matter of milliseconds."""
         chosen = [k for k, part in enumerate(self.parts) if not any(isinstance(rule, RateRule) for rule in part)]
         if chosen:
-            self._raise_conflict(chosen, min(seconds, CONFLICT_SECONDS))
+            self._raise_conflict(chosen, min(seconds, FIT_PARAMETERS.conflict_seconds))
 
     def explain(self, seconds: float) -> None:
         """Raise ``InfeasibleProblemError`` with the rules that contradict each other, if they can be named in time."""
-        self._raise_conflict(range(len(self.parts)), min(seconds, CONFLICT_SECONDS))
+        self._raise_conflict(range(len(self.parts)), min(seconds, FIT_PARAMETERS.conflict_seconds))
 
     def _raise_conflict(self, chosen: Sequence[int], seconds: float) -> None:
         size = self.problem.n_columns if self.limits.max_features is None else self.limits.max_features

@@ -1,4 +1,4 @@
-"""Rules about predictions: the risk of a described person, and the shares of the training rows that are flagged."""
+"""Rules about predictions: the risk of a described person, and the fractions of the training rows that are flagged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.riskscore.estimator.card_columns import CardColumns
-from surefoot.riskscore.estimator.constraint import Constraint, require_share
+from surefoot.riskscore.estimator.constraint import Constraint, require_fraction
 from surefoot.riskscore.problem.card_rules import CardRule, LinearRule, RateRule
 
 
@@ -48,7 +48,7 @@ class MaxProbability(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class FalsePositiveRate(Constraint):
-    """Of the training rows of the first class, at most the share ``most`` is flagged.
+    """Of the training rows of the first class, at most the fraction ``most`` is flagged.
 
     A row is flagged if the card gives it a risk above ``risk``; at 0.5, if ``predict`` says the second class. Rows count with
     their weights.
@@ -58,25 +58,25 @@ class FalsePositiveRate(Constraint):
     risk: float = 0.5
 
     def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
-        return (RateRule(-1.0, upper=require_share(self.most, self._name, "most"), threshold=_log_odds(self.risk, self._name)),)
+        most, threshold = require_fraction(self.most, self._name, "most"), _log_odds(self.risk, self._name)
+        return (RateRule(-1.0, upper=most, threshold=threshold),)
 
 
 @dataclass(frozen=True, repr=False)
 class TruePositiveRate(Constraint):
-    """Of the training rows of the second class, at least the share ``least`` is flagged; see :class:`FalsePositiveRate`."""
+    """Of the training rows of the second class, at least the fraction ``least`` is flagged; see :class:`FalsePositiveRate`."""
 
     least: float
     risk: float = 0.5
 
     def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
-        return (
-            RateRule(1.0, lower=require_share(self.least, self._name, "least"), threshold=_log_odds(self.risk, self._name)),
-        )
+        least, threshold = require_fraction(self.least, self._name, "least"), _log_odds(self.risk, self._name)
+        return (RateRule(1.0, lower=least, threshold=threshold),)
 
 
 def _log_odds(risk: Any, rule: str) -> float:
-    share = require_share(risk, rule, "risk", open_ends=True)
-    return math.log(share) - math.log1p(-share)
+    probability = require_fraction(risk, rule, "risk", open_ends=True)
+    return math.log(probability) - math.log1p(-probability)
 
 
 def _described(person: Any, columns: CardColumns, rule: str) -> FloatArray:

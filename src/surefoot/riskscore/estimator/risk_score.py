@@ -23,21 +23,18 @@ from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError,
 from surefoot.riskscore.automatic import AutomaticScore
 from surefoot.riskscore.baselines.tangent_bound import TangentProof
 from surefoot.riskscore.certificate.certificate import certify_risk_score
-from surefoot.riskscore.estimator.card_limits import is_number, read_limits
+from surefoot.riskscore.estimator.card_limits import read_limits
 from surefoot.riskscore.estimator.card_shift import score_shift
+from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS
 from surefoot.riskscore.estimator.posed_card import PosedCard, binary_columns, pose_card
 from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreModel
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
 from surefoot.riskscore.search.exact_score import ExactScore
 from surefoot.sklearn_api.number_table import dense, read_number_table
+from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows
-
-# Numbers that a proof may hold: some hundred megabytes.
-_PROOF_LIMIT = 20_000_000
-# Entries of the table that a certificate may read, column by column, claim by claim: about a second.
-_CHECKED_NUMBERS = 3e8
 
 
 class RiskScoreClassifier(RiskScoreModel):
@@ -77,7 +74,7 @@ class RiskScoreClassifier(RiskScoreModel):
     gap : float, default=0.0
         Relative gap between the objective of the card and a proven lower bound at which the search may stop.
     time_limit : float, optional
-        Most seconds to spend; the best card found by then is kept, with a bound that holds.
+        Most seconds to spend; the best card found by then is returned, with a bound that holds.
     near_optimal : float, optional
         Collect every card whose objective is at most (1 + near_optimal) times the best, in ``near_optimal_``; 0.01 for one
         percent. Needs the exact search, which then closes its gap entirely.
@@ -93,9 +90,9 @@ class RiskScoreClassifier(RiskScoreModel):
     random_state : object, optional
         The card does not depend on chance; accepted because other estimators take it.
     scale : {"unit", "free"}, default="unit"
-        Whether a point is worth one unit of log odds, or as many as fit best, the same for all points. Points of unit scale are
-        fixed by the log odds they stand for, so few of them fit a weak effect; at a free scale small points have fine steps.
-        Rules about risks, ``radius`` and ``shift`` go with either scale. A free scale goes with the exact search and the
+        Whether a point stands for one unit of log odds, or for as many as fit best, the same for all points. Points of unit
+        scale are fixed by the log odds they stand for, so few of them fit a weak effect; at a free scale small points have fine
+        steps. Rules about risks, ``radius`` and ``shift`` go with either scale. A free scale goes with the exact search and the
         heuristic.
 
     Attributes
@@ -133,7 +130,7 @@ class RiskScoreClassifier(RiskScoreModel):
     Warns
     -----
     ConvergenceLimitWarning
-        If a limit ended the search, or the solver proves nothing; the card is kept, with a bound that holds.
+        If a limit ended the search, or the solver proves nothing; the card is there, with a bound that holds.
 
     Notes
     -----
@@ -240,9 +237,11 @@ class RiskScoreClassifier(RiskScoreModel):
             if getattr(self, name) is not None and self.solver not in ("auto", "exact"):
                 raise ValueError(f"{name} needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
         if near is None and self.checkpoint is None and not isinstance(solver, ExactScore):
-            return AutomaticScore(proof_limit=_PROOF_LIMIT) if isinstance(solver, AutomaticScore) else solver
+            return AutomaticScore(proof_limit=FIT_PARAMETERS.proof_numbers) if isinstance(solver, AutomaticScore) else solver
         return ExactScore(
-            near_optimal=None if near is None else float(near), proof_limit=_PROOF_LIMIT, checkpoint=self.checkpoint
+            near_optimal=None if near is None else float(near),
+            proof_limit=FIT_PARAMETERS.proof_numbers,
+            checkpoint=self.checkpoint,
         )
 
     def _class_weighted(self, rows: TrainingRows) -> FloatArray:
@@ -279,7 +278,8 @@ class RiskScoreClassifier(RiskScoreModel):
         if proof is None and tangent is None:
             # The card's own coefficients prove little, but something.
             tangent = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
-        claims = int(np.clip(_CHECKED_NUMBERS / posed.problem.columns.size, 100, 2000))
+        affordable = FIT_PARAMETERS.checked_numbers / posed.problem.columns.size
+        claims = int(np.clip(affordable, FIT_PARAMETERS.least_claims, FIT_PARAMETERS.most_claims))
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
             return certify_risk_score(posed.problem, outcome.primal, proof, float(self.gap), tangent=tangent, max_claims=claims)

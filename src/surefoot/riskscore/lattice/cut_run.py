@@ -33,7 +33,7 @@ class CutTally:
     programmes : int
         Integer programmes solved to the end by CPA, nodes of the tree of LCPA.
     resolution : float
-        Objectives closer than this were not told apart.
+        Objectives closer than this were not distinguished.
     tree : str
         Whose branch and bound it was: "own" or "scip".
     """

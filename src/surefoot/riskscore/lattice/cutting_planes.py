@@ -31,7 +31,7 @@ Run = TypeVar("Run", bound=CutRun)
 
 
 class CuttingPlanes(ABC, Generic[Run]):
-    """What both strategies share."""
+    """What both strategies have in common."""
 
     name: str
 

@@ -42,7 +42,7 @@ class LatticeRun(CutRun):
         self._recorded = 0.0
 
     def record_now_and_then(self, iteration: int, bound: Callable[[], float] | None = None) -> None:
-        """One more line of history if the last one is some time ago; a bound is only then asked for."""
+        """One more line of history if the last one is some time ago; a bound is evaluated only then."""
         if self.options.elapsed - self._recorded >= self.parameters.report_interval:
             self._recorded = self.options.elapsed
             if bound is not None:
@@ -71,6 +71,8 @@ class LatticeRun(CutRun):
             if self._within_budget(model.point) and model.loss < best_loss:
                 best, best_loss = model.point, model.loss
             self.round(model.point)
+            if self.out_of_time:
+                return
         for _ in range(parameters.relaxation_rounds):
             if self.options.elapsed - started > limit:
                 break

@@ -2,7 +2,7 @@
 
 The programme is that of :mod:`surefoot.riskscore.lattice.score_master`, posed to :mod:`surefoot.core.backends.scip` with the
 loss as its convex term. What is about score cards stands here: which cuts the master holds and SCIP does not, which integer
-solutions are cards, and which fractional solutions are worth a cut, by the same test as in our own tree.
+solutions are cards, and which fractional solutions become a cut, by the same test as in our own tree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from surefoot.riskscore.problem.problem import RiskScore
 
 
 class LossOracle:
-    """The loss of a master as SCIP is told of it.
+    """The loss of a master as an oracle for SCIP.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ from surefoot.robust.sqp.adversary import worst_case_distribution
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.sklearn_api.lazy_answers import lazy_on_dask
-from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius
+from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.sample_weight import row_weights
 from surefoot.sklearn_api.training_rows import (
@@ -209,8 +209,7 @@ class RobustLogisticModel(LogisticClassifier, BaseEstimator):
             raise ValueError(f"tol = {self.tol!r} must be a positive number: the relative gap to reach.")
         if self.max_iter is not None and not (isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1):
             raise ValueError(f"max_iter = {self.max_iter!r} must be None or a whole number of at least 1.")
-        if self.time_limit is not None and not (is_number(self.time_limit) and self.time_limit > 0):
-            raise ValueError(f"time_limit = {self.time_limit!r} must be None or a positive number of seconds.")
+        require_time_limit(self.time_limit)
         if self.shift is not None and not hasattr(self.shift, "calibrate"):
             raise ValueError(f"shift = {self.shift!r} must be None or a shift model with a method calibrate(X).")
 
