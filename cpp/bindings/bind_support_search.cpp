@@ -62,9 +62,7 @@ void bind_rules(nb::module_& module) {
       .def(nb::init<>())
       .def(
           "add_group",
-          [](CardRules& rules, Flags member, int least, int most) {
-            rules.groups.push_back({copied(member), least, most});
-          },
+          [](CardRules& rules, Flags member, int least, int most) { rules.groups.push_back({copied(member), least, most}); },
           nb::kw_only(), nb::arg("member"), nb::arg("least"), nb::arg("most"))
       .def(
           "add_implication",
@@ -118,18 +116,17 @@ void bind_problem(nb::module_& module) {
             require(least_multiplier > 0 && least_multiplier <= most_multiplier, "the multiplier has no value to take");
             require_rules(rules, n_columns);
             if (shift) require_shift(*shift, n_columns);
-            new (self) BoundScoreProblem{
-                {{columns.data(), n_rows, static_cast<int>(n_columns), labels.data(), weights.data()},
-                 {lower.data(), lower.data() + n_columns},
-                 {upper.data(), upper.data() + n_columns},
-                 intercept_lower,
-                 intercept_upper,
-                 max_size,
-                 penalty,
-                 rules,
-                 shift ? *shift : ShiftTerm{},
-                 {1 / most_multiplier, 1 / least_multiplier}},
-                {nb::cast(columns), nb::cast(labels), nb::cast(weights)}};
+            new (self) BoundScoreProblem{{{columns.data(), n_rows, static_cast<int>(n_columns), labels.data(), weights.data()},
+                                          {lower.data(), lower.data() + n_columns},
+                                          {upper.data(), upper.data() + n_columns},
+                                          intercept_lower,
+                                          intercept_upper,
+                                          max_size,
+                                          penalty,
+                                          rules,
+                                          shift ? *shift : ShiftTerm{},
+                                          {1 / most_multiplier, 1 / least_multiplier}},
+                                         {nb::cast(columns), nb::cast(labels), nb::cast(weights)}};
             auto& values = self->problem.rules.values;
             if (!values.empty()) values.resize(n_columns);
           },
@@ -195,12 +192,14 @@ void bind_results(nb::module_& module) {
       .def_ro("upper_bound", &SearchProgress::upper_bound)
       .def_ro("lower_bound", &SearchProgress::lower_bound)
       .def_ro("seconds", &SearchProgress::seconds)
-      .def_ro("n_fitted", &SearchProgress::n_fitted);
+      .def_ro("n_fitted", &SearchProgress::n_fitted)
+      .def_ro("fraction_done", &SearchProgress::fraction_done);
   nb::class_<CardBlock>(module, "CardBlock")
       .def_prop_ro("objectives",
                    [](const CardBlock& b) { return collected<double>(b, [](const ScoreCard& c) { return c.value; }); })
-      .def_prop_ro("intercepts",
-                   [](const CardBlock& b) { return collected<std::int32_t>(b, [](const ScoreCard& c) { return c.intercept; }); })
+      .def_prop_ro(
+          "intercepts",
+          [](const CardBlock& b) { return collected<std::int32_t>(b, [](const ScoreCard& c) { return c.intercept; }); })
       .def_prop_ro("points", &points_of)
       .def_prop_ro("multipliers",
                    [](const CardBlock& b) { return collected<double>(b, [](const ScoreCard& c) { return c.multiplier; }); });

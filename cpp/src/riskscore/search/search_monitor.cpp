@@ -62,7 +62,8 @@ class SearchMonitor {
       pass_on_cards();
       if (options_.on_progress && !signals_.stop && clock_.seconds() - reported >= options_.parameters.report_interval) {
         reported = clock_.seconds();
-        if (!options_.on_progress({signals_.upper_bound, signals_.lower_bound, reported, signals_.n_fitted}))
+        if (!options_.on_progress(
+                {signals_.upper_bound, signals_.lower_bound, reported, signals_.n_fitted, signals_.fraction_done}))
           end_here(SearchEnd::interrupted);
       }
       if (options_.on_snapshot && !signals_.stop && clock_.seconds() - saved >= options_.snapshot_interval) {

@@ -35,6 +35,7 @@ class WorkerPool {
   WorkerPool(SearchState& state, std::vector<OpenNode>& nodes, const RelaxedBounds& relaxed)
       : state_(state), nodes_(nodes), relaxed_(relaxed), finished_(nodes.size()), queue_(nodes.size()) {
     std::iota(queue_.begin(), queue_.end(), std::size_t{0});
+    for (const OpenNode& node : nodes_) n_supports_.push_back(count_supports(node));
     for (auto& flag : finished_) flag = false;
     if (!state_.near_cards) {
       const auto known = state_.signals.snapshot.now().finished;
@@ -60,15 +61,41 @@ class WorkerPool {
   }
 
   // The dual bound: of all subtrees that are not finished, and of the gap in those that are.
-  double lower_bound() const {
-    const double value = state_.incumbent.value();
-    double bound = std::isfinite(value) ? value - state_.gap * std::fabs(value) : infinity;
-    for (std::size_t k = 0; k < nodes_.size(); ++k)
-      if (!finished_[k]) bound = std::min(bound, bound_of(k));
-    return std::max(bound, 0.0);
-  }
+  double lower_bound() const { return frontier().bound; }
 
  private:
+  // Where the search stands: a bound of all cards, and how many supports lie in subtrees finished and open.
+  struct Frontier {
+    double bound, finished = 0, open = 0;
+  };
+
+  Frontier frontier() const {
+    const double value = state_.incumbent.value(), threshold = state_.threshold(0);
+    Frontier now{std::isfinite(value) ? value - state_.gap * std::fabs(value) : infinity};
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      if (finished_[k]) {
+        now.finished += n_supports_[k];
+        continue;
+      }
+      const double bound = bound_of(k);
+      now.bound = std::min(now.bound, bound);
+      if (bound <= threshold) now.open += n_supports_[k];
+    }
+    now.bound = std::max(now.bound, 0.0);
+    return now;
+  }
+
+  // Of three and more columns, as many as the candidates of a node allow for.
+  double count_supports(const OpenNode& node) const {
+    const int free = state_.problem.max_size - static_cast<int>(node.prefix.size());
+    double total = 0, ways = 1;
+    for (int m = 1; m <= free; ++m) {
+      ways *= std::max(static_cast<double>(node.candidates.size()) - m + 1, 0.0) / m;
+      total += ways;
+    }
+    return total;
+  }
+
   template <class Tree>
   void work(const Tree& tree, const double* root_point) {
     try {
@@ -114,13 +141,18 @@ class WorkerPool {
   }
 
   void report_bound() {
-    if (!state_.near_cards) raise(state_.signals.lower_bound, lower_bound());
+    if (state_.near_cards) return;
+    const Frontier now = frontier();
+    raise(state_.signals.lower_bound, now.bound);
+    const double total = now.finished + now.open;
+    state_.signals.fraction_done = total > 0 ? now.finished / total : 1;
   }
 
   SearchState& state_;
   std::vector<OpenNode>& nodes_;
   const RelaxedBounds& relaxed_;
   std::vector<std::atomic<bool>> finished_;
+  std::vector<double> n_supports_;  // by node
   std::vector<std::size_t> queue_;  // nodes, those before `next_` taken
   std::size_t next_ = 0, known_ = 0;
   std::mutex mutex_;

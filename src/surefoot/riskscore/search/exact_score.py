@@ -111,6 +111,10 @@ class ExactScore:
         end. If it exists, the search resumes from there; one of other data is an error. Where it cannot be written the search
         goes on and a ``CheckpointWarning`` says so in the end.
     checkpoint_interval : float, default=60.0
+    gives_up : callable, default=None
+        Called with every line of progress and with the fraction of the tree that is done: of the supports in subtrees that are
+        finished, or still open with a bound below the incumbent, the fraction in finished ones; NaN before there are subtrees.
+        Once it returns True the search ends as at a time limit.
     """
 
     name = "exact"
@@ -124,6 +128,7 @@ class ExactScore:
         proof_limit: int = 0,
         checkpoint: str | Path | None = None,
         checkpoint_interval: float = 60.0,
+        gives_up: Callable[[Progress, float], bool] | None = None,
     ) -> None:
         if near_optimal is not None and not 0 <= near_optimal < np.inf:
             raise ValueError(f"near_optimal = {near_optimal} must be a finite number at or above 0, or None.")
@@ -139,6 +144,7 @@ class ExactScore:
         self.proof_limit = proof_limit
         self.checkpoint = checkpoint
         self.checkpoint_interval = checkpoint_interval
+        self.gives_up = gives_up
 
     def refuses(self, problem: RiskScoreProblem) -> str | None:
         """Why the search cannot take the problem, or None."""
@@ -158,11 +164,15 @@ class ExactScore:
         """
         history: list[Progress] = []
 
+        given_up = False
+
         def report(line: _native.SearchProgress) -> bool:
+            nonlocal given_up
             history.append(Progress(line.n_fitted, line.upper_bound, line.lower_bound, line.seconds))
             if options.on_progress is not None:
                 options.on_progress(history[-1])
-            return True
+            given_up = self.gives_up is not None and self.gives_up(history[-1], line.fraction_done)
+            return not given_up
 
         def pass_on(cards: _native.CardBlock) -> bool:
             assert self.on_cards is not None
@@ -186,7 +196,7 @@ class ExactScore:
         )
         if file is not None:
             file.save(result.snapshot)
-        status = STATUS[result.end]
+        status = Status.TIME_LIMIT if given_up else STATUS[result.end]
         if not np.isfinite(result.value):
             if status is Status.OPTIMAL:
                 raise InfeasibleProblemError(

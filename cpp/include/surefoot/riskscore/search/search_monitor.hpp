@@ -48,6 +48,7 @@ struct SearchSignals {
   std::atomic<bool> stop{false};
   std::atomic<double> upper_bound{std::numeric_limits<double>::infinity()}, lower_bound{0};
   std::atomic<std::int64_t> n_fitted{0};
+  std::atomic<double> fraction_done{std::numeric_limits<double>::quiet_NaN()};  // see SearchProgress
   std::atomic<NearCards*> near_cards{nullptr};
   SnapshotStore snapshot;
 };

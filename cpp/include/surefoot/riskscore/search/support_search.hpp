@@ -28,6 +28,9 @@ namespace surefoot {
 struct SearchProgress {
   double upper_bound, lower_bound, seconds;
   std::int64_t n_fitted;  // supports fitted so far
+  // Of the supports in subtrees that are finished, or still open with a bound below the threshold, the fraction that is finished.
+  // NaN before there are subtrees.
+  double fraction_done;
 };
 
 // The state of a search from which another one can resume. Supports of three and more columns whose first two, in the order of
