@@ -1,10 +1,10 @@
 """Fitting rows that live in the partitions of a Dask table: the solver's loop runs here, sums over rows run where the rows are.
 
-    fit = learn the columns, encode, sum up, standardise, solve, certify; each a question to all partitions, or several
+    fit = learn the columns, encode, sum up, standardise, solve, certify; each a map over all partitions, or several
 
-Rows never travel. What goes to a partition is a point (one number per coefficient) and its share of the tied rows' pieces;
-what comes back are sums, at most a square matrix over the coefficients, and the pieces of its tied rows. Everything that is
-kept on the workers is let go when the fit ends, however it ends.
+Rows never travel. What goes to a partition is a point (one number per coefficient) and the pieces of its own tied rows; what
+comes back are sums, at most a square matrix over the coefficients, and the pieces of its tied rows. Everything that is held on
+the workers is released when the fit ends, however it ends.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from surefoot.core.certificate import Certificate
 from surefoot.design.read.dask_partitions import Partitions, open_partitions
 from surefoot.design.read.dask_table import open_dask_table
 from surefoot.design.read.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
 from surefoot.robust.certificate.partitioned_certificate import certify_placed_parts
-from surefoot.robust.estimator.batch_fit import require_support, summary_rows
-from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution
+from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
+from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
-from surefoot.robust.sqp.sqp import SQP
-from surefoot.robust.streaming.streamed import PartitionedPlan, partition_sums, require_streamable, solve_partitions
+from surefoot.robust.streaming.streamed import PartitionedOutcome, PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 
 Answer = TypeVar("Answer")
@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class PlacedParts:
-    """Partitions as the parts that a solver asks; what is made of them is let go with ``keeping``."""
+    """Partitions as the parts that a solver sums over; what is made of them is released with ``keeping``."""
 
     partitions: Partitions
     counts: Sequence[int]
@@ -54,7 +54,7 @@ class PlacedParts:
 
 @dataclass(frozen=True)
 class PlannedParts:
-    """The same partitions, each with its share of the adversary's plan, which is written out where the rows are."""
+    """The same partitions, each with its part of the adversary's plan, which is written out where the rows are."""
 
     parts: PlacedParts
     plan: PartitionedPlan | None
@@ -76,26 +76,21 @@ def fit_dask(
     table = open_dask_table(X, y, sample_weight)
     with ExitStack() as keeping:
         parts, learned = _encoded_parts(model, table.delayed, keeping)
-        sums = partition_sums(parts, learned.schema.n_levels)
-        summary = summary_rows(learned, sums)
-        prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
-        terms = Terms(learned.schema.n_levels, model._cost(summary, prices), radius, bool(model.fit_intercept))
-        require_streamable(terms)
         options = model._options(f"{type(model).__name__}, radius {radius:g}, {len(parts.counts)} partitions")
-        outcome = solve_partitions(terms, parts, options, sums=sums)
-        planned = PlannedParts(parts, outcome.dual, options.n_threads)
-        certificate = certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
-    solution = Solution(terms, outcome, certificate, SQP.name)
-    model._unpack(table.sample, summary, terms, outcome.primal)
-    model._unpack_proof(solution)
-    if not certificate.verified:
+
+        def certify(terms: Terms, outcome: PartitionedOutcome) -> Certificate:
+            planned = PlannedParts(parts, outcome.dual, options.n_threads)
+            return certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
+
+        solution = fit_partitions(model, learned, parts, options, radius, certify, table.sample)
+    if not solution.certificate.verified:
         warn_of_limit(solution, f"{type(model).__name__}.fit")
 
 
 def _encoded_parts(
     model: RobustLogisticModel, delayed: Sequence[Any], keeping: ExitStack
 ) -> tuple[PlacedParts, PartitionedTable]:
-    """The rows of every partition as numbers, kept where it lives; the tables they were made of are let go."""
+    """The rows of every partition as numbers, held where it lives; the tables they were made of are released."""
     raw = open_partitions(delayed)
     try:
         tables, learned = learn_partitions(raw, model._encoder())

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.arrays import AnyArray, FloatArray, NumericArray
+from surefoot.core.arrays import FloatArray, NumericArray
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Kind, Schema, column_position
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.robust.problem.unit_free_weights import unit_free_weights
 
 _OTHER_KIND: dict[Kind, Kind] = {"numeric": "categorical", "categorical": "numeric"}
 
@@ -48,7 +49,7 @@ def ground_cost(
     norm : {"l1", "l2", "linf"}
     """
     return GroundCost(
-        numeric_weights=_column_weights("numeric", numeric, design.schema, _unit_free(design.numeric, weights)),
+        numeric_weights=_column_weights("numeric", numeric, design.schema, unit_free_weights(design.numeric, weights)),
         categorical_weights=_column_weights("categorical", categorical, design.schema, np.ones(design.n_categorical)),
         label_weight=label,
         numeric_norm=norm,
@@ -60,7 +61,7 @@ def shift_prices(design: MixedDesign, numeric: Any, categorical: Any) -> tuple[A
 
     Two kinds of columns may be numbers to the one and categories to the other. A price of inf, "never shifts", means the same
     for both. A column of 0 and 1 that the shift model flips may be a number: a move by one unit then costs what the flip does,
-    and moves of other lengths, allowed on top, make the model safe against more than was asked for, and never less.
+    and moves of other lengths, allowed on top, make the model safe against more than was requested, and never less.
     """
     if not (isinstance(numeric, Mapping) and isinstance(categorical, Mapping)):
         return numeric, categorical
@@ -85,61 +86,6 @@ def shift_prices(design: MixedDesign, numeric: Any, categorical: Any) -> tuple[A
 def _is_binary(numeric: NumericArray, at: int) -> bool:
     values = numeric[:, [at]].data if is_sparse(numeric) else numeric[:, at]
     return bool(np.all((values == 0) | (values == 1)))
-
-
-def _unit_free(numeric: NumericArray, weights: FloatArray) -> FloatArray:
-    """1 / standard deviation of each column; 1 where it is constant."""
-    if numeric.shape[1] == 0:
-        return np.ones(0)
-    if is_sparse(numeric):
-        return _unit_free_sparse(numeric, weights)
-    lowest, highest = numeric.min(axis=0), numeric.max(axis=0)
-    reach, constant = _half_range(lowest, highest)
-    # In units of the range nothing over- or underflows, and a mean far from 0 takes no digits from the spread.
-    standard = (numeric / 2 - lowest / 2) / reach
-    spread = np.sqrt(weights @ np.square(standard - weights @ standard))
-    return _inverse_spread(spread, reach, constant)
-
-
-def _unit_free_sparse(numeric: Any, weights: FloatArray) -> FloatArray:
-    """The same, over the entries that are stored and all zeros of a column at once."""
-    n_rows, n_columns = numeric.shape
-    column = numeric.indices
-    entry_weights = np.repeat(weights, np.diff(numeric.indptr))
-
-    def column_sum(values: FloatArray) -> FloatArray:
-        return np.bincount(column, weights=values, minlength=n_columns).astype(np.float64, copy=False)
-
-    full = np.bincount(column, minlength=n_columns) == n_rows
-    zero_weight = np.where(full, 0.0, np.maximum(1.0 - column_sum(entry_weights), 0.0))
-    lowest, highest = np.where(full, np.inf, 0.0), np.where(full, -np.inf, 0.0)
-    np.minimum.at(lowest, column, numeric.data)
-    np.maximum.at(highest, column, numeric.data)
-    reach, constant = _half_range(lowest, highest)
-    standard = (numeric.data / 2 - lowest[column] / 2) / reach[column]
-    standard_zero = np.where(full, 0.0, -lowest / 2) / reach
-    mean = column_sum(entry_weights * standard) + zero_weight * standard_zero
-    variance = column_sum(entry_weights * np.square(standard - mean[column]))
-    variance += zero_weight * np.square(standard_zero - mean)
-    return _inverse_spread(np.sqrt(variance), reach, constant)
-
-
-def _half_range(lowest: FloatArray, highest: FloatArray) -> tuple[FloatArray, AnyArray]:
-    """Half the range of each column, 1 where it is constant, and where that is."""
-    # Half ranges, because the full range of a column of +-1e308 would overflow.
-    reach = highest / 2 - lowest / 2
-    constant = reach == 0
-    reach[constant] = 1.0
-    return reach, constant
-
-
-def _inverse_spread(spread: FloatArray, reach: FloatArray, constant: AnyArray) -> FloatArray:
-    # A column may also be constant but for rows whose weight is beyond the precision of the others.
-    constant = constant | (spread == 0)
-    spread = np.where(constant, 1.0, spread)
-    with np.errstate(over="ignore"):
-        inverse = 1.0 / spread / reach / 2
-    return np.where(constant, 1.0, np.minimum(inverse, np.finfo(np.float64).max))
 
 
 def _column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray) -> FloatArray:

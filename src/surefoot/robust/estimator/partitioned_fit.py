@@ -1,0 +1,87 @@
+"""Fitting rows in partitions, wherever they are: sum up, pose, solve, certify, unpack, one partition at a time.
+
+Batches (:mod:`surefoot.robust.estimator.batch_fit`) and the partitions of a Dask table
+(:mod:`surefoot.robust.estimator.dask_fit`) differ in where the rows are and in how a certificate gets at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.certificate import Certificate
+from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.mixed_design import MixedDesign
+from surefoot.design.read.batches import BatchTable
+from surefoot.design.read.partitioned_table import PartitionedTable
+from surefoot.exceptions import UnsupportedProblemError
+from surefoot.robust.automatic import Automatic
+from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution
+from surefoot.robust.problem.column_moments import BatchSums
+from surefoot.robust.problem.terms import Terms
+from surefoot.robust.registry import RobustLogisticSolver
+from surefoot.robust.sqp.sqp import SQP
+from surefoot.robust.streaming.standard_partitions import RawParts
+from surefoot.robust.streaming.streamed import PartitionedOutcome, partition_sums, require_streamable, solve_partitions
+from surefoot.sklearn_api.training_rows import TrainingRows
+
+
+def require_support(model: RobustLogisticModel, solver: RobustLogisticSolver, parts: str) -> None:
+    """Raise ``UnsupportedProblemError`` if the model needs what rows in parts (batches, partitions) cannot give."""
+    for refused, reason in (
+        (solver.name not in (Automatic.name, SQP.name), f"solver={model.solver!r} needs all rows at once. Use solver='auto'"),
+        (model.missing_numeric == "median", f"missing_numeric='median' needs all rows at once. Fill the gaps in the {parts}"),
+        (
+            model.shift is not None,
+            "a shift model is calibrated on a table. Calibrate it on a sample and pass its weights and radius",
+        ),
+    ):
+        if refused:
+            raise UnsupportedProblemError(f"cannot fit {parts} of rows: {reason}.")
+
+
+def fit_partitions(
+    model: RobustLogisticModel,
+    table: BatchTable | PartitionedTable,
+    parts: RawParts,
+    options: SolveOptions,
+    radius: float,
+    certify: Callable[[Terms, PartitionedOutcome], Certificate],
+    sample: Any,
+) -> Solution:
+    """Fit a model to rows in partitions; nothing of the model changes before the solve is certified.
+
+    Parameters
+    ----------
+    model : RobustLogisticModel
+    table : BatchTable or PartitionedTable
+        What has been learned about the columns.
+    parts : the encoded rows
+    options : SolveOptions
+    radius : float
+    certify : callable
+        Certifies an outcome for the given terms.
+    sample : table or None
+        A few rows as they came in, which tell the data frame library.
+    """
+    sums = partition_sums(parts, table.schema.n_levels)
+    summary = summary_rows(table, sums)
+    prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
+    terms = Terms(table.schema.n_levels, model._cost(summary, prices), radius, bool(model.fit_intercept))
+    require_streamable(terms)
+    outcome = solve_partitions(terms, parts, options, sums=sums)
+    solution = Solution(terms, outcome, certify(terms, outcome), SQP.name)
+    model._unpack(sample, summary, terms, outcome.primal)
+    model._unpack_proof(solution)
+    return solution
+
+
+def summary_rows(table: BatchTable | PartitionedTable, sums: BatchSums) -> TrainingRows:
+    """Two rows, one standard deviation to either side of 0: all that the default prices need of the columns."""
+    moments = sums.all_rows
+    spread = np.where(moments.low == moments.high, 0.0, moments.spread)
+    codes = np.zeros((2, len(table.schema.categorical_positions)), dtype=np.int32)
+    design = MixedDesign(np.vstack((-spread, spread)), codes, table.schema.n_levels, table.schema)
+    return TrainingRows(design, np.array([-1.0, 1.0]), np.array([0.5, 0.5]), table.classes, np.arange(2))
