@@ -1,20 +1,7 @@
 """The shift that would hurt a fitted model most, in the words of its table.
 
-The adversary may spend ``radius`` on moving rows. Its best distribution splits the mass of each row into shares: this share
-stays, that share changes these categories or flips its label. What is not worth spending there goes to the numeric columns,
-where the supremum is approached and not attained: an ever smaller mass moves ever farther in the direction u that changes the
-score most for its cost, beta . u = || (beta_j / gamma_j)_j ||_* at cost 1
-(:func:`surefoot.robust.sqp.adversary.steepest_move`). With the l1 norm that is the one column with the largest |beta_j| /
-gamma_j, with l2 and linf all columns move together.
-
-The table shows one distribution on the way, within one millionth of the supremum, so that every line of it is a move that can
-be checked. Mass t of a share with loss argument v that moves by (budget / t) u against its label has the loss argument
-v + price budget / t. The loss log(1 + exp(.)) lies above its argument, so that mass adds at least
-
-    t (v + price budget / t - log(1 + exp(v)))  =  price budget - t log(1 + exp(-v))
-
-to the expected loss, t log(1 + exp(-v)) short of the supremum. Columns that move together share the bill in proportion to the
-parts beta_j u_j that they have in the change of the score.
+The table shows one distribution within the radius and within one millionth of the largest expected loss
+(:mod:`surefoot.robust.attained_shift`), so that every line of it is a move that can be checked.
 """
 
 from __future__ import annotations
@@ -28,13 +15,12 @@ from numpy.typing import NDArray
 from surefoot.core.arrays import AnyArray, FloatArray, RowArray
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
+from surefoot.robust.attained_shift import Atoms, NumericMove, numeric_move
 from surefoot.robust.problem.numeric_columns import as_dense
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.sqp.adversary import WorstCaseDistribution, steepest_move
+from surefoot.robust.sqp.adversary import WorstCaseDistribution
 
 LABEL_FEATURE = "(label)"
-# How close, relative to the expected loss, the distribution shown comes to the supremum that numeric columns only approach.
-_APPROACH = 1e-6
 # Moves listed in the printed form before it says "and so many more".
 _LISTED = 10
 # Numbers of the moves that are not from one level to another: flips away from either class, then numeric columns, downwards.
@@ -43,7 +29,7 @@ _FLIP_MOVES, _FIRST_NUMERIC_MOVE = (-2, -1), -3
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """Every single move of a distribution; moves that one share makes together carry the same ``shift``."""
+    """Every single move of a distribution; moves that one atom makes together carry the same ``shift``."""
 
     row: RowArray
     mass: FloatArray
@@ -62,9 +48,9 @@ class WorstCase:
     Attributes
     ----------
     table : data frame
-        One line per moved value: ``row`` (position in the table, from 0), ``mass`` (share of the whole table that moves),
-        ``feature``, ``from``, ``to``. Mass that is not listed stays where it is. A share of a row that moves in several
-        features at once has several lines, which follow each other and carry the same mass. Label flips have the feature
+        One line per moved value: ``row`` (position in the table, from 0), ``mass`` (fraction of the whole table that moves),
+        ``feature``, ``from``, ``to``. Mass that is not listed stays where it is. A part of a row that moves in several
+        features at once has several lines, one after the other, which carry the same mass. Label flips have the feature
         "(label)".
     expected_loss : float
         Mean log loss under that distribution.
@@ -95,8 +81,8 @@ class WorstCase:
         Returns
         -------
         data frame
-            ``feature``, ``from``, ``to``, ``mass`` (share of the table that makes this move) and ``budget`` (the part of the
-            radius that pays for it), by falling budget. A move along a numeric column has neither ``from`` nor ``to``.
+            ``feature``, ``from``, ``to``, ``mass`` (fraction of the table that makes this move) and ``budget`` (the part of the
+            radius that it costs), by falling budget. A move along a numeric column has neither ``from`` nor ``to``.
         """
         return build_frame(self.summed(), self._library)
 
@@ -154,11 +140,11 @@ def describe_worst_case(
     library: str | None,
 ) -> WorstCase:
     """Put a worst-case distribution into the words of the table it is about."""
-    shares = _Shares.of(problem, coefficients, distribution)
-    travel = _numeric_travel(problem, coefficients, distribution, shares)
-    if travel is not None:
-        shares = shares.split(travel.share, travel.mass)
-    moves = _name_moves(problem, shares, travel, schema, classes)
+    atoms = Atoms.of(problem, coefficients, distribution)
+    numeric = numeric_move(problem, coefficients, distribution, atoms)
+    if numeric is not None:
+        atoms = atoms.split(numeric.atom, numeric.mass)
+    moves = _name_moves(problem, atoms, numeric, schema, classes)
     columns: dict[str, Any] = {
         "row": moves.row,
         "mass": moves.mass,
@@ -179,78 +165,10 @@ def describe_worst_case(
     )
 
 
-@dataclass(frozen=True)
-class _Shares:
-    """The distribution share by share: where each comes from and where it ends."""
-
-    row: RowArray
-    mass: FloatArray
-    label: FloatArray
-    codes: RowArray
-    final_label: FloatArray
-    final_codes: RowArray
-
-    @classmethod
-    def of(
-        cls, problem: RobustLogisticProblem, coefficients: RobustCoefficients, distribution: WorstCaseDistribution
-    ) -> _Shares:
-        label = problem.labels[distribution.row]
-        final_label = np.where(distribution.flipped, -label, label)
-        codes = problem.codes[distribution.row].astype(np.int64)
-        # A feature moves to its lowest coefficient under a final label +1 and to its highest under -1, whatever the row.
-        slices = [slice(*ends) for ends in zip(problem.level_offsets[:-1], problem.level_offsets[1:], strict=True)]
-        lowest = np.array([np.argmin(coefficients.levels[own]) for own in slices], dtype=np.int64)
-        highest = np.array([np.argmax(coefficients.levels[own]) for own in slices], dtype=np.int64)
-        worst = np.where(final_label[:, None] > 0, lowest, highest)
-        final_codes = np.where(distribution.moved, worst, codes)
-        return cls(distribution.row.astype(np.int64), distribution.mass, label, codes, final_label, final_codes)
-
-    def split(self, share: int, mass: float) -> _Shares:
-        """The same distribution with some mass of one share set apart, as the last share."""
-        doubled = np.append(np.arange(self.row.size), share)
-        masses = self.mass[doubled]
-        masses[share] -= mass
-        masses[-1] = mass
-        parts = (part[doubled] for part in (self.label, self.codes, self.final_label, self.final_codes))
-        return _Shares(self.row[doubled], masses, *parts)
-
-
-@dataclass(frozen=True)
-class _Travel:
-    """Part of a share that goes along some numeric columns, by signed distances, and what each of them costs."""
-
-    share: int
-    mass: float
-    columns: RowArray
-    distances: FloatArray
-    prices: FloatArray
-
-
-def _numeric_travel(
-    problem: RobustLogisticProblem, coefficients: RobustCoefficients, distribution: WorstCaseDistribution, shares: _Shares
-) -> _Travel | None:
-    """How to spend the numeric budget; see the module docstring."""
-    budget = float(distribution.numeric_budget)
-    move = steepest_move(problem.cost, coefficients.numeric)
-    columns = np.flatnonzero(move)
-    if columns.size == 0 or not budget > 0:
-        return None
-    scores = coefficients.intercept + (problem.numeric @ coefficients.numeric)[shares.row]
-    scores = scores + coefficients.levels[problem.level_offsets[:-1] + shares.final_codes].sum(axis=1)
-    argument = np.where(shares.mass > 0, -shares.final_label * scores, -np.inf)
-    share = int(np.argmax(argument))
-    shortfall_per_mass = float(np.logaddexp(0.0, -argument[share]))
-    wanted = _APPROACH * float(distribution.expected_loss) / max(shortfall_per_mass, 1e-300)
-    mass = min(float(shares.mass[share]), wanted)
-    effect = coefficients.numeric[columns] * move[columns]
-    away = -float(shares.final_label[share]) * budget / mass
-    return _Travel(share, mass, columns, away * move[columns], budget / mass * effect / effect.sum())
-
-
-class _Part(NamedTuple):
+class _UnorderedMoves(NamedTuple):
     """Moves of one sort, before they are put in order; ``position`` is that of the column, ``price`` is per unit of mass."""
 
-    share: RowArray
+    atom: RowArray
     position: RowArray
     origin: NDArray[np.object_]
     target: NDArray[np.object_]
@@ -258,56 +176,56 @@ class _Part(NamedTuple):
     kind: RowArray
 
 
-def _category_moves(problem: RobustLogisticProblem, shares: _Shares, schema: Schema) -> _Part:
+def _category_moves(problem: RobustLogisticProblem, atoms: Atoms, schema: Schema) -> _UnorderedMoves:
     names = _objects([label for column in schema.categorical_columns for label in column.level_labels])
-    share, feature = np.nonzero((shares.codes != shares.final_codes) & (shares.mass > 0)[:, None])
+    atom, feature = np.nonzero((atoms.codes != atoms.final_codes) & (atoms.mass > 0)[:, None])
     start = problem.level_offsets[feature].astype(np.int64)
-    origin, target = start + shares.codes[share, feature], start + shares.final_codes[share, feature]
+    origin, target = start + atoms.codes[atom, feature], start + atoms.final_codes[atom, feature]
     position = np.array(schema.categorical_positions, dtype=np.int64)[feature]
     price = problem.cost.categorical_weights[feature]
-    return _Part(share, position, names[origin], names[target], price, origin * names.size + target)
+    return _UnorderedMoves(atom, position, names[origin], names[target], price, origin * names.size + target)
 
 
-def _label_moves(problem: RobustLogisticProblem, shares: _Shares, schema: Schema, classes: AnyArray) -> _Part:
+def _label_moves(problem: RobustLogisticProblem, atoms: Atoms, schema: Schema, classes: AnyArray) -> _UnorderedMoves:
     names = _objects(classes.tolist())
-    share = np.flatnonzero((shares.label != shares.final_label) & (shares.mass > 0))
-    origin = (shares.label[share] > 0).astype(np.int64)
-    position = np.full(share.size, len(schema.columns))
-    price = np.full(share.size, problem.cost.label_weight)
-    return _Part(share, position, names[origin], names[1 - origin], price, np.array(_FLIP_MOVES)[origin])
+    atom = np.flatnonzero((atoms.label != atoms.final_label) & (atoms.mass > 0))
+    origin = (atoms.label[atom] > 0).astype(np.int64)
+    position = np.full(atom.size, len(schema.columns))
+    price = np.full(atom.size, problem.cost.label_weight)
+    return _UnorderedMoves(atom, position, names[origin], names[1 - origin], price, np.array(_FLIP_MOVES)[origin])
 
 
-def _numeric_moves(problem: RobustLogisticProblem, shares: _Shares, schema: Schema, travel: _Travel) -> _Part:
-    start = as_dense(problem.numeric[shares.row[-1:]])[0, travel.columns]
-    return _Part(
-        share=np.full(travel.columns.size, shares.row.size - 1),
-        position=np.array(schema.numeric_positions, dtype=np.int64)[travel.columns],
+def _numeric_moves(problem: RobustLogisticProblem, atoms: Atoms, schema: Schema, numeric: NumericMove) -> _UnorderedMoves:
+    start = as_dense(problem.numeric[atoms.row[-1:]])[0, numeric.columns]
+    return _UnorderedMoves(
+        atom=np.full(numeric.columns.size, atoms.row.size - 1),
+        position=np.array(schema.numeric_positions, dtype=np.int64)[numeric.columns],
         origin=_objects(start.tolist()),
-        target=_objects((start + travel.distances).tolist()),
-        price=travel.prices,
-        kind=_FIRST_NUMERIC_MOVE - travel.columns,
+        target=_objects((start + numeric.distances).tolist()),
+        price=numeric.prices,
+        kind=_FIRST_NUMERIC_MOVE - numeric.columns,
     )
 
 
 def _name_moves(
-    problem: RobustLogisticProblem, shares: _Shares, travel: _Travel | None, schema: Schema, classes: AnyArray
+    problem: RobustLogisticProblem, atoms: Atoms, numeric: NumericMove | None, schema: Schema, classes: AnyArray
 ) -> Moves:
-    parts = [_category_moves(problem, shares, schema), _label_moves(problem, shares, schema, classes)]
-    if travel is not None:
-        parts.append(_numeric_moves(problem, shares, schema, travel))
-    joined = _Part(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    order = np.lexsort((joined.position, joined.share, shares.row[joined.share]))
-    share = joined.share[order]
-    mass = shares.mass[share]
+    parts = [_category_moves(problem, atoms, schema), _label_moves(problem, atoms, schema, classes)]
+    if numeric is not None:
+        parts.append(_numeric_moves(problem, atoms, schema, numeric))
+    joined = _UnorderedMoves(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
+    order = np.lexsort((joined.position, joined.atom, atoms.row[joined.atom]))
+    atom = joined.atom[order]
+    mass = atoms.mass[atom]
     return Moves(
-        row=shares.row[share],
+        row=atoms.row[atom],
         mass=mass,
         feature=_objects([*schema.names, LABEL_FEATURE])[joined.position[order]].tolist(),
         origin=joined.origin[order].tolist(),
         target=joined.target[order].tolist(),
         budget=mass * joined.price[order],
         kind=joined.kind[order],
-        shift=np.unique(share, return_inverse=True)[1].astype(np.int64),
+        shift=np.unique(atom, return_inverse=True)[1].astype(np.int64),
     )
 
 
