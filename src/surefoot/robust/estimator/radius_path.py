@@ -23,7 +23,7 @@ class PathPoint:
     label_weight : float
         kappa, the price of flipping a label.
     scores : ndarray of shape (n_folds,)
-        Score on the held-out rows of each fold; larger is better.
+        Score on the validation rows of each fold; larger is better.
     coef : ndarray of shape (n_coefficients,)
         The model fitted to all rows, laid out like ``coef_[0]`` of the estimator.
     intercept : float

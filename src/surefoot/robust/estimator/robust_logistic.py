@@ -43,9 +43,9 @@ class RobustLogisticRegression(RobustLogisticModel):
     label_weight : float, default=inf
         kappa: price of flipping a label; ``inf`` means that labels are right.
     norm : {"l1", "l2", "linf"}, default="l1"
-        How the prices of numeric columns combine if a row moves in several of them: "l1" adds them, so that the model pays for
-        its largest ``|beta_j| / gamma_j``; "linf" takes the largest, so that the model pays for the sum of all, as in the
-        lasso; "l2" lies between.
+        How the prices of numeric columns combine if a row moves in several of them: "l1" adds them, so that the penalty is
+        the largest ``|beta_j| / gamma_j``; "linf" takes the largest, so that the penalty is the sum of all, as in the lasso;
+        "l2" lies between.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
         or booleans.
@@ -111,7 +111,7 @@ class RobustLogisticRegression(RobustLogisticModel):
     Warns
     -----
     ConvergenceLimitWarning
-        If a limit ended the solve; the model found so far is kept, with a bound that still holds.
+        If a limit ended the solve; the best model found is returned, with a bound that still holds.
 
     Notes
     -----

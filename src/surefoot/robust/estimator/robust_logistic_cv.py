@@ -1,4 +1,4 @@
-"""Robust logistic regression whose radius, and label weight if asked, are chosen by cross-validation."""
+"""Robust logistic regression whose radius, and label weight if requested, are chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ SMALLEST_RADIUS, LARGEST_RADIUS = 1e-3, 1.0
 
 
 class RobustLogisticRegressionCV(RobustLogisticModel):
-    """Robust logistic regression with the radius, and the label weight if asked, that score best on held-out rows.
+    """Robust logistic regression with the radius, and the label weight if requested, that score best on validation rows.
 
     For every radius r of a grid, every label weight and every fold, ::
 
         min over beta of   max over distributions Q within r of the fold's training rows of   E_Q[ log(1 + exp(-y score)) ]
 
     is solved, from the largest radius and label weight to the smallest, each solve starting where that of a neighbour on the
-    grid ended. The point with the best mean score on the held-out rows is chosen, and the model for it, fitted to all rows, is
-    certified. See :class:`RobustLogisticRegression` for the model itself.
+    grid ended. The point with the best mean score on the validation rows is chosen, and the model for it, fitted to all rows,
+    is certified. See :class:`RobustLogisticRegression` for the model itself.
 
     Levels of categories and medians that fill gaps are learned from all rows; coefficients and the default numeric weights from
     the training rows of each fold.
@@ -64,7 +64,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     cv : int, splitter, or iterable of (train, test), default=5
         An int means stratified folds.
     scoring : str or callable, default="neg_log_loss"
-        What to maximise on held-out rows; also used by :meth:`score`.
+        What to maximise on validation rows; also used by :meth:`score`.
     shift : ShiftModel, optional
         A shift model, of whose calibration the weights are used; the radius comes from ``radii``.
     numeric_weights, categorical_weights, label_weight, norm, categorical_features, fit_intercept, solver, tol, max_iter
@@ -151,7 +151,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self.unseen_categories = unseen_categories
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the radius, and the label weight if asked, by cross-validation and fit the model with them to all rows.
+        """Choose the radius, and the label weight if requested, by cross-validation and fit the model with them to all rows.
 
         Parameters
         ----------
@@ -178,17 +178,15 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         unproven: list[str] = []
         for at, (train, test) in enumerate(folds):
             training = rows.take(train)
-            held_out, labels = (
-                _safe_indexing(table, rows.positions[test]),
-                rows.classes[(rows.labels[test] > 0).astype(np.intp)],
-            )
+            validation = _safe_indexing(table, rows.positions[test])
+            labels = rows.classes[(rows.labels[test] > 0).astype(np.intp)]
             weighting = {} if sample_weight is None else {"sample_weight": rows.weights[test]}
             title = f"fold {at + 1} of {len(folds)}"
             # A score does not tell coefficients apart that differ in their last digits.
             for k, problem, outcome in self._solve_path(solver, training, prices, grid, title, polish=False):
                 model = RobustLogisticRegression(**self._model_parameters(grid[k]))
                 model._unpack(X, training, problem.terms, outcome.primal)
-                scores[k, at] = scorer(model, held_out, labels, **weighting)
+                scores[k, at] = scorer(model, validation, labels, **weighting)
                 if outcome.status is not Status.OPTIMAL:
                     unproven.append(outcome.status.value)
         if np.isnan(scores).any():
@@ -244,8 +242,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
 
     def _model_parameters(self, point: _GridPoint) -> dict[str, Any]:
         own = self.get_params(deep=False)
-        shared = {name: own[name] for name in own if name not in ("radii", "label_weights", "cv", "scoring")}
-        return {**shared, "radius": point.radius, "label_weight": point.label_weight}
+        common = {name: own[name] for name in own if name not in ("radii", "label_weights", "cv", "scoring")}
+        return {**common, "radius": point.radius, "label_weight": point.label_weight}
 
     def _folds(self, rows: TrainingRows, y: Any) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Train and test rows of each fold, as places among the training rows; rows of weight 0 are in neither."""
@@ -254,11 +252,11 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         place[rows.positions] = np.arange(rows.positions.size)
         folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
         for train, test in check_cv(self.cv, signs, classifier=True).split(np.zeros((signs.size, 1)), signs):
-            kept = [places[places >= 0] for places in (place[train], place[test])]
-            for part, what in zip(kept, ("training", "held-out"), strict=True):
+            weighted = [places[places >= 0] for places in (place[train], place[test])]
+            for part, what in zip(weighted, ("training", "held-out"), strict=True):
                 if part.size == 0:
                     raise InvalidTableError(f"Fold {len(folds) + 1} has no {what} row of positive sample_weight; change cv.")
-            folds.append((kept[0], kept[1]))
+            folds.append((weighted[0], weighted[1]))
         return folds
 
     def _solve_path(
@@ -275,7 +273,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         cost = self._cost(rows, prices)
         radii = sorted({point.radius for point in grid}, reverse=True)
         weights = sorted({point.label_weight for point in grid}, reverse=True)
-        # One cost a line: a walk goes on faster where it sees that only the radius has changed.
+        # One cost object a line: a warm start is faster where only the radius has changed.
         costs = [replace(cost, label_weight=weight) for weight in weights]
         lines = [
             [self._problem(rows.design, rows.labels, rows.weights, priced, radius) for radius in radii] for priced in costs
@@ -334,6 +332,6 @@ def _path_point(rows: TrainingRows, solution: Solution, scores: FloatArray) -> P
         coef=rows.design.schema.join_coefficients(model.numeric, model.levels),
         intercept=float(model.intercept),
         price=float(model.price),
-        # The witness has an entry per row; one per point would outweigh everything else that is kept.
+        # The witness has an entry per row; one per point would outweigh everything else.
         certificate=replace(solution.certificate, witness=None),
     )
