@@ -1,4 +1,4 @@
-"""The choice between a second-order and a first-order method, by size."""
+"""The choice between a dense and a matrix-free second-order method, by size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from surefoot.robust.wide.wide import Wide
 
 
 class Automatic:
-    """Quadratic steps, or first-order steps where a matrix of second derivatives over all coefficients would not fit.
+    """SQP, or matrix-free Newton steps where a Hessian over all coefficients would not fit.
 
     ``name`` is that of the solver chosen, once a problem has been seen.
     """
@@ -19,7 +19,7 @@ class Automatic:
 
     def __init__(self) -> None:
         # The same ones for every problem: they remember the rows of the last.
-        self._exact, self._first_order = SQP(), Wide()
+        self._dense, self._matrix_free = SQP(), Wide()
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the solver that fits the problem best cannot take it, or None."""
@@ -32,7 +32,7 @@ class Automatic:
         return self._choose(problem).solve(problem, options, warm_start)
 
     def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
-        fits = self._exact.refuses(problem) is None or self._first_order.refuses(problem) is not None
-        chosen: RobustLogisticSolver = self._exact if fits else self._first_order
+        fits = self._dense.refuses(problem) is None or self._matrix_free.refuses(problem) is not None
+        chosen: RobustLogisticSolver = self._dense if fits else self._matrix_free
         self.name = chosen.name
         return chosen

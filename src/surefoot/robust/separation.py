@@ -1,4 +1,4 @@
-"""Can a hyperplane put some rows strictly on their side and no row on the wrong one?
+"""Separation: can a hyperplane put some rows strictly on their side and no row on the wrong one?
 
     max sum_i y_i a_i . beta    subject to    0 <= y_i a_i . beta <= 1
 
@@ -8,6 +8,8 @@ for ever.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.optimize
 import scipy.sparse
@@ -15,8 +17,18 @@ import scipy.sparse
 from surefoot.exceptions import SeparableDataError
 from surefoot.robust.problem.problem import RobustLogisticProblem
 
-# Linear programmes beyond this many entries take longer than most fits; such tables are large, and hardly ever separable.
-MOST_ENTRIES = 20_000_000
+
+@dataclass(frozen=True)
+class SeparationParameters:
+    """Constants of this test; not tuned."""
+
+    # Entries of the linear programme. Beyond this many it takes longer than most fits; such tables are hardly ever separable.
+    max_entries: int = 20_000_000
+    # Objective above which the linear programme says that a separating direction exists; it sums margins of at most 1 per row.
+    positive: float = 1e-6
+
+
+PARAMETERS = SeparationParameters()
 
 
 def separable_without_price(problem: RobustLogisticProblem) -> bool:
@@ -30,7 +42,7 @@ def separable_without_price(problem: RobustLogisticProblem) -> bool:
     free_columns = np.isinf(problem.cost.numeric_weights) | (problem.radius == 0)
     free_features = (np.isinf(problem.cost.categorical_weights) | (problem.radius == 0)) & (problem.n_levels > 1)
     width = int(free_columns.sum()) + int(free_features.sum()) + int(problem.fit_intercept)
-    if not (free_columns.any() or free_features.any()) or problem.n_rows * width > MOST_ENTRIES:
+    if not (free_columns.any() or free_features.any()) or problem.n_rows * width > PARAMETERS.max_entries:
         return False
     parts = [scipy.sparse.csr_array(problem.numeric[:, free_columns])]
     if problem.fit_intercept:
@@ -43,7 +55,7 @@ def separable_without_price(problem: RobustLogisticProblem) -> bool:
     signed = scipy.sparse.csr_array(scipy.sparse.diags_array(problem.labels) @ scipy.sparse.hstack(parts, format="csr"))
     limits = scipy.optimize.LinearConstraint(signed, 0.0, 1.0)
     result = scipy.optimize.milp(-np.asarray(signed.sum(axis=0)).ravel(), constraints=limits, bounds=scipy.optimize.Bounds())
-    return result.x is not None and -float(result.fun) > 1e-6
+    return result.x is not None and -float(result.fun) > PARAMETERS.positive
 
 
 def require_attained(problem: RobustLogisticProblem) -> None:

@@ -144,29 +144,29 @@ def _posed(batch: RowBatch, terms: Terms) -> PosedBatch:
         raise CertificateError(f"the rows break the conventions of their problem: {wrong}") from wrong
 
 
-class JudgedParts(Protocol):
+class PlannedRows(Protocol):
     """Where the parts of a table live, each with its part of a plan.
 
-    ``judged`` calls ``work(batch, *arguments)`` with the rows of every part, wherever they are, and yields the answers in the
-    order of the parts; ``judged_with_plans`` calls ``work(batch, plan, *arguments)``. ``work`` is a function of this module,
+    ``map`` calls ``work(batch, *arguments)`` with the rows of every part, wherever they are, and yields the answers in the
+    order of the parts; ``map_with_plans`` calls ``work(batch, plan, *arguments)``. ``work`` is a function of this module,
     and its arguments and answers can be pickled.
     """
 
-    def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+    def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
 
-    def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+    def map_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
 
 
 @dataclass(frozen=True)
-class PartsAtHand:
-    """Parts that come to the judge, one after the other."""
+class LocalParts:
+    """Parts that are read here, one after the other."""
 
     parts: Iterable[tuple[RowBatch, ShiftPlan | None]]
 
-    def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+    def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
         return (work(batch, *arguments) for batch, _ in self.parts)
 
-    def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+    def map_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
         return (work(batch, plan, *arguments) for batch, plan in self.parts)
 
 
@@ -198,36 +198,36 @@ def certify_parts(
     CertificateError
         If shapes do not fit, rows break their conventions, no row has weight, or the second pass meets other rows.
     """
-    return certify_placed_parts(terms, coefficients, PartsAtHand(parts), tolerance)
+    return certify_placed_parts(terms, coefficients, LocalParts(parts), tolerance)
 
 
-def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: JudgedParts, tolerance: float) -> Certificate:
-    """The same for parts that are judged where they live."""
+def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: PlannedRows, tolerance: float) -> Certificate:
+    """The same for parts whose sums are taken where they live."""
     require_tolerance(tolerance)
     require_shapes(terms, coefficients)
     reason = flaw(terms, coefficients) or ""
     if reason:
         broken = WorstCaseObjective(value=np.inf, rounding=np.inf, price=np.inf)
         return verdict(broken, 0.0, None, reason, tolerance, radius=terms.radius, digest="")
-    first: ModelSums = reduce(add, parts.judged(model_sums, terms, coefficients))
-    objective, centre = judged_model(terms, coefficients, first)
+    first: ModelSums = reduce(add, parts.map(model_sums, terms, coefficients))
+    objective, centre = model_enclosure(terms, coefficients, first)
     if not np.isfinite(objective.value):
-        return judged_parts(terms, first, objective, None, tolerance)
+        return parts_verdict(terms, first, objective, None, tolerance)
     total = first.losses.weight
-    second: ProofSums = reduce(add, parts.judged_with_plans(proof_sums, terms, total, centre))
+    second: ProofSums = reduce(add, parts.map_with_plans(proof_sums, terms, total, centre))
 
     def curved(bounds: CoefficientBounds, enough: float) -> float:
         where = expansion_place(terms, coefficients, centre, bounds)
         common = terms, total, centre, where
-        sums: ExpansionSums = reduce(add, parts.judged_with_plans(curvature_sums, *common))
+        sums: ExpansionSums = reduce(add, parts.map_with_plans(curvature_sums, *common))
         _require_same_weight(sums.mass)
 
         def longest(whitening: FloatArray) -> float:
-            return float(max(parts.judged_with_plans(longest_of_part, *common, whitening)))
+            return float(max(parts.map_with_plans(longest_of_part, *common, whitening)))
 
         return bound_from_expansion(terms, sums, where, bounds, longest, enough=enough)
 
-    return judged_parts(terms, first, objective, second, tolerance, curved)
+    return parts_verdict(terms, first, objective, second, tolerance, curved)
 
 
 def _require_same_weight(weight: float) -> None:
@@ -235,7 +235,7 @@ def _require_same_weight(weight: float) -> None:
         raise CertificateError(f"a later pass met other rows than the first: {weight} times their weight.")
 
 
-def judged_model(terms: Terms, coefficients: RobustCoefficients, first: ModelSums) -> tuple[WorstCaseObjective, FloatArray]:
+def model_enclosure(terms: Terms, coefficients: RobustCoefficients, first: ModelSums) -> tuple[WorstCaseObjective, FloatArray]:
     """The objective of the model, and the centre for the second pass."""
     total = first.losses.weight
     if not 0 < total < np.inf:
@@ -249,7 +249,7 @@ def judged_model(terms: Terms, coefficients: RobustCoefficients, first: ModelSum
     return objective, centre
 
 
-def judged_parts(
+def parts_verdict(
     terms: Terms,
     first: ModelSums,
     objective: WorstCaseObjective,

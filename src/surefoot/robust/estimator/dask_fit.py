@@ -60,12 +60,12 @@ class PlannedParts:
     plan: PartitionedPlan | None
     n_threads: int
 
-    def judged(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+    def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
         return self.parts.each(_judge, [(work, self.n_threads, *arguments)] * len(self.parts.counts))
 
-    def judged_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
-        shares = [None if self.plan is None else self.plan.restricted(k) for k in range(len(self.parts.counts))]
-        return self.parts.each(_judge_with_plan, [(work, self.n_threads, share, *arguments) for share in shares])
+    def map_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+        plans = [None if self.plan is None else self.plan.restricted(k) for k in range(len(self.parts.counts))]
+        return self.parts.each(_judge_with_plan, [(work, self.n_threads, plan, *arguments) for plan in plans])
 
 
 def fit_dask(

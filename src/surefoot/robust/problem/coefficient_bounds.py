@@ -83,7 +83,7 @@ class LabelSums:
 
 @dataclass(frozen=True)
 class _Side:
-    """One way to reach a final label: rows of one label, moved at a price per unit of lambda."""
+    """One way to get a final label: rows of one label, moved at a price per unit of lambda."""
 
     weight: float
     mean: FloatArray
@@ -124,7 +124,7 @@ def _moving_weights(terms: Terms) -> FloatArray:
 
 
 def _sides(terms: Terms, sums_of: LabelSums) -> tuple[list[_Side], list[_Side]]:
-    """Ways to reach final label +1, and final label -1; means are relative to the centre."""
+    """Ways to get final label +1, and final label -1; means are relative to the centre."""
     delta = float(_moving_weights(terms).sum())
     kappa = terms.cost.label_weight
     towards: tuple[list[_Side], list[_Side]] = ([], [])

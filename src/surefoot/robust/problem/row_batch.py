@@ -1,6 +1,6 @@
 """A part of a table's rows: what one batch, or one partition, holds.
 
-Everything the mathematics asks of rows is a sum over them, so a part can answer for itself and the answers are added up. A
+Everything that is needed of rows is a sum over them, so sums of parts are added up. A
 :class:`RowBatch` is only rows; :meth:`RowBatch.under` poses them under the :class:`~surefoot.robust.problem.terms.Terms` of a
 problem, and :class:`PosedRows` is what such a part and a whole
 :class:`~surefoot.robust.problem.problem.RobustLogisticProblem` have in common. The weights of a part need not sum to 1.
