@@ -72,9 +72,11 @@ class CostRun(SolveRun[Primal, Dual]):
             self.lower_bound, self.dual = lower_bound, dual
         return better
 
-    def outcome(self, ended: Status, iterations: int | None = None) -> SolveOutcome[Primal, Dual]:
+    def outcome(
+        self, ended: Status, iterations: int | None = None, *, converged: bool | None = None
+    ) -> SolveOutcome[Primal, Dual]:
         """The result with the status that the solver's own test gave it."""
-        found = replace(super().outcome(ended, iterations), status=ended)
+        found = replace(super().outcome(ended, iterations, converged=converged), status=ended)
         if ended is Status.OPTIMAL or self.fallback is None or np.any(found.primal):  # type: ignore[call-overload]
             return found
         return replace(found, primal=self.fallback[0], upper_bound=self.fallback[1])

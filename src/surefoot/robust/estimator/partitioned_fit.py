@@ -23,7 +23,7 @@ from surefoot.robust.problem.column_moments import BatchSums
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
-from surefoot.robust.streaming.standard_partitions import RawParts
+from surefoot.robust.streaming.standard_partitions import RawPartitions
 from surefoot.robust.streaming.streamed import PartitionedOutcome, partition_sums, require_streamable, solve_partitions
 from surefoot.sklearn_api.training_rows import TrainingRows
 
@@ -45,7 +45,7 @@ def require_support(model: RobustLogisticModel, solver: RobustLogisticSolver, pa
 def fit_partitions(
     model: RobustLogisticModel,
     table: BatchTable | PartitionedTable,
-    parts: RawParts,
+    parts: RawPartitions,
     options: SolveOptions,
     radius: float,
     certify: Callable[[Terms, PartitionedOutcome], Certificate],
