@@ -31,7 +31,7 @@ def test_every_status_of_clarabel_is_mapped() -> None:
 def test_every_status_of_highs_is_mapped() -> None:
     # kHighsInterrupt is an alias that releases spell in two ways; it is taken for a numerical error where it is one of its own.
     names = {name for name in dir(highspy.HighsModelStatus) if name.startswith("k")} - {"kHighsInterrupt"}
-    assert {getattr(highspy.HighsModelStatus, name) for name in names} == set(LINEAR_STATUS)
+    assert {getattr(highspy.HighsModelStatus, name).name for name in names} == set(LINEAR_STATUS)
 
 
 @needs_scip

@@ -1,4 +1,4 @@
-"""Cone programmes by Clarabel, an interior-point method; the only importer of it.
+"""Cone programmes by Clarabel, an interior-point method; the only importer of it, when a programme is solved.
 
 min 1/2 x' P x + q . x   subject to   b - A x in a product of cones.
 """
@@ -9,15 +9,17 @@ import signal
 import threading
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import clarabel
 import numpy as np
 import scipy.sparse
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
+
+if TYPE_CHECKING:
+    import clarabel
 
 ConeKind = Literal["zero", "nonnegative", "second-order", "psd", "exponential"]
 
@@ -121,13 +123,15 @@ class ConeProgramme:
 
     def solve(self, options: SolveOptions, settings: ConeSettings | None = None) -> ConeResult:
         """Run Clarabel within what is left of the options' time, and for a millisecond at least."""
+        import clarabel
+
         chosen = ConeSettings() if settings is None else settings
         solver = clarabel.DefaultSolver(
             self._curvature(),
             self.cost,
             self.matrix,
             self.right,
-            [_CONES[cone.kind](cone.size) for cone in self.cones if cone.size],
+            [_native_cone(cone) for cone in self.cones if cone.size],
             _native_settings(options, chosen),
         )
         result = _StallMonitor(chosen).solve(solver)
@@ -145,12 +149,12 @@ class ConeProgramme:
         return scipy.sparse.triu(self.quadratic, format="csc")
 
 
-_CONES: dict[str, Any] = {
-    "zero": clarabel.ZeroConeT,
-    "nonnegative": clarabel.NonnegativeConeT,
-    "second-order": clarabel.SecondOrderConeT,
-    "psd": clarabel.PSDTriangleConeT,
-    "exponential": lambda _size: clarabel.ExponentialConeT(),
+_CONES: dict[ConeKind, str] = {
+    "zero": "ZeroConeT",
+    "nonnegative": "NonnegativeConeT",
+    "second-order": "SecondOrderConeT",
+    "psd": "PSDTriangleConeT",
+    "exponential": "ExponentialConeT",
 }
 # Every status that Clarabel has, by name.
 _STATUS = {
@@ -169,7 +173,16 @@ _STATUS = {
 }
 
 
+def _native_cone(cone: Cone) -> Any:
+    import clarabel
+
+    kind = getattr(clarabel, _CONES[cone.kind])
+    return kind() if cone.kind == "exponential" else kind(cone.size)
+
+
 def _native_settings(options: SolveOptions, chosen: ConeSettings) -> clarabel.DefaultSettings:
+    import clarabel
+
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     if hasattr(settings, "max_threads"):  # not in every release of Clarabel

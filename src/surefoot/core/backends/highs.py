@@ -1,4 +1,4 @@
-"""Linear programmes that grow while they are solved again and again. The only importer of highspy.
+"""Linear programmes that grow while they are solved again and again. The only importer of highspy, when the first is posed.
 
     min cost . x   subject to   lower <= x <= upper,   low_r <= a_r . x <= high_r for every row r.
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
@@ -56,6 +55,8 @@ class LinearProgramme:
     """A linear programme under construction, without rows at first."""
 
     def __init__(self, lower: FloatArray, upper: FloatArray, cost: FloatArray, n_threads: int = 1) -> None:
+        import highspy
+
         solver = self._solver = highspy.Highs()
         solver.silent()
         for tolerance in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
@@ -88,40 +89,40 @@ class LinearProgramme:
 
     def solve(self, *, seconds: float = np.inf) -> LinearResult:
         """The optimum, from the last solution on."""
-        solver, statuses = self._solver, highspy.HighsModelStatus
+        solver = self._solver
         # HiGHS counts the time of all solves of an instance together.
         solver.setOptionValue("time_limit", min(float(solver.getRunTime()) + max(seconds, 0.0), 1e9))
         solver.run()
-        if solver.getModelStatus() not in (statuses.kOptimal, statuses.kInfeasible, statuses.kTimeLimit, statuses.kUnbounded):
+        if solver.getModelStatus().name not in ("kOptimal", "kInfeasible", "kTimeLimit", "kUnbounded"):
             # The basis of another programme can lead the simplex method astray; without it the method starts afresh.
             solver.clearSolver()
             solver.run()
-        status = _STATUS.get(solver.getModelStatus(), Status.NUMERICAL_ERROR)
+        status = _STATUS.get(solver.getModelStatus().name, Status.NUMERICAL_ERROR)
         if status is not Status.OPTIMAL:
             return LinearResult(status, np.inf if status is Status.INFEASIBLE else -np.inf)
         value, solution = float(solver.getInfo().objective_function_value), solver.getSolution()
         return LinearResult(status, value, np.array(solution.col_value), np.array(solution.row_dual))
 
 
-# Every status that HiGHS documents. "Unbounded or infeasible" decides nothing.
+# Every status that HiGHS documents, by name. "Unbounded or infeasible" decides nothing.
 _STATUS = {
-    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
-    highspy.HighsModelStatus.kModelEmpty: Status.OPTIMAL,
-    highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
-    highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
-    highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
-    highspy.HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
-    highspy.HighsModelStatus.kSolutionLimit: Status.ITERATION_LIMIT,
-    highspy.HighsModelStatus.kObjectiveBound: Status.STALLED,
-    highspy.HighsModelStatus.kObjectiveTarget: Status.STALLED,
-    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
-    highspy.HighsModelStatus.kMemoryLimit: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kUnknown: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kNotset: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kLoadError: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kModelError: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kPresolveError: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kSolveError: Status.NUMERICAL_ERROR,
-    highspy.HighsModelStatus.kPostsolveError: Status.NUMERICAL_ERROR,
+    "kOptimal": Status.OPTIMAL,
+    "kModelEmpty": Status.OPTIMAL,
+    "kInfeasible": Status.INFEASIBLE,
+    "kUnbounded": Status.UNBOUNDED,
+    "kUnboundedOrInfeasible": Status.NUMERICAL_ERROR,
+    "kTimeLimit": Status.TIME_LIMIT,
+    "kIterationLimit": Status.ITERATION_LIMIT,
+    "kSolutionLimit": Status.ITERATION_LIMIT,
+    "kObjectiveBound": Status.STALLED,
+    "kObjectiveTarget": Status.STALLED,
+    "kInterrupt": Status.INTERRUPTED,
+    "kMemoryLimit": Status.NUMERICAL_ERROR,
+    "kUnknown": Status.NUMERICAL_ERROR,
+    "kNotset": Status.NUMERICAL_ERROR,
+    "kLoadError": Status.NUMERICAL_ERROR,
+    "kModelError": Status.NUMERICAL_ERROR,
+    "kPresolveError": Status.NUMERICAL_ERROR,
+    "kSolveError": Status.NUMERICAL_ERROR,
+    "kPostsolveError": Status.NUMERICAL_ERROR,
 }
