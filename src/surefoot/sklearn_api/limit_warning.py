@@ -9,6 +9,21 @@ from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.exceptions import ConvergenceLimitWarning
 
+_MORE = "Allow more with time_limit or max_iter, or ask for less with tol."
+_OTHER = "Scale the columns, or try another solver."
+# What to do about a fit that is not proven optimal, by what ended it. A model was found, so the problem is neither infeasible
+# nor unbounded: a solver that says so was misled by rounding.
+ADVICE: dict[Status, str] = {
+    Status.OPTIMAL: _MORE,
+    Status.ITERATION_LIMIT: _MORE,
+    Status.TIME_LIMIT: _MORE,
+    Status.INTERRUPTED: _MORE,
+    Status.STALLED: _MORE,
+    Status.NUMERICAL_ERROR: f"The arithmetic of the solver broke down. {_OTHER}",
+    Status.INFEASIBLE: f"There is a model, so rounding misled the solver. {_OTHER}",
+    Status.UNBOUNDED: f"Losses have a least value, so rounding misled the solver. {_OTHER}",
+}
+
 
 class Judged(Protocol):
     """A solve and the verdict on it."""
@@ -29,8 +44,7 @@ def warn_of_limit(solution: Judged, where: str) -> None:
     warnings.warn(
         f"{where} {ending}. The model's objective is {certificate.upper_bound:.9g}; the lower bound "
         f"{certificate.lower_bound:.9g} still holds for every model, a relative gap of {certificate.relative_gap:.1e} "
-        f"(tol = {certificate.tolerance:.1e}). "
-        "Allow more with time_limit or max_iter, or ask for less with tol.",
+        f"(tol = {certificate.tolerance:.1e}). {ADVICE[outcome.status]}",
         ConvergenceLimitWarning,
         stacklevel=3,
     )
