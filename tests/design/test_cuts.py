@@ -68,7 +68,7 @@ def test_many_distinct_values_are_thinned_to_candidates_and_cuts_then_refined(
     exact = supervised_cuts(up, 1 - up, 1, share)
     values = [loss(np.column_stack([up, 1 - up]), (cut,)) for cut in range(599)]
     assert values[exact[0]] == pytest.approx(min(values), rel=1e-12)
-    monkeypatch.setattr(cuts, "MOST_CANDIDATES", 30)
+    monkeypatch.setattr(cuts, "PARAMETERS", cuts.CutParameters(max_candidates=30))
     np.testing.assert_array_equal(supervised_cuts(up, 1 - up, 1, share), exact)
     several = supervised_cuts(up, 1 - up, 4, share)
     parts = np.diff(np.concatenate([[0], several + 1, [600]]))

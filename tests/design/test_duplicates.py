@@ -77,7 +77,7 @@ def test_collapse_is_exact_when_hashes_collide(buckets: int, table: tuple[np.nda
 @given(table=tables())
 def test_collapse_does_not_depend_on_the_block_size(block: int, table: tuple[np.ndarray, ...]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_BLOCK", block)
+        patch.setattr(duplicates, "PARAMETERS", duplicates.DuplicateParameters(block_rows=block))
         assert_same(collapse_rows(*table), expected(*table))
 
 

@@ -57,7 +57,7 @@ def test_sparse_collapse_does_not_depend_on_the_block_size(block: int, table: Ta
     numeric, *rest = table
     wanted = collapse_rows(numeric, *rest)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_BLOCK", block)
+        patch.setattr(duplicates, "PARAMETERS", duplicates.DuplicateParameters(block_rows=block))
         assert_same(collapse_rows(scipy.sparse.csr_array(numeric), *rest), wanted)
 
 

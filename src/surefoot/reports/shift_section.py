@@ -18,18 +18,30 @@ from surefoot.reports.page import Fact, figures, paragraph, table
 from surefoot.reports.shift_wording import certainty_words, price_words, worst_shift_blocks
 from surefoot.reports.subject import Subject
 from surefoot.robust.estimator.worst_case import LABEL_FEATURE, WorstCase
+from surefoot.shift.column_settings import DEFAULT_INTERVAL
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.metrics import REWARDS
 from surefoot.shift.stress.stress_report import StressReport
 from surefoot.shift.stress.stress_test import stress_test
 
-# How far the worst shift may go for a model that was not fitted to be safe against any: the default of robust models.
-_DEFAULT_RADIUS = 0.05
-# What is assumed of columns about which nobody said anything: the interval is the paper's.
-_CERTAINTY, _INTERVAL = 0.9, "0.4 std"
-# Sets that tell how long one takes, and the fewest that make a distribution.
-_PROBED, _FEWEST = 2, 20
 _METRICS = {"auc": "AUC", "ace": "calibration error", "log_loss": "log loss"}
+
+
+@dataclass(frozen=True)
+class ShiftSectionParameters:
+    """What a report assumes where nobody said anything, and how it keeps to its time. Not tuned."""
+
+    # Radius of the worst shift of a model that was fitted with none: the default of robust models.
+    radius: float = 0.05
+    # Certainty of every column, and the interval of numeric ones, which is the paper's.
+    certainty: float = 0.9
+    interval: str = DEFAULT_INTERVAL
+    # Shifted tables that tell how long one takes, and the fewest that make a distribution.
+    probed_sets: int = 2
+    min_sets: int = 20
+
+
+PARAMETERS = ShiftSectionParameters()
 
 
 def worst_case_of(subject: Subject) -> WorstCase | None:
@@ -38,7 +50,7 @@ def worst_case_of(subject: Subject) -> WorstCase | None:
     if isinstance(model, ChanceConstrainedSVC):
         return None
     worst: WorstCase = model.worst_case(subject.seen, subject.y)
-    return worst if worst.radius > 0 else model.worst_case(subject.seen, subject.y, radius=_DEFAULT_RADIUS)
+    return worst if worst.radius > 0 else model.worst_case(subject.seen, subject.y, radius=PARAMETERS.radius)
 
 
 def worst_case_blocks(subject: Subject, worst: WorstCase | None) -> tuple[str, ...]:
@@ -68,7 +80,7 @@ def worst_case_blocks(subject: Subject, worst: WorstCase | None) -> tuple[str, .
         blocks.insert(
             0,
             paragraph(
-                f"The model was not fitted to be safe against shifts; this is what a radius of {_DEFAULT_RADIUS} would do."
+                f"The model was not fitted to be safe against shifts; this is what a radius of {PARAMETERS.radius} would do."
             ),
         )
     return tuple(blocks)
@@ -177,22 +189,22 @@ def run_stress(
             verbose=voice,
         )
 
-    if n_sets <= _PROBED:
+    if n_sets <= PARAMETERS.probed_sets:
         return Stress(run(n_sets, verbose), "", assumed)
     started = time.perf_counter()
     try:
-        run(_PROBED, 0)
+        run(PARAMETERS.probed_sets, 0)
     except InvalidTableError as error:
         if shift is not None:
             raise
         return Stress(None, f"No stress test: {error}", "")
-    each = (time.perf_counter() - started) / _PROBED
-    if n_sets > _FEWEST <= seconds / each:
+    each = (time.perf_counter() - started) / PARAMETERS.probed_sets
+    if n_sets > PARAMETERS.min_sets <= seconds / each:
         # Most of a first look is reading the table; a second one tells what a set takes.
-        run(_FEWEST, 0)
-        each = (time.perf_counter() - started) / (_PROBED + _FEWEST)
+        run(PARAMETERS.min_sets, 0)
+        each = (time.perf_counter() - started) / (PARAMETERS.probed_sets + PARAMETERS.min_sets)
     count = min(n_sets, int(seconds / each))
-    if count < min(_FEWEST, n_sets):
+    if count < min(PARAMETERS.min_sets, n_sets):
         return Stress(
             None,
             f"No stress test: one shifted table takes {each:.2g} s, so that {seconds:g} s are too few. Allow more time.",
@@ -210,11 +222,13 @@ def _assumed_shift(subject: Subject) -> tuple[ShiftModel, str]:
     categorical = [name for at, name in enumerate(data.names) if _is_category(data, at, schema)]
     numeric = [name for name in data.names if name not in categorical]
     model = ShiftModel(
-        numeric_certainty=dict.fromkeys(numeric, _CERTAINTY) or None,
-        numeric_interval=_INTERVAL,
-        categorical_certainty=dict.fromkeys(categorical, _CERTAINTY) or None,
+        numeric_certainty=dict.fromkeys(numeric, PARAMETERS.certainty) or None,
+        numeric_interval=PARAMETERS.interval,
+        categorical_certainty=dict.fromkeys(categorical, PARAMETERS.certainty) or None,
     )
-    told = certainty_words(_CERTAINTY if numeric else None, _INTERVAL, _CERTAINTY if categorical else None)
+    told = certainty_words(
+        PARAMETERS.certainty if numeric else None, PARAMETERS.interval, PARAMETERS.certainty if categorical else None
+    )
     return model, f"Nobody said what may shift, so it is assumed that {told}, all independently."
 
 

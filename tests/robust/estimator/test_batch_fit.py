@@ -149,7 +149,7 @@ def test_gaps_can_be_a_level_in_batches_too() -> None:
 def test_parquet_files_give_the_model_of_the_table_they_hold(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "MOST_BATCH_ROWS", 77)
+    monkeypatch.setattr(parquet, "PARAMETERS", parquet.ParquetParameters(max_batch_rows=77))
     X, y, w = draw_rows()
     whole = X.assign(answer=y, times=w)
     cuts = [0, 400] if form in ("file", "text") else [0, 150, 400]

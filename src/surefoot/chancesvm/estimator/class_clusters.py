@@ -1,6 +1,6 @@
 """Batches for a table that names none: k-means inside each class, so that every batch has one label.
 
-K clusters in all, shared between the classes in proportion to their distinct rows, at least one each. Rows count by their
+K clusters in all, divided between the classes in proportion to their distinct rows, at least one each. Rows count by their
 weights, and equal rows as one row of their common weight, so repeating a row and doubling its weight give the same clusters.
 For the same ``random_state`` the order of the rows does not matter.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,25 @@ from threadpoolctl import threadpool_limits
 
 from surefoot.core.arrays import FloatArray
 
-# Section 4.3 of Lin, Fang, Fang and Gao: K = min(8, 10 % of the rows).
-MOST_CLUSTERS = 8
-SHARE_OF_ROWS = 0.1
-# Starts of k-means: ten for small tables, and fewer where one takes seconds.
-_MOST_STARTS = 10
-_STARTED_ROWS = 50_000
+
+@dataclass(frozen=True)
+class ClusterParameters:
+    """How many clusters and how often k-means starts."""
+
+    # K = min(8, 10 % of the rows), Section 4.3 of Lin, Fang, Fang and Gao.
+    max_clusters: int = 8
+    fraction_of_rows: float = 0.1
+    # Starts of k-means for small tables, and the rows that all starts may see together: fewer where one takes seconds. Not
+    # tuned; ten was scikit-learn's default.
+    max_starts: int = 10
+    started_rows: int = 50_000
+
+
+PARAMETERS = ClusterParameters()
 
 
 def require_batches(batches: Any) -> int | None:
-    """The number of clusters asked for, or None for the paper's rule."""
+    """The number of clusters, or None for the paper's rule."""
     if isinstance(batches, str) and batches == "auto":
         return None
     if isinstance(batches, numbers.Integral) and not isinstance(batches, bool) and int(batches) >= 2:
@@ -62,7 +72,7 @@ def class_clusters(
     counts = [len(values) for values, _ in distinct]
     codes = np.empty(len(labels), dtype=np.intp)
     first = 0
-    for rows, (values, inverse), count in zip(sides, distinct, _shares(counts, n_clusters), strict=True):
+    for rows, (values, inverse), count in zip(sides, distinct, _divided(counts, n_clusters), strict=True):
         inverse = inverse.ravel()
         own = _clusters(values, np.bincount(inverse, weights=weights[rows]).astype(np.float64), count, draw)
         codes[rows] = first + own[inverse]
@@ -80,11 +90,11 @@ def kernel_coordinates(gram: FloatArray, labels: FloatArray) -> FloatArray:
     return points
 
 
-def _shares(counts: list[int], n_clusters: int | None) -> tuple[int, int]:
+def _divided(counts: list[int], n_clusters: int | None) -> tuple[int, int]:
     """Clusters of either class."""
     total = sum(counts)
     if n_clusters is None:
-        n_clusters = max(2, min(MOST_CLUSTERS, math.floor(SHARE_OF_ROWS * total)))
+        n_clusters = max(2, min(PARAMETERS.max_clusters, math.floor(PARAMETERS.fraction_of_rows * total)))
     negative = min(max(round(n_clusters * counts[0] / total), 1), n_clusters - 1)
     return min(negative, counts[0]), min(n_clusters - negative, counts[1])
 
@@ -93,9 +103,9 @@ def _clusters(values: FloatArray, weights: FloatArray, count: int, draw: Any) ->
     """Clusters of distinct rows, none of them empty."""
     if count == 1:
         return np.zeros(len(values), dtype=np.intp)
-    starts = min(max(_STARTED_ROWS // len(values), 1), _MOST_STARTS)
+    starts = min(max(PARAMETERS.started_rows // len(values), 1), PARAMETERS.max_starts)
     means = KMeans(n_clusters=count, n_init=starts, random_state=draw.randint(np.iinfo(np.int32).max))
-    # One thread: sums of several come in any order, and a few rows are not worth waking others for.
+    # One thread: sums of several come in any order, and few rows gain nothing from several.
     with warnings.catch_warnings(), threadpool_limits(limits=1):
         # Rows that differ by rounding alone may fill fewer clusters; fewer are as good.
         warnings.simplefilter("ignore", ConvergenceWarning)

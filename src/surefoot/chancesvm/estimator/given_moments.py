@@ -15,10 +15,10 @@ import numpy as np
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.exceptions import InvalidTableError
 
-# Eigenvalues below this share of the largest are rounding.
-_RANK_SLACK = 1e-12
-# A matrix may be asymmetric or indefinite by this share of its largest entry, as rounding makes it.
-_SLACK = 1e-8
+# Bounds eigenvalues over the largest: those below are rounding.
+_RANK_TOLERANCE = 1e-12
+# Bounds what rounding may make of a matrix, asymmetry or a negative eigenvalue, over its largest entry.
+_COVARIANCE_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +57,9 @@ def moment_samples(means: FloatArray, covariances: Any) -> MomentSamples:
         )
     _require_covariances(matrices)
     values, vectors = np.linalg.eigh((matrices + matrices.transpose(0, 2, 1)) / 2)
-    kept = values > _RANK_SLACK * np.maximum(values[:, -1:], 0.0)
-    ranks = kept.sum(axis=1)
-    axes = vectors.transpose(0, 2, 1)[kept] * np.sqrt(np.repeat(ranks, ranks) * values[kept])[:, None]
+    positive = values > _RANK_TOLERANCE * np.maximum(values[:, -1:], 0.0)
+    ranks = positive.sum(axis=1)
+    axes = vectors.transpose(0, 2, 1)[positive] * np.sqrt(np.repeat(ranks, ranks) * values[positive])[:, None]
     starts = np.concatenate([[0], np.cumsum(np.maximum(2 * ranks, 1))]).astype(np.int64)
     samples = np.repeat(means, np.diff(starts), axis=0)
     # The axes of an input fill its first half with plus and its second with minus.
@@ -78,7 +78,7 @@ def _require_covariances(matrices: FloatArray) -> None:
         )
     largest = np.abs(matrices).max(axis=(1, 2))
     skew = np.abs(matrices - matrices.transpose(0, 2, 1))
-    wrong = np.argwhere(skew > _SLACK * largest[:, None, None])
+    wrong = np.argwhere(skew > _COVARIANCE_TOLERANCE * largest[:, None, None])
     if wrong.size:
         at, row, column = wrong[0]
         raise InvalidTableError(
@@ -86,7 +86,7 @@ def _require_covariances(matrices: FloatArray) -> None:
             f"{matrices[at, column, row]} at ({column}, {row}). Symmetrise it, if that is rounding."
         )
     least = np.linalg.eigvalsh(matrices)[:, 0]
-    negative = np.flatnonzero(least < -_SLACK * largest)
+    negative = np.flatnonzero(least < -_COVARIANCE_TOLERANCE * largest)
     if negative.size:
         at = negative[0]
         raise InvalidTableError(

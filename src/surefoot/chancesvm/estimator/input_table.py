@@ -8,6 +8,7 @@ Chebyshev inequality, which is attained).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,26 +18,34 @@ from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.design.encode.schema import Level
 
-# An input supports the model if its multiplier is more than this share of its price; solvers stop at such accuracy.
-_SUPPORT_SHARE = 1e-6
-# Without multipliers: if its ellipsoid comes this close to the margin, which is at 1.
-_TOUCHING = 1e-4
+
+@dataclass(frozen=True)
+class SupportParameters:
+    """Which inputs are called support inputs. Not tuned."""
+
+    # Bounds the multiplier over its cost from below; solvers stop at such accuracy.
+    multiplier_fraction: float = 1e-6
+    # Without multipliers: bounds the distance of the ellipsoid from the margin, which is at 1.
+    margin_distance: float = 1e-4
+
+
+SUPPORT = SupportParameters()
 
 
 def input_table(posed: PosedSVM, solved: SolvedSVM, classes: AnyArray) -> dict[str, NDArray[Any] | Sequence[Level]]:
     """The columns of the table that ``ChanceConstrainedSVC.inputs`` returns."""
     problem, outcome, values = posed.problem, solved.outcome, solved.values
     plane = outcome.primal
-    squared_length = max(float(plane.coefficients @ values), 0.0)
+    squared_norm = max(float(plane.coefficients @ values), 0.0)
     means, spreads = problem.moments(values)
-    margins = problem.labels * (means + plane.intercept) - problem.mean_radius * np.sqrt(squared_length)
-    variances = spreads * spreads + problem.covariance_radius * squared_length
-    excess = problem.demands(values, squared_length) - problem.labels * plane.intercept
+    margins = problem.labels * (means + plane.intercept) - problem.mean_radius * np.sqrt(squared_norm)
+    variances = spreads * spreads + problem.covariance_radius * squared_norm
+    excess = problem.demands(values, squared_norm) - problem.labels * plane.intercept
     multipliers = np.full(problem.n_batches, np.nan)
-    support = excess >= -_TOUCHING
+    support = excess >= -SUPPORT.margin_distance
     if outcome.dual is not None:
         multipliers = np.maximum(problem.labels * problem.sums(outcome.dual.coefficients), 0.0)
-        support = multipliers > _SUPPORT_SHARE * problem.costs
+        support = multipliers > SUPPORT.multiplier_fraction * problem.costs
     labels: list[Level] = [classes.tolist()[int(sign > 0)] for sign in problem.labels]
     return {
         "group": list(posed.inputs.names),

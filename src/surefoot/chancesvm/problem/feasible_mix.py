@@ -57,10 +57,10 @@ def feasible_mix(problem: ChanceSVMProblem, coefficients: FloatArray) -> Feasibl
     beside -= np.repeat(problem.sums(beside), problem.sizes) * problem.weights
     positive, negative = float(weights[problem.labels > 0].sum()), float(weights[problem.labels < 0].sum())
     least, own = min(positive, negative), np.where(problem.labels > 0, positive, negative)
-    share = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
-    mixed = signs * np.repeat(share, problem.sizes) * (np.repeat(weights, problem.sizes) * problem.weights + beside)
-    weights = share * weights
-    coordinates = share * np.minimum(lengths, allowed) / problem.tau
+    balance = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
+    mixed = signs * np.repeat(balance, problem.sizes) * (np.repeat(weights, problem.sizes) * problem.weights + beside)
+    weights = balance * weights
+    coordinates = balance * np.minimum(lengths, allowed) / problem.tau
     spare = np.sqrt(np.maximum(weights * weights - coordinates * coordinates, 0.0))
     reserve = float(problem.tau * np.sqrt(problem.covariance_radius) @ spare + problem.mean_radius @ weights)
     return FeasibleMix(mixed, weights, reserve)

@@ -30,7 +30,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 
 KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
-# A user's function is asked for squares of so many rows where only their diagonal is wanted.
+# A user's function computes squares of so many rows where only their diagonal is wanted.
 _SQUARE = 64
 # Bytes of products or features that are made at a time.
 BLOCK_MEMORY = 1 << 27

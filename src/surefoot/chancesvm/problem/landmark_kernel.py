@@ -22,11 +22,19 @@ from surefoot.chancesvm.problem.kernels import Kernel, KernelName
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane, require_inner_products
 from surefoot.core.arrays import FloatArray, RowArray
 
-# A landmark is dropped if the others leave no more than this share of the longest squared length of it: it adds nothing but
-# rounding.
-LEAST_SHARE = 1e-10
-# Bytes of kernel values that are made at a time: they stay in a processor's cache between the steps that make them.
-BLOCK_MEMORY = 1 << 22
+
+@dataclass(frozen=True)
+class LandmarkParameters:
+    """Choice of landmarks and blocks of kernel values. Not tuned."""
+
+    # Bounds the pivot of a landmark, its squared distance from the span of the others, over the longest squared norm: one below
+    # it adds nothing but rounding.
+    pivot_tolerance: float = 1e-10
+    # Bytes of kernel values computed at a time: they stay in a processor's cache between the steps that compute them.
+    block_memory: int = 1 << 22
+
+
+PARAMETERS = LandmarkParameters()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +79,7 @@ class LandmarkKernel(Kernel):
     def features(self, samples: FloatArray) -> FloatArray:
         """R^-1 k(S, x) of every row."""
         crossed = np.empty((samples.shape[0], self.places.size))
-        height = max(1, BLOCK_MEMORY // (8 * self.places.size))
+        height = max(1, PARAMETERS.block_memory // (8 * self.places.size))
         for start in range(0, samples.shape[0], height):
             crossed[start : start + height] = self._cross(samples[start : start + height])
         # In place: seen from the other side the table is in the order that the solve works in.
@@ -85,7 +93,7 @@ class LandmarkKernel(Kernel):
         """
         used = np.flatnonzero(plane.coefficients)
         w = np.zeros(self.places.size)
-        height = max(1, (BLOCK_MEMORY << 5) // (8 * self.places.size))
+        height = max(1, (PARAMETERS.block_memory << 5) // (8 * self.places.size))
         for start in range(0, used.size, height):
             part = used[start : start + height]
             w += plane.coefficients[part] @ self.features(problem.samples[part])
@@ -128,5 +136,5 @@ def on_landmarks(problem: ChanceSVMProblem, n_landmarks: int | None) -> ChanceSV
 def _independent(square: FloatArray) -> RowArray:
     """Places of samples that span what all do, by Cholesky's method with pivots; the first if all are 0."""
     longest = max(float(np.diagonal(square).max()), np.finfo(np.float64).tiny)
-    _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(square, lower=1, tol=LEAST_SHARE * longest)
+    _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(square, lower=1, tol=PARAMETERS.pivot_tolerance * longest)
     return np.sort(pivots[: max(rank, 1)].astype(np.int64) - 1)

@@ -22,7 +22,7 @@ Every interval holds at least ``min_share`` of the weight. Without that, a pocke
 likelihood in any column of noise, because there are so many places for a pocket. If the values allow no such cut at all, as in
 a column that is 0 in most rows, the best single cut is taken.
 
-Candidates: of a column with many distinct values, the cuts nearest to ``MOST_CANDIDATES`` equally spaced shares of the weight
+Candidates: of a column with many distinct values, the cuts nearest to ``max_candidates`` equally spaced shares of the weight
 are tried. The search is optimal among these; then every cut is moved to its best place between the neighbouring candidates.
 
 Number of cuts: a step function with k cuts has 2 k + 1 parameters, k + 1 shares and k places; the Bayesian information
@@ -38,15 +38,24 @@ in 5, and then the one nearest to the middle of the gap.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-# 256 candidates cost 65,536 interval costs a column; equally spaced, they are never more than 0.4 % of the rows away from any
-# cut.
-MOST_CANDIDATES = 256
+
+@dataclass(frozen=True)
+class CutParameters:
+    """The dynamic programme over cuts."""
+
+    # Candidates of a column: 256 of them take 65,536 interval costs, and equally spaced they are never more than 0.4 % of the
+    # rows away from any cut. Not tuned.
+    max_candidates: int = 256
+
+
+PARAMETERS = CutParameters()
 
 
 def quantile_cuts(weights: NDArray[np.float64], most: int) -> NDArray[np.intp]:
@@ -87,7 +96,7 @@ def supervised_cuts(
     min_share : float, default=0.0
         Least share of the weight in each interval.
     """
-    candidates = quantile_cuts(positives + negatives, MOST_CANDIDATES)
+    candidates = quantile_cuts(positives + negatives, PARAMETERS.max_candidates)
     if candidates.size == 0:
         return candidates
     up, down = (np.concatenate([[0.0], np.cumsum(own)]) for own in (positives, negatives))

@@ -12,17 +12,27 @@ lists of columns and values.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-# Rows hashed or compared at a time: a block of twenty columns stays in the cache.
-_BLOCK = 8192
 # Odd multipliers with well mixed bits (from the 64-bit finaliser of MurmurHash3, a public-domain constant pair).
 _MULTIPLIERS = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 _SHIFT = np.uint64(32)
+
+
+@dataclass(frozen=True)
+class DuplicateParameters:
+    """The search for equal rows; results do not depend on it."""
+
+    # Rows hashed or compared at a time: a block of twenty columns stays in the cache. Not tuned.
+    block_rows: int = 8192
+
+
+PARAMETERS = DuplicateParameters()
 
 
 class CollapsedRows(NamedTuple):
@@ -106,7 +116,8 @@ def _first_equal_rows(numeric: NDArray[np.float64], codes: NDArray[np.int32], la
     # Rows that differ in one column differ: measurements often do, and most of the work is spared.
     if numeric.shape[1] and np.unique(numeric[:, 0]).size == n_rows:
         return every
-    blocks = [slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK)]
+    height = PARAMETERS.block_rows
+    blocks = [slice(start, start + height) for start in range(0, n_rows, height)]
     hashes = np.empty(n_rows, dtype=np.uint64)
     for block in blocks:
         hashes[block] = _hashes(_bits(numeric[block], codes[block], labels[block]))
@@ -172,8 +183,8 @@ def _first_equal_sparse_rows(matrix: Any, codes: NDArray[np.int32], labels: NDAr
         later = rows != guess
         rows, guess = rows[later], guess[later]
         wrong = np.zeros(rows.size, dtype=bool)
-        for start in range(0, rows.size, _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for start in range(0, rows.size, PARAMETERS.block_rows):
+            part = slice(start, start + PARAMETERS.block_rows)
             wrong[part] = _differ(matrix, rows[part], guess[part])
         for word in words:
             wrong |= word[rows] != word[guess]

@@ -27,17 +27,28 @@ Guess: TypeAlias = Literal["numeric", "categorical", "date", "identifier", "cons
 Spelling: TypeAlias = Literal["plain", "thousands", "comma"]
 
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"})
-# More levels than a person can look through, or more than half of the rows.
-MOST_LEVELS = 1000
-_FEW_LEVELS = 50
-# Levels that are told apart before counting stops.
-_COUNTED = 200_000
-_MOSTLY = 0.9
 
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}([./-])\d{1,2}\1\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
+
+
+@dataclass(frozen=True)
+class GuessParameters:
+    """From when on a column of text is taken for something else than a category; chosen by looking at tables, not tuned."""
+
+    # Levels beyond which a column is an identifier: more than a person can look through.
+    max_levels: int = 1000
+    # Levels beyond which it is one if it has more of them than half of its rows; and that are counted of numbers.
+    few_levels: int = 50
+    # Levels that are counted before counting stops: memory.
+    counted_levels: int = 200_000
+    # Fraction of numbers above which other values are taken for mistakes, and are named in an error.
+    numeric_fraction: float = 0.9
+
+
+GUESS = GuessParameters()
 
 
 @dataclass
@@ -88,7 +99,7 @@ class ColumnTally:
     def _count(self, value: Any, count: int) -> None:
         if value in self.levels:
             self.levels[value] += count
-        elif len(self.levels) < (_COUNTED if self._styles["text"] or len(self.levels) < _FEW_LEVELS else _FEW_LEVELS):
+        elif len(self.levels) < GUESS.few_levels or (self._styles["text"] and len(self.levels) < GUESS.counted_levels):
             self.levels[value] = count
         else:
             self.truncated = True
@@ -123,7 +134,7 @@ class ColumnTally:
     @property
     def is_identifier(self) -> bool:
         many = len(self.levels)
-        return self.truncated or many > MOST_LEVELS or (many > _FEW_LEVELS and many > self.n_present / 2)
+        return self.truncated or many > GUESS.max_levels or (many > GUESS.few_levels and many > self.n_present / 2)
 
     def spelling(self, decimal_mark: str | None) -> Spelling:
         """How the numbers are written.
@@ -158,7 +169,7 @@ class ColumnTally:
             If it has so many values that it can only be meant as numbers.
         """
         numbers = sum(self._styles[style] for style in _NUMBERS)
-        if self._odd is None or self.all_numbers or numbers < _MOSTLY * self.n_present:
+        if self._odd is None or self.all_numbers or numbers < GUESS.numeric_fraction * self.n_present:
             return None
         row, value = self._odd
         said = (

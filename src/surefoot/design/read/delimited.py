@@ -20,11 +20,20 @@ from typing import IO, Any
 from surefoot.exceptions import InvalidTableError
 
 DELIMITERS = (",", ";", "\t", "|")
-_SAMPLE_BYTES = 1 << 16
-_SAMPLE_ROWS = 50
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 # Text longer than this in one cell is a quotation mark that was never closed.
 _LONGEST_CELL = 1 << 20
+
+
+@dataclass(frozen=True)
+class SampleParameters:
+    """What of a file is looked at to guess encoding and delimiter: more is surer, and slower. Not tuned."""
+
+    bytes: int = 1 << 16
+    rows: int = 50
+
+
+SAMPLE = SampleParameters()
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ def open_delimited(
 
 def _sample(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(_SAMPLE_BYTES)
+        return file.read(SAMPLE.bytes)
 
 
 def _open(path: Path, encoding: str) -> IO[str]:
@@ -130,13 +139,13 @@ def _first_rows(path: Path, encoding: str, delimiter: str) -> list[list[str]]:
     with _open(path, encoding) as file:
         try:
             reader = _reader(file, delimiter)
-            return [row for row in islice(reader, _SAMPLE_ROWS) if row]
+            return [row for row in islice(reader, SAMPLE.rows) if row]
         except UnicodeDecodeError as error:
             raise _wrong_encoding(path, encoding, error) from error
         except csv.Error:
             # Of another delimiter, perhaps; whoever reads on will say so by line.
             file.seek(0)
-            return [line.rstrip("\r\n").split(delimiter) for line in islice(file, _SAMPLE_ROWS) if line.strip()]
+            return [line.rstrip("\r\n").split(delimiter) for line in islice(file, SAMPLE.rows) if line.strip()]
 
 
 def _guess_delimiter(path: Path, encoding: str) -> str:

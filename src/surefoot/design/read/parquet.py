@@ -1,6 +1,6 @@
 """Tables in Parquet files, read a batch of rows at a time; the only file that imports pyarrow.
 
-Files are opened anew in every pass and nothing is written anywhere. A batch has at most ``BATCH_CELLS`` cells, whatever the
+Files are opened anew in every pass and nothing is written anywhere. A batch has at most ``batch_cells`` cells, whatever the
 size of the row groups.
 """
 
@@ -14,12 +14,21 @@ from typing import Any
 
 from surefoot.exceptions import InvalidTableError
 
-# As float64, 32 megabytes.
-BATCH_CELLS = 2**22
-MOST_BATCH_ROWS = 2**17
-FEWEST_BATCH_ROWS = 2**10
-# Column chunks are read in pieces of this many bytes instead of whole.
-BUFFER_BYTES = 2**20
+
+@dataclass(frozen=True)
+class ParquetParameters:
+    """How much of a file is in memory at a time: memory against calls. Not tuned."""
+
+    # Cells of a batch; as float64, 32 megabytes.
+    batch_cells: int = 2**22
+    # Rows of a batch, whatever the number of columns.
+    max_batch_rows: int = 2**17
+    min_batch_rows: int = 2**10
+    # Bytes of a column chunk that are read at a time, instead of the whole.
+    buffer_bytes: int = 2**20
+
+
+PARAMETERS = ParquetParameters()
 
 
 def is_parquet_path(X: Any) -> bool:
@@ -50,14 +59,15 @@ class ParquetBatches:
         parquet = _pyarrow_parquet()
         named = [name for name in (self.target, self.weight) if name is not None]
         for path in self.files:
-            with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
+            with parquet.ParquetFile(path, pre_buffer=False, buffer_size=PARAMETERS.buffer_bytes) as file:
                 names = file.schema_arrow.names
                 for name in named:
                     if name not in names:
                         known = ", ".join(map(repr, names))
                         raise InvalidTableError(f"{path} has no column {name!r}; its columns are {known}.")
                 features = [name for name in names if name not in named]
-                rows = min(max(BATCH_CELLS // max(len(names), 1), FEWEST_BATCH_ROWS), MOST_BATCH_ROWS)
+                rows = max(PARAMETERS.batch_cells // max(len(names), 1), PARAMETERS.min_batch_rows)
+                rows = min(rows, PARAMETERS.max_batch_rows)
                 for batch in file.iter_batches(batch_size=rows):
                     if batch.num_rows:  # a file may end with an empty row group
                         yield (batch.select(features), *(_column(batch, name) for name in named))
@@ -79,7 +89,7 @@ class ParquetTable:
 
     def chunks(self, names: Sequence[str], rows: int) -> Iterator[dict[str, Sequence[Any]]]:
         """Some columns, by name, as Python values of up to ``rows`` rows at a time."""
-        with _pyarrow_parquet().ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
+        with _pyarrow_parquet().ParquetFile(self.path, pre_buffer=False, buffer_size=PARAMETERS.buffer_bytes) as file:
             for batch in file.iter_batches(batch_size=rows, columns=list(names)):
                 if batch.num_rows:
                     yield {name: batch.column(name).to_pylist() for name in names}

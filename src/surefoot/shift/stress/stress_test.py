@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import joblib
@@ -24,13 +25,22 @@ from surefoot.shift.table_shift import Perturbation, TableShift, seed_entropy, s
 from surefoot.sklearn_api.progress import CountPrinter
 from surefoot.sklearn_api.training_rows import flat_labels
 
-# Sets that one thread takes at a time; few enough to share work evenly, enough to make hand-overs cheap.
-_BATCH = 50
-# Scores that are worked on at a time: small tables go together, because a set of them is too little work for a call of numpy,
-# and models on large tables one after the other, because what is worked on should stay in the processor's cache.
-_SCORES = 30_000
 # Draws of the certainties of a scenario; sets count from 0 upwards in the same stream.
 _CERTAINTY_KEY = (1 << 32) - 1
+
+
+@dataclass(frozen=True)
+class StressParameters:
+    """How sets are divided among threads and calls; results do not depend on it. bench_stress measures the speed."""
+
+    # Sets that one thread takes at a time: few enough to divide the work evenly, enough to make hand-overs cheap.
+    sets_per_task: int = 50
+    # Scores in one call: small tables go together, because a set of them is too little work for a call of NumPy, and models on
+    # large tables one after the other, because what is worked on should stay in the processor's cache.
+    scores_per_call: int = 30_000
+
+
+PARAMETERS = StressParameters()
 
 
 def stress_test(
@@ -142,7 +152,9 @@ class _Trial:
         scores = [shifted_scores(model, name, shift) for name, model in models.items()]
         self.linear = [at for at, found in enumerate(scores) if found is not None]
         self.others = [(at, model) for at, model in enumerate(models.values()) if scores[at] is None]
-        alike = alike_scores([found for found in scores if found is not None], max(1, _SCORES // positive.size))
+        alike = alike_scores(
+            [found for found in scores if found is not None], max(1, PARAMETERS.scores_per_call // positive.size)
+        )
         self.groups = [(group, self._possible_rows(group)) for group in alike]
 
     def _possible_rows(self, group: AlikeScores) -> PossibleRows | None:
@@ -194,17 +206,18 @@ def _run(
     printer: CountPrinter | None,
 ) -> None:
     """Measure all sets into ``values``, of shape (n_models, n_metrics, n_sets); who does which makes no difference."""
-    together = max(1, _SCORES // (trial.positive.size * len(trial.models)))
+    together = max(1, PARAMETERS.scores_per_call // (trial.positive.size * len(trial.models)))
+    per_task = PARAMETERS.sets_per_task
 
     def run(start: int) -> None:
-        stop = min(start + _BATCH, len(seeds))
+        stop = min(start + per_task, len(seeds))
         for at in range(start, stop, together):
             end = min(at + together, stop)
             values[:, :, at:end] = trial.measure(seeds[at:end])
         if printer is not None:
             printer.advance(stop - start)
 
-    starts = range(0, len(seeds), _BATCH)
+    starts = range(0, len(seeds), per_task)
     joblib.Parallel(n_jobs=threads, backend="threading")(joblib.delayed(run)(start) for start in starts)
 
 
