@@ -20,7 +20,7 @@ _LEAST_NUMERIC = 1e-3
 
 @dataclass(frozen=True)
 class Scenario:
-    """How certainties differ from what was expected: moved by ``offset``, then drawn within ``reach``.
+    """How certainties differ from what was expected: moved by ``offset``, then drawn within ``half_width``.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class Scenario:
     name: str
     stream: int
     offset: float = 0.0
-    reach: float = 0.0
+    half_width: float = 0.0
 
     def certainties(self, expected: FloatArray, lowest: FloatArray, seed: np.random.SeedSequence) -> FloatArray:
         """The certainties of this scenario; ``lowest`` is 0 for numeric columns and chance for categorical ones."""
         changed = expected + self.offset
-        if self.reach > 0:
-            changed = changed + np.random.default_rng(seed).uniform(-self.reach, self.reach, size=expected.shape)
+        if self.half_width > 0:
+            changed = changed + np.random.default_rng(seed).uniform(-self.half_width, self.half_width, size=expected.shape)
         clipped: FloatArray = np.clip(changed, np.maximum(lowest, _LEAST_NUMERIC), 1.0)
         return clipped
 
@@ -48,10 +48,10 @@ UNEXPECTED = (
     Scenario("certainty -0.2", 1, offset=-0.2),
     Scenario("certainty -0.1", 2, offset=-0.1),
     Scenario("certainty +0.1", 3, offset=0.1),
-    Scenario("certainty within 0.05", 4, reach=0.05),
-    Scenario("certainty within 0.1", 5, reach=0.1),
-    Scenario("certainty within 0.15", 6, reach=0.15),
-    Scenario("certainty within 0.2", 7, reach=0.2),
+    Scenario("certainty within 0.05", 4, half_width=0.05),
+    Scenario("certainty within 0.1", 5, half_width=0.1),
+    Scenario("certainty within 0.15", 6, half_width=0.15),
+    Scenario("certainty within 0.2", 7, half_width=0.2),
 )
 _NAMED = {scenario.name: scenario for scenario in (EXPECTED, *UNEXPECTED)}
 

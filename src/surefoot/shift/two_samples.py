@@ -2,12 +2,12 @@
 
 Numeric column: b = mean |move|, in pairs, or along the monotone matching of the two samples, which is their Wasserstein
 distance W1. As Laplace noise of scale b a shift keeps within u with probability 1 - exp(-u / b), and b is also its estimate of
-greatest likelihood. Categorical column: the share of rows that keep their level, in pairs, or 1 - total variation =
-sum_k min(p_k, q_k), the largest share that any matching of the two samples keeps.
+greatest likelihood. Categorical column: the fraction of rows that keep their level, in pairs, or 1 - total variation =
+sum_k min(p_k, q_k), the largest fraction that any matching of the two samples keeps.
 
-That share may be at or below chance, where a change has no positive price and the paper's formulas end: two tables can differ
-more than a column drawn anew would. The nearest that a robust model can follow is a change that costs next to nothing, so the
-certainty is raised to where its price is LEAST_PRICE, with a warning. Chance is that of the table with fewer levels:
+That fraction may be at or below chance, where a change has no positive price and the paper's formulas end: two tables can
+differ more than a column drawn anew would. The nearest that a robust model can express is a change that costs next to nothing,
+so the certainty is raised to where its price is LEAST_PRICE, with a warning. Chance is that of the table with fewer levels:
 calibration may see either of them alone.
 """
 
@@ -49,20 +49,20 @@ def estimate_shift(table: RewritableTable, columns: ShiftingColumns, *, paired: 
             # A constant column has no width of its own; that of its moves gives the same price.
             certainty[column.name] = -math.expm1(-1.0) if size > 0 else 1.0
         interval[column.name] = column.interval or size or 1.0
-    kept = {column.name: _raised(column, _kept_share(column, paired=paired)) for column in columns.categorical}
-    return Estimates(certainty, interval, kept)
+    unchanged = {column.name: _raised(column, _unchanged_fraction(column, paired=paired)) for column in columns.categorical}
+    return Estimates(certainty, interval, unchanged)
 
 
-def _raised(column: CategoricalShift, kept: float) -> float:
+def _raised(column: CategoricalShift, unchanged: float) -> float:
     """The certainty itself, or the least that has a price."""
     counts = [np.unique(codes).size for codes in (column.levels.codes, column.levels.reference_codes)]
     fewest = min((count for count in counts if count > 1), default=column.n_levels)
     least = certainty_at_price(LEAST_PRICE, fewest)
-    if fewest < 2 or kept >= least:
-        return kept
+    if fewest < 2 or unchanged >= least:
+        return unchanged
     warnings.warn(
-        f"column {column.name!r}: a share of {kept:.4g} of its values stays the same between the two tables, but one that is "
-        f"drawn anew among {fewest} levels stays the same with probability {1 / fewest:.4g}. So its certainty is set to "
+        f"column {column.name!r}: a share of {unchanged:.4g} of its values stays the same between the two tables, but one that "
+        f"is drawn anew among {fewest} levels stays the same with probability {1 / fewest:.4g}. So its certainty is set to "
         f"{least:.4g}, just above chance, and a robust model will hardly use the column. Drop it if it should not be used at "
         "all, or give it a certainty of your own if the next table will not differ as much as these two do.",
         BelowChanceWarning,
@@ -86,9 +86,9 @@ def _mean_move(table: RewritableTable, column: NumericShift, *, paired: bool) ->
     return float(wasserstein_distance(before, after))
 
 
-def _kept_share(column: CategoricalShift, *, paired: bool) -> float:
+def _unchanged_fraction(column: CategoricalShift, *, paired: bool) -> float:
     before, after, count = column.levels.codes, column.levels.reference_codes, column.n_levels
     if paired:
         return float(np.mean(before == after))
-    shares = [np.bincount(codes, minlength=count) / codes.size for codes in (before, after)]
-    return min(float(np.minimum(*shares).sum()), 1.0)
+    frequencies = [np.bincount(codes, minlength=count) / codes.size for codes in (before, after)]
+    return min(float(np.minimum(*frequencies).sum()), 1.0)

@@ -1,1 +1,1 @@
-"""What estimators of several families share: training rows, progress, warnings, and the binarizer."""
+"""What estimators of several families have in common: training rows, progress, warnings, and the binarizer."""

@@ -1,4 +1,4 @@
-"""Methods with one answer per row, on Dask tables: the answer is a dask array, computed by partitions when asked for."""
+"""Methods with one answer per row, on Dask tables: the answer is a dask array, computed by partitions on demand."""
 
 from __future__ import annotations
 

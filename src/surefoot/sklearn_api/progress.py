@@ -43,12 +43,12 @@ class ProgressPrinter:
         sys.stderr.flush()
 
 
-# Who listens to solves that are to be shown. One for all threads: paths are walked by several.
+# Who listens to solves that are to be shown. One for all threads: paths are solved by several.
 _make_listener: Callable[[str], Listener] = ProgressPrinter
 
 
 def progress_listener(title: str) -> Listener:
-    """Who is told about a solve of that title."""
+    """Who listens to a solve of that title."""
     return _make_listener(title)
 
 

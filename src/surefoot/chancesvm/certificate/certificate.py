@@ -5,7 +5,7 @@
 both recomputed from the samples with NumPy, the Gram matrix in blocks. The lower bound is the dual of
 :mod:`surefoot.chancesvm.problem.problem` (Lemma 1 of the paper) at a coefficient c_s for every sample. Whatever coefficients
 are given, the bound is that of a feasible point near them (:mod:`surefoot.chancesvm.problem.feasible_mix`): an infeasible mix
-is not refused but pays, its bound is lower. Nothing here knows how plane and mix were found.
+is not refused, its bound is lower. Nothing here knows how plane and mix were found.
 
 If the problem is one on landmarks (:mod:`surefoot.chancesvm.problem.landmark_kernel`), the bound holds for planes that combine
 them, and the claim says so.
@@ -43,7 +43,7 @@ def certify_chance_svm(
     mix : EllipsoidMix or None
         Without one the lower bound is 0, since no objective is negative.
     tolerance : float
-        The relative gap to prove; what rounding may cost is allowed on top.
+        The relative gap to prove; what rounding may cost is allowed in addition.
 
     Returns
     -------

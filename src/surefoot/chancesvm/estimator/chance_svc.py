@@ -61,8 +61,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         How many batches to make, by k-means inside each class, when ``fit`` gets no groups. "auto" is min(8, 10 % of the rows),
         at least 2. They are shared between the classes in proportion to their distinct rows.
     solver : {"auto", "worst-points", "socp", "admm"}, default="auto"
-        "auto" is "worst-points". All but "admm" find the optimum; "admm" is the published method, which may stop far from it:
-        it chooses the point of an ellipsoid that suits it best, not the worst one. The certificate says how far.
+        "auto" is "worst-points". All but "admm" find the optimum; "admm" is the published method, which may stop at a much
+        larger objective: it chooses the point of an ellipsoid that suits it best, not the worst. The certificate has the gap.
     tol : float, default=1e-6
         Relative gap between the objective of the model and a proven lower bound at which to stop.
     max_iter : int, optional
@@ -71,8 +71,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     random_state : int, RandomState or None, default=None
         Of k-means, and of the folds of ``probability``.
     time_limit : float, optional
-        Most seconds to spend on the solve; the best model found by then is kept, with a bound that holds. Its certificate comes
-        on top: one more look at the kernels of all pairs of rows, or of all rows with the landmarks.
+        Most seconds to spend on the solve; the best model found by then stays, with a bound that holds. Its certificate is
+        extra: one more look at the kernels of all pairs of rows, or of all rows with the landmarks.
     probability : bool, default=False
         Whether ``predict_proba`` is to work. The solve is then repeated on five calibration folds, made of whole groups (rows,
         where no groups were given), and Platt scaling is fitted to the scores of each fold by the model that did not see it.
@@ -127,7 +127,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     Warns
     -----
     ConvergenceLimitWarning
-        If a limit ended the solve; the model is kept, with a bound that holds.
+        If a limit ended the solve; the model stays, with a bound that holds.
     SingleSampleWarning
         If groups have one row: their ellipsoids are points, so nothing is known about their spread.
 
@@ -232,14 +232,14 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     ) -> list[list[Self]]:
         """Fit a model for every pair of a violation and a price of slack, for a search among them; each is certified.
 
-        The models are those of separate fits, to ``tol``, but far cheaper: kernels of all pairs of rows are computed once, and
+        The models are those of separate fits, to ``tol``, but much cheaper: kernels of all pairs of rows are computed once, and
         what was found at one point of the grid is where its neighbours begin. Beyond the price at which all slack is gone
         nothing is left to solve at all. ``self`` is not fitted.
 
         Parameters
         ----------
         X, y, groups, sample_weight
-            As for :meth:`fit`. Without groups, all models share the same clusters.
+            As for :meth:`fit`. Without groups, all models have the same clusters.
         costs : sequence of float
             In the place of ``C``.
         violations : sequence
@@ -250,8 +250,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         list of list of ChanceConstrainedSVC
             ``models[i][j]`` is fitted with ``violations[i]`` and ``costs[j]``; limits hold for each model.
         """
-        asked = self.get_params(deep=False)
-        models = [[type(self)(**{**asked, "C": cost, "violation": value}) for cost in costs] for value in violations]
+        own_params = self.get_params(deep=False)
+        models = [[type(self)(**{**own_params, "C": cost, "violation": value}) for cost in costs] for value in violations]
         if not (models and models[0]):
             raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
         settings = [[read_settings(model) for model in row] for row in models]
@@ -265,7 +265,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         named = None if given is None else given.names
         wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
         title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
-        for row, column, own, solved in posed.walk(shared, costs, wanted, title if self.verbose else None):
+        for row, column, own, solved in posed.solve_path(shared, costs, wanted, title if self.verbose else None):
             model = models[row][column]
             model._unpack(own, solved, rows, library, None)
             model.row_groups_ = of_row

@@ -44,7 +44,7 @@ from surefoot.sklearn_api.training_rows import TrainingRows
 
 @dataclass(frozen=True)
 class SVMSettings:
-    """The parameters of ``ChanceConstrainedSVC``, checked as far as that goes without a table."""
+    """The parameters of ``ChanceConstrainedSVC``, checked as much as that goes without a table."""
 
     cost: float
     violation: Any
@@ -101,7 +101,7 @@ class PosedSVM:
         options = _options(settings, started, title)
         return self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
 
-    def walk(
+    def solve_path(
         self, settings: SVMSettings, costs: Sequence[float], violations: Sequence[FloatArray], title: str | None = None
     ) -> Iterator[tuple[int, int, PosedSVM, SolvedSVM]]:
         """Solve and certify for all pairs of violations and costs, this problem being that of a cost of 1."""

@@ -1,4 +1,4 @@
-"""The kernel a user asked for, with numbers in the place of words."""
+"""The kernel that the parameters name, with numbers in the place of words."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ def gather_inputs(groups: RowGroups, labels: FloatArray, classes: NDArray[Any], 
     sizes = np.bincount(groups.codes, minlength=len(groups.names))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     own = weights[order] / np.repeat(np.maximum.reduceat(weights[order], starts[:-1]), sizes)
-    shares = own / np.repeat(np.add.reduceat(own, starts[:-1]), sizes)
-    return UncertainInputs(groups.names, of_group, order, starts, shares, bool(np.all(own == 1.0)))
+    normalised = own / np.repeat(np.add.reduceat(own, starts[:-1]), sizes)
+    return UncertainInputs(groups.names, of_group, order, starts, normalised, bool(np.all(own == 1.0)))
 
 
 def read_violation(violation: Any, names: Sequence[Level] | None) -> Violation:

@@ -5,7 +5,7 @@ Let S be the landmarks, K_SS = R R' their kernels, and P the projection of the f
     k_S(x, z) = P phi(x) . P phi(z) = k(x, S) K_SS^-1 k(S, z)
 
 has the explicit coordinates R^-1 k(S, x), one for each landmark. For a w in the span, w . P phi(x) = w . phi(x): such a w has
-the same scores, the same length and the same objective under both kernels, and any other w is not worth its length under the
+the same scores, the same length and the same objective under both kernels, and any other w is longer than it need be under the
 reduced one. So a problem with the reduced kernel is the original problem over the combinations of landmarks: its optimum is the
 best of them, and it lies above the optimum over all w.
 """

@@ -43,7 +43,7 @@ from surefoot.core.arrays import FloatArray, RowArray
 
 # Batch weights sum to 1 within this.
 BATCH_WEIGHT_SLACK = 1e-9
-# A precomputed kernel may be indefinite by this share of its largest diagonal entry, as rounding makes it.
+# Bounds the asymmetry, and the negative eigenvalues, of a precomputed kernel over its largest diagonal entry: rounding.
 INDEFINITE_SLACK = 1e-8
 
 
@@ -166,7 +166,7 @@ class ChanceSVMProblem:
         return means, np.sqrt(self.sums(self.weights * deviations * deviations))
 
     def demands(self, values: FloatArray, squared_length: float) -> FloatArray:
-        """1 - y_i w . mu_i + tau_i sqrt(w' Sigma_i w + v_i ||w||^2) + r_i ||w||: what y_i b must reach for no slack."""
+        """1 - y_i w . mu_i + tau_i sqrt(w' Sigma_i w + v_i ||w||^2) + r_i ||w||: the least y_i b without slack."""
         means, spreads = self.moments(values)
         widened = np.sqrt(spreads * spreads + self.covariance_radius * squared_length)
         return np.asarray(1.0 - self.labels * means + self.tau * widened + self.mean_radius * np.sqrt(squared_length))

@@ -31,7 +31,7 @@ class FeatureSpaceParameters:
     gram_memory: int = 1 << 31
     # Bytes of one block of kernel products: what stays in a processor's cache between the steps that compute it.
     block_memory: int = 1 << 22
-    # Samples in a row with one column that are worth a matrix product of their own instead of a gather.
+    # Samples in a row with one column from which on they get a matrix product of their own instead of a gather.
     run_length: int = 8
 
 

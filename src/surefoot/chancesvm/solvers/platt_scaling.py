@@ -55,7 +55,7 @@ class PlattScaling:
         return values
 
     def complement(self, scores: FloatArray) -> FloatArray:
-        """The probability of the first class, exact also where it is too small to be told from 1 - (1 - p)."""
+        """The probability of the first class, exact also where 1 - probability would have lost its digits."""
         values: FloatArray = expit(-self.slope * scores - self.offset)
         return values
 

@@ -6,7 +6,7 @@ Hundreds of problems whose samples, batches and kernel are the same have in comm
 - the directions of the master problem and their inner products (:mod:`surefoot.chancesvm.solvers.ellipsoid_master`);
 - incumbents: any w has an objective in any of the problems, an upper bound;
 - dual points: a feasible alpha of one problem is feasible for larger ellipsoids too, and scaled by s it proves the lower bound
-  s sum_i alpha_i - 1/2 s^2 q as long as s alpha_i <= C_i, where 1/2 q = sum_i alpha_i - (its bound so far).
+  s sum_i alpha_i - 1/2 s^2 q as long as s alpha_i <= C_i, where 1/2 q = sum_i alpha_i - (its bound).
 
 So beyond the cost at which all slack is gone nothing is left to solve: the last plane and its bound prove each other.
 """

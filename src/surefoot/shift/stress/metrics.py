@@ -137,8 +137,8 @@ def _auc(labels: FloatArray) -> FloatArray:
     rows = labels.shape[1]
     positives = labels.sum(axis=1)
     pairs = labels @ np.arange(1.0, rows + 1.0) - 0.5 * positives * (positives + 1.0)
-    shares: FloatArray = pairs / (positives * (rows - positives))
-    return shares
+    areas: FloatArray = pairs / (positives * (rows - positives))
+    return areas
 
 
 def _ace(values: FloatArray, labels: FloatArray, n_bins: int) -> FloatArray:

@@ -20,7 +20,7 @@ from scipy.special import expit
 from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.shift.stress.metrics import bin_starts, log_losses, rounded_bits
 
-# A rank and a label share 16 bits of a word; the number of the sorted list, of one model and one set, has 15 of the others.
+# A rank and a label take 16 bits of a word; the number of the sorted list, of one model and one set, has 15 of the others.
 MOST_ROWS = 1 << 15
 
 
@@ -109,8 +109,8 @@ class _Ordered:
         counted = self.before[1:].reshape(self.lists, self.rows).sum(axis=1) - self.rows * self.before[self.starts]
         positives, negatives = self.positives, self.rows - self.positives
         pairs = self.rows * positives - counted - positives * (positives - 1) // 2 - 0.5 * equal
-        shares: FloatArray = (pairs / (positives * negatives)).reshape(self.shape)
-        return shares
+        areas: FloatArray = (pairs / (positives * negatives)).reshape(self.shape)
+        return areas
 
     def ace(self, values: FloatArray, first: NDArray[np.intp], n_bins: int) -> FloatArray:
         cuts = bin_starts(self.rows, n_bins)

@@ -65,7 +65,7 @@ def stress_test(
     ----------
     model : fitted binary classifier, or mapping of names to such
         Anything with ``predict_proba``; all models see the same shifted tables. Robust logistic regressions and score cards are
-        evaluated from the shifts alone, which is far faster than predicting tables.
+        evaluated from the shifts alone, which is much faster than predicting tables.
     X : data frame (pandas, polars, pyarrow), 2-d array, or list of rows
         The test table.
     y : array-like of shape (n_rows,)
@@ -222,7 +222,7 @@ def _run(
 
 
 def _shift(shift: ShiftModel, scenario: Scenario, X: Any, reference: Any, entropy: int) -> TableShift:
-    if scenario.offset == 0 and scenario.reach == 0:
+    if scenario.offset == 0 and scenario.half_width == 0:
         return shift.on(X, reference)
     seed = np.random.SeedSequence(entropy, spawn_key=(scenario.stream, _CERTAINTY_KEY))
     return shift.on(X, reference, lambda rho, lowest: scenario.certainties(rho, lowest, seed))
