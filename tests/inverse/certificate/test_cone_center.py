@@ -50,3 +50,13 @@ def test_a_pointed_cone_is_still_certified() -> None:
     certificate = certify_rays(chosen_zero(decisions), np.ones(2), proof_of(decisions, [[1.0, 0.0], [0.0, 1.0]]), 1e-6)
     assert certificate.verified
     assert certificate.upper_bound == pytest.approx(np.pi / 4)
+
+
+@pytest.mark.parametrize("theta", [[-1.0, -1.0], [-1.0, -0.5], [1.0, -0.1], [1.0, 0.0], [2.0, 1.0]])
+def test_no_consistent_cost_is_farther_than_the_claim_says(theta: list[float]) -> None:
+    """Beyond a right angle a sum of rays may be farther than each of them."""
+    decisions = [[1.0, 0.0], [0.0, 1.0]]
+    certificate = certify_rays(chosen_zero(decisions), np.array(theta), proof_of(decisions, [[1.0, 0.0], [0.0, 1.0]]), 1e-6)
+    turns = np.linspace(0.0, np.pi / 2, 91)
+    products = (np.cos(turns) * theta[0] + np.sin(turns) * theta[1]) / np.linalg.norm(theta)
+    assert np.arccos(np.clip(products, -1.0, 1.0)).max() <= certificate.upper_bound + 1e-9

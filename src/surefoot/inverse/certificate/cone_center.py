@@ -69,6 +69,8 @@ def certify_rays(
         text = f"an ellipsoid around all consistent costs has log volume {upper:.9g}, and none is below {lower:.9g}"
     else:
         upper, lower = largest_angle(theta, proof.rays), least_angle(proof.rays, proof.weights)
+        # The farthest cost is a ray only up to a right angle; beyond it a sum of rays may be farther than each of them.
+        upper = upper if upper <= np.pi / 2 else np.pi
         text = f"all consistent costs lie within {upper:.9g} rad of this one, and none has them within {lower:.9g}"
     gap = upper - lower
     verified = bool(known and gap <= tolerance * abs(upper) + TOLERANCES.gap)
