@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 from reference.enumerated_inverse import drawn, loss, smallest_loss
 
+from surefoot.core.outcome import Progress, Status
+from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse import InverseOptimizer, forward
+from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
+from surefoot.inverse.exact.exact_solver import ExactSolver
+from surefoot.inverse.problem.approaches import APPROACHES
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.prior_set import PriorSet
+from surefoot.inverse.problem.problem import InverseProblem, Regularizer
 
 PRIORS: dict[str, tuple[Any, Any]] = {
     "none": (None, lambda theta: []),
@@ -46,3 +55,39 @@ def test_every_distance_is_priced_exactly(name: str) -> None:
     _, signals, responses = drawn(5, 3, 10, seed=2, noise=0.3, signed=True)
     model = InverseOptimizer(forward.BinaryProgram(), distance=name, kappa=0.05).fit(signals, responses)
     assert model.certificate_.upper_bound == pytest.approx(smallest_loss(signals, responses, name=name, kappa=0.05), abs=3e-6)
+
+
+def conflicting() -> InverseProblem:
+    """Three responses to one signal that no cost explains together."""
+    signal = (np.zeros((1, 2)), np.zeros(1))
+    responses = (np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.0, 0.0]))
+    examples = tuple(forward.BinaryProgram().example(i, signal, x) for i, x in enumerate(responses))
+    return InverseProblem(examples, Distance.of("l2"), Regularizer("l2", np.zeros(2)), 1.0, PriorSet.of(None, 2), hard=True)
+
+
+@pytest.mark.parametrize("kind", ["l1", "l2"])
+def test_a_hard_problem_without_a_solution_is_called_infeasible(kind: Any) -> None:
+    problem = replace(conflicting(), regularizer=Regularizer(kind, np.zeros(2)))
+    found = ConstraintGeneration().solve(problem, SolveOptions())
+    assert found.status is Status.INFEASIBLE
+    assert found.upper_bound == np.inf
+
+
+def test_a_cutting_plane_problem_with_no_cost_but_zero_is_called_infeasible() -> None:
+    task = APPROACHES["cutting-plane"].pose(conflicting())
+    assert ExactSolver("cutting-plane").solve(task, SolveOptions()).status is Status.INFEASIBLE
+
+
+def test_bounds_of_a_run_only_get_better_and_its_status_says_how_it_ended() -> None:
+    _, signals, responses = drawn(5, 3, 12, seed=1, noise=0.3, signed=True)
+    lines: list[Progress] = []
+    pairs = enumerate(zip(signals, responses, strict=True))
+    examples = tuple(forward.BinaryProgram().example(i, s, x) for i, (s, x) in pairs)
+    problem = InverseProblem(examples, Distance.of("l2"), Regularizer("l2", np.zeros(5)), 0.05, PriorSet.of(None, 5))
+    found = ConstraintGeneration().solve(problem, SolveOptions(on_progress=lines.append))
+    assert found.status is Status.OPTIMAL and found.history == tuple(lines)
+    uppers, lowers = ([getattr(line, name) for line in lines] for name in ("upper_bound", "lower_bound"))
+    assert uppers == sorted(uppers, reverse=True) and lowers == sorted(lowers)
+    assert (found.upper_bound, found.lower_bound) == (uppers[-1], lowers[-1])
+    stopped = ConstraintGeneration().solve(problem, SolveOptions(max_iter=1))
+    assert stopped.status is Status.ITERATION_LIMIT and stopped.iterations == 1 and np.any(stopped.primal)

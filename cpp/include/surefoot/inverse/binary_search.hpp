@@ -6,7 +6,7 @@
 //
 // Root: subgradient steps with Polyak's step length on the Lagrangian dual of the rows find multipliers mu >= 0. The Lagrangian
 // relaxation takes the k largest reduced gains for the best k; it is tabulated for every suffix of the unknowns and every
-// number of flips so far. Unknowns are branched on by falling absolute reduced gain, the better value first.
+// number of flips before it. Unknowns are branched on by falling absolute reduced gain, the better value first.
 // Node: pruned if a row cannot be satisfied any more, or if the relaxation, with mu or with 0, does not exceed the incumbent.
 // Termination: no node is left, and the incumbent is optimal; or the limit of nodes is exceeded.
 #pragma once

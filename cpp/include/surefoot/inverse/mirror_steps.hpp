@@ -1,5 +1,5 @@
-// Steps of stochastic approximate mirror descent for observed 0/1 decisions, many in one call: Algorithm 1 of Zattoni Scroccaro,
-// Atasoy and Mohajerin Esfahani (2024).
+// Steps of stochastic approximate mirror descent for observed 0/1 decisions, many in one call: Algorithm 1 of Zattoni
+// Scroccaro, Atasoy and Mohajerin Esfahani (2024).
 //
 // One step draws a batch of examples and maximises <theta, phi_i - M x> + d_i(x) over the decisions x of each, to optimality or
 // within a limit of nodes. With g the mean of phi_i - M x plus a subgradient of kappa R and eta the step length,
@@ -51,16 +51,16 @@ struct MirrorOptions {
 };
 
 struct MirrorParameters {
-  // The least logarithm of a weight of exponentiated steps, relative to the largest: exp(-600) is still a normal number, so that
-  // no weight becomes 0 for ever.
+  // The least logarithm of a weight of exponentiated steps, relative to the largest: exp(-600) is still a normal number, so
+  // that no weight becomes 0 for ever.
   double least_log = -600.0;
 };
 
 struct MirrorState {
   std::vector<double> iterate;  // theta, or logarithms of w+ and, of signed entries, w-
-  std::vector<double> mean;     // average of the points theta so far
+  std::vector<double> mean;     // average of the points theta
   double mass;                  // sum of their weights
-  double sum_squares;           // of the dual norms of all subgradients so far
+  double sum_squares;           // of the dual norms of all subgradients
   std::int64_t steps;
 };
 
@@ -70,15 +70,15 @@ struct ForwardLimits {
   bool complete;  // whether a search that runs out of nodes ends the steps
 };
 
-// What is carried from call to call, one row per example.
+// What is carried from call to call, one row per example: warm starts of the searches, and the flips found last (-1 at first),
+// which are feasible even if the next search is not complete.
 struct ForwardMemory {
-  double* multipliers;  // count x n_rows: warm start of the searches
-  std::int8_t*
-      decisions;  // count x n_unknowns, -1 at first: the flips found last, feasible even if the next search is not complete
+  double* multipliers;     // count x n_rows
+  std::int8_t* decisions;  // count x n_unknowns
 };
 
-// Makes `n_steps` steps with `batch` examples each (`drawn`, step after step) and returns how many were made. `flips` receives the
-// decisions, one row of n_unknowns per example drawn; -1 where nothing better than the response, whose value is 0, was found.
+// Makes `n_steps` steps with `batch` examples each (`drawn`, step after step) and returns how many were made. `flips` receives
+// the decisions, one row of n_unknowns per example drawn; -1 where nothing better than the response, of value 0, was found.
 std::int64_t mirror_steps(const BinaryExamples& examples, const MirrorOptions& options, const ForwardLimits& limits,
                           MirrorState& state, ForwardMemory memory, const std::int64_t* drawn, std::int64_t n_steps,
                           std::int64_t batch, std::int8_t* flips, const MirrorParameters& parameters = {});
