@@ -9,8 +9,9 @@ namespace {
 
 // The searches of all programmes of a batch, one row each.
 struct BinaryBatchResult {
-  std::vector<double> flips;       // count x n_unknowns
-  std::vector<std::int8_t> state;  // 1 if solved, 0 if the limit of nodes was exceeded, -1 if infeasible
+  std::vector<double> flips;  // count x n_unknowns
+  // One flag per programme; neither is set where the limit of nodes was exceeded.
+  std::vector<std::uint8_t> solved, infeasible;
   std::size_t n_unknowns;
 };
 
@@ -29,7 +30,9 @@ void bind_binary_search(nb::module_& module) {
       .def_prop_ro(
           "flips",
           [](const BinaryBatchResult& result) { return to_numpy(std::vector<double>(result.flips), result.n_unknowns); })
-      .def_prop_ro("state", [](const BinaryBatchResult& result) { return to_numpy(std::vector<std::int8_t>(result.state)); });
+      .def_prop_ro("solved", [](const BinaryBatchResult& result) { return to_numpy(std::vector<std::uint8_t>(result.solved)); })
+      .def_prop_ro("infeasible",
+                   [](const BinaryBatchResult& result) { return to_numpy(std::vector<std::uint8_t>(result.infeasible)); });
   module.def(
       "search_binary",
       [](Matrix<double> rows, Vector<double> right, Vector<double> row_tolerance, Vector<double> gain, Vector<double> table,
@@ -57,7 +60,8 @@ void bind_binary_search(nb::module_& module) {
         require(table.shape(0) == count && table.shape(1) == n + 1, "tables need an entry for every number of flips");
         require(cutoffs.shape(0) == count, "cutoffs must be those of the programmes");
         require(multipliers.shape(0) == count && multipliers.shape(1) == m, "multipliers must be those of the rows");
-        BinaryBatchResult batch{std::vector<double>(count * n), std::vector<std::int8_t>(count), n};
+        BinaryBatchResult batch{std::vector<double>(count * n), std::vector<std::uint8_t>(count),
+                                std::vector<std::uint8_t>(count), n};
         nb::gil_scoped_release free;
         BinarySearch search;
         for (std::size_t i = 0; i < count; ++i) {
@@ -68,7 +72,8 @@ void bind_binary_search(nb::module_& module) {
           std::copy(result.flips.begin(), result.flips.end(), batch.flips.begin() + static_cast<std::ptrdiff_t>(i * n));
           // A finite cutoff is the value of no flip at all: if nothing is better, that is the optimum.
           const bool feasible = result.found || cutoffs(i) > -std::numeric_limits<double>::infinity();
-          batch.state[i] = static_cast<std::int8_t>(result.complete ? (feasible ? 1 : -1) : 0);
+          batch.solved[i] = result.complete && feasible;
+          batch.infeasible[i] = result.complete && !feasible;
         }
         return batch;
       },

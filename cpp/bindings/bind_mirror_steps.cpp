@@ -40,16 +40,15 @@ void make_examples(BoundExamples* self, Matrix<double> rows, Matrix<double> righ
 }
 
 void make_options(BoundOptions* self, bool exponentiated, bool fixed_total, double log_radius, Vector<double> lower,
-                  Vector<double> upper, Vector<std::int8_t> signs, int rule, double scale, double convexity,
+                  Vector<double> upper, Vector<std::int8_t> signs, StepRule rule, double scale, double convexity,
                   bool linear_average, double kappa, bool squares, Vector<double> center) {
   const std::size_t p = center.shape(0);
   require(lower.shape(0) == p && upper.shape(0) == p && signs.shape(0) == p,
           "bounds, signs and centre must have an entry for every feature");
-  require(0 <= rule && rule <= static_cast<int>(StepRule::constant), "no such rule");
   std::size_t n_weights = p;
   for (std::size_t j = 0; exponentiated && j < p; ++j) n_weights += signs.data()[j] ? 1 : 0;
-  new (self) BoundOptions{{exponentiated, fixed_total, log_radius, lower.data(), upper.data(), signs.data(),
-                           static_cast<StepRule>(rule), scale, convexity, linear_average, kappa, squares, center.data()},
+  new (self) BoundOptions{{exponentiated, fixed_total, log_radius, lower.data(), upper.data(), signs.data(), rule, scale,
+                           convexity, linear_average, kappa, squares, center.data()},
                           p,
                           n_weights,
                           {nb::cast(lower), nb::cast(upper), nb::cast(signs), nb::cast(center)}};
@@ -80,6 +79,12 @@ MirrorStepsResult make_steps(const BoundExamples& given, const BoundOptions& cho
 }  // namespace
 
 void bind_mirror_steps(nb::module_& module) {
+  nb::enum_<StepRule>(module, "StepRule")
+      .value("adaptive", StepRule::adaptive)
+      .value("normalized", StepRule::normalized)
+      .value("sqrt", StepRule::sqrt)
+      .value("strong", StepRule::strong)
+      .value("constant", StepRule::constant);
   nb::class_<BoundExamples>(module, "BinaryExamples")
       .def("__init__", &make_examples, nb::kw_only(), nb::arg("rows"), nb::arg("right"), nb::arg("row_tolerance"),
            nb::arg("start"), nb::arg("tilt"), nb::arg("constant"), nb::arg("table"), nb::arg("features"), nb::arg("own"));

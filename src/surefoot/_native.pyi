@@ -551,7 +551,9 @@ class BinaryBatchResult:
     @property
     def flips(self) -> _Float: ...
     @property
-    def state(self) -> NDArray[np.int8]: ...
+    def solved(self) -> _Bytes: ...
+    @property
+    def infeasible(self) -> _Bytes: ...
 
 def search_binary(
     *,
@@ -590,6 +592,13 @@ class BinaryExamples:
         own: _Float,
     ) -> None: ...
 
+class StepRule(enum.Enum):
+    adaptive = ...
+    normalized = ...
+    sqrt = ...
+    strong = ...
+    constant = ...
+
 class MirrorOptions:
     def __init__(
         self,
@@ -600,7 +609,7 @@ class MirrorOptions:
         lower: _Float,
         upper: _Float,
         signs: NDArray[np.int8],
-        rule: int,
+        rule: StepRule,
         scale: float,
         convexity: float,
         linear_average: bool,

@@ -14,7 +14,7 @@ from surefoot.inverse.mirror.mirror_run import MirrorRun
 from surefoot.inverse.oracle.binary_batch import PARAMETERS, BinaryBatch
 from surefoot.inverse.problem.problem import InverseProblem
 
-RULES = ("adaptive", "normalized", "sqrt", "strong", "constant")
+RULES = tuple(rule.name for rule in _native.StepRule)
 
 
 class NativeSteps:
@@ -57,7 +57,7 @@ class NativeSteps:
             lower=problem.prior.lower,
             upper=problem.prior.upper,
             signs=np.asarray(signs, dtype=np.int8),
-            rule=RULES.index(str(switches.step)),
+            rule=_native.StepRule[str(switches.step)],
             scale=switches.step_scale,
             convexity=run.convexity,
             linear_average=switches.average == "linear",

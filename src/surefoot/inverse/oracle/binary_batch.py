@@ -127,9 +127,9 @@ class BinaryBatch:
             max_nodes=PARAMETERS.batch_max_nodes,
             multipliers=self._multipliers,
         )
-        flips, state = found.flips, found.state
-        if np.any(state < 0):
-            index = self.problem.examples[int(np.argmin(state))].index
+        flips = found.flips
+        if np.any(found.infeasible):
+            index = self.problem.examples[int(np.argmax(found.infeasible))].index
             raise ForwardSolveError(f"observation {index}: no decision is allowed at this signal.")
         points = np.where(flips > 0, 1.0 - self._start, self._start)
         slopes = self._own - self._priced(points) - self._offset
@@ -138,7 +138,7 @@ class BinaryBatch:
         if self.problem.distance == NO_DISTANCE:
             distances = np.zeros(len(points))
         values = slopes @ theta + weight * distances
-        return WorstDecisions(points, slopes, distances, values, values + PARAMETERS.value_tolerance, state > 0)
+        return WorstDecisions(points, slopes, distances, values, values + PARAMETERS.value_tolerance, found.solved > 0)
 
 
 def _terms(problem: InverseProblem, sets: list[LinearSet]) -> list[Term] | None:
