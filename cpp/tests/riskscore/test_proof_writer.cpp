@@ -156,16 +156,16 @@ class Reader {
       boxes.push_back(std::move(box));
     }
     while (!boxes.empty()) {
-      const std::int32_t* code = proof_.steps.data() + step_;
+      const std::int32_t* box_code = proof_.steps.data() + step_;
       step_ += boxes.size();
       std::vector<Box> parts;
-      for (std::size_t k = 0; k < boxes.size(); ++k) read_box(boxes[k], code[k], parts);
+      for (std::size_t k = 0; k < boxes.size(); ++k) read_box(boxes[k], box_code[k], parts);
       boxes = std::move(parts);
     }
   }
 
-  void read_box(const Box& box, std::int32_t code, std::vector<Box>& parts) {
-    if (code == code(BoxCode::bounded)) {
+  void read_box(const Box& box, std::int32_t box_code, std::vector<Box>& parts) {
+    if (box_code == code(BoxCode::bounded)) {
       const double* point = take(box.low.size());
       const Plane plane = plane_at(problem_, box.columns, point);
       double bound = plane.loss;
@@ -174,7 +174,7 @@ class Reader {
         bound += least(slope, box.low[j], box.high[j]) - slope * point[j];
       }
       claim(bound >= threshold(box.columns.size()));
-    } else if (code == code(BoxCode::branched)) {
+    } else if (box_code == code(BoxCode::branched)) {
       const std::size_t c = static_cast<std::size_t>(proof_.steps[step_]);
       const double value = proof_.steps[step_ + 1];
       step_ += 2;
@@ -182,12 +182,12 @@ class Reader {
       parts.insert(parts.end(), {box, box});
       parts[parts.size() - 2].high[c] = value;
       parts[parts.size() - 1].low[c] = value + 1;
-    } else if (code == code(BoxCode::single_card)) {
+    } else if (box_code == code(BoxCode::single_card)) {
       claim(box.low == box.high && plane_at(problem_, box.columns, box.low.data()).loss >= threshold(box.columns.size()));
     } else {
       bool empty = false;
       for (std::size_t j = 1; j < box.low.size(); ++j) empty = empty || (box.low[j] == 0 && box.high[j] == 0);
-      claim(code == code(BoxCode::empty) && empty);
+      claim(box_code == code(BoxCode::empty) && empty);
     }
   }
 
@@ -200,12 +200,12 @@ class Reader {
 // Cards with an intercept that the proof leaves out.
 bool outside_is_worse(const ScoreProblem& problem, const ScoreProof& proof) {
   const std::vector<int> columns{0, 1, 2, 3, 4};
-  for (int code = 0; code < 3125; ++code)
+  for (int box_code = 0; box_code < 3125; ++box_code)
     for (int intercept = -most_intercept; intercept <= most_intercept; ++intercept) {
       if (intercept >= proof.intercept_lower && intercept <= proof.intercept_upper) continue;
       double card[n_columns + 1] = {static_cast<double>(intercept)};
       int size = 0;
-      for (int j = 0, rest = code; j < n_columns; ++j, rest /= 5) size += (card[j + 1] = rest % 5 - most_points) != 0;
+      for (int j = 0, rest = box_code; j < n_columns; ++j, rest /= 5) size += (card[j + 1] = rest % 5 - most_points) != 0;
       if (size <= problem.max_size &&
           plane_at(problem, columns, card).loss + problem.penalty * size < proof.threshold - rounding)
         return false;

@@ -98,7 +98,7 @@ TEST(the_worst_case_by_bits_is_that_of_all_flips) {
     CHECK(std::fabs(lattice.worst(point, slope) - expected) <= 1e-13 * (1 + expected));
     ShiftedSums sums;
     lattice.sum(point, 1e-7, sums);
-    CHECK(sums.shared <= expected + 1e-13 && expected <= sums.smooth + 1e-13);
+    CHECK(sums.mixture <= expected + 1e-13 && expected <= sums.smooth + 1e-13);
     CHECK(sums.smooth <= expected + 1e-6);
   }
 }
@@ -255,7 +255,7 @@ TEST(the_best_scale_of_a_card_is_no_worse_than_any_other) {
     fit_shifted(lattice, region, 60, 0, infinity, 0, fit);
     CHECK(fit.bound <= fit.loss && fit.loss - fit.bound <= 1e-11);
     inner += fit.scale > region.scale.low && fit.scale < region.scale.high;
-    const double reach = region.reach(lattice);
+    const double reach = region.lambda_per_scale(lattice);
     for (int k = 0; k <= 300; ++k) {
       double point[n_columns + 2], bound, stretch;
       const double scale = region.scale.low + (region.scale.high - region.scale.low) * k / 300;

@@ -8,8 +8,7 @@ namespace {
 
 SUREFOOT_INLINE void load(const double* from, Pack& pack) { __builtin_memcpy(&pack, from, sizeof pack); }
 
-// Rows at a time: their scores, columns and weights stay in the nearest cache while the steps pass over them.
-constexpr std::size_t block_rows = 512;
+constexpr std::size_t block_rows = axis_loss_parameters.block_rows;
 
 }  // namespace
 

@@ -9,8 +9,8 @@ namespace surefoot {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Bounds on rounding: of a score on the wrong side of 0, relative to the size of its terms, and of an interval whose ends it has
-// put into the wrong order.
+// Bounds on rounding: of a score on the wrong side of 0, relative to the size of its terms, and of an interval whose ends it
+// has put into the wrong order.
 constexpr double score_margin = 1e-9, edge = 1e-12;
 
 // Cuts the scales down to those with t * score >= lower.

@@ -145,8 +145,8 @@ class Planes:
             scores = np.full(labels.size, float(point[0]))
             for column, value in zip(support, point[1:], strict=True):
                 scores += value * self.columns[column, rows[own]]
-            values_now = self.columns[flipped][:, rows[own]]
-            turns = 1.0 - 2.0 * values_now  # flipping adds so much to the column
+            values_before = self.columns[flipped][:, rows[own]]
+            turns = 1.0 - 2.0 * values_before  # flipping adds so much to the column
             moves = sets @ (turns * point[1:][flips][:, None])
             arguments = np.concatenate([-sign * labels * (scores + moves) for sign in signs])
             values = np.logaddexp(0.0, arguments)
@@ -158,7 +158,7 @@ class Planes:
             slopes = mixture * np.exp(-np.logaddexp(0.0, -arguments)) * -np.repeat(signs, len(sets))[:, None] * labels
             of_sets = slopes.reshape(signs.size, len(sets), -1).sum(axis=0)
             slope[own] = of_sets.sum(axis=0)
-            turned[:, own] = values_now * slope[own] + turns * (sets.T @ of_sets)
+            turned[:, own] = values_before * slope[own] + turns * (sets.T @ of_sets)
         residuals = problem.weights * slope[cell]
         gradient = np.append(np.sum(residuals), self.slopes(residuals, support))
         gradient[[k + 1 for k in flips]] = np.sum(problem.weights * turned[:, cell], axis=1)

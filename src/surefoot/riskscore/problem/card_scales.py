@@ -3,7 +3,7 @@
 Rules about risks are about log odds t s. For given points each end of one, t s >= a or t s <= b, leaves an interval of
 scales: the end t = a / s bounds it from below or from above, according to the sign of s. A rate of flagged rows is such a
 rule as well. With rows in falling order of their scores, the rate of the flagged is between its limits if and only if the
-row at which it reaches the least is flagged and the row that would exceed the most is not. So all rules together leave an
+row at which it attains the least is flagged and the row that would exceed the most is not. So all rules together leave an
 interval, or nothing; the loss is convex in t, so the best scale is the best one without rules, moved to the nearest end.
 
 A rule about even odds, a score of 0, is one about points alone. The interval is closed: a row counts as flagged from a little

@@ -1,4 +1,4 @@
-"""The one call of the native search for score cards: the problem as it takes it, and what it is asked for."""
+"""The one call of the native search for score cards: the problem as it takes it, and its options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every score card within a tolerance of the best."""
+"""The solution pool of a search: every score card within a tolerance of the best."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class NearOptimalCards:
     tolerance : float
         Relative distance from the best.
     ceiling : float
-        The objective up to which the cards reach; NaN if the best card was not known when the search was stopped.
-    objectives : ndarray of shape (n_kept,)
+        Their largest admissible objective; NaN if the best card was not known when the search was stopped.
+    objectives : ndarray of shape (n_stored,)
         Sorted; rounded to 13 decimals, so that cards that differ by rounding alone compare equal.
-    intercepts : ndarray of shape (n_kept,)
-    points : ndarray of shape (n_kept, n_columns)
+    intercepts : ndarray of shape (n_stored,)
+    points : ndarray of shape (n_stored, n_columns)
         Cards of equal objective stand in the order of their points.
-    multipliers : ndarray of shape (n_kept,)
+    multipliers : ndarray of shape (n_stored,)
         All 1 at unit scale.
     n_found : int
-        All cards found, kept or not.
+        All cards found, stored or not.
     complete : bool
         Whether there are no others.
     """
@@ -50,6 +50,6 @@ class NearOptimalCards:
         return int(self.objectives.size)
 
     def __iter__(self) -> Iterator[RiskScore]:
-        """The kept cards, best first."""
+        """The stored cards, best first."""
         for intercept, points, multiplier in zip(self.intercepts, self.points, self.multipliers, strict=True):
             yield RiskScore(int(intercept), points, float(multiplier))

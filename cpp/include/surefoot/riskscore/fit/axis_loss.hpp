@@ -6,6 +6,12 @@
 
 namespace surefoot {
 
+struct AxisLossParameters {
+  // Rows at a time: their scores, columns and weights stay in the nearest cache while the steps pass over them. Not tuned.
+  std::size_t block_rows = 512;
+};
+inline constexpr AxisLossParameters axis_loss_parameters{};
+
 // Rows with their weights, and the weight of those with label +1.
 struct WeightedRows {
   std::size_t n_rows;

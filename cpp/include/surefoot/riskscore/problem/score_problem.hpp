@@ -46,9 +46,9 @@ struct ScoreProblem {
   PointRange range(const int* columns, int n, int intercept_low, int intercept_high) const;
 };
 
-// A value of lambda that no card needs to exceed: beyond it no shift gains its price. Softplus has slopes below 1, so flipping column j
-// gains at most |points_j|, which lambda price_j exceeds, and flipping the label gains at most |score|. Columns that may move
-// need |points_j| / price_j. At a free scale all this grows with 1 / multiplier.
+// A value of lambda that no card needs to exceed: beyond it no shift gains its price. Softplus has slopes below 1, so flipping
+// column j gains at most |points_j|, which lambda price_j exceeds, and flipping the label gains at most |score|. Columns that
+// may move need |points_j| / price_j. At a free scale all this grows with 1 / multiplier.
 double lambda_limit(const ScoreProblem& problem);
 
 }  // namespace surefoot
