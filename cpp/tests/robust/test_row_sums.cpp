@@ -99,3 +99,19 @@ TEST(a_working_set_has_the_pieces_that_hold_more_than_their_fraction_and_joins_i
   CHECK(nothing.joined(all).mask == all.mask);
   CHECK(nothing.joined(nothing).row.empty());
 }
+
+TEST(a_working_set_cut_at_rows_and_shifted_back_is_the_same_set) {
+  const DrawnTable at = drawn(2);
+  const WorkingSet all = WorkingSet::of_plan(spread_plan(at), 0.0);
+  WorkingSet again;
+  const std::vector<std::int64_t> cuts{0, 17, 17, 50, at.table.n_rows};
+  for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+    const WorkingSet part = all.of_rows(cuts[k], cuts[k + 1]);
+    for (const auto row : part.row) CHECK(row >= 0 && row < cuts[k + 1] - cuts[k]);
+    again = again.joined(part.shifted(cuts[k]));
+  }
+  CHECK(again.row == all.row);
+  CHECK(again.mask == all.mask);
+  CHECK(again.flipped == all.flipped);
+  CHECK(again.fraction == all.fraction);
+}

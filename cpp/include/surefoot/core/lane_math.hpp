@@ -47,8 +47,8 @@ SUREFOOT_INLINE void softplus_pack(const Pack& t, Pack& value, Pack& slope) {
   Pack scale;
   __builtin_memcpy(&scale, &bits, sizeof scale);
   e *= scale;
-  const Pack share = one / (e + 1.0);
-  slope = t >= zero ? share : e * share;
+  const Pack reciprocal = one / (e + 1.0);
+  slope = t >= zero ? reciprocal : e * reciprocal;
   const auto halved = e > zero + 0.41421356237309503;
   const Pack z = (halved ? e - 1.0 : e) / (halved ? e + 3.0 : e + 2.0);
   const Pack zz = z * z;

@@ -86,7 +86,7 @@ inline void add_into(std::vector<double>& all, const std::vector<double>& part) 
 // Each block sums a curvature matrix of its own.
 inline RowBlocks curvature_blocks(const MixedTable& table, const LiftedLayout& layout) {
   const auto length = static_cast<std::size_t>(layout.size) + 1;
-  return RowBlocks(table.n_rows, 32 * table.n_rows, length * length);
+  return RowBlocks(table.n_rows, RowBlockParameters{}.work_per_row * table.n_rows, length * length);
 }
 
 }  // namespace surefoot

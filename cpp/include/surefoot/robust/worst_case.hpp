@@ -45,7 +45,7 @@ struct RowScratch {
 
 double row_score(const MixedTable& table, const LiftedLayout& layout, const PointTables& point, std::int64_t row);
 
-// Fills scratch.pieces with every prefix worth looking at for the row, and marks the best. Features whose move loses more than
+// Fills scratch.pieces with every candidate prefix of the row, and marks the best. Features whose move loses more than
 // `slack` at any slope are left out: with slack = 0 they cannot be part of a maximum.
 void enumerate_prefixes(const MixedTable& table, const PointTables& point, std::int64_t row, double score, double slack,
                         RowScratch& scratch);
@@ -54,7 +54,7 @@ void enumerate_prefixes(const MixedTable& table, const PointTables& point, std::
 void worst_case_rows(const MixedTable& table, const LiftedLayout& layout, const double* x, int n_threads, double* value,
                      std::uint8_t* moved, std::uint8_t* flipped, double* cost);
 
-// Weighted sum of the worst-case losses, and (if asked) the weighted sum of the shifts' costs.
+// Weighted sum of the worst-case losses, and (if requested) the weighted sum of the shifts' costs.
 double worst_case_sum(const MixedTable& table, const LiftedLayout& layout, const double* x, int n_threads, double* cost_sum);
 
 }  // namespace surefoot
