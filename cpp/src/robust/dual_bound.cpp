@@ -250,7 +250,7 @@ class DualEvaluator {
   }
 
   double penalty(const Numbers& at, const Numbers& residual, double excess) const {
-    // Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a bound: certificates/
+    // Where nothing bounds the coefficients a priori (no radius, infinite weights) this is a claim, not a proof: the certificate
     // proves such cases by curvature.
     double largest = 0;
     for (const double b : at) largest = std::max(largest, std::abs(b));
