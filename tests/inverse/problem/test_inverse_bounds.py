@@ -183,7 +183,7 @@ def test_no_cost_vector_lies_below_a_proven_bound(seed: int, case: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_best_proof_meets_the_best_cost_of_one_coordinate(seed: int, kind: str) -> None:
     """Strong duality: the best of many weights proves what the best of many costs has."""
     rng = np.random.default_rng(seed)
@@ -195,15 +195,45 @@ def test_the_best_proof_meets_the_best_cost_of_one_coordinate(seed: int, kind: s
     proof = random_proof(problem, rng)
     cuts = problem.cuts(proof.owners.tolist(), proof.points)
     bounds = []
-    for share in np.linspace(0, 1, 2001):
+    for share in np.linspace(0, 1, 301):
         mixed = CostProof(proof.owners, proof.points, 5.0 * np.array([share, 1 - share]), np.zeros(0))
         bounds.append(proven_bound(problem, cuts, mixed))
-    values = [cost_over(problem, [theta], points) for theta in np.linspace(-2, 3, 5001)]
+    values = [cost_over(problem, [theta], points) for theta in np.linspace(-2, 3, 501)]
     assert max(bounds) <= min(values) + 1e-12
-    assert max(bounds) >= min(values) - 3e-3
+    assert max(bounds) >= min(values) - 2e-2
 
 
-@pytest.mark.parametrize("prior", ["simplex", {"A": [[1.0, 0.0], [-1.0, -1.0]], "b": [0.25, -1.0], "bounds": (0.0, 9.0)}])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0])
+def test_weights_of_a_loss_that_is_never_negative_prove_no_more_than_its_cost(scale: float) -> None:
+    """max(0, 2 + 2 t, 2 - 2 t) is 2 at best, at t = 0, whatever the weights say; smaller weights prove their part of it."""
+    problem = listed_problem([np.array([[2.0], [-2.0]])], kappa=0.0, prior=(-3.0, 3.0), distance="l1")
+    points = all_points(problem)
+    cuts = problem.cuts([0, 0], [np.array(point) for point in points[0][1:]])
+    proof = CostProof(cuts.owners, cuts.points, scale * np.array([0.5, 0.5]), np.zeros(0))
+    best = min(cost_over(problem, [theta], points) for theta in np.linspace(-3, 3, 61))
+    assert best == pytest.approx(2.0)
+    assert proven_bound(problem, cuts, proof) == pytest.approx(min(scale, 1.0) * best)
+
+
+def test_weights_of_a_loss_that_may_be_negative_are_brought_to_their_sum() -> None:
+    """The loss t + 2 is -1 at t = -3: its weight is 1 in the end, whatever it was, and without one nothing is proven."""
+    problem = listed_problem([np.array([[1.0]])], kappa=0.0, prior=(-4.0, 3.0), inside=False)
+    cuts = problem.cuts([0], [np.array([-1.0])])
+    best = min(cost_over(problem, [theta], all_points(problem)) for theta in (-4.0, 0.0, 3.0))
+    for weight in (1e-3, 1.0, 7.0):
+        assert proven_bound(problem, cuts, CostProof(cuts.owners, cuts.points, np.array([weight]), np.zeros(0))) == best == -4.0
+    assert proven_bound(problem, cuts, CostProof(cuts.owners, cuts.points, np.zeros(1), np.zeros(0))) == -INF
+
+
+def test_multipliers_of_hard_losses_have_any_sum() -> None:
+    """min of t^2 / 2 with 1 - t <= 0, twice over: 1/2, proven by a multiplier of 1 on either."""
+    problem = listed_problem([np.array([[-1.0]])] * 2, kappa=1.0, hard=True, distance="l1")
+    cuts = problem.cuts([0], [np.array([1.0])])
+    proof = CostProof(cuts.owners, cuts.points, np.ones(1), np.zeros(0))
+    assert proven_bound(problem, cuts, proof) == 0.5 == cost_over(problem, [1.0], all_points(problem))
+
+
+@pytest.mark.parametrize("prior", ["simplex", {"A": [[1.0, 0.0], [-1.0, -1.0]], "b": [0.25, -1.0], "bounds": (-9.0, 9.0)}])
 def test_prices_of_the_prior_set_prove_its_best_cost(prior: object) -> None:
     """Theta has its best corner at (1/4, 3/4) or (1, 0); prices that make all slopes equal to 0 prove it."""
     problem = listed_problem([np.array([[1.0, 3.0]])], kappa=0.0, prior=prior, inside=False)

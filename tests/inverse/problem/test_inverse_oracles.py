@@ -88,7 +88,7 @@ def test_points_are_decisions_exactly_if_they_keep_to_every_condition(at: int) -
         tried += [np.array(point) for point in points_of_box(decisions.lower, decisions.upper, decisions.whole, 2)]
     if isinstance(decisions, ListedSet):
         tried += list(decisions.points)
-    tried += [point + away * np.sign(rng.normal(size=n)) for point in tried[:30] for away in (1e-7, 1e-5)]
+    tried += [point + away * np.sign(rng.normal(size=n)) for point in tried[:30] for away in (1e-7, 3e-6)]
     found = decisions.allowed(np.array(tried))
     assert len(found) == len(tried)
     clear = 0
@@ -98,6 +98,14 @@ def test_points_are_decisions_exactly_if_they_keep_to_every_condition(at: int) -
             assert verdict == (missed <= 0.5), (point, missed)
             clear += 1
     assert clear >= 20
+
+
+def test_small_rows_are_measured_as_closely_as_others() -> None:
+    decisions = LinearSet(
+        np.array([[0.1]]), np.array([-INF]), np.array([0.5]), np.zeros(1), np.full(1, 9.0), np.zeros(1, dtype=bool)
+    )
+    for value in (5.0, 5.0003, 4.0):
+        assert decisions.allowed(np.array([[value]]))[0] == (overshoot(decisions, [value]) <= 0.5)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +156,8 @@ def test_terms_add_up_to_the_distance_at_every_decision(seed: int) -> None:
             for point in box:
                 wanted = distance_between(name, continuous, response, point, decisions.whole)
                 assert largest_term(terms, response, point, decisions.whole) == pytest.approx(wanted, abs=1e-12)
+                found = distance.between(response, np.array([point]), decisions.whole)
+                assert found[0] == pytest.approx(wanted, abs=1e-12)
     assert understood >= 2
 
 
