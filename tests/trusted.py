@@ -294,25 +294,22 @@ MODULES: dict[str, dict[str, str]] = {
         "largest_angle": "farthest_angle",
         "widest_angle": "farthest_angle",
     },
-    "surefoot.inverse.problem.trust_region": {
-        "smallest_in_ball": "",
-        "ball_bound": "",
+    "surefoot.inverse.problem.trust_region_dual": {
+        "trust_region_bound": "",
     },
 }
 
 # Third-party imports beside NumPy, each with its reason. None is added without one.
 EXCEPTIONS: dict[str, set[str]] = {
-    # The type of sparse numeric columns; nothing of it is executed but the class itself.
-    "surefoot.core.arrays": {"scipy.sparse"},
-    # Sparse columns are scipy's own arrays: they are recognised, put into canonical form and checked here.
-    "surefoot.robust.problem.numeric_columns": {"scipy.sparse"},
+    # Sparse columns are scipy's own arrays; they are put into canonical form here, and only if there are any.
+    "surefoot.robust.problem.canonical_csr": {"scipy.sparse"},
     # A triangular solve without a copy, and Cholesky's method with pivots, which NumPy does not have.
     "surefoot.chancesvm.problem.landmark_kernel": {"scipy.linalg"},
 }
 
 # Lines of all modules together, comments and docstrings included. A little above what there was when it was last raised: to
 # let the trusted base grow is a decision.
-CEILING = 7400
+CEILING = 7500
 
 
 def path_of(module: str) -> Path:
