@@ -81,6 +81,15 @@ def test_trees_with_nothing_in_common_are_no_success(
     assert "only head measured risk_rows, columns 10, rows 1000" in captured.out
 
 
+def test_a_benchmark_that_measured_nothing_in_either_tree_is_named(
+    compare_runs: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = plant(tmp_path / "base", [(10, 1000, None)])
+    head = plant(tmp_path / "head", [(10, 1000, None)])
+    assert compare_runs.main([str(base), str(head), "--benchmarks", "risk_rows", "--repeats", "1"]) == 2
+    assert "nobody measured risk_rows" in capsys.readouterr().out
+
+
 def test_every_compared_benchmark_exists(compare_runs: ModuleType) -> None:
     run = import_module("run")
     for name in compare_runs.BENCHMARKS:
