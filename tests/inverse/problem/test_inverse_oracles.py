@@ -104,6 +104,9 @@ def test_small_rows_are_measured_as_closely_as_others() -> None:
     decisions = LinearSet(
         np.array([[0.1]]), np.array([-INF]), np.array([0.5]), np.zeros(1), np.full(1, 9.0), np.zeros(1, dtype=bool)
     )
+    bounded = LinearSet(np.zeros((0, 1)), np.zeros(0), np.zeros(0), np.zeros(1), np.full(1, 9.0), np.zeros(1, dtype=bool))
+    for value in (9.000003, 9.0000001, -0.000003, -0.0000001):
+        assert bounded.allowed(np.array([[value]]))[0] == (overshoot(bounded, [value]) <= 0.5)
     for value in (5.0, 5.0003, 4.0):
         assert decisions.allowed(np.array([[value]]))[0] == (overshoot(decisions, [value]) <= 0.5)
 

@@ -138,6 +138,32 @@ def test_cards_are_admitted_exactly_if_they_keep_to_every_limit_and_rule(seed: i
             assert problem.admits(card) == (margin > 0), (card, problem.rules)
 
 
+@pytest.mark.parametrize("scale", ["unit", "free"])
+def test_each_rule_alone_admits_what_keeps_to_it(scale: str) -> None:
+    rules = (ImplicationRule((0, 1), (2,)), LinearRule(np.ones(3), 1.0, -1.5, 1.5), LinearRule(np.ones(3), 0.0, upper=0.5))
+    columns = np.eye(3)
+    for rule in rules:
+        problem = RiskScoreProblem(
+            columns,
+            np.array([1.0, -1.0, 1.0]),
+            np.full(3, 1 / 3),
+            np.full(3, -2),
+            np.full(3, 2),
+            -2,
+            2,
+            3,
+            0.0,
+            (rule,),
+            None,
+            scale,
+        )
+        drawn_cards = cards(problem, 1, 60)
+        clear = [(card, card_margin(problem, card)) for card in drawn_cards]
+        for card, margin in clear:
+            if abs(margin) > 1e-6:
+                assert problem.admits(card) == (margin > 0), card
+
+
 def test_drawn_cards_are_both_admitted_and_refused() -> None:
     """So that the test above says something."""
     margins = [
