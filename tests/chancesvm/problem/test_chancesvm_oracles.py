@@ -145,6 +145,9 @@ def test_landmarks_project_onto_their_span(name: str) -> None:
             wanted = projected_product(base, landmarks, x, z)
             assert close(products[i, j], wanted, 1e-10)
             assert close(features[i] @ features[j], wanted, 1e-10)
+    assert close(
+        kernel.products(samples[:1], samples[2:])[0, 1], projected_product(base, landmarks, samples[0], samples[3]), 1e-10
+    )
     # The span contains the landmarks themselves.
     assert close(kernel.products(landmarks, landmarks)[0, 1], inner_product(base, landmarks[0], landmarks[1]), 1e-10)
 
