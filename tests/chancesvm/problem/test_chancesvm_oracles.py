@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -160,6 +161,11 @@ def test_batches_have_the_shape_that_can_be_counted(seed: int) -> None:
     assert problem.sizes.tolist() == told["sizes"]
     assert problem.batch.tolist() == told["batch"]
     assert problem.has_radii == told["has_radii"]
+    for name in ("mean_radius", "covariance_radius"):
+        alone = replace(problem, mean_radius=None, covariance_radius=None)
+        assert alone.has_radii == counted(alone)["has_radii"]
+        alone = replace(alone, **{name: np.full(problem.n_batches, 1e-9)})
+        assert alone.has_radii == counted(alone)["has_radii"]
     for found, violation in zip(problem.tau, problem.violation, strict=True):
         assert close(found, tail_factor(violation), 1e-15 * found * 4)
 

@@ -188,6 +188,58 @@ def test_the_interval_of_scales_holds_exactly_the_scales_that_obey_the_rules(see
                 assert (low <= scale <= high) == (margin > 0), (scale, low, high, problem.rules)
 
 
+RISK_RULES = [
+    LinearRule(np.array([1.0, 0.0, 2.0]), 1.0, lower=0.8),
+    LinearRule(np.array([1.0, 0.0, 2.0]), 1.0, upper=-0.8),
+    LinearRule(np.array([1.0, 1.0, 0.0]), 0.0, -0.6, 0.9),
+    RateRule(1.0, lower=0.5, threshold=0.7),
+    RateRule(1.0, upper=0.4, threshold=0.7),
+    RateRule(-1.0, lower=0.3, upper=0.8, threshold=-0.7),
+    RateRule(-1.0, upper=0.25),
+]
+
+
+@pytest.mark.parametrize("at", range(len(RISK_RULES)))
+def test_the_scales_of_each_rule_alone_are_those_that_obey_it(at: int) -> None:
+    rng, ends = np.random.default_rng(at), 0
+    for _ in range(5):
+        columns, labels = rng.integers(0, 3, (9, 3)).astype(float), np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
+        weights = rng.exponential(size=9)
+        problem = RiskScoreProblem(
+            columns,
+            labels,
+            weights / weights.sum(),
+            np.full(3, -3),
+            np.full(3, 3),
+            -5,
+            5,
+            3,
+            rules=(RISK_RULES[at],),
+            scale="free",
+        )
+        for card in cards(problem, at, 6):
+            low, high = problem.scales(card.intercept, card.points)
+            held = []
+            for scale, margin in tried_scales(problem, card, 40):
+                away = min(abs(scale / low - 1), abs(scale / high - 1)) if 0 < low < INF and 0 < high < INF else 1.0
+                if abs(margin) > 1e-6 and away > 1e-6:
+                    assert (low <= scale <= high) == (margin > 0), (scale, low, high)
+                    held.append(margin > 0)
+            ends += len(set(held)) == 2
+    assert ends > 0 or at == 6, "no rule cut an interval short, so nothing was tested"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_dear_and_cheap_flips_are_chosen_by_what_they_gain_for_their_price(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns, labels = (rng.random((6, 3)) < 0.5).astype(float), np.where(np.arange(6) % 2 == 0, 1.0, -1.0)
+    shift = ScoreShift(float(rng.choice([0.05, 0.3, 1.0])), rng.permutation([0.1, 1.0, 3.0]), np.ones(3, dtype=bool))
+    problem = RiskScoreProblem(columns, labels, np.full(6, 1 / 6), np.full(3, -3), np.full(3, 3), -5, 5, 3, shift=shift)
+    for points in ((1, 2, 3), (3, -1, 2), (-2, 3, 1)):
+        card = RiskScore(-1, np.array(points, dtype=np.int32))
+        assert problem.loss(card) == pytest.approx(mean_loss(problem, card), rel=1e-11)
+
+
 def test_multipliers_are_one_or_within_their_range() -> None:
     for seed in (0, 1):
         problem = drawn(seed)
