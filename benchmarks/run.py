@@ -23,6 +23,7 @@ BENCHMARKS = {
     "sqp_vs_graph": "bench_sqp_vs_graph",
     "real_weights": "bench_real_weights",
     "large": "bench_large",
+    "parameters": "bench_parameters",
     "label_shift": "bench_label_shift",
     "adult_series": "bench_adult_series",
     "dense_rows": "bench_dense_rows",
