@@ -35,6 +35,7 @@ def test_the_best_point_and_the_best_bound_are_kept(offers: list[tuple[bool, flo
     [
         (2.0, 2.0 - 1e-7, Status.TIME_LIMIT, Status.OPTIMAL),
         (2.0, 1.9, Status.TIME_LIMIT, Status.TIME_LIMIT),
+        (2.0, 2.0 - 1e-7, Status.INTERRUPTED, Status.INTERRUPTED),
         (2.0, 1.9, Status.OPTIMAL, Status.STALLED),
         (0.0, -1e-7, Status.OPTIMAL, Status.OPTIMAL),
         (0.0, -1e-3, Status.OPTIMAL, Status.STALLED),

@@ -238,3 +238,14 @@ def test_a_file_that_came_into_being_meanwhile_is_left_alone(
     with pytest.raises(FileExistsError, match="exists already"):
         sf.save(robust, place)
     assert place.read_text() == "precious"
+
+
+@pytest.mark.parametrize("approach", ["suboptimality", "feasibility", "cutting-plane", "predictability"])
+def test_costs_of_every_approach_come_back_with_their_proof(approach: str, tmp_path: Path) -> None:
+    choices = [np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), np.array([[1.0, 1.0], [0.0, 3.0]])]
+    model = sf.inverse.InverseOptimizer(sf.inverse.forward.FiniteChoice(), approach=approach, kappa=0.1).fit(choices, [0, 0])
+    sf.save(model, tmp_path / "model")
+    again = sf.load(tmp_path / "model")
+    require_same(vars(model.certificate_), vars(again.certificate_), "certificate_")
+    require_same(vars(model.outcome_), vars(again.outcome_), "outcome_")
+    require_same(model.cost_, again.cost_, "cost_")

@@ -44,7 +44,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class SolveOutcome(Generic[Primal, Dual]):
-    """Result of a solve; bounds are the solver's own claims until certificates/ has recomputed them.
+    """Result of a solve; bounds are the solver's own claims until a certificate has recomputed them.
 
     Attributes
     ----------

@@ -96,7 +96,9 @@ class SolveRun(Generic[Primal, Dual]):
 
         ``converged`` is for solvers whose own test of convergence is stricter than the tolerance of the options.
         """
-        if self.converged if converged is None else converged:
+        if ended is Status.INTERRUPTED:
+            pass  # whoever pressed Ctrl-C wants it to reach the caller, closed gap or not
+        elif self.converged if converged is None else converged:
             ended = Status.OPTIMAL
         elif ended is Status.OPTIMAL:
             ended = Status.STALLED

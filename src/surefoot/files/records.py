@@ -27,8 +27,9 @@ from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.binarize.table_binarizer import BinaryPlan
 from surefoot.design.encode.schema import ColumnSchema, Schema
 from surefoot.exceptions import ModelFileError
-from surefoot.inverse.problem.cost_proof import CostProof
+from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
+from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.ray_proof import RayProof
 from surefoot.riskscore.baselines.tangent_bound import TangentProof
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
@@ -57,6 +58,7 @@ RECORDS: dict[str, Any] = {
         EllipsoidMix,
         EllipsoidProof,
         EllipsoidalCost,
+        FacetProof,
         GroundCost,
         Kernel,
         KernelPlane,
@@ -65,6 +67,7 @@ RECORDS: dict[str, Any] = {
         NearOptimalCards,
         NearOptimalSet,
         PathPoint,
+        PriorSet,
         PlattScaling,
         Progress,
         RadiusPath,

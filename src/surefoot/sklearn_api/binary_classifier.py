@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
@@ -18,9 +18,9 @@ class BinaryClassifier(ClassifierMixin):
     n_features_in_: int
     feature_names_in_: AnyArray
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """One score per row, positive for the second class."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def decision_function(self, X: Any) -> FloatArray: ...
 
     def predict(self, X: Any) -> AnyArray:
         """The class of each row by the sign of its score; the first one where the score is 0.
