@@ -53,6 +53,7 @@ def drawn_set(seed: int, *, binary: bool = False, mixed: bool = True) -> LinearS
     n, m = int(rng.integers(1, 4)), int(rng.integers(0, 4))
     whole = rng.random(n) < 0.6 if mixed else np.ones(n, dtype=bool)
     lower = np.where(whole & (not binary), rng.integers(-1, 1, n), 0.0)
+    lower = np.where(whole, lower, rng.choice([-0.5, 0.0, 1.0], n))
     upper = lower + np.where(whole, 1 if binary else rng.integers(0, 4, n), 2.0)
     matrix = rng.integers(-2, 3, (m, n)) * 10.0 ** rng.integers(-3, 4, (m, 1))
     middle = matrix @ lower
