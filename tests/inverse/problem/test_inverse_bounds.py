@@ -256,9 +256,11 @@ def test_a_block_price_proves_what_semidefinite_costs_cannot_undercut() -> None:
     cuts = problem.cuts([0], [np.array([-1.0, 0.0, 0.0, -1.0])])
     proof = CostProof(cuts.owners, cuts.points, np.ones(1), np.zeros(0), block_price=np.eye(2))
     assert proven_bound(problem, cuts, proof) == 0.0 == cost_over(problem, np.zeros(4), all_points(problem))
-    # Not a price: its negative part is left out.
+    # Costs diag(0, t) go below everything here; what would cancel their slope is no price, and its negative part is left out.
+    falling = listed_problem([np.array([[1.0, 0.0, 0.0, -1.0]])], kappa=0.0, psd=2, inside=False)
+    cuts = falling.cuts([0], [np.array([-1.0, 0.0, 0.0, 1.0])])
     wrong = CostProof(cuts.owners, cuts.points, np.ones(1), np.zeros(0), block_price=np.diag([1.0, -1.0]))
-    assert proven_bound(problem, cuts, wrong) == -INF
+    assert proven_bound(falling, cuts, wrong) == -INF
 
 
 # Decisions -------------------------------------------------------------------------------------------------------------------
