@@ -43,6 +43,7 @@ MODULES: dict[str, dict[str, str]] = {
         "row_blocks": "written_blocks",
         "summation_error": "error_factor",
     },
+    "surefoot.robust.problem.canonical_csr": {},
     "surefoot.robust.problem.coefficient_bounds": {
         "LabelSums.__add__": "exact_label_sums",
         "numeric_centre": "weighted_mean",
@@ -60,6 +61,7 @@ MODULES: dict[str, dict[str, str]] = {
     "surefoot.robust.problem.numeric_columns": {
         "is_sparse": "held_sparsely",
         "as_dense": "entries",
+        "require_indices": "",
         "require_sound_columns": "",
         "column_sizes": "largest_entries",
         "most_terms": "",
@@ -72,7 +74,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "surefoot.robust.problem.problem": {
         "RobustLogisticProblem.__post_init__": "is_problem",
-        "RobustLogisticProblem.check": "is_problem",
+        "RobustLogisticProblem.check": "",
         "RobustLogisticProblem.priced": "picked_rows",
         "RobustLogisticProblem.is_sparse": "counted_shape",
         "RobustLogisticProblem.n_rows": "counted_shape",
@@ -133,7 +135,7 @@ MODULES: dict[str, dict[str, str]] = {
     "surefoot.riskscore.problem.problem": {
         "RiskScore.size": "points_used",
         "RiskScoreProblem.__post_init__": "is_card_problem",
-        "RiskScoreProblem.check": "is_card_problem",
+        "RiskScoreProblem.check": "",
         "RiskScoreProblem.n_rows": "counted",
         "RiskScoreProblem.n_columns": "counted",
         "RiskScoreProblem.multiplier_range": "allowed_multipliers",
@@ -148,7 +150,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "surefoot.riskscore.problem.score_proof": {},
     "surefoot.riskscore.problem.score_shift": {
-        "ScoreShift.check": "is_shift",
+        "ScoreShift.check": "",
         "ScoreShift.candidates": "",
         "ScoreShift.worst_loss": "",
         "ScoreShift.spelled": "",
@@ -200,13 +202,14 @@ MODULES: dict[str, dict[str, str]] = {
         "separable_minimum": "separable_values",
     },
     "surefoot.inverse.problem.decision_proof": {
-        "TermBound.far": "differing",
+        "TermBound.count_slope": "",
         "TermBound.leaf": "leaf_bound",
-        "TermBound.tree": "tree_bound",
+        "TermBound.tree": "",
     },
     "surefoot.inverse.problem.decision_set": {
         "LinearSet.n_unknowns": "counted_unknowns",
         "LinearSet.binary": "zero_or_one",
+        "LinearSet.inequalities": "one_sided_rows",
         "LinearSet.allowed": "overshoot",
         "LinearSet.digest": "",
         "ListedSet.n_unknowns": "counted_unknowns",
@@ -231,7 +234,9 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "surefoot.inverse.problem.ellipsoid_decisions": {
         "EllipsoidDecisions.__init__": "points_on_ellipse",
-        "EllipsoidDecisions.best": "points_on_ellipse",
+        "EllipsoidDecisions.decision": "ellipse_side",
+        "EllipsoidDecisions.programme": "ball_value",
+        "BallProgramme.bound": "dual_value",
     },
     "surefoot.inverse.problem.ellipsoidal_cost": {
         "moving_directions": "exact_rank",
@@ -268,8 +273,7 @@ MODULES: dict[str, dict[str, str]] = {
         "Example.own": "linear_features",
         "Example.slopes": "cut_of",
         "Example.distances": "cut_of",
-        "Regularizer.__post_init__": "regularization",
-        "Regularizer.__call__": "regularization",
+        "Regularizer.__call__": "",
         "Cuts.size": "cut_of",
         "Cuts.chosen": "cut_of",
         "InverseProblem.__post_init__": "mean_cost",
@@ -284,9 +288,9 @@ MODULES: dict[str, dict[str, str]] = {
         "whole_values": "every_whole_value",
         "continuous_rows": "row_holds",
         "directions": "distance_between",
-        "curved_axes": "least_eigenvalue",
-        "largest_left": "quadratic_value",
-        "curved_bound": "",
+        "curvature_axes": "least_eigenvalue",
+        "lagrangian_bound": "quadratic_value",
+        "quadratic_bound": "",
     },
     "surefoot.inverse.problem.ray_proof": {
         "ellipsoid_volumes": "enclosing_volumes",
@@ -309,7 +313,7 @@ EXCEPTIONS: dict[str, set[str]] = {
 
 # Lines of all modules together, comments and docstrings included. A little above what there was when it was last raised: to
 # let the trusted base grow is a decision.
-CEILING = 7500
+CEILING = 7600
 
 
 def path_of(module: str) -> Path:

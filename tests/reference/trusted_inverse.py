@@ -135,6 +135,15 @@ def overshoot(decisions: Any, point: Any) -> float:
     return max(misses) / 1e-6
 
 
+def one_sided_rows(decisions: LinearSet) -> list[tuple[list[float], float]]:
+    """a and b of a . x <= b: the rows that have an upper side, then those that have a lower one, turned round."""
+    above = [(numbers(row), float(high)) for row, high in zip(decisions.matrix, decisions.high, strict=True)]
+    below = [
+        ([-value for value in numbers(row)], -float(low)) for row, low in zip(decisions.matrix, decisions.low, strict=True)
+    ]
+    return [(row, side) for row, side in (*above, *below) if side != math.inf]
+
+
 def points_of_box(lower: Any, upper: Any, whole: Any, steps: int = 4) -> Iterator[list[float]]:
     """Every whole value, and evenly spaced values of the others, ends included; infinite ends are 3 away."""
     spans = []
@@ -177,7 +186,7 @@ def leaf_bound(bound: Any, leaf: Leaf, lower: Any, upper: Any) -> float:
     An end at infinity counts as a huge number, so that a slope towards it shows; slopes of rounding size are cut off first.
     """
     decisions: LinearSet = bound.decisions
-    prices = numbers(leaf.prices)
+    prices = numbers(leaf.multipliers)
     if len(prices) != len(decisions.high) or not all(map(math.isfinite, prices)):
         return math.inf
     total = 0.0
@@ -417,6 +426,45 @@ def points_on_ellipse(form: np.ndarray, shift: np.ndarray, constant: float, coun
         edge = math.sqrt(height / float(turn @ form @ turn))
         for part in (1.0, 0.5 * (k % 3)):
             yield middle + min(part, 1.0) * edge * turn
+
+
+def ellipse_side(form: Any, shift: Any, constant: float, point: Any) -> Fraction:
+    """x' F x + 2 s . x + c, exactly: at most 0 for the points of the ellipsoid."""
+    x, n = [Fraction(value) for value in numbers(point)], len(numbers(point))
+    square = sum((x[i] * Fraction(float(form[i][j])) * x[j] for i in range(n) for j in range(n)), Fraction(0))
+    return square + 2 * sum((Fraction(float(shift[i])) * x[i] for i in range(n)), Fraction(0)) + Fraction(float(constant))
+
+
+def ball_value(ball: Any, y: Any) -> float:
+    """constant - (y' H y + 2 g . y)."""
+    return float(-ellipse_side(ball.form, ball.slope, -ball.constant, y))
+
+
+def dual_value(form: Any, slope: Any, radius: float, multiplier: float) -> float:
+    """inf over all y, in the ball or not, of y' H y + 2 g . y + mu (||y||^2 - r^2), exactly: one unknown after the other.
+
+    a y_i^2 + 2 b y_i with a > 0 is -b^2 / a at best; b holds the other unknowns, so that these get new coefficients. With a = 0
+    it has no least value unless b is 0 whatever the others are, and with a < 0 it has none.
+    """
+    if not multiplier >= 0 or math.isinf(multiplier):
+        return -math.inf
+    n, mu = len(slope), Fraction(float(multiplier))
+    square = [
+        [(Fraction(float(form[i][j])) + Fraction(float(form[j][i]))) / 2 + mu * (i == j) for j in range(n)] for i in range(n)
+    ]
+    linear, value = [Fraction(float(part)) for part in slope], -mu * Fraction(float(radius)) ** 2
+    for i in range(n):
+        a, others = square[i][i], range(i + 1, n)
+        if a < 0 or (a == 0 and (linear[i] != 0 or any(square[i][j] != 0 for j in others))):
+            return -math.inf
+        if a == 0:
+            continue
+        value -= linear[i] ** 2 / a
+        for j in others:
+            linear[j] -= square[i][j] * linear[i] / a
+            for k in others:
+                square[j][k] -= square[i][j] * square[i][k] / a
+    return float(value)
 
 
 def quadratic_value(square: np.ndarray, slope: Any, point: Any) -> float:

@@ -80,6 +80,16 @@ def entries(numeric: Any) -> list[list[float]]:
     return [[float(numeric[i, j]) for j in range(columns)] for i in range(rows)]
 
 
+def canonical_arrays(numeric: Any) -> tuple[list[int], list[int], list[float]]:
+    """Where each row begins, and the columns and values of all that is not 0, from left to right and from top to bottom."""
+    starts, columns, values = [0], [], []
+    for row in entries(numeric):
+        columns += [j for j, value in enumerate(row) if value != 0]
+        values += [value for value in row if value != 0]
+        starts.append(len(values))
+    return starts, columns, values
+
+
 def held_sparsely(numeric: Any) -> bool:
     """Whether the columns are kept as lists of entries: plain arrays are no others."""
     return not isinstance(numeric, np.ndarray)

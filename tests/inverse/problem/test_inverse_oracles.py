@@ -23,6 +23,7 @@ from reference.trusted_inverse import (
     mean_cost,
     multiples_stay,
     named_parts,
+    one_sided_rows,
     overshoot,
     points_of_box,
     prior_excess,
@@ -99,6 +100,27 @@ def test_points_are_decisions_exactly_if_they_keep_to_every_condition(at: int) -
             assert verdict == (missed <= 0.5), (point, missed)
             clear += 1
     assert clear >= 20
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_inequalities_are_the_finite_sides_of_the_rows(seed: int) -> None:
+    """Sides that are the same, missing, or met with equality; rows of 0; whatever holds the inequalities holds the rows."""
+    decisions, rng = drawn_set(seed), np.random.default_rng(seed)
+    n = decisions.lower.size
+    matrix = np.vstack((decisions.matrix, decisions.matrix, np.zeros((3, n))))
+    low = np.concatenate((decisions.low, decisions.matrix @ decisions.lower, [-INF, -1.0, 1e300]))
+    high = np.concatenate((decisions.high, decisions.matrix @ decisions.lower, [INF, 1e300, INF]))
+    order = rng.permutation(low.size)
+    longer = LinearSet(matrix[order], low[order], high[order], decisions.lower, decisions.upper, decisions.whole)
+    for held in (decisions, longer):
+        rows, sides = held.inequalities()
+        wanted = one_sided_rows(held)
+        assert rows.shape == (len(wanted), n) and sides.shape == (len(wanted),)
+        assert [(row, side) for row, side in zip(rows.tolist(), sides.tolist(), strict=True)] == wanted
+        for point in [*points_of_box(decisions.lower, decisions.upper, decisions.whole, 2)][:40]:
+            inside = all(dot(row, point) <= side for row, side in zip(rows, sides, strict=True))
+            ends = zip(held.matrix, held.low, held.high, strict=True)
+            assert inside == all(low_ <= dot(row, point) <= high_ for row, low_, high_ in ends)
 
 
 def test_small_rows_are_measured_as_closely_as_others() -> None:

@@ -12,6 +12,7 @@ import scipy.sparse
 from problem_bank import WHOLE_BANK, draw_problem
 from reference.random_points import random_model
 from reference.trusted_robust import (
+    canonical_arrays,
     counted_shape,
     entries,
     exact_label_sums,
@@ -31,8 +32,9 @@ from reference.trusted_robust import (
 from reference.worst_case import objective
 
 from surefoot.core.row_blocks import summation_error
+from surefoot.robust.problem.canonical_csr import canonical_csr
 from surefoot.robust.problem.coefficient_bounds import (
-    SAFETY,
+    ROUNDING_FACTOR,
     BoundingRows,
     LabelSums,
     bounds_from_sums,
@@ -174,6 +176,13 @@ TABLES = [
     scipy.sparse.csr_array((2, 3)),
     scipy.sparse.csr_array(np.array([[0.0, -7.0, 0.0], [1e-9, 3.0, 0.0]])),
     scipy.sparse.coo_array(([1.0, 2.0, -4.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2)),
+    # Twice the same place, the sum of which is 0 or rounded; columns from right to left; zeros written out; empty rows.
+    scipy.sparse.coo_array(([1.0, -1.0, 1e16, 1.0], ([0, 0, 2, 2], [1, 1, 0, 0])), shape=(4, 2)),
+    scipy.sparse.csr_array((np.array([5.0, 0.0, -0.0, 1.0]), np.array([2, 1, 0, 2]), np.array([0, 3, 3, 4])), shape=(3, 3)),
+    scipy.sparse.csc_array(np.array([[0, 3, 0], [-2, 0, 1]])),
+    scipy.sparse.lil_matrix(np.array([[True, False], [False, True]])),
+    scipy.sparse.csr_array((0, 3)),
+    scipy.sparse.csr_array((3, 0)),
 ]
 
 
@@ -185,6 +194,10 @@ def test_numeric_columns_hold_what_their_entries_say(at: int) -> None:
     assert is_sparse(table) == is_sparse(batch.numeric) == held_sparsely(table)
     assert as_dense(batch.numeric).tolist() == entries(table)
     assert column_sizes(batch.numeric).tolist() == largest_entries(table)
+    if is_sparse(table):
+        for found in (canonical_csr(table), canonical_csr(canonical_csr(table)), batch.numeric):
+            assert found.dtype == np.float64 and found.shape == table.shape
+            assert (found.indptr.tolist(), found.indices.tolist(), found.data.tolist()) == canonical_arrays(table)
 
 
 @pytest.mark.parametrize("at", range(len(UGLY)))
@@ -243,8 +256,8 @@ def test_bounds_on_coefficients_are_those_of_the_forced_shifts(at: int) -> None:
                 if math.isinf(value) or told == math.inf:
                     assert value == told, name
                 else:
-                    # At or above the exact bound, by what SAFETY adds and rounding takes.
-                    assert told <= Fraction(value) <= told * Fraction(SAFETY) * (1 + Fraction(1, 10**9)), name
+                    # At or above the exact bound, by what ROUNDING_FACTOR adds and rounding takes.
+                    assert told <= Fraction(value) <= told * Fraction(ROUNDING_FACTOR) * (1 + Fraction(1, 10**9)), name
 
 
 def test_without_a_radius_nothing_bounds_the_coefficients() -> None:
