@@ -124,6 +124,28 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert os.listdir(target.parent) == ["b.txt"]
 
 
+def test_a_link_to_itself_is_replaced(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.txt"
+    loop.symlink_to(loop)
+    write_new(require_free(loop, overwrite=True), "new", overwrite=True)
+    assert not loop.is_symlink() and loop.read_text() == "new"
+
+
+def _umask() -> int:
+    """The mask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def test_a_private_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    for private, expected in ((True, 0), (False, 0o044 & ~_umask())):
+        place = tmp_path / f"{private}.txt"
+        with module.new_file(place, overwrite=True, private=private) as file:
+            file.write("mine")
+        assert place.stat().st_mode & 0o044 == expected
+
+
 @pytest.mark.parametrize("name", ["x" * 255, "\N{SNOWMAN}" * 85, "\N{GRINNING FACE}" * 63])
 def test_the_longest_names_can_be_written(tmp_path: Path, name: str) -> None:
     write_new(tmp_path / name, "mine", overwrite=False)

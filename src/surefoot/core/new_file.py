@@ -42,19 +42,19 @@ def require_free(path: Any, *, overwrite: bool) -> Path:
 
 
 @contextlib.contextmanager
-def new_file(path: Path, *, overwrite: bool, text: bool = True) -> Iterator[IO[Any]]:
+def new_file(path: Path, *, overwrite: bool, text: bool = True, private: bool = False) -> Iterator[IO[Any]]:
     """A draft to write to, which takes its place in one step when the block ends.
 
     A disk that is full, or anything else that goes wrong, leaves what was there before, and no draft. Without ``overwrite`` a
     file that somebody else put there meanwhile is left alone too. A file that is replaced keeps its permissions, and a link to
-    it stays a link.
+    it stays a link. A ``private`` file that is new can be read by its owner alone.
     """
-    place = path.resolve() if overwrite and path.is_symlink() else path
+    place = Path(os.path.realpath(path)) if overwrite and path.is_symlink() else path
     _require_replaceable(place)
     draft = place.with_name(f".{place.name[:_NAME_IN_DRAFT]}.{secrets.token_hex(4)}.part")
     form: dict[str, Any] = {"mode": "x", "encoding": "utf-8", "newline": "\n"} if text else {"mode": "xb"}
     try:
-        with open(draft, **form) as file:
+        with open(draft, **form, opener=_private_opener if private else None) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -77,6 +77,10 @@ def write_new(path: Path, text: str, *, overwrite: bool) -> None:
     """Write a text file by way of a draft, see :func:`new_file`."""
     with new_file(path, overwrite=overwrite) as file:
         file.write(text)
+
+
+def _private_opener(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _take_free_place(draft: Path, place: Path) -> None:

@@ -140,14 +140,16 @@ class SearchForecast:
         """Whether the search hands over; asked with every line of its progress."""
         if math.isnan(fraction_done):
             self.tree_begun = progress.seconds
+            return False  # the first cards are still being looked for, and nobody finds better ones in the time left
         if self.verdict or self.options.elapsed < self.look_at:
             return False
         if not math.isfinite(progress.upper_bound):
             return False  # there is no card to hand over
         left = max(self.limit - self.options.elapsed, 0.0)
         needed = self._needed(progress, fraction_done)
-        done = 0.0 if math.isnan(fraction_done) else fraction_done
-        measured = f"the exact search had done {done:.2%} of its tree and may need {needed:.2g} s, with {left:.2g} s left"
+        measured = (
+            f"the exact search had done {fraction_done:.2%} of its tree and may need {needed:.2g} s, with {left:.2g} s left"
+        )
         self.given_up = needed > self.parameters.estimate_ratio * left
         self.verdict = f"{measured}: cutting planes follow from its card." if self.given_up else f"{measured}: it went on."
         return self.given_up

@@ -92,7 +92,12 @@ def test_a_search_is_looked_at_once_and_not_before_its_time():
 def test_a_search_without_a_card_or_with_a_closed_gap_goes_on():
     assert not looked_at(0.01, 62.0, upper=math.inf).given_up
     assert not looked_at(0.01, 62.0, lower=0.5).given_up
-    assert looked_at(math.nan, 62.0).given_up
+
+
+def test_a_search_that_still_looks_for_its_first_cards_is_not_cut_short():
+    forecast = looked_at(math.nan, 62.0)
+    assert not forecast.given_up and forecast.verdict == ""
+    assert forecast.gives_up(Progress(9, 0.5, 0.1, 63.0), 0.001), "it is looked at as soon as there is a tree"
 
 
 def test_the_fraction_done_rises_to_one():

@@ -34,4 +34,4 @@ def trust_region_bound(form: FloatArray, slope: FloatArray, radius: float, multi
     if indefinite or np.any(np.abs(g[null]) > RANGE_ROUNDING * scale * max(radius, 1.0)):
         return -np.inf
     rounding = 2 * radius * float(np.linalg.norm(g[null])) + max(0.0, -float(shifted.min())) * radius**2
-    return float(-np.sum(g[~null] ** 2 / shifted[~null]) - multiplier * radius**2 - rounding)
+    return float(-np.sum(g[~null] * (g[~null] / shifted[~null])) - multiplier * radius**2 - rounding)

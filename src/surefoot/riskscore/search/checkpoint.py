@@ -47,7 +47,7 @@ class SearchCheckpoint:
         """Put the checkpoint in place of an earlier one; raises ``OSError`` and leaves that alone where it cannot."""
         about = json.dumps({"format": FORMAT, "problem": digest, "gap": self.gap, "has_card": self.card is not None})
         card = self.card if self.card is not None else RiskScore(0, np.zeros(0, dtype=np.int32))
-        with new_file(path, overwrite=True, text=False) as file:
+        with new_file(path, overwrite=True, text=False, private=True) as file:
             np.savez_compressed(
                 file,
                 about=np.frombuffer(about.encode(), dtype=np.uint8),
