@@ -248,3 +248,15 @@ def test_rules_about_even_risks_hold_at_a_free_scale():
     sick = Y == "ill"
     wary = fitted(constraints=[sc.TruePositiveRate(0.9)])
     assert np.mean(wary.predict(X[sick]) == "ill") >= 0.9 > np.mean(fitted().predict(X[sick]) == "ill")
+
+
+@pytest.mark.parametrize("rules", [[sc.Fixed(0, 2)], [sc.AtLeast(1, [0]), sc.PointSet(0, [2])]])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_heuristic_survives_columns_of_a_million_at_narrower_and_narrower_scales(seed: int, rules: list[Any]) -> None:
+    # Narrower scales are tried by heuristics that are gone afterwards, while the first one goes on with the same counts.
+    draw = np.random.default_rng(seed)
+    X, y = 1e6 * draw.normal(size=(40, 2)), draw.integers(0, 2, 40)
+    model = RiskScoreClassifier(solver="heuristic", scale="free", max_features=1, constraints=rules)
+    with pytest.warns(sf.ConvergenceLimitWarning):
+        model.fit(X, y)
+    assert model.points_ == {"x0": 2}

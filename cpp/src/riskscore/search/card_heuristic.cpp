@@ -109,7 +109,8 @@ class BeamHeuristic final : public CardListener {
   void open(const Support& support, std::size_t n = everything) {
     std::vector<int> columns = support.columns;
     if (columns.size() > n) columns.resize(n);
-    if (columns == opened_ && !rows_.group.empty()) return;
+    // Another heuristic may have opened the shared counts for rows of its own, which are gone with it.
+    if (columns == opened_ && !rows_.group.empty() && counts_.is_open(rows_)) return;
     rows_ = partition(columns);
     counts_.open(rows_, columns);
     opened_ = std::move(columns);

@@ -18,6 +18,7 @@ class CellCounts {
 
   // The partition that is cut from here on; it must outlive the calls of `write`. `columns` are those that made it.
   void open(const RowPartition& rows, const std::vector<int>& columns);
+  bool is_open(const RowPartition& rows) const { return rows_ == &rows; }
   // The cells of the partition cut by `column`, which is the last of their columns.
   void write(int column, ScoreCells& cells);
 
