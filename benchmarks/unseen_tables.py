@@ -4,6 +4,7 @@ mushroom    8,124 rows, 21 categorical columns, separable without shift
 adult       32,561 rows, 6 numeric and 8 categorical columns
 heloc       10,459 rows, 23 numeric columns with codes -7, -8 and -9 left in
 diabetes    every fifth hospital stay, 20,354 rows, 8 numeric and 9 categorical columns
+diagnoses   every 200th of these stays, 509 rows, with diagnosis codes and specialties: most levels have a row or two
 acs         Massachusetts 2019, 6,429 people from 16 years on, 5 numeric and 13 categorical columns
 """
 
@@ -15,8 +16,9 @@ from shifted_tables import DIABETES_CATEGORIES, DIABETES_NUMBERS
 
 from surefoot.core.arrays import AnyArray
 
-UNSEEN = ("mushroom", "adult", "heloc", "diabetes", "acs")
+UNSEEN = ("mushroom", "adult", "heloc", "diabetes", "diagnoses", "acs")
 ADULT_NUMBERS = ("age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week")
+DIAGNOSES = ("diag_1", "diag_2", "diag_3", "medical_specialty", "payer_code", "discharge_disposition_id")
 ACS_NUMBERS = ("AGEP", "NOC", "NPF", "DENSITY", "EDU")
 # The income itself, what was computed from it, and weights of the survey.
 ACS_LEFT_OUT = ("PINCP", "PINCP_DECILE", "POVPIP", "PWGTP", "WGTP", "INDP")
@@ -59,6 +61,13 @@ def _diabetes() -> tuple[Columns, AnyArray, tuple[str, ...]]:
     return {name: columns[name] for name in (*DIABETES_NUMBERS, *DIABETES_CATEGORIES)}, label, DIABETES_NUMBERS
 
 
+def _diagnoses() -> tuple[Columns, AnyArray, tuple[str, ...]]:
+    columns = _read("shift", "diabetes_130_hospitals.csv.gz")
+    columns = _chosen(columns, np.arange(0, len(columns["readmitted"]), 200))
+    label = columns["readmitted"] != "NO"
+    return {name: columns[name] for name in (*DIABETES_NUMBERS, *DIAGNOSES)}, label, DIABETES_NUMBERS
+
+
 def _acs() -> tuple[Columns, AnyArray, tuple[str, ...]]:
     columns = _read("shift", "acs2019_massachusetts.csv.gz")
     # "N" says "not applicable"; where a column counts, nobody is 0.
@@ -70,4 +79,11 @@ def _acs() -> tuple[Columns, AnyArray, tuple[str, ...]]:
     return {name: values for name, values in columns.items() if name not in ACS_LEFT_OUT}, label, ACS_NUMBERS
 
 
-_READERS = {"mushroom": _mushroom, "adult": _adult, "heloc": _heloc, "diabetes": _diabetes, "acs": _acs}
+_READERS = {
+    "mushroom": _mushroom,
+    "adult": _adult,
+    "heloc": _heloc,
+    "diabetes": _diabetes,
+    "diagnoses": _diagnoses,
+    "acs": _acs,
+}

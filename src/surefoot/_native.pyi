@@ -197,8 +197,6 @@ class SqpParameters:
     max_short_steps: int
     cut_radius: float
     max_cut_cells: int
-    rows_per_level: int
-    stalled_gap: float
     working_fraction: float
     failed_fraction: float
     qp_active_width: float

@@ -13,13 +13,7 @@ SqpLoop::SqpLoop(const LiftedSpace& space, const SqpOptions& options, std::vecto
       regularisation(options.warm_start ? options.parameters.warm_regularisation : options.parameters.cold_regularisation),
       predicted_decrease((options.warm_start ? options.parameters.warm_decrease : options.parameters.cold_decrease) * value),
       space_(space),
-      options_(options),
-      // A path through a table with rare levels has met them before: a single short step calls for cuts.
-      short_steps_(options.warm_start && has_rare_levels() ? options.parameters.max_short_steps - 1 : 0) {}
-
-bool SqpLoop::has_rare_levels() const {
-  return options_.n_rows < options_.parameters.rows_per_level * static_cast<std::int64_t>(space_.prices.n_levels());
-}
+      options_(options) {}
 
 bool SqpLoop::optimal() const { return objective - lower_bound <= options_.tolerance * std::abs(objective); }
 
@@ -63,7 +57,6 @@ bool SqpLoop::advance(const RowSums& rows) {
       accept(step.trial, p.objective_rounding * objective);
       return true;
     }
-    if (objective - lower_bound > p.stalled_gap * predicted && has_rare_levels()) short_steps_ = p.max_short_steps;
   }
 
   double length = 1.0;

@@ -306,11 +306,12 @@ def test_solves_outside_the_main_thread():
     assert outcomes[0].upper_bound == pytest.approx(optimum("mixed"), rel=TOLERANCE)
 
 
-def test_a_stalled_interior_point_is_stopped_and_tried_with_other_settings(monkeypatch):
-    # Nothing is fast enough for this monitor, so that all settings are tried and none is said to have arrived.
-    monkeypatch.setattr(clarabel, "STALL_ITERATIONS", 2)
-    monkeypatch.setattr(clarabel, "STALL_FRACTION", 0.0)
-    outcome = solve(WHOLE_BANK["mixed"]())
+def test_a_stalled_interior_point_is_stopped_and_tried_with_other_settings():
+    # Nothing is fast enough for these settings, so that all of them are tried and none is said to have arrived.
+    hasty = tuple(replace(settings, stall_iterations=2, stall_fraction=0.0) for settings in ConicParameters.cone_settings)
+    outcome = Monolithic(parameters=replace(ConicParameters(), cone_settings=hasty)).solve(
+        WHOLE_BANK["mixed"](), SolveOptions()
+    )
     assert outcome.status is Status.STALLED
     assert len(outcome.history) == len(ConicParameters.cone_settings)
     assert_bracketed(outcome, optimum("mixed"))

@@ -66,7 +66,6 @@ class SqpLoop {
   double predicted_decrease;  // of the last step
 
  private:
-  bool has_rare_levels() const;
   double final_decrease() const;
   bool bound_is_promising(const SqpStep& step) const;
   void update_bound(const RowSums& rows, const SqpStep& step);
@@ -74,7 +73,7 @@ class SqpLoop {
 
   const LiftedSpace& space_;
   const SqpOptions options_;
-  int short_steps_;
+  int short_steps_ = 0;
   std::optional<SqpStep> last_step_;
 };
 

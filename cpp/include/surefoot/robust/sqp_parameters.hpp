@@ -27,8 +27,6 @@ struct SqpParameters {
   int max_short_steps = 3;              // short steps before the model is given outer linearisation cuts
   double cut_radius = 1.0;              // how far from the point these cuts hold, units of loss
   std::int64_t max_cut_cells = 20'000;  // rows times features above which cuts would cost more than they save
-  int rows_per_level = 4;               // fewer rows per level: rare levels, whose directions have next to no curvature
-  double stalled_gap = 3.0;             // gap over predicted decrease above which a model of rare levels is given cuts
   double working_fraction = 1e-3;       // of its row's mass from which on a piece stays in the working set after a full step
   double failed_fraction = 1e-4;        // the same after a shortened one
   // Quadratic programme.

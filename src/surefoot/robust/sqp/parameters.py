@@ -85,8 +85,6 @@ class SqpParameters:
     max_short_steps: int = 3  # short steps before the model is given outer linearisation cuts
     cut_radius: float = 1.0  # how far from the point these cuts hold, units of loss
     max_cut_cells: int = 20_000  # rows times features above which cuts would cost more than they save
-    rows_per_level: int = 4  # fewer rows per level: rare levels, whose directions have next to no curvature
-    stalled_gap: float = 3.0  # gap over predicted decrease above which a model of rare levels is given cuts
     working_fraction: float = 1e-3  # of its row's mass from which on a piece stays in the working set after a full step
     failed_fraction: float = 1e-4  # the same after a shortened one
     qp_active_width: float = 0.05  # first active set of the quadratic programme, over the active width of the model
