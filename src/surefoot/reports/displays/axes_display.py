@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -25,7 +26,7 @@ class AxesDisplay:
 
 
 @dataclass(eq=False)
-class PlainDisplay(AxesDisplay):
+class PlainDisplay(AxesDisplay, ABC):
     """A display with one picture to show; subclasses say how large it is and how it is drawn."""
 
     def plot(self, ax: Any = None) -> Self:
@@ -42,12 +43,12 @@ class PlainDisplay(AxesDisplay):
         """
         return self._plot_on(ax, self._size(), self._draw)
 
+    @abstractmethod
     def _size(self) -> tuple[float, float]:
         """Width and height of a new figure in inches."""
-        raise NotImplementedError
 
-    def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _draw(self, ax: Any) -> None: ...
 
 
 def require_kind(kind: str, kinds: Sequence[str]) -> None:
