@@ -17,7 +17,7 @@ from tables import Report, Table
 
 import surefoot as sf
 from surefoot.design.read.dask_partitions import ClusterPartitions
-from surefoot.robust.streaming.partitioned_rows import ask
+from surefoot.robust.streaming.partitioned_rows import evaluate
 
 DESCRIPTION = "tables in the partitions of a local cluster: seconds, overhead per step, bytes on the wire"
 ROWS, PARTITIONS, CATEGORIES = (10_000, 1_000_000), (2, 8, 32), (0, 4)
@@ -192,7 +192,7 @@ def _watched(client: Any) -> Iterator[Watch]:
         for home, (_, seconds) in zip(self.homes, timed, strict=True):
             busy[home] += seconds
         watch.questions += 1
-        if work is ask:
+        if work is evaluate:
             watch.steps += arguments[0][0] == "row_model"
             watch.overheads.append(elapsed - max(busy.values()))
         return [answer for answer, _ in timed]

@@ -279,3 +279,8 @@ def test_calibration_error_of_the_printed_cards_is_the_printed_one() -> None:
     for card in cards:
         assert f"{float(card['cal'].rstrip('%')):.1f}%" == card["published_cal"]
         assert float(card["auc"]) == pytest.approx(float(card["published_auc"]), abs=6e-4)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py")))
+def test_every_benchmark_can_be_imported(name: str) -> None:
+    assert importlib.import_module(name).DESCRIPTION
