@@ -1,6 +1,6 @@
 # make demo    fit a model, prove it, put it under stress, and write a report: reports/demo.html
 # make test    everything a change must pass: lint, C++ tests (sanitized), Python tests, worked examples
-# make quick   lint and the Python tests that are not slow: about three minutes on two cores, while you work
+# make quick   lint and the Python tests that are not slow: at most two minutes on two cores, while you work
 # make coverage   the Python tests with a report of the lines they do not reach, also in htmlcov
 # make lint    ruff, mypy, clang-format            make format  let the formatters rewrite the files
 # make bench   the benchmark tables (ARGS="..." is handed to benchmarks/run.py)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,23 +13,35 @@ import pytest
 SLOW_LIST = Path(__file__).resolve().parent / "slow.txt"
 
 
-def slow_entries(text: str) -> list[str]:
-    """The entries of the list: paths below tests, with or without ``::`` and the name of a test; # begins a remark."""
-    return [line for line in (line.partition("#")[0].strip() for line in text.splitlines()) if line]
+class SlowEntry(NamedTuple):
+    """Tests that `make quick` leaves out: all of ``where``, or all but one case in ``keep``."""
+
+    where: str
+    keep: int = 0
+
+    def covers(self, node: str) -> bool:
+        """Whether a test (its node id, as from the folder tests) is meant: the same file, test, or parameters of it."""
+        return node == self.where or node.startswith((f"{self.where}::", f"{self.where}["))
 
 
-def is_listed(node: str, entry: str) -> bool:
-    """Whether a test (its node id, as from the folder tests) belongs to an entry: the same file, test, or parameters of it."""
-    return node == entry or node.startswith((f"{entry}::", f"{entry}["))
+def slow_entries(text: str) -> list[SlowEntry]:
+    """The entries of the list: a path below tests, with or without ``::`` and a test, and ``1/k``; # begins a remark."""
+    lines = (line.partition("#")[0].split() for line in text.splitlines())
+    return [SlowEntry(line[0], int(line[1].removeprefix("1/")) if line[1:] else 0) for line in lines if line]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the list; one place, so that a test may be rewritten without a thought about its speed."""
     entries = slow_entries(SLOW_LIST.read_text(encoding="utf-8"))
+    seen: Counter[SlowEntry] = Counter()
     for item in items:
         node = item.nodeid.removeprefix("tests/")
-        if any(is_listed(node, entry) for entry in entries):
+        entry = next((entry for entry in entries if entry.covers(node)), None)
+        if entry is None:
+            continue
+        if not entry.keep or seen[entry] % entry.keep:
             item.add_marker(pytest.mark.slow)
+        seen[entry] += 1
 
 
 class Survey(NamedTuple):

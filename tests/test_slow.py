@@ -1,4 +1,4 @@
-"""The list of slow tests: every entry names a test that exists, and marks it."""
+"""The list of slow tests: every entry names a test that exists, and marks it, whole or but for one case in k."""
 
 from __future__ import annotations
 
@@ -8,27 +8,40 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent
-# The file without its header of remarks; conftest reads it in the same way.
-ENTRIES = [line for line in (line.partition("#")[0].strip() for line in (TESTS / "slow.txt").read_text().splitlines()) if line]
+# The file without its remarks; conftest reads it in its own way.
+ENTRIES = [line.split() for line in (line.partition("#")[0].strip() for line in (TESTS / "slow.txt").read_text().splitlines()) if line]
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
-def test_an_entry_names_a_test_that_exists(entry: str) -> None:
-    file, _, rest = entry.partition("::")
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry[0])
+def test_an_entry_names_a_test_that_exists(entry: list[str]) -> None:
+    file, _, rest = entry[0].partition("::")
     assert (TESTS / file).is_file(), f"tests/slow.txt names tests/{file}, which is not there"
     if rest:
         name = rest.partition("[")[0].rpartition("::")[2]
         text = (TESTS / file).read_text(encoding="utf-8")
         assert re.search(rf"^ *def {re.escape(name)}\(", text, re.MULTILINE), f"tests/{file} has no {name}"
+    assert not entry[1:] or re.fullmatch(r"1/[2-9]\d*|1/1\d+", entry[1]), f"tests/slow.txt: {entry[1]} is no share like 1/4"
+    assert len(entry) <= 2
 
 
 def test_the_list_is_sorted_and_names_nothing_twice() -> None:
-    assert sorted(set(ENTRIES)) == ENTRIES
+    names = [entry[0] for entry in ENTRIES]
+    assert sorted(set(names)) == names
 
 
 def test_a_listed_test_is_marked(request: pytest.FixtureRequest) -> None:
-    """Within one session: what was collected beside this test carries the marker if and only if it is listed."""
+    """Within one session: what was collected beside this test is slow if listed, but for the first of every k cases."""
+    cases: dict[str, int] = {}
     for item in request.session.items:
         node = item.nodeid.removeprefix("tests/")
-        listed = any(node == entry or node.startswith((f"{entry}::", f"{entry}[")) for entry in ENTRIES)
-        assert (item.get_closest_marker("slow") is not None) == listed, item.nodeid
+        slow = False
+        for where, *share in ENTRIES:
+            if node == where or node.startswith((f"{where}::", f"{where}[")):
+                kept = bool(share) and cases.get(where, 0) % int(share[0][2:]) == 0
+                cases[where] = cases.get(where, 0) + 1
+                slow = not kept
+        # `make quick` has taken the slow ones away: what is left of a thinned test cannot be counted then.
+        if request.config.getoption("-m") != "not slow":
+            assert (item.get_closest_marker("slow") is not None) == slow, item.nodeid
+        else:
+            assert item.get_closest_marker("slow") is None, item.nodeid
