@@ -9,7 +9,8 @@ import pytest
 
 TESTS = Path(__file__).resolve().parent
 # The file without its remarks; conftest reads it in its own way.
-ENTRIES = [line.split() for line in (line.partition("#")[0].strip() for line in (TESTS / "slow.txt").read_text().splitlines()) if line]
+LINES = [line.partition("#")[0].strip() for line in (TESTS / "slow.txt").read_text().splitlines()]
+ENTRIES = [line.split() for line in LINES if line]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry[0])
