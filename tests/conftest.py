@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 SLOW_LIST = Path(__file__).resolve().parent / "slow.txt"
+MANY_CASES = 15
 
 
 class SlowEntry(NamedTuple):
@@ -31,12 +32,19 @@ def slow_entries(text: str) -> list[SlowEntry]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the list; one place, so that a test may be rewritten without a thought about its speed."""
+    """Mark the slow tests; one place, so that a test may be rewritten without a thought about its speed.
+
+    They are those of the list, and two of every three cases of a test with more than MANY_CASES.
+    """
     entries = slow_entries(SLOW_LIST.read_text(encoding="utf-8"))
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
     seen: Counter[SlowEntry] = Counter()
     for item in items:
+        test = item.nodeid.partition("[")[0]
         node = item.nodeid.removeprefix("tests/")
         entry = next((entry for entry in entries if entry.covers(node)), None)
+        if entry is None and cases[test] > MANY_CASES:
+            entry = SlowEntry(test, 3)
         if entry is None:
             continue
         if not entry.keep or seen[entry] % entry.keep:

@@ -30,19 +30,22 @@ def test_the_list_is_sorted_and_names_nothing_twice() -> None:
     assert sorted(set(names)) == names
 
 
-def test_a_listed_test_is_marked(request: pytest.FixtureRequest) -> None:
-    """Within one session: what was collected beside this test is slow if listed, but for the first of every k cases."""
-    cases: dict[str, int] = {}
+def test_listed_tests_and_most_cases_of_long_tables_are_marked(request: pytest.FixtureRequest) -> None:
+    """Within one session: what was collected beside this test is slow as the list says; `make quick` has taken it away."""
+    marked: dict[str, list[bool]] = {}
     for item in request.session.items:
-        node = item.nodeid.removeprefix("tests/")
-        slow = False
-        for where, *share in ENTRIES:
-            if node == where or node.startswith((f"{where}::", f"{where}[")):
-                kept = bool(share) and cases.get(where, 0) % int(share[0][2:]) == 0
-                cases[where] = cases.get(where, 0) + 1
-                slow = not kept
-        # `make quick` has taken the slow ones away: what is left of a thinned test cannot be counted then.
-        if request.config.getoption("-m") != "not slow":
-            assert (item.get_closest_marker("slow") is not None) == slow, item.nodeid
-        else:
-            assert item.get_closest_marker("slow") is None, item.nodeid
+        marked.setdefault(item.nodeid.removeprefix("tests/").partition("[")[0], []).append("slow" in item.keywords)
+    if request.config.getoption("-m") == "not slow":
+        assert not any(map(any, marked.values()))
+        return
+    for test, slow in marked.items():
+        listed = [share for where, *share in ENTRIES if test == where or test.startswith(f"{where}::")]
+        if listed == [[]]:
+            assert all(slow), test
+        elif not listed and len(slow) > 15:
+            assert slow == [place % 3 != 0 for place in range(len(slow))], test
+        elif not listed:
+            assert not any(slow), test
+        elif len(slow) > int(listed[0][0][2:]):
+            assert any(slow), test
+            assert not all(slow), test
