@@ -37,6 +37,10 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "surefoot.core.arrays": {},
     "surefoot.core.certificate": {
+        "verdict": "",
+        "rounded_down": "",
+        "rounded_up": "",
+        "digest": "",
         "require_tolerance": "",
     },
     "surefoot.core.row_blocks": {
@@ -316,7 +320,7 @@ EXCEPTIONS: dict[str, set[str]] = {
 # let the trusted base grow is a decision. Last raised at 7,546 lines, 160 more than before: 91 are the records that say what
 # each tolerance of an inverse certificate bounds, 38 the canonical form of sparse columns, now a module of its own so that
 # dense tables need no SciPy; a multiplier of a ball is checked here and searched for elsewhere, at about the same length.
-CEILING = 7600
+CEILING = 7700
 
 
 def path_of(module: str) -> Path:

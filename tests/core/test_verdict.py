@@ -1,0 +1,104 @@
+"""One verdict for all families: rounding widens the gap, trust forbids, and the sentence is true as printed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.core.certificate import Certificate, Statement, digest, rounded_down, rounded_up, verdict
+from surefoot.exceptions import CertificateError
+
+WORDS = Statement("linear logistic model", "log loss", "on these rows")
+
+
+def judged(upper: float, lower: float, tolerance: float = 1e-6, words: Statement = WORDS, floor: float = 0.0) -> Certificate:
+    return verdict(
+        words, upper=upper, lower=lower, tolerance=tolerance, witness=None, problem_digest="p", model_digest="m", floor=floor
+    )
+
+
+@given(st.floats(1e-12, 1e12), st.floats(0, 1e-3), st.floats(0, 1e-3))
+def test_verified_means_that_the_exact_gap_is_within_the_exact_tolerance(upper: float, share: float, tolerance: float) -> None:
+    lower = upper * (1 - share)
+    found = judged(upper, lower, tolerance)
+    exact = Fraction(upper) - Fraction(lower)
+    if found.verified:
+        assert exact <= Fraction(tolerance) * Fraction(upper)
+    # And the other way round but for the last digits.
+    if exact <= Fraction(tolerance) * Fraction(upper) * Fraction(999999, 1000000) - Fraction(upper) / 2**50:
+        assert found.verified
+
+
+def test_ten_times_the_tolerance_is_not_the_tolerance() -> None:
+    assert judged(1.0, 1.0 - 0.99e-6).verified
+    assert not judged(1.0, 1.0 - 1.01e-6).verified
+    assert not judged(1.0, 1.0 - 9e-6).verified
+
+
+@pytest.mark.parametrize(("upper", "lower"), [(np.inf, 0.0), (1.0, -np.inf), (np.nan, 0.0), (1.0, np.nan), (np.inf, np.inf)])
+def test_what_is_not_known_is_not_verified(upper: float, lower: float) -> None:
+    found = judged(upper, lower, 10.0)
+    assert not found.verified
+    assert "nan" not in found.claim
+    assert "inf" not in found.claim
+
+
+def test_bounds_that_contradict_each_other_prove_nothing() -> None:
+    found = judged(1.0, 1.0 + 1e-12)
+    assert not found.verified
+    assert found.upper_bound >= found.lower_bound
+    assert "contradict" in found.claim
+
+
+def test_what_is_taken_on_trust_is_said_and_not_verified() -> None:
+    found = judged(1.0, 1.0, words=Statement("cost vector", "loss", trust="the forward solver is right about observation 3"))
+    assert not found.verified
+    assert "provided that the forward solver is right about observation 3, which was not recomputed" in found.claim
+
+
+def test_a_flaw_is_the_reason_and_not_verified() -> None:
+    found = judged(1.0, 1.0, words=Statement("card", "loss", flaw="the card breaks limits or rules"))
+    assert not found.verified
+    assert found.claim.endswith("the card breaks limits or rules.")
+
+
+def test_a_floor_measures_gaps_of_objectives_that_are_0() -> None:
+    assert not judged(1e-9, 0.0).verified
+    assert judged(1e-9, 0.0, floor=1e-2).verified
+    assert judged(0.0, 0.0, 0.0).verified
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 17))
+def test_printed_bounds_stay_on_their_side(value: float, digits: int) -> None:
+    assert Fraction(rounded_down(value, digits)) <= Fraction(value) <= Fraction(rounded_up(value, digits))
+
+
+def test_the_sentence_names_the_class_the_bounds_and_the_gap() -> None:
+    assert judged(2.0, 2.0 - 1e-6).claim == (
+        "No linear logistic model has a log loss below 1.999999 on these rows; this one has at most 2, so it is optimal to a "
+        "relative gap of 5.0e-7 (asked for: 1.0e-06)."
+    )
+
+
+@pytest.mark.parametrize("tolerance", [-1e-9, np.nan, np.inf])
+def test_a_tolerance_that_means_nothing_is_refused(tolerance: float) -> None:
+    with pytest.raises(CertificateError, match="tolerance"):
+        judged(1.0, 1.0, tolerance)
+
+
+def test_a_digest_tells_every_part_from_every_other() -> None:
+    base = {"a": np.array([1.0, 2.0]), "b": np.array([3]), "text": "x"}
+    assert digest("k", base) == digest("k", {"a": [1.0, 2.0], "b": np.array([3], dtype=np.int32), "text": "x"})
+    others = [
+        {**base, "a": np.array([1.0, 2.0 + 1e-15])},
+        {**base, "b": np.array([3.0])},
+        {**base, "a": np.array([[1.0, 2.0]])},
+        {**base, "text": "y"},
+        {"b": base["b"], "a": base["a"], "text": "x"},
+    ]
+    marks = {digest("k", base), digest("other", base), *(digest("k", other) for other in others)}
+    assert len(marks) == len(others) + 2
