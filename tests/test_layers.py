@@ -83,7 +83,7 @@ COLLECTORS: dict[str, set[str]] = {
 THIRD_PARTY: dict[str, set[str]] = {
     "__init__.py": set(),
     "exceptions.py": set(),
-    "core": {"numpy", "scipy", "threadpoolctl", "clarabel", "highspy", "pyscipopt"},
+    "core": {"numpy", "scipy", "threadpoolctl", "clarabel", "highspy", "pyscipopt", "flint"},
     "design": {"numpy", "scipy", "narwhals", "pyarrow", "dask", "distributed"},
     "sklearn_api": {"numpy", "scipy", "sklearn", "joblib"},
     "shift": {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"},
@@ -98,6 +98,7 @@ ONLY_IMPORTED_BY: dict[str, str] = {
     "clarabel": "core/backends/clarabel.py",
     "highspy": "core/backends/highs.py",
     "pyscipopt": "core/backends/scip.py",
+    "flint": "core/flint_enclosure.py",
     "narwhals": "design",
     "pyarrow": "design/read/parquet.py",
     "dask": "design",

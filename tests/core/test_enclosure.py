@@ -17,8 +17,10 @@ RADII = st.sampled_from([0.0, 1e-20, 1e-9, 0.5, 3.0])
 
 
 def contains(found: Enclosure, exact: Fraction) -> bool:
-    low, high = float(found.low), float(found.high)
-    return (np.isinf(low) or Fraction(low) <= exact) and (np.isinf(high) or exact <= Fraction(high))
+    low, high, rad = float(found.low), float(found.high), float(found.rad)
+    # The pair itself must contain the number: its ends are rounded outward once more, which could hide an error of one place.
+    inside = np.isinf(rad) or abs(exact - Fraction(float(found.mid))) <= Fraction(rad)
+    return inside and (np.isinf(low) or Fraction(low) <= exact) and (np.isinf(high) or exact <= Fraction(high))
 
 
 def members(value: Enclosure) -> list[Fraction]:
@@ -92,6 +94,127 @@ def test_what_overflows_is_unknown_and_not_wrong() -> None:
         assert np.isinf(np.atleast_1d(found.high)).any()
         assert not np.isnan(found.low).any()
         assert not np.isnan(found.high).any()
+
+
+def test_a_radius_does_not_vanish_where_its_parts_underflow() -> None:
+    # A subnormal entry times a large one: the product is rounded like any other.
+    left, right = np.full(3, 1e300), np.array([3e-310, 1.1e-320, -3e-310])
+    exact = sum((Fraction(a) * Fraction(b) for a, b in zip(left.tolist(), right.tolist(), strict=True)), Fraction(0))
+    assert contains(left @ enclose(right), exact)
+    assert contains(enclose(left) @ right, exact)
+    # A subnormal numerator: the radius of the quotient is a product that is subnormal too.
+    over, under = Enclosure(4.4e-321), Enclosure(1e-200, 0.7e-200)
+    assert contains(over / under, members(over)[0] / members(under)[0])
+
+
+def test_products_of_stacks_count_the_terms_of_each_product() -> None:
+    left, right = np.full((1, 1, 4000), 0.1), np.full((1, 4000, 1), 0.7)
+    found = enclose(left) @ right
+    exact = 4000 * Fraction(0.1) * Fraction(0.7)
+    assert found.rad[0, 0, 0] >= 4000 * 2.0**-53 * found.mid[0, 0, 0]
+    assert contains(found[0, 0, 0], exact)
+
+
+def test_entries_of_a_sparse_array_that_share_a_place_all_count() -> None:
+    from scipy import sparse
+
+    entries = np.array([1e16, 1.0, -1e16, 1.0, 1.0, 1.0, 1.0])
+    for kind in (sparse.csr_array, sparse.csc_array):
+        twice = kind((entries, np.zeros(7, dtype=np.int32), np.array([0, 7], dtype=np.int32)), shape=(1, 1))
+        assert contains((twice @ enclose(np.ones(1)))[0], Fraction(5))
+        assert twice.nnz == 7
+
+
+@pytest.mark.parametrize("integer", [2**53 + 1, -(2**60) - 1, 2**63 - 1])
+def test_integers_that_are_no_doubles_are_enclosed(integer: int) -> None:
+    from scipy import sparse
+
+    whole = np.array([integer])
+    one = enclose(np.ones(1))
+    for found in (
+        enclose(whole)[0],
+        enclose(integer),
+        whole @ one,
+        (sparse.csr_array(whole[:, None]) @ one)[0],
+        (one * whole)[0],
+    ):
+        assert contains(found, Fraction(integer))
+    assert contains(exact_dot(whole, np.ones(1)), Fraction(integer))
+
+
+@pytest.mark.parametrize("value", ["1.5", Fraction(1, 3), 1j, np.longdouble(1), 2**70, None])
+def test_what_is_no_double_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match="doubles or integers"):
+        enclose(value)
+
+
+UNKNOWN = {
+    "sum": lambda: enclose(np.full(3, 1.7e308)).sum(),
+    "cumsum": lambda: enclose(np.full(3, 1.7e308)).cumsum(0)[-1],
+    "sums by place": lambda: enclose(np.full(3, 1.7e308)).sums_by_place(np.zeros(3, dtype=int), 1)[0],
+    "product": lambda: np.full(3, 1.7e308) @ enclose(np.array([1.0, 1.0, -1.0])),
+    "sum that cancels": lambda: enclose(np.array([np.inf, -np.inf])).sum(),
+    "difference": lambda: between(-np.inf, np.inf) - between(-np.inf, np.inf),
+    "zero times": lambda: enclose(0.0) * between(0.0, np.inf),
+    "quotient": lambda: enclose(1.0) / between(-1.0, 1.0),
+    "not a number": lambda: enclose(np.nan) + 1.0,
+    "maximum": lambda: enclose(np.nan).maximum(1.0),
+    "max": lambda: enclose(np.array([np.nan, 1.0])).max(),
+    "exp": lambda: between(0.0, 800.0).exp(),
+    "log": lambda: between(-1.0, 1.0).log(),
+    "log of nothing": lambda: enclose(-1.0).log(),
+    "root of nothing": lambda: enclose(-1.0).sqrt(),
+    "softplus": lambda: between(-np.inf, np.inf).softplus(),
+    "exact product": lambda: exact_dot(np.array([np.inf]), np.array([0.0])),
+    "exact product of huge numbers": lambda: exact_dot(np.array([1e200]), np.array([1e200])),
+    "half a line": lambda: between(5.0, np.inf),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_what_is_not_known_has_infinite_ends_and_no_warning(case: str) -> None:
+    with np.errstate(all="raise"):
+        found = UNKNOWN[case]()
+        assert found.high == np.inf
+        assert found.low == -np.inf
+        assert found.size == np.inf
+
+
+def test_ends_beyond_the_largest_double_are_infinite() -> None:
+    with np.errstate(all="raise"):
+        wide = Enclosure(1.7e308, 1.7e308)
+        assert wide.high == wide.size == np.inf
+        assert (-wide).low == -np.inf
+        assert enclose(np.finfo(float).max).high == np.inf
+
+
+def test_ends_may_come_in_any_order() -> None:
+    found = between([2.0, 1.0], [1.0, 2.0])
+    assert np.all(found.low <= 1.0) and np.all(found.high >= 2.0)
+
+
+def test_a_place_that_is_not_there_is_refused() -> None:
+    with pytest.raises(IndexError, match="Place 2 is not one of 2"):
+        enclose(np.ones(2)).sums_by_place(np.array([0, 2]), 2)
+
+
+def test_shapes_follow_numpy() -> None:
+    a = Enclosure(np.arange(6.0).reshape(2, 3), 0.5)
+    empty = enclose(np.zeros((0, 3)))
+    assert (a + np.ones((4, 1, 3))).shape == (4, 2, 3)
+    assert (a * enclose(np.ones(2))[:, None]).shape == (2, 3)
+    assert a.transposed.shape == (3, 2)
+    assert a.sum().shape == a.max().shape == a[0, 1].shape == ()
+    assert a.sum(axis=-1).shape == a.max(axis=-1).shape == (2,)
+    assert a.cumsum(axis=1).shape == (2, 3)
+    assert empty.sum(axis=0).high.tolist() == pytest.approx([0, 0, 0])
+    assert empty.sum().shape == ()
+    assert empty.cumsum(axis=0).shape == (0, 3)
+    assert (empty @ np.ones(3)).shape == (0,)
+    assert (np.ones((2, 0)) @ empty).low.shape == (2, 3)
+    assert empty[:, 0].sums_by_place(np.zeros(0, dtype=int), 2).shape == (2,)
+    with pytest.raises(ValueError, match="zero-size"):
+        empty.max()
 
 
 def test_parts_are_joined_chosen_and_compared_place_by_place() -> None:

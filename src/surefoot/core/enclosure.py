@@ -11,11 +11,9 @@ and radii, which are themselves computed in doubles, are enlarged by more than t
 are taken to be right to 4 units in the last place; that, and the correctness of + - * / and the square root, is all that is
 assumed of the machine.
 
-A verdict needs one end only: the upper end of an objective and the lower end of a bound (``high``, ``low``).
-
 Formulas begin with ``enclose`` and go on with operators and methods, and they read doubles off ``low``, ``high``, ``size`` and,
-where any value will do (an order, a choice), ``mid``. So the same formulas run in other arithmetic: ``computing_in(kind)``
-makes ``enclose`` return another class with this interface.
+where any value will do (an order, a choice), ``mid``. A verdict needs the high end of an objective and the low end of a bound.
+The same formulas run in other arithmetic: ``computing_in(kind)`` makes ``enclose`` return another class with this interface.
 """
 
 from __future__ import annotations
@@ -55,16 +53,28 @@ class Enclosure:
     rad: FloatArray
 
     def __init__(self, mid: Any, rad: Any = 0.0) -> None:
-        self.mid = np.asarray(mid, dtype=np.float64)
+        given = np.asarray(mid)
+        if given.dtype.kind not in "biuf" or given.dtype.itemsize > 8:
+            raise TypeError(f"An enclosure begins with doubles or integers, not with {given.dtype}.")
+        self.mid = given.astype(np.float64, copy=False)
+        if given.dtype.kind in "iu":  # integers beyond 2**53 are rounded
+            rad = rad + np.where(np.abs(self.mid) < 2.0**53, 0.0, 2 * UNIT_ROUNDOFF * np.abs(self.mid))
         self.rad = np.broadcast_to(np.asarray(rad, dtype=np.float64), self.mid.shape)
 
     @classmethod
     def between(cls, low: FloatArray, high: FloatArray) -> Enclosure:
         """All numbers between two; infinite ends give an infinite radius."""
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             mid = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * low + 0.5 * high, 0.0)
-            rad = np.maximum(high - mid, mid - low) * OUTWARD + TINY
-        return cls(mid, np.where(np.isnan(rad), np.inf, rad))
+            return _within(mid, np.maximum(np.abs(high - mid), np.abs(mid - low)))
+
+    @classmethod
+    def of_fraction(cls, value: Fraction) -> Enclosure:
+        try:
+            mid = float(value)
+        except OverflowError:
+            return cls(0.0, np.inf)
+        return cls(mid, 0.0 if Fraction(mid) == value else 2 * UNIT_ROUNDOFF * abs(mid) + TINY)
 
     @classmethod
     def choose(cls, where: BoolArray, first: Enclosure, second: Enclosure) -> Enclosure:
@@ -83,18 +93,18 @@ class Enclosure:
 
     @property
     def low(self) -> FloatArray:
-        """Numbers at or below all members; -inf where nothing is known."""
-        return _outward(self.mid - self.rad, -np.inf)
+        """At or below all members; -inf where nothing is known."""
+        return _outward(self.mid, -self.rad, -np.inf)
 
     @property
     def high(self) -> FloatArray:
-        """Numbers at or above all members; inf where nothing is known."""
-        return _outward(self.mid + self.rad, np.inf)
+        """At or above all members; inf where nothing is known."""
+        return _outward(self.mid, self.rad, np.inf)
 
     @property
     def size(self) -> FloatArray:
-        """Numbers at or above the absolute values of all members."""
-        return _outward(np.abs(self.mid) + self.rad, np.inf)
+        """At or above the absolute values of all members."""
+        return _outward(np.abs(self.mid), self.rad, np.inf)
 
     def __getitem__(self, at: Any) -> Enclosure:
         return Enclosure(self.mid[at], self.rad[at])
@@ -108,26 +118,26 @@ class Enclosure:
 
     def __add__(self, other: Any) -> Enclosure:
         b = enclose(other)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _rounded(self.mid + b.mid, self.rad + b.rad)
+        with np.errstate(all="ignore"):
+            return _within(self.mid + b.mid, self.rad + b.rad, UNIT_ROUNDOFF)
 
     def __sub__(self, other: Any) -> Enclosure:
         return self + -enclose(other)
 
     def __mul__(self, other: Any) -> Enclosure:
         b = enclose(other)
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        with np.errstate(all="ignore"):
             rad = np.abs(self.mid) * b.rad + self.rad * (np.abs(b.mid) + b.rad)
-            return _rounded(self.mid * b.mid, rad)
+            return _within(self.mid * b.mid, rad, UNIT_ROUNDOFF)
 
     def __truediv__(self, other: Any) -> Enclosure:
         """Infinite radii where the divisor may be 0."""
         b = enclose(other)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        with np.errstate(all="ignore"):
             nearest = (np.abs(b.mid) - b.rad) * (1.0 - 4 * UNIT_ROUNDOFF)
             mid = self.mid / b.mid
-            rad = (self.rad + np.abs(mid) * (1.0 + 4 * UNIT_ROUNDOFF) * b.rad) / nearest
-            return _rounded(mid, np.where(nearest > 0, rad, np.inf))
+            rad = self.rad / nearest + np.abs(mid) * (1.0 + 4 * UNIT_ROUNDOFF) * (b.rad / nearest)
+            return _within(mid, np.where(nearest > 0, rad, np.inf), UNIT_ROUNDOFF)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -140,12 +150,18 @@ class Enclosure:
 
     def __matmul__(self, other: Any) -> Enclosure:
         """A matrix or vector product; the left operand may also be a sparse array (``sparse @ Enclosure``)."""
-        b = enclose(other)
-        return _product(self.mid, self.rad if self.rad.any() else None, b)
+        return _product(self.mid, np.abs(self.mid), self.rad if self.rad.any() else None, self.shape[-1], enclose(other))
 
     def __rmatmul__(self, other: Any) -> Enclosure:
-        """``array @ Enclosure``, where the array is exact: dense, or sparse with the interface of scipy's."""
-        return _product(other, None, self)
+        """``array @ Enclosure``, where the array is exact: dense, or sparse by rows or columns as scipy's."""
+        if not hasattr(other, "indptr"):
+            return enclose(other) @ self
+        data = Enclosure(other.data)
+        parts = ((values, other.indices, other.indptr) for values in (data.mid, np.abs(data.mid), data.rad))
+        left, sizes, rad = (type(other)(part, shape=other.shape) for part in parts)
+        # A row has as many terms as entries: fewer than columns, or more where a place is stored twice.
+        terms = np.diff(other.indptr) if other.format == "csr" else np.bincount(other.indices)
+        return _product(left, sizes, rad if data.rad.any() else None, int(terms.max(initial=0)), self)
 
     def __abs__(self) -> Enclosure:
         return Enclosure(np.abs(self.mid), self.rad)
@@ -159,33 +175,32 @@ class Enclosure:
             return Enclosure(np.zeros(mid.shape[1:]))
         starts = np.arange(0, n_terms, BLOCK_TERMS)
         error = sum_error(min(n_terms, BLOCK_TERMS) + len(starts) + 4)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             total = np.add.reduceat(mid, starts, axis=0).sum(axis=0)
             sizes = np.add.reduceat(np.abs(mid), starts, axis=0).sum(axis=0)
             spread = np.add.reduceat(rad, starts, axis=0).sum(axis=0)
-            return Enclosure(total, _radius((spread + error * sizes) * (1.0 + 2 * error), total))
+            return _within(total, (spread + error * sizes) * (1.0 + 2 * error))
 
     def sqrt(self) -> Enclosure:
-        """Square roots of the members at or above 0; there must be some."""
-        return Enclosure.between(
-            np.sqrt(np.maximum(self.low, 0.0)) * (1.0 - 4 * UNIT_ROUNDOFF), np.sqrt(self.high) * (1.0 + 4 * UNIT_ROUNDOFF)
-        )
+        """Square roots of the members at or above 0; nothing is known where there is none."""
+        with np.errstate(all="ignore"):
+            low, high = np.sqrt(np.maximum(self.low, 0.0)), np.sqrt(self.high)
+            return Enclosure.between(low * (1.0 - 4 * UNIT_ROUNDOFF), high * (1.0 + 4 * UNIT_ROUNDOFF))
 
     def exp(self) -> Enclosure:
-        return self.rising(np.exp)
+        return self._rising(np.exp)
 
     def log(self) -> Enclosure:
-        """Logarithms of the positive members; -inf may be among them."""
-        with np.errstate(divide="ignore"):
-            return self.rising(lambda value: np.log(np.maximum(value, 0.0)))
+        """Logarithms of the positive members; nothing is known where 0 may be among them."""
+        return self._rising(lambda value: np.log(np.maximum(value, 0.0)))
 
     def softplus(self) -> Enclosure:
         """log(1 + exp(v)): log1p and exp, each with its error."""
-        return self.rising(lambda value: np.logaddexp(0.0, value), 3 * FUNCTION_ERROR)
+        return self._rising(lambda value: np.logaddexp(0.0, value), 3 * FUNCTION_ERROR)
 
-    def rising(self, function: Callable[[FloatArray], FloatArray], error: float = FUNCTION_ERROR) -> Enclosure:
+    def _rising(self, function: Callable[[FloatArray], FloatArray], error: float = FUNCTION_ERROR) -> Enclosure:
         """A function that never falls, computed to a relative error: its values at both ends."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             low, high = function(self.low), function(self.high)
             return Enclosure.between(low - error * np.abs(low) - TINY, high + error * np.abs(high) + TINY)
 
@@ -199,20 +214,22 @@ class Enclosure:
 
     def sums_by_place(self, places: AnyArray, n_places: int) -> Enclosure:
         """Sums of the entries that share a place, 0 to n_places - 1."""
-        error = sum_error(int(np.bincount(places, minlength=1).max()) + 4)
-        total: FloatArray = np.bincount(places, weights=self.mid, minlength=n_places).astype(np.float64)
-        spread: FloatArray = np.bincount(places, weights=self.rad + error * np.abs(self.mid), minlength=n_places).astype(
-            np.float64
-        )
-        return Enclosure(total, _radius(spread * (1.0 + 2 * error), total))
+        counts = np.bincount(places, minlength=n_places)
+        if len(counts) > n_places:
+            raise IndexError(f"Place {len(counts) - 1} is not one of {n_places}.")
+        error = sum_error(int(counts.max(initial=0)) + 4)
+        with np.errstate(all="ignore"):
+            total = np.bincount(places, weights=self.mid, minlength=n_places)
+            spread = np.bincount(places, weights=self.rad + error * np.abs(self.mid), minlength=n_places)
+            return _within(total, spread * (1.0 + 2 * error))
 
     def cumsum(self, axis: int) -> Enclosure:
         """Running sums along an axis."""
         error = sum_error(self.mid.shape[axis] + 4)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             total = np.cumsum(self.mid, axis=axis)
             spread = np.cumsum(self.rad + error * np.abs(self.mid), axis=axis)
-            return Enclosure(total, _radius(spread * (1.0 + 2 * error), total))
+            return _within(total, spread * (1.0 + 2 * error))
 
 
 _KIND: ContextVar[type[Enclosure]] = ContextVar("kind of enclosures", default=Enclosure)
@@ -250,42 +267,34 @@ def join(parts: Sequence[Any], axis: int = 0) -> Enclosure:
 
 def exact_dot(first: AnyArray, second: AnyArray) -> Enclosure:
     """The inner product of two vectors of doubles, right to the last place: for sums whose terms nearly cancel."""
-    total = sum((Fraction(float(a)) * Fraction(float(b)) for a, b in zip(first, second, strict=True)), Fraction(0))
-    try:
-        mid = float(total)
-    except OverflowError:
+    a, b = np.asarray(first), np.asarray(second)
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
         return between(-np.inf, np.inf)
-    exact = Fraction(mid) == total
-    return between(mid, mid) if exact else between(np.nextafter(mid, -np.inf), np.nextafter(mid, np.inf))
+    products = (Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True))
+    return _KIND.get().of_fraction(sum(products, Fraction(0)))
 
 
-def _outward(value: FloatArray, towards: float) -> FloatArray:
-    found: FloatArray = np.nextafter(value, towards)
+def _outward(value: FloatArray, step: FloatArray, towards: float) -> FloatArray:
+    with np.errstate(all="ignore"):
+        found: FloatArray = np.nextafter(value + step, towards)
     return np.where(np.isnan(found), towards, found)
 
 
-def _radius(rad: FloatArray, mid: FloatArray) -> FloatArray:
-    """A radius enlarged by its own rounding; infinite where anything has overflowed."""
-    found: FloatArray = np.where(np.isfinite(mid) & ~np.isnan(rad), rad * OUTWARD + TINY, np.inf)
-    return found
-
-
-def _rounded(mid: FloatArray, rad: FloatArray) -> Enclosure:
-    """The result of one rounded operation. Where nothing can be said the midpoint is 0 and the radius infinite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        wide = _radius(rad + UNIT_ROUNDOFF * np.abs(mid), mid)
+def _within(mid: AnyArray, rad: AnyArray, error: float = 0.0) -> Enclosure:
+    """Radii enlarged by an error relative to the midpoint and by their own rounding; nothing is known after an overflow."""
+    with np.errstate(all="ignore"):
+        rad = (rad + error * np.abs(mid)) * OUTWARD + TINY
+        wide = np.where(np.isfinite(mid) & ~np.isnan(rad), rad, np.inf)
     return Enclosure(np.where(np.isfinite(wide), mid, 0.0), wide)
 
 
-def _product(left: Any, left_rad: FloatArray | None, right: Enclosure) -> Enclosure:
-    """left @ right with its error; ``left_rad`` is None for exact entries."""
-    error = sum_error(right.mid.shape[0] + 4)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        mid = left @ right.mid
-        sizes = np.abs(right.mid)
-        rad = abs(left) @ (right.rad + error * sizes)
+def _product(left: Any, sizes: Any, left_rad: Any, n_terms: int, right: Enclosure) -> Enclosure:
+    """left @ right with its error, where ``sizes`` is |left|; ``left_rad`` is None if it is exact."""
+    error = sum_error(n_terms + 4)
+    with np.errstate(all="ignore"):
+        mid, right_sizes = left @ right.mid, np.abs(right.mid)
+        # A small entry times the error may vanish and still count when it is multiplied by a large one: hence TINY.
+        rad = sizes @ (right.rad + (error * right_sizes + TINY))
         if left_rad is not None:
-            rad = rad + left_rad @ (sizes + right.rad)
-        rad = rad * (1.0 + 2 * error) + right.mid.shape[0] * TINY
-        wide = _radius(rad, mid)
-    return Enclosure(np.where(np.isfinite(wide), mid, 0.0), wide)
+            rad = rad + left_rad @ (right_sizes + right.rad)
+        return _within(mid, rad * (1.0 + 2 * error) + n_terms * TINY)
