@@ -26,6 +26,9 @@ def test_verified_means_that_the_exact_gap_is_within_the_exact_tolerance(upper: 
     lower = upper * (1 - share)
     found = judged(upper, lower, tolerance)
     exact = Fraction(upper) - Fraction(lower)
+    assert Fraction(found.gap) >= exact
+    assert Fraction(found.relative_gap) * Fraction(upper) >= exact
+    assert found.verified == (found.relative_gap <= tolerance)
     if found.verified:
         assert exact <= Fraction(tolerance) * Fraction(upper)
     # And the other way round but for the last digits.
@@ -43,6 +46,8 @@ def test_ten_times_the_tolerance_is_not_the_tolerance() -> None:
 def test_what_is_not_known_is_not_verified(upper: float, lower: float) -> None:
     found = judged(upper, lower, 10.0)
     assert not found.verified
+    assert found.gap == found.relative_gap == np.inf
+    assert "not proven optimal: ." not in found.claim.lower()
     assert "nan" not in found.claim
     assert "inf" not in found.claim
 
@@ -70,6 +75,26 @@ def test_a_floor_measures_gaps_of_objectives_that_are_0() -> None:
     assert not judged(1e-9, 0.0).verified
     assert judged(1e-9, 0.0, floor=1e-2).verified
     assert judged(0.0, 0.0, 0.0).verified
+
+
+def test_the_gap_of_an_objective_of_0_without_a_floor_is_closed_only_if_it_is_0() -> None:
+    assert not judged(0.0, -5e-324, 1e300).verified
+    assert not judged(5e-324, 0.0, 0.999).verified
+    assert not judged(1e308, -1e308, 1.9).verified
+
+
+@pytest.mark.parametrize("floor", [-1.0, np.inf, np.nan])
+def test_a_floor_that_would_excuse_every_gap_is_refused(floor: float) -> None:
+    with pytest.raises(CertificateError, match="floor"):
+        judged(1.0, 0.0, floor=floor)
+
+
+def test_an_open_gap_is_printed_above_the_tolerance_that_it_misses() -> None:
+    assert judged(1.0, 1.0 - 1.01e-6).claim.endswith("the relative gap 0.0000011 is above the tolerance 1.0e-06.")
+
+
+def test_zero_has_no_sign_in_print() -> None:
+    assert rounded_down(-0.0) == rounded_up(-0.0) == "0"
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 17))
@@ -102,3 +127,53 @@ def test_a_digest_tells_every_part_from_every_other() -> None:
     ]
     marks = {digest("k", base), digest("other", base), *(digest("k", other) for other in others)}
     assert len(marks) == len(others) + 2
+
+
+def test_a_digest_does_not_depend_on_how_things_are_stored() -> None:
+    from scipy import sparse
+
+    names = np.array(["one", "three"])
+    table = sparse.csr_array(np.eye(3))
+    base = {"x": np.array([[1.0, 0.0], [2.0, 3.0]]), "n": 3, "yes": True, "names": names, "table": table, "none": None}
+    same = {
+        "x": np.asfortranarray(np.array([[1.0, -0.0], [2.0, 3.0]]).astype(">f8")),
+        "n": np.uint8(3),
+        "yes": np.array(True),
+        "names": ["one", "three"],
+        "table": table.copy(),
+        "none": None,
+    }
+    assert digest("k", base) == digest("k", same)
+    assert (
+        digest("k", base)
+        == digest("k", {**base, "names": names.astype(object)})
+        == digest("k", {**base, "names": names.astype("U9")})
+    )
+    others = [
+        {**base, "n": [3]},
+        {**base, "yes": 1},
+        {**base, "names": ["onet", "hree"]},
+        {**base, "names": ["one", None]},
+        {**base, "names": "one three"},
+        {**base, "table": sparse.csr_array(np.eye(3)[[1, 0, 2]])},
+        {**base, "table": sparse.csc_array(np.eye(3))},
+        {**base, "table": 2 * table},
+        {**base, "table": sparse.csr_array(np.eye(3, 4))},
+        {**base, "none": ""},
+        {**base, "none": "None"},
+        {**base, "x": base["x"].T},
+    ]
+    assert len({digest("k", base), *(digest("k", other) for other in others)}) == len(others) + 1
+    assert digest("k", {"a": "1", "b": ""}) != digest("k", {"a text () 1\n1b": ""})
+
+
+@pytest.mark.parametrize("part", [object(), {"a": 1}, {1, 2}, 1j, [object()], 2**70, b"bytes"])
+def test_what_has_no_bytes_of_its_own_has_no_digest(part: object) -> None:
+    with pytest.raises(CertificateError, match="no fingerprint"):
+        digest("k", {"part": part})
+
+
+def test_a_digest_is_the_same_in_every_run() -> None:
+    assert digest("k", {"a": [1.5, -2.0], "b": ["x", None], "c": 7}) == (
+        "fc0faf57d680acf659116d5e7b113b71770a6b2e5460e48f0fe4e99f0fb8505f"
+    )

@@ -4,12 +4,15 @@ A certificate rests on two numbers that hold for real numbers, not for doubles: 
 does not exceed, and ``lower_bound``, below which no model of the class has an objective. They are ends of enclosures
 (:mod:`surefoot.core.enclosure`), so rounding widens the gap between them and never excuses it:
 
-    verified  <=>  nothing was taken on trust, and  upper_bound - lower_bound <= tolerance * max(|upper_bound|, floor).
+    verified  <=>  nothing was taken on trust, and  (upper_bound - lower_bound) / max(|upper_bound|, floor) <= tolerance,
+
+where the difference and the quotient are rounded upwards, so that the inequality holds for the numbers themselves.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -20,6 +23,8 @@ import numpy as np
 from surefoot.exceptions import CertificateError
 
 DIGITS = 10
+# How truth values, integers and doubles enter a fingerprint, however a machine stores them.
+FORMS = {"b": "?", "i": "<i8", "u": "<i8", "f": "<f8"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Certificate:
     lower_bound : float
         No model of the class that the claim names has an objective below this.
     gap, relative_gap : float
-        ``upper_bound - lower_bound``, and the same over the larger of ``|upper_bound|`` and the family's floor.
+        ``upper_bound - lower_bound``, and the same over the larger of ``|upper_bound|`` and the family's floor; rounded up.
     tolerance : float
         The relative gap that was asked for.
     witness : object
@@ -118,6 +123,8 @@ def verdict(
         Objectives below this count as this large when a gap is put in relation to them.
     """
     require_tolerance(tolerance)
+    if not (np.isfinite(floor) and floor >= 0):
+        raise CertificateError(f"floor = {floor} must be a finite number at or above 0.")
     upper = float(upper) if not np.isnan(upper) else np.inf
     lower = float(lower) if not np.isnan(lower) else -np.inf
     flaw = statement.flaw
@@ -125,20 +132,19 @@ def verdict(
         # Both hold for real numbers, so this is an error of the program that computed them: neither can be believed.
         flaw = f"the bounds {lower!r} and {upper!r} contradict each other, which is an error of this program"
         upper, lower = np.inf, -np.inf
-    size = max(abs(upper), floor)
-    # The difference of two doubles rounded upwards is at or above the true one; the product rounded downwards is below it.
-    gap = float(np.nextafter(upper - lower, np.inf)) if upper > lower else 0.0
-    allowed = float(np.nextafter(tolerance * size, -np.inf)) if tolerance * size > 0 else 0.0
     finite = bool(np.isfinite(upper) and np.isfinite(lower))
-    relative = (gap / size if size > 0 else gap) if finite else np.inf
-    closed = finite and gap <= allowed
+    size = max(abs(upper), floor)
+    # Whatever is not 0 is rounded upwards: the next double is at or above the exact difference, and then the exact quotient.
+    gap = (math.nextafter(upper - lower, math.inf) if upper > lower else 0.0) if finite else math.inf
+    relative = (math.nextafter(gap / size, math.inf) if size > 0 else math.inf) if gap > 0 and finite else gap
+    closed = relative <= tolerance
     return Certificate(
         claim=_claim(statement, flaw, upper, lower, relative, tolerance, closed=closed),
         upper_bound=upper,
         lower_bound=lower,
         gap=gap,
         relative_gap=relative,
-        tolerance=tolerance,
+        tolerance=float(tolerance),
         witness=witness,
         verified=closed and not flaw and not statement.trust,
         problem_digest=problem_digest,
@@ -155,8 +161,9 @@ def _claim(words: Statement, flaw: str, upper: float, lower: float, relative: fl
         asked = f"(asked for: {tolerance:.1e})"
         text = f"{below}; {has}, so it is optimal to a relative gap of {rounded_up(relative, 2)} {asked}{trust}"
     else:
-        wide = f"the relative gap {rounded_down(relative, 2)} is above the tolerance {tolerance:.1e}" if below and has else ""
-        text = f"not proven optimal: {'; '.join(part for part in (below, has, flaw or wide) if part)}{trust}"
+        wide = f"the relative gap {rounded_up(relative, 2)} is above the tolerance {tolerance:.1e}" if below and has else ""
+        known = "; ".join(part for part in (below, has, flaw or wide) if part)
+        text = f"not proven optimal: {known or 'nothing is known about it'}{trust}"
     text = f"{text[0].upper()}{text[1:]}."
     return f"{text} {words.remark}" if words.remark else text
 
@@ -174,7 +181,7 @@ def rounded_up(value: float, digits: int = DIGITS) -> str:
 def _printed(value: float, digits: int, rounding: str) -> str:
     if not np.isfinite(value):
         return str(value)
-    found = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
+    found = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value + 0.0))  # no negative zero
     plain = f"{found:f}" if -6 <= found.adjusted() < digits else f"{found:e}"
     if "." in plain and "e" not in plain:
         plain = plain.rstrip("0").rstrip(".")
@@ -182,21 +189,23 @@ def _printed(value: float, digits: int, rounding: str) -> str:
 
 
 def digest(kind: str, parts: Mapping[str, Any]) -> str:
-    """A fingerprint of named arrays, numbers and texts; sparse arrays give their own parts."""
-    mark = hashlib.sha256(kind.encode())
+    """A fingerprint of named arrays, numbers, texts and None; lists and sparse arrays give their own parts."""
+    mark = hashlib.sha256(f"{kind!r}\n".encode())
     for name, part in parts.items():
-        if isinstance(part, str | bytes):
-            content, shape = (part.encode() if isinstance(part, str) else part), "text"
-        else:
-            array = np.ascontiguousarray(part)
-            # A fingerprint must not depend on how wide the integers of a machine are, nor on the sign of zero.
-            if array.dtype.kind in "iu":
-                array = array.astype("<i8")
-            elif array.dtype.kind == "f":
-                array = array.astype("<f8") + 0.0
-            content, shape = array.tobytes(), str((array.shape, array.dtype.kind))
-        mark.update(f"{name} {shape} {len(content)}\n".encode())
-        mark.update(content)
+        array = np.asarray(part)
+        form = FORMS.get(array.dtype.kind, "")
+        if form:
+            content = (array.astype(form) + np.zeros((), form)).tobytes()  # -0 + 0 = 0: the sign of zero does not count
+        elif part is None or isinstance(part, str):
+            form, content = ("none", b"") if part is None else ("text", part.encode())
+        elif hasattr(part, "indptr"):
+            inner = {"data": part.data, "indices": part.indices, "indptr": part.indptr, "shape": part.shape}
+            form, content = "sparse", digest(part.format, inner).encode()
+        elif array.ndim:
+            form, content = "list", digest("list", {str(k): entry for k, entry in enumerate(array.ravel().tolist())}).encode()
+        else:  # the bytes of any other object are its address, which is another one in every run
+            raise CertificateError(f"{name} has no fingerprint: {type(part).__name__} is neither a number nor a text.")
+        mark.update(f"{name!r} {form} {array.shape} {len(content)}\n".encode() + content)
     return mark.hexdigest()
 
 
