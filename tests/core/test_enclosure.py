@@ -171,13 +171,11 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("case", UNKNOWN)
-def test_what_is_not_known_has_infinite_ends_and_no_warning(case: str) -> None:
-    with np.errstate(all="raise"):
-        found = UNKNOWN[case]()
-        assert found.high == np.inf
-        assert found.low == -np.inf
-        assert found.size == np.inf
+def test_what_is_not_known_has_infinite_ends_and_no_warning() -> None:
+    for name, unknown in UNKNOWN.items():
+        with np.errstate(all="raise"):
+            found = unknown()
+            assert (found.low, found.high, found.size) == (-np.inf, np.inf, np.inf), name
 
 
 def test_ends_beyond_the_largest_double_are_infinite() -> None:
