@@ -15,7 +15,7 @@ from rivals import Absence, RivalFit, fit_cvxpy, fit_dro
 from tables import Report, Table
 
 from surefoot.core.outcome import Progress
-from surefoot.robust.certificate.objective import worst_case_objective
+from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.first_order.lp_admm import LpAdmm
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.sqp.sqp import SQP
@@ -172,7 +172,7 @@ def _compare(rows: int, columns: int, options: argparse.Namespace) -> Comparison
         elif isinstance(answer, str):
             rivals.append(_rival(fit, name, None, None, answer))
         else:
-            excess = _excess(worst_case_objective(problem, answer.model).value, optimum)
+            excess = _excess(certify_robust_logistic(problem, answer.model, None, 1e-6).upper_bound, optimum)
             versions.append(f"{name} with {answer.versions}")
             rivals.append(_rival(fit, name, answer.seconds, excess, answer.status))
             if answer.solver_seconds is not None:

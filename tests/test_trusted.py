@@ -169,7 +169,9 @@ def used_by_solvers() -> frozenset[tuple[str, str]]:
             elif special(method):
                 used = (module, owner) in imported
             else:
-                used = method in attributes[family_of(module)]
+                # A core module that no solver imports lends its methods to none, whatever they are called.
+                known = family_of(module) != "core" or any(target == module for target, _ in imported)
+                used = known and method in attributes[family_of(module)]
             if used:
                 found.add((module, name))
     return frozenset(found)

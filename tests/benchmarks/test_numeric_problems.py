@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.certificate.objective import worst_case_objective
 from surefoot.robust.problem.problem import RobustCoefficients
 from surefoot.robust.sqp.critical_radius import intercept_only
 from surefoot.robust.sqp.sqp import SQP
@@ -114,9 +113,9 @@ def test_no_other_price_suits_a_rivals_coefficients_better(
     numeric, labels = generator.normal(size=(40, 3)), np.where(generator.random(40) < 0.5, 1.0, -1.0)
     problem = problems.numeric_problem(numeric, labels, fit_intercept=True)
     model = problems.with_best_price(problem, scale * generator.normal(size=3), intercept)
-    best = worst_case_objective(problem, model).value
+    best = certify_robust_logistic(problem, model, None, 1e-6).upper_bound
     least = float(np.abs(model.numeric).max())
     assert model.price >= least
     for price in np.linspace(least, least + 2.0 * model.price + 1.0, 50):
         other = RobustCoefficients(model.intercept, model.numeric, model.levels, float(price))
-        assert best <= worst_case_objective(problem, other).value + 1e-12
+        assert best <= certify_robust_logistic(problem, other, None, 1e-6).upper_bound + 1e-12

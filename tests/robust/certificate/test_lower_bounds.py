@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
+from reference.certificate_parts import checked, curved_bound, weak_bound
 from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model, random_plan
 
-from surefoot.robust.certificate.checked_plan import check_plan
-from surefoot.robust.certificate.curvature_bound import CurvatureParameters, curvature_bound
-from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
+from surefoot.robust.certificate.weak_duality import plan_sums
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -63,7 +62,7 @@ def test_weak_duality_bound_of_any_plan_is_below_the_objective_of_any_model(prob
     objective = reference.objective(problem, model)
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, objective, centre)
-    assert weak_duality_bound(check_plan(problem, plan), centre, bounds) <= objective * (1 + 1e-12)
+    assert weak_bound(problem, plan, bounds) <= objective * (1 + 1e-12)
 
 
 @settings(max_examples=600, deadline=None)
@@ -80,11 +79,11 @@ def test_curvature_bound_at_any_point_is_below_the_objective_of_any_model(proble
     )
     objective = reference.objective(problem, model)
     centre = numeric_centre(problem)
-    checked = check_plan(problem, random_plan(problem, draw))
+    plan = random_plan(problem, draw)
     bounds = coefficient_bounds(problem, objective, centre)
     price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
     for known in (bounds, price_only):
-        assert curvature_bound(checked, point, centre, known) <= objective * (1 + 1e-12)
+        assert curved_bound(problem, plan, point, known) <= objective * (1 + 1e-12)
 
 
 @settings(max_examples=100, deadline=None)
@@ -92,8 +91,8 @@ def test_curvature_bound_at_any_point_is_below_the_objective_of_any_model(proble
 def test_plan_sums_equal_a_loop_over_entries_and_levels(problem, seed):
     draw = np.random.default_rng(seed)
     plan = random_plan(problem, draw)
-    checked = check_plan(problem, plan)
-    centre = np.zeros(problem.n_numeric) if problem.is_sparse else draw.normal(size=problem.n_numeric)
+    sound = checked(problem, plan)
+    centre = sound.frame.centre
     offsets = problem.level_offsets
     entropy = price = intercept = 0.0
     numeric, levels = np.zeros(problem.n_numeric), np.zeros(int(offsets[-1]))
@@ -110,13 +109,16 @@ def test_plan_sums_equal_a_loop_over_entries_and_levels(problem, seed):
             mix = plan.lowest if sign > 0 else plan.highest
             own = np.eye(problem.n_levels[l])[problem.codes[row, l]]
             levels[part] -= mass * q * sign * (mix[part] if plan.moved[k, l] else own)
-    levels[offsets[:-1]] = 0.0
-    sums = plan_sums(checked, centre)
-    assert sums.entropy == pytest.approx(entropy, abs=1e-14)
-    assert sums.price == pytest.approx(price, abs=1e-14)
-    assert sums.intercept == pytest.approx(intercept if problem.fit_intercept else 0.0, abs=1e-14)
-    np.testing.assert_allclose(sums.numeric, numeric, atol=1e-13)
-    np.testing.assert_allclose(sums.levels, levels, atol=1e-14)
+    sums = plan_sums(sound)
+    for found, expected in (
+        (sums.entropy, entropy),
+        (sums.price, price),
+        (sums.intercept, intercept),
+        (sums.numeric, numeric),
+        (sums.levels, levels),
+    ):
+        np.testing.assert_allclose(found.mid, expected, atol=1e-13)
+        assert (found.high - found.low <= 1e-12).all()
 
 
 def _perturbed(problem: RobustLogisticProblem, plan: ShiftPlan, draw: np.random.Generator, size: float) -> ShiftPlan:
@@ -150,7 +152,7 @@ def test_no_plan_near_the_optimal_one_proves_more_than_the_optimum(name, seed, s
     problem, best, plan, attained = _solved(name)
     draw = np.random.default_rng(seed)
     centre = numeric_centre(problem)
-    checked = check_plan(problem, _perturbed(problem, plan, draw, size))
+    plan = _perturbed(problem, plan, draw, size)
     bounds = coefficient_bounds(problem, min(attained, math.log(2.0)), centre)
     point = replace(
         best,
@@ -158,19 +160,17 @@ def test_no_plan_near_the_optimal_one_proves_more_than_the_optimum(name, seed, s
         levels=best.levels * (1 + size * draw.normal(size=best.levels.size)),
     )
     price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
-    assert weak_duality_bound(checked, centre, bounds) <= attained
-    assert curvature_bound(checked, point, centre, bounds) <= attained
-    assert curvature_bound(checked, point, centre, price_only) <= attained
+    assert weak_bound(problem, plan, bounds) <= attained
+    assert curved_bound(problem, plan, point, bounds) <= attained
+    assert curved_bound(problem, plan, point, price_only) <= attained
 
 
 def test_curvature_bound_hardly_moves_when_the_expansion_point_does():
     problem, best, plan, attained = _solved("plain_logistic")
-    centre = numeric_centre(problem)
-    checked = check_plan(problem, plan)
-    bounds = coefficient_bounds(problem, attained, centre)
+    bounds = coefficient_bounds(problem, attained, numeric_centre(problem))
 
     def shortfall(step: float) -> float:
-        return attained - curvature_bound(checked, replace(best, intercept=best.intercept + step), centre, bounds)
+        return attained - curved_bound(problem, plan, replace(best, intercept=best.intercept + step), bounds)
 
     # The objective itself rises with the square of the step; the bound takes that back and loses only a third-order term.
     assert 0 < shortfall(1e-2) < 1e-4
@@ -190,9 +190,7 @@ def test_curvature_bound_needs_no_unique_optimum():
     assert best.optimum == pytest.approx(once.optimum, abs=1e-8)
     centre = numeric_centre(twice)
     nothing = coefficient_bounds(twice, best.optimum, centre)
-    assert curvature_bound(check_plan(twice, best.plan), best.coefficients, centre, nothing) == pytest.approx(
-        once.optimum, abs=1e-7
-    )
+    assert curved_bound(twice, best.plan, best.coefficients, nothing) == pytest.approx(once.optimum, abs=1e-7)
 
 
 def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():
@@ -200,31 +198,29 @@ def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():
     moving = replace(plan, moved=plan.moved | True)
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, attained, centre)
-    assert weak_duality_bound(check_plan(problem, moving), centre, bounds) == -np.inf
-    assert curvature_bound(check_plan(problem, moving), best, centre, bounds) == -np.inf
+    assert weak_bound(problem, moving, bounds) == -np.inf
+    assert curved_bound(problem, moving, best, bounds) == -np.inf
 
 
 def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
     problem = draw_problem(3, rows=2, numeric=1, radius=1.0)
     problem = replace(problem, numeric=np.full((2, 1), 1.7e308), labels=np.array([1.0, -1.0]))
-    plan = check_plan(problem, replace(random_plan(problem, np.random.default_rng(0)), slope=np.full(6, 0.5)))
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Infinity for the one row minus infinity for the other.
-        assert np.isnan(plan_sums(plan, np.array([-1.7e308])).numeric[0])
-        assert (
-            weak_duality_bound(plan, np.array([-1.7e308]), CoefficientBounds(price=1.0, intercept=1.0, levels=1.0)) == -np.inf
-        )
+    problem.numeric[0, 0] *= -1
+    plan = replace(random_plan(problem, np.random.default_rng(0)), slope=np.full(6, 0.5))
+    # Finite where the sums just fit into a double, but never above 0.
+    assert weak_bound(problem, plan, CoefficientBounds(price=1.0, intercept=1.0, levels=1.0)) < -1e307
+    assert weak_bound(problem, plan, CoefficientBounds(price=9.0, intercept=1.0, levels=1.0)) == -np.inf
 
 
 def test_table_too_wide_for_a_dense_hessian_gets_no_curvature_bound(monkeypatch):
     problem, best, plan, attained = _solved("mixed")
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, attained, centre)
-    assert curvature_bound(check_plan(problem, plan), best, centre, bounds) > 0
-    for limits in (CurvatureParameters(max_operations=5), CurvatureParameters(max_coordinates=5)):
+    assert curved_bound(problem, plan, best, bounds) > 0
+    for limit in ("MAX_OPERATIONS", "MAX_COORDINATES"):
         with monkeypatch.context() as patch:
-            patch.setattr("surefoot.robust.certificate.curvature_bound.PARAMETERS", limits)
-            assert curvature_bound(check_plan(problem, plan), best, centre, bounds) == -np.inf
+            patch.setattr(f"surefoot.robust.certificate.curvature_bound.{limit}", 5)
+            assert curved_bound(problem, plan, best, bounds) == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -238,12 +234,12 @@ def test_blocks_and_the_order_of_entries_do_not_change_the_bounds(name, monkeypa
     shuffled = np.random.default_rng(0).permutation(plan.row.size)
     mixed_up = replace(plan, **{part: getattr(plan, part)[shuffled] for part in ("row", "moved", "flipped", "mass", "slope")})
     before = [
-        weak_duality_bound(check_plan(problem, plan), centre, bounds),
-        curvature_bound(check_plan(problem, plan), best, centre, bounds),
+        weak_bound(problem, plan, bounds),
+        curved_bound(problem, plan, best, bounds),
     ]
-    monkeypatch.setattr("surefoot.core.row_blocks.BLOCK_ROWS", 7)
+    monkeypatch.setattr("surefoot.robust.certificate.posed_rows.BLOCK_ROWS", 7)
     after = [
-        weak_duality_bound(check_plan(problem, mixed_up), centre, bounds),
-        curvature_bound(check_plan(problem, mixed_up), best, centre, bounds),
+        weak_bound(problem, mixed_up, bounds),
+        curved_bound(problem, mixed_up, best, bounds),
     ]
     assert after == pytest.approx(before, abs=1e-9)

@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problem_bank import NORM_BANK, WHOLE_BANK, draw_problem, one_column_never_moves
 from reference import worst_case as reference
+from reference.certificate_parts import weak_bound
 from reference.enumerated_model import ReferenceSolution, solve_enumerated
 from reference.random_points import random_model, random_plan
 from sklearn.linear_model import LogisticRegression
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.certificate.checked_plan import check_plan
-from surefoot.robust.certificate.weak_duality import weak_duality_bound
 from surefoot.robust.conic.monolithic import Monolithic
 from surefoot.robust.problem.coefficient_bounds import coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
@@ -119,7 +118,7 @@ def test_model_and_plan_of_another_norm_are_not_verified(judged, made_for, label
     # Weak duality with the slopes as they are closes the gap in the norm they were made for, and in no other.
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, best.optimum + SLACK, centre)
-    own, foreign = (weak_duality_bound(check_plan(problem, plan), centre, bounds) for plan in (best.plan, other.plan))
+    own, foreign = (weak_bound(problem, plan, bounds) for plan in (best.plan, other.plan))
     assert own == pytest.approx(best.optimum, abs=1e-4)
     assert foreign < best.optimum - 1e-3
 
@@ -143,7 +142,7 @@ def test_plans_that_move_a_column_that_cannot_move_prove_nothing_by_payment(seed
     plan = random_plan(problem, draw)
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, 0.6, centre)
-    assert weak_duality_bound(check_plan(problem, plan), centre, bounds) == -np.inf
+    assert weak_bound(problem, plan, bounds) == -np.inf
 
 
 @pytest.mark.parametrize("norm", NUMERIC_NORMS)

@@ -1,32 +1,32 @@
-"""A shift plan that has been checked, and its entries block by block.
+"""A shift plan that has been checked and repaired, and its entries block by block.
 
-A plan proves something only if it is a plan: masses of a row that sum to the row's weight, slopes in [0, 1], level mixes
-that are probabilities, no move that the ground cost forbids. Sums that deviate by rounding (a relative 1e-9) are rescaled,
-which gives another plan that is exactly valid; anything further away is refused, because the bound would be about
-a different problem.
+A plan (``ShiftPlan``) proves something only if it is one: masses of a row that sum to the row's share of the weight, slopes in
+[0, 1], level mixes that are probabilities, no move that the ground cost forbids. Solvers come close to that in doubles. Repair:
+masses, slopes and probabilities that stick out by rounding are clipped, then the masses of each row and the probabilities of
+each feature are divided by their sum, as real numbers (enclosed). The result is exactly a plan, whatever the numbers were, and
+what it proves is worked out from it alone; whatever the repair changed shows as a residual, which is paid for. What deviates by
+more than ``DEVIATION`` is refused all the same: it is a plan for another problem.
 
-Places
-------
-A feature that moved goes to a mix of levels, the same for all entries with the same final label. Each feature l therefore has
-n_levels[l] + 2 places: its levels, then "mixed to lowest", then "mixed to highest". Sums over entries are taken per place
-and then folded onto the levels, so no one-hot row is ever formed.
+Places. A feature that moved goes to a mix of levels, the same for all entries with the same final label. Each feature l has
+n_levels[l] + 2 places: its levels, then "mixed to lowest", then "mixed to highest". Sums are taken per place and folded onto
+the levels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, NumericArray, RowArray
-from surefoot.core.row_blocks import row_blocks
+from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, RowArray
+from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.exceptions import CertificateError
-from surefoot.robust.problem.problem import ShiftPlan
-from surefoot.robust.problem.row_batch import PosedRows
+from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, blocks
 
-# Largest relative deviation of a sum of masses, or of probabilities, that counts as rounding; beyond it, it is another plan.
-SUM_TOLERANCE = 1e-9
+# Relative deviation of a sum, and size of a negative mass or probability, up to which a plan is repaired.
+DEVIATION = 1e-9
 
 
 class RefusedPlanError(Exception):
@@ -35,183 +35,141 @@ class RefusedPlanError(Exception):
 
 @dataclass(frozen=True)
 class EntryBlock:
-    """Some entries of a plan.
+    """Some entries: mass, slope, final label s, centred numeric columns, place of each feature, ground cost of the shift."""
 
-    Attributes
-    ----------
-    mass, slope : ndarray of shape (k,)
-    sign : ndarray of shape (k,)
-        Final label s, after the flip if there is one.
-    numeric : ndarray or sparse array of shape (k, n_numeric)
-        Numeric columns of the entry's row minus ``centre``; sparse if the problem's are.
-    places : ndarray of shape (k, n_categorical)
-        Place of each feature: its own code, or n_levels[l] (moved to lowest), or n_levels[l] + 1 (moved to highest).
-    price : ndarray of shape (k,)
-        Ground cost of the entry's categorical moves and of its flip.
-    """
-
-    mass: FloatArray
+    mass: Enclosure
     slope: FloatArray
     sign: FloatArray
-    numeric: NumericArray
+    numeric: Any
     places: RowArray
-    price: FloatArray
+    price: Enclosure
 
 
 @dataclass(frozen=True)
 class CheckedPlan:
     """The entries of positive mass of a valid plan; build it with :func:`check_plan`."""
 
-    problem: PosedRows
+    part: Part
+    frame: Frame
     row: RowArray
     moved: BoolArray
     flipped: BoolArray
-    mass: FloatArray
     slope: FloatArray
-    lowest: FloatArray
-    highest: FloatArray
-
-    @property
-    def n_entries(self) -> int:
-        return int(self.row.shape[0])
+    mass: Enclosure
+    lowest: Enclosure
+    highest: Enclosure
 
     def without_negligible_mass(self, fraction: float) -> CheckedPlan:
-        """A plan that is as valid and no dearer, without moves of negligible mass.
-
-        Mass below that fraction of its row's weight stays with the row, and levels below that fraction of a mix leave the mix.
-        """
-        negligible = self.mass < fraction * self.problem.weights[self.row]
-        return replace(
-            self,
-            moved=self.moved & ~negligible[:, None],
-            flipped=self.flipped & ~negligible,
-            lowest=_rescaled(self.problem, np.where(self.lowest < fraction, 0.0, self.lowest)),
-            highest=_rescaled(self.problem, np.where(self.highest < fraction, 0.0, self.highest)),
+        """A plan that is as valid: mass below that fraction of its row stays with the row, such levels leave the mix."""
+        negligible = self.mass.mid < fraction * (self.part.weights / self.frame.total.mid)[self.row]
+        lowest, highest = (
+            _normalised(self.frame.setting, choose(mix.mid < fraction, 0.0, mix)) for mix in (self.lowest, self.highest)
         )
+        moved, flipped = self.moved & ~negligible[:, None], self.flipped & ~negligible
+        return replace(self, moved=moved, flipped=flipped, lowest=lowest, highest=highest)
 
-    def blocks(self, centre: FloatArray) -> Iterator[EntryBlock]:
-        """All entries in blocks, numeric columns shifted by ``centre``, which must be 0 for sparse columns."""
-        problem = self.problem
-        if problem.is_sparse and centre.any():
-            raise CertificateError("sparse numeric columns cannot be centred; their centre is 0.")
-        kappa = problem.cost.label_weight
-        delta = problem.cost.categorical_weights
-        movable = np.isfinite(delta)
-        for part in row_blocks(self.n_entries):
-            row, moved, flipped = self.row[part], self.moved[part], self.flipped[part]
-            sign = np.where(flipped, -problem.labels[row], problem.labels[row])
-            mixed = problem.n_levels[None, :].astype(np.int64) + (sign < 0)[:, None]
-            price = moved[:, movable] @ delta[movable]
-            if np.isfinite(kappa):
-                price = price + kappa * flipped
+    def blocks(self) -> Iterator[EntryBlock]:
+        """All entries, block by block."""
+        part, setting = self.part, self.frame.setting
+        movable = np.isfinite(setting.delta)
+        for at in blocks(self.row.size):
+            row, moved, flipped = self.row[at], self.moved[at], self.flipped[at]
+            sign = np.where(flipped, -part.labels[row], part.labels[row])
+            price = enclose(moved[:, movable] * setting.delta[movable]).sum(axis=1)
             yield EntryBlock(
-                mass=self.mass[part],
-                slope=self.slope[part],
+                mass=self.mass[at],
+                slope=self.slope[at],
                 sign=sign,
-                numeric=problem.numeric[row] if problem.is_sparse else problem.numeric[row] - centre,
-                places=np.where(moved, mixed, problem.codes[row]),
-                price=price,
+                numeric=part.numeric_block(row, self.frame.centre),
+                places=np.where(moved, setting.n_levels + (sign < 0)[:, None], part.codes[row]),
+                price=price + np.where(flipped, setting.kappa, 0.0) if flipped.any() else price,
             )
 
-    def place_matrix(self, feature: int) -> FloatArray:
+    def place_matrix(self, feature: int) -> Enclosure:
         """One row per place of the feature: the level vector it stands for, (n_levels + 2, n_levels)."""
-        start, stop = self.problem.level_offsets[feature : feature + 2]
-        return np.vstack((np.eye(stop - start), self.lowest[start:stop], self.highest[start:stop]))
-
-    def fold(self, feature: int, place_sums: FloatArray) -> FloatArray:
-        """Sums per place of one feature, distributed over its levels."""
-        start, stop = self.problem.level_offsets[feature : feature + 2]
-        folded: FloatArray = (
-            place_sums[:-2] + place_sums[-2] * self.lowest[start:stop] + place_sums[-1] * self.highest[start:stop]
-        )
-        return folded
+        start, stop = self.frame.setting.offsets[feature : feature + 2]
+        return join([np.eye(stop - start), self.lowest[start:stop][None, :], self.highest[start:stop][None, :]])
 
 
-def _require_shapes(problem: PosedRows, plan: ShiftPlan) -> None:
-    entries = np.shape(plan.row)
-    total = int(problem.level_offsets[-1])
-    expected = {
-        "row": entries if len(entries) == 1 else (-1,),
-        "moved": (*entries, problem.n_categorical),
-        "flipped": entries,
-        "mass": entries,
-        "slope": entries,
-        "lowest": (total,),
-        "highest": (total,),
+def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
+    """The plan, repaired.
+
+    Raises
+    ------
+    CertificateError
+        If the arrays do not have the shapes of a plan for these rows.
+    RefusedPlanError
+        If they do, but hold something that is not a plan.
+    """
+    setting = frame.setting
+    _require_shapes(setting, plan)
+    given = np.asarray(plan.mass, dtype=np.float64)
+    row: RowArray = np.asarray(plan.row).astype(np.int64)
+    _refuse_at((row < 0) | (row >= part.labels.size), row, f"a row of the plan (there are {part.labels.size} rows)")
+    shares = enclose(part.weights) / frame.total
+    allowed = DEVIATION * shares.mid + 1e-15 * shares.mid.max(initial=0.0)
+    _refuse_at(~(np.isfinite(given) & (given >= -allowed[row])), given, "a mass of the plan")
+    full = np.flatnonzero(given > 0)
+    row, mass = row[full], enclose(given[full])
+    moved, flipped = np.asarray(plan.moved)[full], np.asarray(plan.flipped)[full]
+    slope: FloatArray = np.asarray(plan.slope, dtype=np.float64)[full]
+    _refuse_at(~((slope >= -DEVIATION) & (slope <= 1 + DEVIATION)), slope, "a slope, which must lie between 0 and 1,")
+    if np.isinf(setting.kappa):
+        _refuse_at(flipped, row, "a label flips although label_weight is inf; its row")
+    fixed = np.isinf(setting.delta)
+    _refuse_at(np.asarray(moved[:, fixed].any(axis=1)), row, "a feature moves although its weight is inf; its row")
+    totals = mass.sums_by_place(row, part.labels.size) if row.size else enclose(np.zeros(part.labels.size))
+    deviates = (np.abs(totals.mid - shares.mid) > allowed) | ((totals.mid == 0) & (part.weights > 0))
+    _refuse_at(deviates, totals.mid, "the masses do not sum to the row's weight; the sum")
+    return CheckedPlan(
+        part=part,
+        frame=frame,
+        row=row,
+        moved=moved,
+        flipped=flipped,
+        slope=np.clip(slope, 0.0, 1.0),
+        mass=mass / totals[row] * shares[row],
+        lowest=_level_mix(setting, plan, "lowest"),
+        highest=_level_mix(setting, plan, "highest"),
+    )
+
+
+def _require_shapes(setting: Setting, plan: Any) -> None:
+    entries, total = np.shape(plan.row), int(setting.n_levels.sum())
+    expected: dict[str, tuple[tuple[int, ...], str]] = {
+        "row": (entries if len(entries) == 1 else (-1,), "iu"),
+        "moved": ((*entries, setting.n_levels.size), "b"),
+        "flipped": (entries, "b"),
+        "mass": (entries, "f"),
+        "slope": (entries, "f"),
+        "lowest": ((total,), "f"),
+        "highest": ((total,), "f"),
     }
-    kinds = {"row": "iu", "moved": "b", "flipped": "b"}
-    for name, shape in expected.items():
+    for name, (shape, kind) in expected.items():
         array = np.asarray(getattr(plan, name))
-        if array.shape != shape:
+        if array.shape != shape or array.dtype.kind not in kind:
             raise CertificateError(
-                f"plan.{name} has shape {array.shape}, but {shape} belongs to a plan of {entries} entries for "
-                f"{problem.n_categorical} categorical columns with {total} levels in all."
+                f"plan.{name} is {array.dtype} of shape {array.shape}; shape {shape} belongs to a plan of {entries} entries "
+                f"for {setting.n_levels.size} categorical columns with {total} levels in all."
             )
-        if array.dtype.kind not in kinds.get(name, "f"):
-            raise CertificateError(f"plan.{name} has dtype {array.dtype}, which is not what a plan holds.")
+
+
+def _level_mix(setting: Setting, plan: Any, name: str) -> Enclosure:
+    mix = np.asarray(getattr(plan, name), dtype=np.float64)
+    _refuse_at(~(np.isfinite(mix) & (mix >= -DEVIATION)), mix, f"a probability in plan.{name}")
+    sums = np.bincount(setting.features, weights=mix, minlength=setting.n_levels.size)
+    _refuse_at(np.abs(sums - 1.0) > DEVIATION, sums, f"the sum over a feature's levels of plan.{name}")
+    return _normalised(setting, enclose(np.maximum(mix, 0.0)))
+
+
+def _normalised(setting: Setting, mix: Enclosure) -> Enclosure:
+    """Numbers at or above 0, one per level, divided by their sum within each feature."""
+    if setting.n_levels.size == 0:
+        return mix
+    return mix / mix.sums_by_place(setting.features, setting.n_levels.size)[setting.features]
 
 
 def _refuse_at(wrong: AnyArray, values: AnyArray, what: str) -> None:
     at = np.flatnonzero(wrong)
     if at.size:
         raise RefusedPlanError(f"{what} at position {at[0]} is {values[at[0]]}")
-
-
-def _rescaled(problem: PosedRows, mix: FloatArray) -> FloatArray:
-    """Non-negative numbers per level, scaled to sum to 1 within each feature."""
-    if problem.n_categorical == 0:
-        return mix
-    rescaled: FloatArray = mix / np.repeat(np.add.reduceat(mix, problem.level_offsets[:-1]), problem.n_levels)
-    return rescaled
-
-
-def _level_mix(problem: PosedRows, name: str, mix: FloatArray) -> FloatArray:
-    if problem.n_categorical == 0:
-        return mix
-    _refuse_at(~(np.isfinite(mix) & (mix >= 0)), mix, f"a probability in plan.{name}")
-    totals = np.add.reduceat(mix, problem.level_offsets[:-1])
-    _refuse_at(~(np.abs(totals - 1.0) <= SUM_TOLERANCE), totals, f"the sum over a feature's levels of plan.{name}")
-    return _rescaled(problem, mix)
-
-
-def check_plan(problem: PosedRows, plan: ShiftPlan) -> CheckedPlan:
-    """The plan without its empty entries and with sums that are right to the last digit.
-
-    Raises
-    ------
-    CertificateError
-        If the arrays do not have the shapes of a plan for this problem.
-    RefusedPlanError
-        If they do, but hold something that is not a plan.
-    """
-    _require_shapes(problem, plan)
-    mass = np.asarray(plan.mass, dtype=np.float64)
-    _refuse_at(~(np.isfinite(mass) & (mass >= 0)), mass, "a mass of the plan")
-    # Most plans have no empty entries; a slice then takes all of them without a copy.
-    full = slice(None) if (mass > 0).all() else np.flatnonzero(mass > 0)
-    mass = mass[full]
-    row: RowArray = np.asarray(plan.row)[full].astype(np.int64, copy=False)
-    moved: BoolArray = np.asarray(plan.moved)[full]
-    flipped: BoolArray = np.asarray(plan.flipped)[full]
-    slope: FloatArray = np.asarray(plan.slope)[full].astype(np.float64, copy=False)
-    _refuse_at((row < 0) | (row >= problem.n_rows), row, f"a row of the plan (the problem has {problem.n_rows} rows)")
-    _refuse_at(~((slope >= 0) & (slope <= 1)), slope, "a slope of the plan, which must lie between 0 and 1,")
-    if not np.isfinite(problem.cost.label_weight):
-        _refuse_at(flipped, row, "a label flips although label_weight is inf; its row")
-    fixed = ~np.isfinite(problem.cost.categorical_weights)
-    if fixed.any():
-        _refuse_at(np.asarray(moved[:, fixed].any(axis=1)), row, "a feature moves although its weight is inf; its row")
-    totals = np.bincount(row, weights=mass, minlength=problem.n_rows)
-    deviates = np.abs(totals - problem.weights) > SUM_TOLERANCE * problem.weights
-    _refuse_at(deviates, totals, "the masses do not sum to the row's weight; the sum")
-    scale = np.divide(problem.weights, totals, out=np.zeros(problem.n_rows), where=totals > 0)
-    return CheckedPlan(
-        problem=problem,
-        row=row,
-        moved=moved,
-        flipped=flipped,
-        mass=mass * scale[row],
-        slope=slope,
-        lowest=_level_mix(problem, "lowest", np.asarray(plan.lowest, dtype=np.float64)),
-        highest=_level_mix(problem, "highest", np.asarray(plan.highest, dtype=np.float64)),
-    )

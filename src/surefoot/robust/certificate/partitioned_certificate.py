@@ -1,147 +1,135 @@
-"""The certificate of a robust logistic model whose table is read in parts.
+"""The verdict on a robust logistic model, from the parts of its table.
 
-Everything that :mod:`surefoot.robust.certificate.certificate` adds up over rows or over entries of a plan adds up over parts
-too: the losses of the model (``loss_sums``), the weights and column sums of either label (``label_sums``), and the sums of the
-plan (``plan_sums``). So a table is judged in two passes that hold one part at a time, or in up to four where the first bound is
-not enough:
+    lower bound  <=  min over beta, lambda of F(beta, lambda)  <=  F(beta, lambda) of the model at hand  <=  upper bound.
 
-1. total weight, weighted means of the numeric columns, losses of the model, fingerprint of the rows;
-2. with the means as centre: label sums, and the plan of each part, checked and summed;
-3. where that leaves something to prove: the expansion of the loss at the model, for ``curvature_bound``;
-4. the one maximum over entries that ``curvature_bound`` needs, if it does.
+Everything that is needed of rows or of entries of a plan is a sum, or a maximum, so a table is judged in two passes that hold
+one part at a time, or in up to four where the first bound is not enough:
 
-What the sums prove is worked out by the same code as for a table in memory, with rounding counted over all rows, entries and
-parts. Row weights come as they are and are divided by the total found in the first pass; the plans are plans for the divided
-weights.
+1. total weight, weighted means of the numeric columns, fingerprint of the rows (``survey``);
+2. losses of the model, sums over either label, and the plan of each part, checked and summed (``judge``);
+3. where that leaves something to prove: the expansion of the loss at the model (``expansion_of_part``);
+4. the one maximum over entries that ``curvature_bound`` needs, if it does (``longest_of_part``).
+
+A whole table is one part whose weights are shares already. The weights of parts are divided by the total found in the first
+pass. Each lower bound is valid, so the largest counts, and 0 is one whatever the plan, as losses are positive. Nothing here
+knows how the model or the plan were found.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate, require_tolerance
+from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
+from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate.certificate import ceiling_on_optimum, flaw, require_shapes, verdict
+from surefoot.robust.certificate import curvature_bound as curvature
 from surefoot.robust.certificate.checked_plan import CheckedPlan, RefusedPlanError, check_plan
-from surefoot.robust.certificate.curvature_bound import (
-    ExpansionPlace,
-    bound_from_expansion,
-    expansion_place,
-    significant_part,
-    too_large,
-)
-from surefoot.robust.certificate.expansion import ExpansionSums, expansion_sums, longest_entry
-from surefoot.robust.certificate.objective import LossSums, WorstCaseObjective, loss_sums, objective_from_sums, price_of
-from surefoot.robust.certificate.weak_duality import PlanSums, bound_from_sums, plan_sums
-from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, LabelSums, bounds_from_sums, label_sums
-from surefoot.robust.problem.numeric_columns import fingerprint_parts
-from surefoot.robust.problem.problem import RobustCoefficients, ShiftPlan
-from surefoot.robust.problem.row_batch import PosedBatch, RowBatch
-from surefoot.robust.problem.terms import Terms
+from surefoot.robust.certificate.coefficient_limits import CoefficientLimits, LabelSums, coefficient_limits, label_sums
+from surefoot.robust.certificate.objective import flaw, loss_sum, model_digest, objective_of, require_shapes
+from surefoot.robust.certificate.posed_rows import Frame, Setting, Sums, read_part, read_setting
+from surefoot.robust.certificate.weak_duality import PlanSums, plan_sums, weak_duality_bound
 
-# Largest deviation from 1 of the weights that a later pass meets: two sums of the same weights differ by rounding alone.
+if TYPE_CHECKING:
+    from surefoot.robust.problem.problem import RobustCoefficients, ShiftPlan
+    from surefoot.robust.problem.row_batch import RowBatch
+    from surefoot.robust.problem.terms import Terms
+
+# Relative difference of the weights that two passes meet: more than rounding, less than a row.
 SAME_WEIGHT = 1e-9
+NO_PLAN = "there is no plan to prove a better bound"
 
 
 @dataclass(frozen=True)
-class ModelSums:
-    """What the first pass learns from a part; ``columns`` are the weighted sums of the numeric columns."""
+class Survey(Sums):
+    """What the first pass learns: the weight, weighted sums of the numeric columns, their smallest and largest numbers."""
 
-    losses: LossSums
+    weight: Enclosure
     columns: FloatArray
-    is_sparse: bool
-    digest: bytes
-
-    def __add__(self, other: ModelSums) -> ModelSums:
-        return ModelSums(
-            self.losses + other.losses,
-            self.columns + other.columns,
-            self.is_sparse or other.is_sparse,
-            self.digest + other.digest,
-        )
+    low: list[FloatArray]
+    high: list[FloatArray]
+    sparse_parts: int
+    digests: str
 
 
 @dataclass(frozen=True)
-class ProofSums:
-    """What the second pass learns from a part; ``refusal`` says why a part's plan proves nothing."""
+class Judgement(Sums):
+    """What the second pass learns; ``refusals`` say why a part has no sums of a plan."""
 
-    labels: LabelSums
-    plan: PlanSums | None
-    refusal: str
-
-    def __add__(self, other: ProofSums) -> ProofSums:
-        both = self.plan + other.plan if self.plan is not None and other.plan is not None else None
-        return ProofSums(self.labels + other.labels, both, self.refusal or other.refusal)
+    losses: Enclosure
+    positive: LabelSums
+    negative: LabelSums
+    plans: list[PlanSums]
+    refusals: list[str]
 
 
-def model_sums(batch: RowBatch, terms: Terms, coefficients: RobustCoefficients) -> ModelSums:
+def survey(batch: Any, setting: Setting) -> Survey:
     """The first pass over one part, weights as they are."""
-    part = _posed(batch, terms)
-    mark = hashlib.sha256()
-    for array in (*fingerprint_parts(part.numeric), part.codes, part.labels, part.weights):
-        mark.update(str(array.shape).encode())
-        mark.update(array.data if array.size else b"")
-    with np.errstate(over="ignore", invalid="ignore"):
-        columns = np.asarray(part.weights @ part.numeric)
-    return ModelSums(loss_sums(part, coefficients), columns, part.is_sparse, mark.digest())
+    part = read_part(batch, setting)
+    low: FloatArray = np.zeros(setting.gamma.size)
+    high: FloatArray = np.zeros(setting.gamma.size)
+    if part.is_sparse:
+        np.minimum.at(low, part.numeric.indices, part.numeric.data)
+        np.maximum.at(high, part.numeric.indices, part.numeric.data)
+    else:
+        low, high = part.numeric.min(axis=0, initial=np.inf), part.numeric.max(axis=0, initial=-np.inf)
+    with np.errstate(all="ignore"):
+        columns = np.asarray(part.numeric.T @ part.weights)
+        return Survey(enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), part.digest())
 
 
-def proof_sums(batch: RowBatch, plan: ShiftPlan | None, terms: Terms, total: float, centre: FloatArray) -> ProofSums:
-    """The second pass over one part and its plan, weights divided by their total."""
-    part = _posed(replace(batch, weights=batch.weights / total), terms)
-    labels = label_sums(part, centre)
-    if plan is None:
-        return ProofSums(labels, None, "there is no plan to prove a better bound")
-    try:
-        checked = check_plan(part, plan)
-    except RefusedPlanError as refusal:
-        where = f"rows {batch.first_row} to {batch.first_row + batch.n_rows - 1}"
-        return ProofSums(labels, None, f"the plan of {where} is refused because {refusal}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        return ProofSums(labels, plan_sums(checked, centre), "")
+def frame_of(setting: Setting, seen: Survey, total: Enclosure) -> Frame:
+    """The frame of a table that has been surveyed."""
+    with np.errstate(all="ignore"):
+        mean: FloatArray = seen.columns / seen.weight.mid
+    low, high = np.min(seen.low, axis=0), np.max(seen.high, axis=0)
+    constant: BoolArray = low == high
+    if setting.fit_intercept and not seen.sparse_parts and np.isfinite(mean).all():
+        centre, live = np.where(constant, low, mean), ~constant
+    else:
+        centre, live = np.zeros(setting.gamma.size), ~(constant & (low == 0))
+    largest = np.maximum((enclose(low) - centre).size, (enclose(high) - centre).size)
+    return Frame(setting, total, centre, largest, live)
 
 
-def curvature_sums(
-    batch: RowBatch, plan: ShiftPlan, terms: Terms, total: float, centre: FloatArray, where: ExpansionPlace
-) -> ExpansionSums:
+def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Judgement:
+    """The second pass over one part and its plan."""
+    part = read_part(batch, frame.setting)
+    with np.errstate(all="ignore"):
+        losses = loss_sum(part, frame, model)
+        labels = label_sums(part, frame, 1.0), label_sums(part, frame, -1.0)
+        if plan is None:
+            return Judgement(losses, *labels, [], [NO_PLAN])
+        try:
+            return Judgement(losses, *labels, [plan_sums(check_plan(part, frame, plan))], [])
+        except RefusedPlanError as refusal:
+            where = f"of rows {part.first_row} to {part.first_row + part.labels.size - 1}"
+            return Judgement(losses, *labels, [], [f"the plan {where} is refused because {refusal}"])
+
+
+def expansion_of_part(batch: Any, plan: Any, frame: Frame, where: curvature.ExpansionPlace) -> curvature.Expansion:
     """The third pass over one part and its plan, which the second pass has found sound."""
-    return expansion_sums(_significant_plan(batch, plan, terms, total), centre, where.point, where.finite_box)
+    with np.errstate(all="ignore"):
+        return curvature.expansion_sums(_sound_plan(batch, plan, frame), where)
 
 
-def longest_of_part(
-    batch: RowBatch,
-    plan: ShiftPlan,
-    terms: Terms,
-    total: float,
-    centre: FloatArray,
-    where: ExpansionPlace,
-    whitening: FloatArray,
-) -> float:
+def longest_of_part(batch: Any, plan: Any, frame: Frame, *arguments: Any) -> float:
     """The fourth pass over one part and its plan."""
-    return longest_entry(_significant_plan(batch, plan, terms, total), centre, where.point, whitening)
+    with np.errstate(all="ignore"):
+        return curvature.longest_entry(_sound_plan(batch, plan, frame), *arguments)
 
 
-def _significant_plan(batch: RowBatch, plan: ShiftPlan, terms: Terms, total: float) -> CheckedPlan:
-    part = _posed(replace(batch, weights=batch.weights / total), terms)
+def _sound_plan(batch: Any, plan: Any, frame: Frame) -> CheckedPlan:
     try:
-        return significant_part(check_plan(part, plan))
+        return curvature.significant_part(check_plan(read_part(batch, frame.setting), frame, plan))
     except RefusedPlanError as refusal:
         raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
-
-
-def _posed(batch: RowBatch, terms: Terms) -> PosedBatch:
-    try:
-        return batch.under(terms)
-    except ValueError as wrong:
-        raise CertificateError(f"the rows break the conventions of their problem: {wrong}") from wrong
 
 
 class PlannedRows(Protocol):
@@ -161,7 +149,7 @@ class PlannedRows(Protocol):
 class LocalParts:
     """Parts that are read here, one after the other."""
 
-    parts: Iterable[tuple[RowBatch, ShiftPlan | None]]
+    parts: Iterable[tuple[Any, Any]]
 
     def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
         return (work(batch, *arguments) for batch, _ in self.parts)
@@ -178,25 +166,14 @@ def certify_parts(
 ) -> Certificate:
     """Judge a model by the parts of its table and the plan that is said to prove it optimal.
 
-    Parameters
-    ----------
-    terms : Terms
-    coefficients : RobustCoefficients
-    parts : iterable of (RowBatch, ShiftPlan or None)
-        Read up to four times, so it must start again each time. A plan counts the rows of its own part from 0 and distributes
-        their weights divided by the weight of all rows.
-    tolerance : float
-        The relative gap to prove.
-
-    Returns
-    -------
-    Certificate
-        ``witness`` is None: the plan was only ever seen in parts.
+    ``parts`` is read up to four times, so it must start again each time. A plan counts the rows of its own part from 0 and
+    distributes their weights divided by the weight of all rows. The ``witness`` of the certificate is None: the plan was only
+    ever seen in parts.
 
     Raises
     ------
     CertificateError
-        If shapes do not fit, rows break their conventions, no row has weight, or the second pass meets other rows.
+        If shapes do not fit, rows break their conventions, no row has weight, or a later pass meets other rows.
     """
     return certify_placed_parts(terms, coefficients, LocalParts(parts), tolerance)
 
@@ -204,77 +181,94 @@ def certify_parts(
 def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: PlannedRows, tolerance: float) -> Certificate:
     """The same for parts whose sums are taken where they live."""
     require_tolerance(tolerance)
-    require_shapes(terms, coefficients)
-    reason = flaw(terms, coefficients) or ""
-    if reason:
-        broken = WorstCaseObjective(value=np.inf, rounding=np.inf, price=np.inf)
-        return verdict(broken, 0.0, None, reason, tolerance, radius=terms.radius, digest="")
-    first: ModelSums = reduce(add, parts.map(model_sums, terms, coefficients))
-    objective, centre = model_enclosure(terms, coefficients, first)
-    if not np.isfinite(objective.value):
-        return parts_verdict(terms, first, objective, None, tolerance)
-    total = first.losses.weight
-    second: ProofSums = reduce(add, parts.map_with_plans(proof_sums, terms, total, centre))
-
-    def curved(bounds: CoefficientBounds, enough: float) -> float:
-        where = expansion_place(terms, coefficients, centre, bounds)
-        common = terms, total, centre, where
-        sums: ExpansionSums = reduce(add, parts.map_with_plans(curvature_sums, *common))
-        _require_same_weight(sums.mass)
-
-        def longest(whitening: FloatArray) -> float:
-            return float(max(parts.map_with_plans(longest_of_part, *common, whitening)))
-
-        return bound_from_expansion(terms, sums, where, bounds, longest, enough=enough)
-
-    return parts_verdict(terms, first, objective, second, tolerance, curved)
+    setting = read_setting(terms)
+    require_shapes(setting, coefficients)
+    return certificate_of(setting, coefficients, examine(setting, coefficients, parts, tolerance), tolerance, None)
 
 
-def _require_same_weight(weight: float) -> None:
-    if not abs(weight - 1.0) <= SAME_WEIGHT:
-        raise CertificateError(f"a later pass met other rows than the first: {weight} times their weight.")
+@dataclass(frozen=True)
+class Findings:
+    """Proven bounds, why there are no better ones if somebody knows, and the fingerprint of the problem."""
+
+    upper: float
+    lower: float
+    flaw: str
+    digest: str
 
 
-def model_enclosure(terms: Terms, coefficients: RobustCoefficients, first: ModelSums) -> tuple[WorstCaseObjective, FloatArray]:
-    """The objective of the model, and the centre for the second pass."""
-    total = first.losses.weight
-    if not 0 < total < np.inf:
-        raise CertificateError(f"the row weights sum to {total}; they must sum to a positive number.")
-    scaled = replace(first.losses, weight=1.0, losses=first.losses.losses / total, sizes=first.losses.sizes / total)
-    objective = objective_from_sums(terms, scaled, price_of(terms, coefficients))
-    with np.errstate(over="ignore", invalid="ignore"):
-        centre = first.columns / total
-    if not terms.fit_intercept or first.is_sparse or not np.isfinite(centre).all():
-        centre = np.zeros(terms.n_numeric)
-    return objective, centre
+def examine(setting: Setting, model: Any, parts: PlannedRows, tolerance: float, *, shares: bool = False) -> Findings:
+    """All passes over the parts; ``shares`` says that the weights are not to be divided by their total."""
+    seen: Survey = reduce(add, parts.map(survey, setting))
+    weight = float(seen.weight.mid)
+    if not 0 < weight < np.inf:
+        raise CertificateError(f"the row weights sum to {weight}; they must sum to a positive number.")
+    mark = _problem_digest(setting, seen.digests)
+    wrong = flaw(setting, model)
+    if wrong:
+        return Findings(np.inf, 0.0, wrong, mark)
+    frame = frame_of(setting, seen, enclose(1.0) if shares else seen.weight)
+    found: Judgement = reduce(add, parts.map_with_plans(judge, frame, model))
+    expected = weight / float(frame.total.mid)
+    _require_same_weight(found.positive.weight + found.negative.weight, expected)
+    with np.errstate(all="ignore"):
+        upper = float(objective_of(frame, model, found.losses).high)
+    if not np.isfinite(upper):
+        return Findings(np.inf, 0.0, "its scores are too large for double precision", mark)
+    if found.refusals:
+        return Findings(upper, 0.0, found.refusals[0], mark)
+    plan = reduce(add, found.plans)
+    # beta = 0, lambda = 0 is a model too, with loss log 2.
+    zero = enclose(2.0).log() * (found.positive.weight + found.negative.weight)
+    with np.errstate(all="ignore"):
+        limits = coefficient_limits(frame, found.positive, found.negative, min(upper, float(zero.high)))
+        lower = weak_duality_bound(frame, plan, limits)
+        # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
+        enough = upper * (1.0 - 0.999 * tolerance)
+        if not lower >= enough and not curvature.too_large(frame, plan.n_entries):
+            lower = max(lower, _curved_bound(frame, model, parts, limits, expected, enough))
+    return Findings(upper, max(lower, 0.0), "", mark)
 
 
-def parts_verdict(
-    terms: Terms,
-    first: ModelSums,
-    objective: WorstCaseObjective,
-    second: ProofSums | None,
-    tolerance: float,
-    curved: Callable[[CoefficientBounds, float], float] | None = None,
-) -> Certificate:
-    """What the passes prove together; ``curved(bounds, enough)`` makes the further ones and returns ``curvature_bound``."""
-    mark = hashlib.sha256(f"parts, {terms.cost.numeric_norm}".encode())
-    numbers = np.array([terms.cost.label_weight, terms.radius, float(terms.fit_intercept)])
-    for array in (terms.n_levels, terms.cost.numeric_weights, terms.cost.categorical_weights, numbers):
-        mark.update(str(array.shape).encode())
-        mark.update(np.ascontiguousarray(array).tobytes())
-    mark.update(first.digest)
-    lower, reason = 0.0, "its scores are too large for double precision"
-    if second is not None:
-        reason = second.refusal
-        weight = float(second.labels.positive[0] + second.labels.negative[0])
-        _require_same_weight(weight)
-        if second.plan is not None:
-            bounds = bounds_from_sums(terms, second.labels, ceiling_on_optimum(objective, weight))
-            with np.errstate(over="ignore", invalid="ignore"):
-                proven = bound_from_sums(terms, second.plan, bounds)
-                enough = objective.value * (1.0 - tolerance)
-                if not proven >= enough and curved is not None and not too_large(terms, second.plan.n_entries):
-                    proven = np.nanmax((proven, curved(bounds, enough), 0.0))
-            lower = max(float(proven), 0.0) if np.isfinite(proven) else 0.0
-    return verdict(objective, lower, None, reason, tolerance, radius=terms.radius, digest=mark.hexdigest())
+def _curved_bound(
+    frame: Frame, model: Any, parts: PlannedRows, limits: CoefficientLimits, weight: float, enough: float
+) -> float:
+    where = curvature.expansion_place(frame, model, limits)
+    sums: curvature.Expansion = reduce(add, parts.map_with_plans(expansion_of_part, frame, where))
+    _require_same_weight(sums.mass, weight)
+
+    def longest(axes: FloatArray, curvatures: FloatArray) -> float:
+        return float(max(parts.map_with_plans(longest_of_part, frame, where, axes, curvatures)))
+
+    return curvature.bound_from_expansion(frame, sums, where, limits, longest, enough)
+
+
+def _require_same_weight(found: Enclosure, expected: float) -> None:
+    if not abs(float(found.mid) - expected) <= SAME_WEIGHT * expected:
+        raise CertificateError(f"a later pass met other rows than the first: {float(found.mid) / expected} times their weight.")
+
+
+def _problem_digest(setting: Setting, rows: str) -> str:
+    numbers = np.array([setting.kappa, setting.radius, float(setting.fit_intercept)])
+    parts = {"levels": setting.n_levels, "gamma": setting.gamma, "delta": setting.delta, "numbers": numbers}
+    return digest("robust logistic problem", {**parts, "norm": setting.norm, "rows": rows})
+
+
+def certificate_of(setting: Setting, model: Any, found: Findings, tolerance: float, witness: Any) -> Certificate:
+    """The verdict on what was found."""
+    intercept = "" if setting.fit_intercept else " and without an intercept"
+    shifted = f", where rows may shift at a mean ground cost of up to {setting.radius!r} ({setting.norm} norm)"
+    statement = Statement(
+        models=f"linear logistic model with these columns{intercept}",
+        quantity="worst-case log loss" if setting.radius > 0 else "log loss",
+        scope=f"on these rows{shifted if setting.radius > 0 else ''}",
+        flaw=found.flaw,
+    )
+    return verdict(
+        statement,
+        upper=found.upper,
+        lower=found.lower,
+        tolerance=tolerance,
+        witness=None if found.flaw else witness,
+        problem_digest=found.digest,
+        model_digest=model_digest(model),
+    )

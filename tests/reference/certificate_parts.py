@@ -1,0 +1,53 @@
+"""The parts of a robust certificate, called one by one on a whole table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.enclosure import Enclosure, enclose
+from surefoot.robust.certificate import curvature_bound as curvature
+from surefoot.robust.certificate.checked_plan import CheckedPlan, check_plan
+from surefoot.robust.certificate.objective import loss_sum, objective_of
+from surefoot.robust.certificate.partitioned_certificate import frame_of, survey
+from surefoot.robust.certificate.posed_rows import Frame, Part, read_part, read_setting
+from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
+
+
+def framed(problem: Any) -> tuple[Part, Frame]:
+    """The rows of a problem, and their frame."""
+    setting = read_setting(problem)
+    return read_part(problem, setting), frame_of(setting, survey(problem, setting), enclose(1.0))
+
+
+def checked(problem: Any, plan: Any) -> CheckedPlan:
+    return check_plan(*framed(problem), plan)
+
+
+def objective(problem: Any, model: Any) -> Enclosure:
+    """Enclosure of the model's objective."""
+    part, frame = framed(problem)
+    with np.errstate(all="ignore"):
+        return objective_of(frame, model, loss_sum(part, frame, model))
+
+
+def weak_bound(problem: Any, plan: Any, limits: Any) -> float:
+    with np.errstate(all="ignore"):
+        sound = checked(problem, plan)
+        return weak_duality_bound(sound.frame, plan_sums(sound), limits)
+
+
+def curved_bound(problem: Any, plan: Any, model: Any, limits: Any) -> float:
+    """The curvature bound at a model; ``-inf`` for a table that is too large for it."""
+    with np.errstate(all="ignore"):
+        sound = curvature.significant_part(checked(problem, plan))
+        if curvature.too_large(sound.frame, sound.row.size):
+            return -np.inf
+        where = curvature.expansion_place(sound.frame, model, limits)
+        sums = curvature.expansion_sums(sound, where)
+
+        def longest(axes: Any, curvatures: Any) -> float:
+            return curvature.longest_entry(sound, where, axes, curvatures)
+
+        return curvature.bound_from_expansion(sound.frame, sums, where, limits, longest, np.inf)
