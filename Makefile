@@ -3,6 +3,7 @@
 # make quick   lint and the Python tests that are not slow: at most two minutes on two cores, while you work
 # make coverage   the Python tests with a report of the lines they do not reach, also in htmlcov
 # make lint    ruff, mypy, clang-format            make format  let the formatters rewrite the files
+# make mutations   small bugs in a copy of the trusted base, one at a time: do the fast tests notice? (ARGS="core robust")
 # make bench   the benchmark tables (ARGS="..." is handed to benchmarks/run.py)
 # make docs    the documentation, into docs/_build/html
 # make clean   remove everything these targets made, .venv included
@@ -25,7 +26,7 @@ CPP_FILES := $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick coverage lint format cpptest pytest bench docs clean check-machine
+.PHONY: help demo test quick coverage mutations lint format cpptest pytest bench docs clean check-machine
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -47,6 +48,11 @@ coverage: $(VENV)/.package $(VENV)/.dev
 	$(SAY) "pytest, noting which lines run"
 	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=ci --cov --cov-report=term --cov-report=html $(ARGS)
 	$(SAY) "open htmlcov/index.html"
+
+# Minutes for each family, so it is run by hand, after a change to the trusted base or its tests.
+mutations: $(VENV)/.package $(VENV)/.dev
+	$(SAY) "putting bugs into a copy of the package"
+	@$(BIN)/python tests/mutations/mutate.py $(ARGS)
 
 # mypy reads the types of the installed dependencies, so the package comes first.
 lint: $(VENV)/.package $(VENV)/.dev
