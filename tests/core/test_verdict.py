@@ -36,6 +36,15 @@ def test_verified_means_that_the_exact_gap_is_within_the_exact_tolerance(upper: 
         assert found.verified
 
 
+@given(st.floats(-1e12, 1e12), st.floats(0, 1e12), st.sampled_from([0.0, 1e-9, 0.5, 1e6]))
+def test_gaps_are_rounded_upwards_twice(lower: float, room: float, floor: float) -> None:
+    upper = lower + room
+    found = judged(upper, lower, floor=floor)
+    assert Fraction(found.gap) >= Fraction(upper) - Fraction(lower)
+    if np.isfinite(found.relative_gap):
+        assert Fraction(found.relative_gap) * Fraction(max(abs(upper), floor)) >= Fraction(found.gap)
+
+
 def test_ten_times_the_tolerance_is_not_the_tolerance() -> None:
     assert judged(1.0, 1.0 - 0.99e-6).verified
     assert not judged(1.0, 1.0 - 1.01e-6).verified
@@ -74,6 +83,7 @@ def test_a_flaw_is_the_reason_and_not_verified() -> None:
 def test_a_floor_measures_gaps_of_objectives_that_are_0() -> None:
     assert not judged(1e-9, 0.0).verified
     assert judged(1e-9, 0.0, floor=1e-2).verified
+    assert not judged(1.0, 1.0 - 1.5e-6, floor=1.0).verified
     assert judged(0.0, 0.0, 0.0).verified
 
 
@@ -87,6 +97,11 @@ def test_the_gap_of_an_objective_of_0_without_a_floor_is_closed_only_if_it_is_0(
 def test_a_floor_that_would_excuse_every_gap_is_refused(floor: float) -> None:
     with pytest.raises(CertificateError, match="floor"):
         judged(1.0, 0.0, floor=floor)
+
+
+def test_both_bounds_hold_as_printed() -> None:
+    claim = judged(1.00000000004, 1.00000000002).claim
+    assert claim.startswith("No linear logistic model has a log loss below 1 on these rows; this one has at most 1.000000001, ")
 
 
 def test_an_open_gap_is_printed_above_the_tolerance_that_it_misses() -> None:
