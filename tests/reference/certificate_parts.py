@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.enclosure import Enclosure, enclose
+from surefoot.core.enclosure import Enclosure
 from surefoot.robust.certificate import curvature_bound as curvature
+from surefoot.robust.certificate.certificate import frame_of, survey
 from surefoot.robust.certificate.checked_plan import CheckedPlan, check_plan
 from surefoot.robust.certificate.objective import loss_sum, objective_of
-from surefoot.robust.certificate.partitioned_certificate import frame_of, survey
 from surefoot.robust.certificate.posed_rows import Frame, Part, read_part, read_setting
 from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
 
@@ -18,7 +18,7 @@ from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bou
 def framed(problem: Any) -> tuple[Part, Frame]:
     """The rows of a problem, and their frame."""
     setting = read_setting(problem)
-    return read_part(problem, setting), frame_of(setting, survey(problem, setting), enclose(1.0))
+    return read_part(problem, setting), frame_of(setting, survey(problem, setting), shares=True)
 
 
 def checked(problem: Any, plan: Any) -> CheckedPlan:
@@ -41,7 +41,7 @@ def weak_bound(problem: Any, plan: Any, limits: Any) -> float:
 def curved_bound(problem: Any, plan: Any, model: Any, limits: Any) -> float:
     """The curvature bound at a model; ``-inf`` for a table that is too large for it."""
     with np.errstate(all="ignore"):
-        sound = curvature.significant_part(checked(problem, plan))
+        sound = checked(problem, plan).without_negligible_mass(curvature.NEGLIGIBLE_MASS)
         if curvature.too_large(sound.frame, sound.row.size):
             return -np.inf
         where = curvature.expansion_place(sound.frame, model, limits)
@@ -50,4 +50,4 @@ def curved_bound(problem: Any, plan: Any, model: Any, limits: Any) -> float:
         def longest(axes: Any, curvatures: Any) -> float:
             return curvature.longest_entry(sound, where, axes, curvatures)
 
-        return curvature.bound_from_expansion(sound.frame, sums, where, limits, longest, np.inf)
+        return curvature.curvature_bound(sound.frame, sums, where, limits, longest)

@@ -278,7 +278,7 @@ def test_residuals_are_paid_with_bounds_that_hold_for_every_better_model(monkeyp
         ceilings.append(upper)
         return coefficient_limits(frame, positive, negative, upper)
 
-    monkeypatch.setattr("surefoot.robust.certificate.partitioned_certificate.coefficient_limits", remember)
+    monkeypatch.setattr("surefoot.robust.certificate.certificate.coefficient_limits", remember)
     certificate = certify_robust_logistic(problem, model, best.plan, TOLERANCE)
     # The zero model, with loss log 2, is always there to be better than.
     assert ceilings == [pytest.approx(min(certificate.upper_bound, np.log(2.0)), rel=1e-9)]
@@ -288,9 +288,7 @@ def test_residuals_are_paid_with_bounds_that_hold_for_every_better_model(monkeyp
 def test_bounds_that_contradict_each_other_are_not_verified(monkeypatch):
     problem, best = solved("mixed")
     too_high = best.optimum * (1 + 1e-6)
-    monkeypatch.setattr(
-        "surefoot.robust.certificate.partitioned_certificate.weak_duality_bound", lambda frame, sums, limits: too_high
-    )
+    monkeypatch.setattr("surefoot.robust.certificate.certificate.weak_duality_bound", lambda frame, sums, limits: too_high)
     certificate = certify_robust_logistic(problem, best.coefficients, best.plan, TOLERANCE)
     assert (certificate.upper_bound, certificate.lower_bound) == (np.inf, -np.inf)
     assert not certificate.verified

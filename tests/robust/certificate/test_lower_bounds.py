@@ -179,18 +179,30 @@ def test_curvature_bound_hardly_moves_when_the_expansion_point_does():
 
 def test_curvature_bound_needs_no_unique_optimum():
     problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
-    twice = replace(
+    more = replace(
         problem,
-        numeric=np.column_stack((problem.numeric, problem.numeric[:, 0] - 2 * problem.numeric[:, 1], np.full(60, 7.0))),
-        codes=np.column_stack((problem.codes, problem.codes)),
-        n_levels=np.array([3, 3]),
-        cost=replace(problem.cost, numeric_weights=np.ones(4), categorical_weights=np.ones(2)),
+        numeric=np.column_stack((problem.numeric, np.full(60, 7.1))),
+        n_levels=np.array([5]),
+        cost=replace(problem.cost, numeric_weights=np.ones(3)),
     )
-    once, best = solve_enumerated(problem), solve_enumerated(twice)
+    once, best = solve_enumerated(problem), solve_enumerated(more)
     assert best.optimum == pytest.approx(once.optimum, abs=1e-8)
-    centre = numeric_centre(twice)
-    nothing = coefficient_bounds(twice, best.optimum, centre)
-    assert curved_bound(twice, best.plan, best.coefficients, nothing) == pytest.approx(once.optimum, abs=1e-7)
+    nothing = coefficient_bounds(more, best.optimum, numeric_centre(more))
+    assert curved_bound(more, best.plan, best.coefficients, nothing) == pytest.approx(once.optimum, abs=1e-7)
+
+
+def test_columns_that_depend_on_each_other_to_rounding_only_are_not_taken_for_dependent():
+    # The rounding of the third column is a column of its own: with coefficients of 1e16 it could lower the loss.
+    problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
+    third = problem.numeric[:, 0] - 2 * problem.numeric[:, 1]
+    more = replace(
+        problem,
+        numeric=np.column_stack((problem.numeric, third)),
+        cost=replace(problem.cost, numeric_weights=np.ones(3)),
+    )
+    best = solve_enumerated(more)
+    nothing = coefficient_bounds(more, best.optimum, numeric_centre(more))
+    assert curved_bound(more, best.plan, best.coefficients, nothing) == -np.inf
 
 
 def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():

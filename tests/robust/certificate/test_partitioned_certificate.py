@@ -12,8 +12,7 @@ from problem_bank import WHOLE_BANK, draw_problem
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate import curvature_bound
-from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.certificate.partitioned_certificate import certify_parts
+from surefoot.robust.certificate.certificate import certify_parts, certify_robust_logistic
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.sqp.sqp import SQP

@@ -12,8 +12,7 @@ from problem_bank import WHOLE_BANK, draw_problem
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError, UnsupportedProblemError
-from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.certificate.partitioned_certificate import certify_parts
+from surefoot.robust.certificate.certificate import certify_parts, certify_robust_logistic
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.problem.row_batch import RowBatch

@@ -1,51 +1,245 @@
-"""The verdict on a robust logistic model and a table in memory: the certificate of one part that is the whole table."""
+"""The verdict on a robust logistic model, for a table in memory or in parts.
+
+    lower bound  <=  min over beta, lambda of F(beta, lambda)  <=  F(beta, lambda) of the model at hand  <=  upper bound.
+
+Everything that is needed of rows or of entries of a plan is a sum, or a maximum, so a table is judged in two passes that hold
+one part at a time, or in up to four where the first bound is not enough:
+
+1. total weight, weighted means of the numeric columns, fingerprint of the rows (``survey``);
+2. losses of the model, sums over either label, and the plan of each part, checked and summed (``judge``);
+3. where that leaves something to prove: the expansion of the loss at the model (``expansion_of_part``);
+4. the one maximum over entries that ``curvature_bound`` needs, if it does (``longest_of_part``).
+
+A whole table is one part, and its weights are shares already. The weights of parts are divided by the total found in the first
+pass. Each lower bound is valid, so the largest counts, and 0 is one whatever the plan, as losses are positive. Nothing here
+knows how the model or the plan were found.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from surefoot.core.certificate import Certificate, require_tolerance
+from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
+from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate.objective import require_shapes
-from surefoot.robust.certificate.partitioned_certificate import LocalParts, certificate_of, examine
-from surefoot.robust.certificate.posed_rows import WEIGHT_SLACK, read_setting
+from surefoot.robust.certificate import curvature_bound as curvature
+from surefoot.robust.certificate.checked_plan import CheckedPlan, RefusedPlanError, check_plan
+from surefoot.robust.certificate.coefficient_limits import LabelSums, coefficient_limits, label_sums
+from surefoot.robust.certificate.objective import flaw, loss_sum, model_digest, objective_of, require_shapes
+from surefoot.robust.certificate.posed_rows import Frame, Setting, Sums, read_part, read_setting
+from surefoot.robust.certificate.weak_duality import PlanSums, plan_sums, weak_duality_bound
 
 if TYPE_CHECKING:
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+    from surefoot.robust.problem.row_batch import RowBatch
+    from surefoot.robust.problem.terms import Terms
+
+# How far the weights of a whole table may sum from 1, and from what an earlier pass met: more than rounding, less than a row.
+WEIGHT_SLACK, SAME_WEIGHT = 1e-6, 1e-9
+
+
+@dataclass(frozen=True)
+class Survey(Sums):
+    """What the first pass learns: the weight, weighted sums of the numeric columns, their smallest and largest numbers."""
+
+    weight: Enclosure
+    columns: FloatArray
+    low: list[FloatArray]
+    high: list[FloatArray]
+    sparse_parts: int
+    digests: str
+
+
+@dataclass(frozen=True)
+class Judgement(Sums):
+    """What the second pass learns; ``refusals`` say why a part has no sums of a plan."""
+
+    losses: Enclosure
+    positive: LabelSums
+    negative: LabelSums
+    plans: list[PlanSums]
+    refusals: list[str]
+
+
+def survey(batch: Any, setting: Setting) -> Survey:
+    """The first pass over one part, weights as they are."""
+    part = read_part(batch, setting)
+    x, low, high = part.numeric, np.zeros(setting.gamma.size), np.zeros(setting.gamma.size)
+    if part.is_sparse:
+        np.minimum.at(low, x.indices, x.data)
+        np.maximum.at(high, x.indices, x.data)
+    else:
+        low, high = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf)
+    with np.errstate(all="ignore"):
+        columns = np.asarray(x.T @ part.weights)
+    return Survey(enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), part.digest())
+
+
+def frame_of(setting: Setting, seen: Survey, *, shares: bool) -> Frame:
+    """The frame of a table that has been surveyed; ``shares`` says that weights are not to be divided by their total."""
+    low, high = np.min(seen.low, axis=0), np.max(seen.high, axis=0)
+    with np.errstate(all="ignore"):
+        centre = np.where(low == high, low, seen.columns / seen.weight.mid)
+    if not setting.fit_intercept or seen.sparse_parts or not np.isfinite(centre).all():
+        centre = np.zeros(setting.gamma.size)
+    largest = np.maximum((enclose(low) - centre).size, (enclose(high) - centre).size)
+    return Frame(setting, enclose(1.0) if shares else seen.weight, centre, largest, (low != centre) | (high != centre))
+
+
+def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Judgement:
+    """The second pass over one part and its plan."""
+    part = read_part(batch, frame.setting)
+    sums = loss_sum(part, frame, model), label_sums(part, frame, 1.0), label_sums(part, frame, -1.0)
+    if plan is None:
+        return Judgement(*sums, [], ["there is no plan to prove a better bound"])
+    try:
+        return Judgement(*sums, [plan_sums(check_plan(part, frame, plan))], [])
+    except RefusedPlanError as refusal:
+        where = f"rows {part.first_row} to {part.first_row + part.labels.size - 1}"
+        return Judgement(*sums, [], [f"the plan of {where} is refused because {refusal}"])
+
+
+def expansion_of_part(batch: Any, plan: Any, frame: Frame, where: curvature.ExpansionPlace) -> curvature.Expansion:
+    """The third pass over one part and its plan, which the second pass has found sound."""
+    return curvature.expansion_sums(_significant_plan(batch, plan, frame), where)
+
+
+def longest_of_part(batch: Any, plan: Any, frame: Frame, *arguments: Any) -> float:
+    """The fourth pass over one part and its plan."""
+    return curvature.longest_entry(_significant_plan(batch, plan, frame), *arguments)
+
+
+def _significant_plan(batch: Any, plan: Any, frame: Frame) -> CheckedPlan:
+    try:
+        checked = check_plan(read_part(batch, frame.setting), frame, plan)
+    except RefusedPlanError as refusal:
+        raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
+    return checked.without_negligible_mass(curvature.NEGLIGIBLE_MASS)
+
+
+class PlannedRows(Protocol):
+    """Where the parts of a table live, each with its part of a plan.
+
+    ``map`` calls ``work(batch, *arguments)`` with the rows of every part, wherever they are, and yields the answers in the
+    order of the parts; ``map_with_plans`` calls ``work(batch, plan, *arguments)``. All of these can be pickled.
+    """
+
+    def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+
+    def map_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
+
+
+@dataclass(frozen=True)
+class LocalParts:
+    """Parts that are read here, one after the other."""
+
+    parts: Iterable[tuple[Any, Any]]
+
+    def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+        return (work(batch, *arguments) for batch, _ in self.parts)
+
+    def map_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
+        return (work(batch, plan, *arguments) for batch, plan in self.parts)
 
 
 def certify_robust_logistic(
     problem: RobustLogisticProblem, coefficients: RobustCoefficients, plan: ShiftPlan | None, tolerance: float
 ) -> Certificate:
-    """Judge a model and the plan that is said to prove it optimal.
+    """Judge a model and the plan that is said to prove it optimal to a relative gap of ``tolerance``.
 
-    Parameters
-    ----------
-    problem : RobustLogisticProblem
-    coefficients : RobustCoefficients
-        The model. A price too low for its numeric coefficients is raised to an admissible one.
-    plan : ShiftPlan or None
-        The adversary's plan. Without one, or with one that is refused, the lower bound is 0.
-    tolerance : float
-        The relative gap to prove.
-
-    Returns
-    -------
-    Certificate
-        ``verified`` only if both bounds are proven and within the tolerance; ``witness`` is the plan, if accepted.
-
-    Raises
-    ------
-    CertificateError
-        If shapes do not fit the problem, or the problem's own arrays break its conventions.
+    A price too low for the numeric coefficients is raised to an admissible one. Without a plan, or with one that is refused,
+    the lower bound is 0. Raises ``CertificateError`` if shapes do not fit, or the problem's own arrays break its conventions.
     """
-    require_tolerance(tolerance)
-    setting = read_setting(problem)
-    require_shapes(setting, coefficients)
     weight = float(np.sum(problem.weights))
     if not abs(weight - 1.0) <= WEIGHT_SLACK:
         raise CertificateError(f"weights sum to {weight}; they are shares, which sum to 1.")
-    found = examine(setting, coefficients, LocalParts([(problem, plan)]), tolerance, shares=True)
-    return certificate_of(setting, coefficients, found, tolerance, plan)
+    return _certificate(problem, coefficients, LocalParts([(problem, plan)]), tolerance, plan, shares=True)
+
+
+def certify_parts(
+    terms: Terms,
+    coefficients: RobustCoefficients,
+    parts: Iterable[tuple[RowBatch, ShiftPlan | None]],
+    tolerance: float,
+) -> Certificate:
+    """The same for a table in parts, which are read up to four times and start again each time.
+
+    A plan counts the rows of its own part from 0 and distributes their weights divided by the weight of all rows. It is only
+    ever seen in parts, so the ``witness`` of the certificate is None. Rows must be the same in each pass.
+    """
+    return _certificate(terms, coefficients, LocalParts(parts), tolerance, None, shares=False)
+
+
+def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: PlannedRows, tolerance: float) -> Certificate:
+    """The same for parts whose sums are taken where they live."""
+    return _certificate(terms, coefficients, parts, tolerance, None, shares=False)
+
+
+def _certificate(source: Any, model: Any, parts: PlannedRows, tolerance: float, witness: Any, *, shares: bool) -> Certificate:
+    require_tolerance(tolerance)
+    setting = read_setting(source)
+    require_shapes(setting, model)
+    seen: Survey = reduce(add, parts.map(survey, setting))
+    if not 0 < seen.weight.mid < np.inf:
+        raise CertificateError(f"the row weights sum to {seen.weight.mid}; they must sum to a positive number.")
+    upper, lower, wrong = np.inf, 0.0, flaw(setting, model)
+    if not wrong:
+        upper, lower, wrong = _bounds(frame_of(setting, seen, shares=shares), seen, model, parts, tolerance)
+    shifted = f", where rows may shift at a mean ground cost of up to {setting.radius!r} ({setting.norm} norm)"
+    statement = Statement(
+        models=f"linear logistic model with these columns{'' if setting.fit_intercept else ' and without an intercept'}",
+        quantity="worst-case log loss" if setting.radius > 0 else "log loss",
+        scope=f"on these rows{shifted if setting.radius > 0 else ''}",
+        flaw=wrong,
+    )
+    numbers = np.array([setting.kappa, setting.radius, float(setting.fit_intercept)])
+    fields = {"levels": setting.n_levels, "gamma": setting.gamma, "delta": setting.delta, "numbers": numbers}
+    return verdict(
+        statement,
+        upper=upper,
+        lower=lower,
+        tolerance=tolerance,
+        witness=None if wrong else witness,
+        problem_digest=digest("robust logistic problem", {**fields, "norm": setting.norm, "rows": seen.digests}),
+        model_digest=model_digest(model),
+    )
+
+
+def _bounds(frame: Frame, seen: Survey, model: Any, parts: PlannedRows, tolerance: float) -> tuple[float, float, str]:
+    """Upper bound, lower bound, and why there is no better one if somebody knows."""
+    found: Judgement = reduce(add, parts.map_with_plans(judge, frame, model))
+    weight, expected = found.positive.weight + found.negative.weight, float(seen.weight.mid / frame.total.mid)
+    _require_same_weight(weight, expected)
+    upper = float(objective_of(frame, model, found.losses).high)
+    if not np.isfinite(upper):
+        return np.inf, 0.0, "its scores are too large for double precision"
+    if found.refusals:
+        return upper, 0.0, found.refusals[0]
+    # beta = 0, lambda = 0 is a model too, with loss log 2.
+    zero = float((enclose(2.0).log() * weight).high)
+    limits = coefficient_limits(frame, found.positive, found.negative, min(upper, zero))
+    plan: PlanSums = reduce(add, found.plans)
+    lower, enough = weak_duality_bound(frame, plan, limits), upper * (1.0 - 0.999 * tolerance)
+    # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
+    if not lower >= enough and not curvature.too_large(frame, plan.n_entries):
+        where = curvature.expansion_place(frame, model, limits)
+        sums: curvature.Expansion = reduce(add, parts.map_with_plans(expansion_of_part, frame, where))
+        _require_same_weight(sums.mass, expected)
+
+        def longest(axes: FloatArray, curvatures: FloatArray) -> float:
+            return float(max(parts.map_with_plans(longest_of_part, frame, where, axes, curvatures)))
+
+        lower = max(lower, curvature.curvature_bound(frame, sums, where, limits, longest, enough))
+    return upper, max(lower, 0.0), ""
+
+
+def _require_same_weight(found: Enclosure, expected: float) -> None:
+    if not abs(found.mid - expected) <= SAME_WEIGHT * expected:
+        raise CertificateError(f"a later pass met other rows than the first: {found.mid / expected} times their weight.")

@@ -7,9 +7,9 @@ with radius > 0
 
 Suppose all weights gamma, delta are finite. Write low_l, high_l for the smallest and largest coefficient of feature l (the
 reference level is 0, so low_l <= 0 <= high_l), Delta = sum_l delta_l over features with at least two levels (a single one
-cannot move), c for any fixed centre of the numeric columns, and
+cannot move), c for any fixed centre of the numeric columns, b0 = beta_0 + beta_x . c, and
 
-    b0 = beta_0 + beta_x . c,    A = b0 + sum_l low_l <= b0 <= B = b0 + sum_l high_l.
+    A = b0 + sum_l low_l <= b0 <= B = b0 + sum_l high_l.
 
 Moving ALL features of a row to their lowest levels with final label +1 is one of the shifts in r_i, and softplus(v) >= v:
 
@@ -26,10 +26,10 @@ and the same with final label -1 bounds B. The right-hand side is linear in lamb
 
 Adding the two sides before bounding lets beta_0 and c cancel:
 
-    B - A = sum_l (high_l - low_l) <= max(U (1/W + 1/W'), L (2 Delta + kappa'' + |xbar - xbar'|)),
+    sum_l max_c |beta_lc| <= sum_l (high_l - low_l) = B - A <= max(U (1/W + 1/W'), L (2 Delta + kappa'' + |xbar - xbar'|)).
 
-and sum_l max_c |beta_lc| <= B - A. Each side may use the rows of either label, those of the other label at the extra price
-kappa; the smallest bound counts. Where a weight is infinite nothing holds and the bounds are ``inf``.
+Each side may use the rows of either label, those of the other label at the extra price kappa; the smallest bound counts. Where
+a weight is infinite nothing holds and the bounds are ``inf``.
 """
 
 from __future__ import annotations
@@ -39,15 +39,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.core.enclosure import Enclosure, enclose
-from surefoot.robust.certificate.posed_rows import Frame, Part, Sums, blocks
+from surefoot.robust.certificate.posed_rows import Frame, Part, Sums, blocks, turned
 
 
 @dataclass(frozen=True)
 class CoefficientLimits:
-    """Bounds for every model at least as good as some number.
-
-    On lambda; on |beta_0 + beta_x . centre|, 0 without an intercept; on the sum over features of the largest |coefficient|.
-    """
+    """Limits on lambda, on |b0| (0 without an intercept), and on the sum over features of the largest |beta_lc|."""
 
     price: float
     intercept: float
@@ -64,42 +61,31 @@ class LabelSums(Sums):
 
 def label_sums(part: Part, frame: Frame, label: float) -> LabelSums:
     """The sums of a part; weights are divided by the total of all parts."""
-    weight, columns = enclose(0.0), enclose(np.zeros(part.numeric.shape[1]))
+    weight, columns = enclose(0.0), enclose(np.zeros(frame.centre.size))
     for rows in blocks(part.labels.size):
         shares = enclose(np.where(part.labels[rows] == label, part.weights[rows], 0.0)) / frame.total
-        numeric = part.numeric_block(rows, frame.centre)
         weight = weight + shares.sum()
-        columns = columns + (numeric.T if part.is_sparse else numeric.transposed) @ shares
+        columns = columns + turned(part.columns(rows, frame.centre)) @ shares
     return LabelSums(weight, columns)
 
 
 def coefficient_limits(frame: Frame, positive: LabelSums, negative: LabelSums, upper: float) -> CoefficientLimits:
     """Limits of every model with an objective at or below ``upper``."""
-    setting = frame.setting
-    moving = setting.delta[setting.n_levels > 1]
-    no_intercept = not setting.fit_intercept
-    if setting.radius == 0:
-        return CoefficientLimits(np.inf, 0.0 if no_intercept else np.inf, np.inf)
+    setting, intercept, levels = frame.setting, np.inf, np.inf
     price = enclose(upper) / setting.radius
-    if not (np.isfinite(setting.gamma[frame.live]).all() and np.isfinite(moving).all()):
-        return CoefficientLimits(float(price.high), 0.0 if no_intercept else np.inf, np.inf)
-    delta = enclose(moving).sum()
-    # Ways to get final label +1, and final label -1: rows of that label, or of the other one at the price of a flip.
-    ways: tuple[list[tuple[LabelSums, Enclosure]], ...] = ([(positive, delta)], [(negative, delta)])
-    if np.isfinite(setting.kappa):
-        ways[0].append((negative, delta + setting.kappa))
-        ways[1].append((positive, delta + setting.kappa))
+    moving = setting.delta[setting.n_levels > 1]
+    if setting.radius > 0 and np.isfinite(setting.gamma[frame.live]).all() and np.isfinite(moving).all():
+        delta = enclose(moving).sum()
+        # Ways to get final label +1, and final label -1: rows of that label, or of the other one at the price of a flip.
+        flips = [delta + setting.kappa] if np.isfinite(setting.kappa) else []
+        above, below = (
+            [(1.0 / rows.weight, rows.columns / rows.weight, charge) for rows, charges in way for charge in charges]
+            for way in (((positive, [delta]), (negative, flips)), ((negative, [delta]), (positive, flips)))
+        )
 
-    def limit(inverse: Enclosure, moves: Enclosure) -> float:
-        return float((inverse * upper).maximum(price * moves).high)
+        def limit(inverse: Enclosure, shift: Enclosure, charge: Enclosure) -> float:
+            return float((inverse * upper).maximum(price * (charge + setting.shift_price(shift))).high)
 
-    def one_side(sums: LabelSums, charge: Enclosure) -> float:
-        return limit(1.0 / sums.weight, charge + setting.shift_price(sums.columns / sums.weight))
-
-    def both_sides(one: tuple[LabelSums, Enclosure], other: tuple[LabelSums, Enclosure]) -> float:
-        apart = one[0].columns / one[0].weight - other[0].columns / other[0].weight
-        return limit(1.0 / one[0].weight + 1.0 / other[0].weight, one[1] + other[1] + setting.shift_price(apart))
-
-    intercept = max(min(one_side(*way) for way in side) for side in ways)
-    levels = min(both_sides(one, other) for one in ways[0] for other in ways[1])
-    return CoefficientLimits(float(price.high), 0.0 if no_intercept else intercept, levels)
+        intercept = max(min(limit(*way) for way in side) for side in (above, below))
+        levels = min(limit(a[0] + b[0], a[1] - b[1], a[2] + b[2]) for a in above for b in below)
+    return CoefficientLimits(float(price.high), intercept if setting.fit_intercept else 0.0, levels)

@@ -12,33 +12,30 @@ inequality lambda max(0, radius - P) >= -h . beta, and with L a limit on lambda
 
     F(beta, lambda) >= G(beta) - h . beta - L max(0, P - radius).                                                 (1)
 
-The right-hand side is smooth and convex in beta alone. Now expand at any point b. Softplus is generalized self-concordant,
-|softplus'''| <= softplus'', hence (Bach 2010, Electronic Journal of Statistics 4, Lemma 1) with q_k = 1 / (1 + exp(-a_k . b))
+Now expand at any point b. Softplus is generalized self-concordant, |softplus'''| <= softplus'', hence (Bach 2010, Electronic
+Journal of Statistics 4, Lemma 1) with q_k = 1 / (1 + exp(-a_k . b)) and S_k = |a_k . u|
 
-    softplus(a_k . (b + u)) >= softplus(a_k . b) + q_k a_k . u + q_k (1 - q_k) (exp(-S_k) + S_k - 1),     S_k = |a_k . u|.
+    softplus(a_k . (b + u)) >= softplus(a_k . b) + q_k a_k . u + q_k (1 - q_k) (exp(-S_k) + S_k - 1).
 
-The last term may be left out for any entries; it is for those with hardly any curvature. For the others let H = sum_k mass_k
-q_k (1 - q_k) a_k a_k^T, and let e = grad G(b) - h be the residual. (exp(-S) + S - 1) / S^2 decreases in S, so if S_k <= S then
+The last term is at or above 0 and may be left out; it is for entries with hardly any curvature. Let H = sum_k mass_k q_k
+(1 - q_k) a_k a_k^T over the others, and e = grad G(b) - h. As (exp(-S) + S - 1) / S^2 decreases in S, if all S_k <= S then
 
     G(b + u) - h . (b + u) >= G(b) - h . b + e . u + |u|_H^2 (exp(-S) + S - 1) / S^2.                             (2)
 
-Let T be any nonsingular matrix (here one that nearly makes T^T H T the identity), u = T w, r = T^T e, and mu_i the diagonal of
-T^T H T less the absolute values of the other entries of its row, so that |u|_H^2 >= sum_i mu_i w_i^2 (Gershgorin).
+Let T be any nonsingular matrix (here T^T H T is nearly the identity), u = T w, r = T^T e, and mu_i the diagonal of T^T H T less
+the absolute values of the other entries of its row, so that |u|_H^2 >= sum_i mu_i w_i^2 (Gershgorin).
 
 - Everywhere, if all mu_i > 0: S = R |u|_H with R^2 = max_k sum_i (a_k . T_i)^2 / mu_i. Minimising over |u|_H, with
   d^2 = sum_i r_i^2 / mu_i and R d < 1, the residual costs at most ((1 - R d) log(1 - R d) + R d) / R^2 <= d^2 / (2 (1 - R d)).
-- In the box of ``coefficient_limits``, where every better model lies: |u_j| <= box_j, S as the box and the largest numbers
-  of the columns tell. As
-  (exp(-S) + S - 1) / S^2 >= 1 / (2 + S), the residual costs at most sum_i r_i^2 (2 + S) / (4 mu_i). Any part of it may be
-  penalised in first order instead, |e_j| box_j or |r_i| max |w_i|: here whatever is cheaper. A mu_i < 0 costs -mu_i w_i^2 / 2.
+- In the box of ``coefficient_limits``, where every better model lies: |u_j| <= box_j, and S from the largest numbers of the
+  columns. As (exp(-S) + S - 1) / S^2 >= 1 / (2 + S), the residual costs at most sum_i r_i^2 (2 + S) / (4 mu_i). Parts of it may
+  be penalised in first order instead, |e_j| box_j or |r_i| max |w_i|: whatever is cheaper. A mu_i < 0 costs -mu_i w_i^2 / 2.
 
-Coordinates that no entry has (levels nobody has, columns that are constant) change nothing and are left out: there e_j = 0.
-How h, b, T and the entries are chosen does not matter for the truth of the bound, so they are chosen in plain doubles:
-h = t (g - H (y, 0)) on the columns that have a price, where g = grad G(b), H_ff y = g_f on the coordinates f without one, and t
-<= 1 is as large as the limit on h admits; T are the eigenvectors of H scaled to a unit diagonal, each divided by the root of
-its eigenvalue; all scales are powers of 2, which are exact.
-
-All that is needed of the entries are sums (``expansion_sums``) and one maximum (``longest_entry``), so they may live in parts.
+Coordinates that no entry has (levels nobody has, constant columns) change nothing and are left out: there e_j = 0. How b, h, T
+and the entries of H are chosen does not matter for the truth of the bound, so plain doubles choose them: h = t (g - H (y, 0))
+on the columns with a price, where g = grad G(b), H_ff y = g_f on the coordinates f without one, and t <= 1 is as large as the
+limit on h admits; T holds the eigenvectors of H scaled to a unit diagonal, each over the root of its eigenvalue, with scales
+that are powers of 2 and hence exact.
 """
 
 from __future__ import annotations
@@ -58,11 +55,9 @@ from surefoot.robust.certificate.posed_rows import Frame, Sums
 # Mass below this fraction of its row's weight stays with the row: it proves nothing, and a direction that only it involves has
 # almost no curvature. This costs at most that fraction of lambda * price.
 NEGLIGIBLE_MASS = 1e-7
-# Entries whose curvature is below this fraction of the largest possible one, 1/4, are linearised.
 NEGLIGIBLE_CURVATURE = 1e-12
 # Floating-point operations, and coordinates, above which this bound would take too long or too much memory.
-MAX_OPERATIONS = 4e11
-MAX_COORDINATES = 8000
+MAX_OPERATIONS, MAX_COORDINATES = 4e11, 8000
 
 
 @dataclass(frozen=True)
@@ -89,30 +84,22 @@ class ExpansionPlace:
 
 def too_large(frame: Frame, n_entries: int) -> bool:
     """Whether this bound would take too long."""
-    size = int(frame.setting.fit_intercept) + frame.setting.gamma.size + int(frame.setting.others.sum())
+    size = int(frame.setting.fit_intercept) + frame.centre.size + int(frame.setting.others.sum())
     return size > MAX_COORDINATES or 4.0 * n_entries * size**2 > MAX_OPERATIONS
 
 
 def expansion_place(frame: Frame, model: Any, limits: Any) -> ExpansionPlace:
     """The model in centred coordinates, to the nearest doubles, and the box around it that holds every better one."""
     setting, lead = frame.setting, int(frame.setting.fit_intercept)
-    centred = [float(centred_intercept(frame, model).mid)] * lead
-    point = np.concatenate((centred, model.numeric, np.asarray(model.levels)[setting.others])).astype(np.float64)
+    others, levels = setting.others, np.asarray(model.levels, dtype=np.float64)
+    point = np.concatenate(([float(centred_intercept(frame, model).mid)] * lead, model.numeric, levels[others]))
     # No dual norm is below the largest |beta_j| / gamma_j.
-    numeric = (enclose(np.where(np.isfinite(setting.gamma), setting.gamma, 0.0)) * limits.price).high
-    numeric = np.where(np.isfinite(setting.gamma), numeric, np.inf)
-    reach = np.concatenate(([limits.intercept] * lead, numeric, np.full(int(setting.others.sum()), limits.levels)))
-    box = np.nextafter(np.abs(point) + reach, np.inf)
-    move = (enclose(box[: lead + numeric.size]) * np.append(np.ones(lead), frame.largest)).sum()
-    if setting.others.any():
-        sizes = np.maximum.reduceat(np.abs(np.asarray(model.levels, dtype=np.float64)), setting.offsets[:-1])
-        move = move + enclose(sizes).sum() + limits.levels
+    gamma = (enclose(setting.gamma) * limits.price).high
+    box = (enclose(np.abs(point)) + np.concatenate(([limits.intercept] * lead, gamma, [limits.levels] * others.sum()))).high
+    move = (enclose(box[: lead + gamma.size]) * np.append(np.ones(lead), frame.largest)).sum()
+    if others.any():
+        move = move + enclose(np.maximum.reduceat(np.abs(levels), setting.starts)).sum() + limits.levels
     return ExpansionPlace(point, box, float(move.high))
-
-
-def significant_part(plan: CheckedPlan) -> CheckedPlan:
-    """The plan without its negligible mass."""
-    return plan.without_negligible_mass(NEGLIGIBLE_MASS)
 
 
 def _designs(plan: CheckedPlan) -> Iterator[tuple[EntryBlock, Enclosure]]:
@@ -122,162 +109,135 @@ def _designs(plan: CheckedPlan) -> Iterator[tuple[EntryBlock, Enclosure]]:
     for block in plan.blocks():
         numeric = block.numeric if isinstance(block.numeric, Enclosure) else block.numeric.toarray()
         levels = [matrix[block.places[:, l]] for l, matrix in enumerate(places)]
-        intercept = [np.ones((len(block.sign), int(setting.fit_intercept)))]
-        yield block, join([*intercept, numeric, *levels], axis=1) * -block.sign[:, None]
+        design = join([np.ones((block.sign.size, int(setting.fit_intercept))), numeric, *levels], axis=1)
+        yield block, design * -block.sign[:, None]
 
 
-def _curvature(argument: Enclosure) -> tuple[Enclosure, Enclosure]:
+def _slopes(argument: Enclosure) -> tuple[Enclosure, Enclosure]:
     """q = 1 / (1 + exp(-v)) and q (1 - q), from the exponential of -|v|, which cannot overflow."""
     rising = argument.mid > 0
     small = (-choose(rising, argument, -argument)).exp()
-    whole = small + 1.0
-    return choose(rising, 1.0 / whole, small / whole), small / whole / whole
+    return choose(rising, 1.0 / (small + 1.0), small / (small + 1.0)), small / (small + 1.0) / (small + 1.0)
 
 
 def expansion_sums(plan: CheckedPlan, where: ExpansionPlace) -> Expansion:
     """One pass over the entries of the plan."""
-    size = where.point.size
+    size, shifts = where.point.size, 0
     mass = value = price = enclose(0.0)
-    gradient, hessian = enclose(np.zeros(size)), enclose(np.zeros((size, size)))
-    shifts, touched = 0, np.zeros(size, dtype=np.int64)
+    gradient, hessian, touched = enclose(np.zeros(size)), enclose(np.zeros((size, size))), np.zeros(size, dtype=np.int64)
     for block, design in _designs(plan):
         argument = design @ where.point
-        slope, second = _curvature(argument)
+        slope, second = _slopes(argument)
+        curved = second.mid > NEGLIGIBLE_CURVATURE
         mass = mass + block.mass.sum()
         value = value + (block.mass * argument.softplus()).sum()
         gradient = gradient + design.transposed @ (block.mass * slope)
-        curved = second.mid > NEGLIGIBLE_CURVATURE
-        bent = design[curved]
-        hessian = hessian + bent.transposed @ (bent * (block.mass * second)[curved][:, None])
+        hessian = hessian + design[curved].transposed @ (design[curved] * (block.mass * second)[curved][:, None])
         price = price + (block.mass * block.price).sum()
         shifts += int(np.count_nonzero(block.price.mid))
-        touched += (design.mid != 0).sum(axis=0)
+        touched = touched + (design.mid != 0).sum(axis=0)
     return Expansion(mass, value, gradient, hessian, price, shifts, touched)
 
 
 def longest_entry(plan: CheckedPlan, where: ExpansionPlace, axes: FloatArray, curvatures: FloatArray) -> float:
-    """max_k sum_i (a_k . T_i)^2 / mu_i over the entries in H; the largest of all parts is that of the table."""
+    """R^2 = max_k sum_i (a_k . T_i)^2 / mu_i over the entries in H; the largest of all parts is that of the table."""
     longest = 0.0
     for _, design in _designs(plan):
-        curved = _curvature(design @ where.point)[1].mid > NEGLIGIBLE_CURVATURE
-        if curved.any():
-            along = design[curved] @ axes
-            longest = max(longest, float((along * along / curvatures).sum(axis=1).max().high))
+        along = design[_slopes(design @ where.point)[1].mid > NEGLIGIBLE_CURVATURE] @ axes
+        longest = max(longest, float((along * along / curvatures).sum(axis=1).high.max(initial=0.0)))
     return longest
 
 
-def bound_from_expansion(
+def curvature_bound(
     frame: Frame,
     sums: Expansion,
     where: ExpansionPlace,
     limits: Any,
     longest: Callable[[FloatArray, FloatArray], float],
-    enough: float,
+    enough: float = np.inf,
 ) -> float:
-    """The bound from the sums over all entries; ``longest`` gives ``longest_entry`` of them, if ``enough`` is not reached."""
-    setting = frame.setting
-    lead = int(setting.fit_intercept)
-    numeric = slice(lead, lead + setting.gamma.size)
-    live: BoolArray = sums.touched > 0
-    live[numeric] &= frame.live
-    if not np.isfinite(sums.hessian.size[np.ix_(live, live)]).all() or not np.isfinite(sums.gradient.size[live]).all():
-        return -np.inf
-    excess = sums.price - setting.radius
-    start = sums.value - (excess.maximum(0.0) * limits.price if sums.shifts and excess.high > 0 else enclose(0.0))
-    local = _Local(frame, sums, where, live)
-    lower = float((start - local.boxed_cost()).low)
-    if lower < enough:
-        lower = max(lower, float((start - local.unboxed_cost(longest)).low))
-    return lower
+    """The bound from the sums over all entries; ``longest`` gives their ``longest_entry``, if ``enough`` is not reached."""
+    local = _Local(frame, sums, where)
+    excess = sums.price - frame.setting.radius
+    paid = excess.maximum(0.0) * limits.price if sums.shifts and excess.high > 0 else enclose(0.0)
+    lower = float((sums.value - paid - local.boxed_cost()).low)
+    return lower if lower >= enough else max(lower, float((sums.value - paid - local.unboxed_cost(longest)).low))
 
 
 class _Local:
     """Both choices of S, in the coordinates that entries have."""
 
-    def __init__(self, frame: Frame, sums: Expansion, where: ExpansionPlace, live: BoolArray) -> None:
-        setting, lead = frame.setting, int(frame.setting.fit_intercept)
-        self.setting, self.sums, self.live = setting, sums, live
-        self.point, self.box, self.largest_move = where.point[live], where.box[live], where.largest_move
-        self.gradient, self.hessian = sums.gradient[live], sums.hessian[live][:, live]
-        gamma = np.full(live.size, np.inf)
-        gamma[lead : lead + setting.gamma.size] = setting.gamma
-        self.gamma = gamma[live] if setting.radius > 0 else np.full(int(live.sum()), np.inf)
-        diagonal = np.diag(self.hessian.mid)
-        self.scale = _power_of_two(np.sqrt(np.where(diagonal > 0, diagonal, 1.0)))
-        values, self.vectors = np.linalg.eigh(self.hessian.mid / self.scale[:, None] / self.scale)
-        self.roots = _power_of_two(np.sqrt(np.maximum(values, 1e-15 * values.max(initial=1.0))))
+    def __init__(self, frame: Frame, sums: Expansion, where: ExpansionPlace) -> None:
+        lead, known = int(frame.setting.fit_intercept), frame.setting.radius > 0
+        self.live: BoolArray = sums.touched > 0
+        self.live[lead : lead + frame.live.size] &= frame.live
+        self.numeric = np.arange(self.live.size)[lead : lead + frame.live.size]
+        gamma = np.full(self.live.size, np.inf)
+        gamma[self.numeric] = frame.setting.gamma if known else np.inf
+        self.setting, self.priced = frame.setting, np.isfinite(gamma[self.live])
+        self.budget = float((frame.setting.radius - sums.price).low)
+        self.point, self.box, self.largest_move = where.point[self.live], where.box[self.live], where.largest_move
+        self.gradient, self.hessian = sums.gradient[self.live], sums.hessian[self.live][:, self.live]
+        self.sound = bool(np.isfinite(self.hessian.size).all() and np.isfinite(self.gradient.size).all())
+        matrix = self.hessian.mid if self.sound else np.eye(self.point.size)
+        self.scale = _power_of_two(np.sqrt(np.maximum(np.diag(matrix), 1e-290)))
+        self.scaled = matrix / self.scale[:, None] / self.scale
+        values, self.vectors = np.linalg.eigh(self.scaled)
+        self.roots = _power_of_two(np.sqrt(np.maximum(values, 1e-15)))
         self.axes = self.vectors / self.scale[:, None] / self.roots
-        table = enclose(self.axes).transposed @ (self.hessian @ self.axes)
-        own: FloatArray = np.eye(self.live.sum())
-        self.curvatures = (enclose(table.low * own).sum(axis=1) - enclose(table.size * (1.0 - own)).sum(axis=1)).low
+        table, unit = enclose(self.axes).transposed @ (self.hessian @ self.axes), np.eye(self.point.size)
+        self.curvatures = (enclose(table.low * unit) - enclose(table.size * (1.0 - unit))).sum(axis=1).low
         # ||V^T V - I|| in the maximum norm: below 1 the vectors span the space.
-        self.skew = float(abs(enclose(self.vectors).transposed @ self.vectors - own).sum(axis=1).high.max(initial=0.0))
+        self.skew = float(abs(enclose(self.vectors).transposed @ self.vectors - unit).sum(axis=1).high.max(initial=0.0))
 
     def _residual(self, penalised: BoolArray) -> tuple[Enclosure, Enclosure]:
-        """r = T^T e for the best h that this finds, without the penalised coordinates, and h . b."""
+        """|r| for the best h that this finds, without the penalised coordinates, and h . b."""
         part = self._priced_part(penalised)
         residual = choose(penalised, 0.0, self.gradient - part)
         return abs(enclose(self.axes).transposed @ residual), (enclose(part) * self.point).sum()
 
     def _priced_part(self, penalised: BoolArray) -> FloatArray:
         """The vector h of the module docstring."""
-        part, priced = np.zeros(self.point.size), np.isfinite(self.gamma)
-        budget = float((self.setting.radius - self.sums.price).low)
-        if not priced.any() or budget <= 0:
-            return part
-        wanted, free = self.gradient.mid[priced], ~priced & ~penalised
-        if free.any():
-            scaled = self.hessian.mid / self.scale[:, None] / self.scale
-            inverse = np.linalg.pinv(scaled[np.ix_(free, free)], rcond=1e-11, hermitian=True)
-            step = inverse @ (self.gradient.mid[free] / self.scale[free])
-            wanted = wanted - (scaled[np.ix_(priced, free)] @ step) * self.scale[priced]
-        for shrink in (1.0, 1.0 - 1e-12):
-            part[priced] = wanted * shrink
-            used = float(self._price(part).high)
-            if used > budget:
-                part[priced] *= budget / used * shrink
-            if self._price(part).high <= budget:
-                return part
-        return np.zeros(self.point.size)
-
-    def _price(self, part: FloatArray) -> Enclosure:
-        lead = int(self.setting.fit_intercept)
-        whole = np.zeros(self.live.size)
-        whole[self.live] = part
-        return self.setting.shift_price(enclose(whole[lead : lead + self.setting.gamma.size]))
+        priced, free, part = self.priced, ~self.priced & ~penalised, np.zeros(self.live.size)
+        if not priced.any() or self.budget <= 0:
+            return part[self.live]
+        inverse = np.linalg.pinv(self.scaled[np.ix_(free, free)], rcond=1e-11, hermitian=True)
+        step = inverse @ (self.gradient.mid / self.scale)[free]
+        wanted = self.gradient.mid[priced] - (self.scaled[np.ix_(priced, free)] @ step) * self.scale[priced]
+        part[np.flatnonzero(self.live)[priced]] = wanted
+        used = float(self.setting.shift_price(enclose(part[self.numeric])).high)
+        part *= min(1.0, self.budget / used * (1.0 - 1e-12))
+        admitted = self.setting.shift_price(enclose(part[self.numeric])).high <= self.budget
+        return part[self.live] if admitted else np.zeros(self.point.size)
 
     def unboxed_cost(self, longest: Callable[[FloatArray, FloatArray], float]) -> Enclosure:
         """What h and its residual cost with S = R |u|_H; infinite if a condition fails."""
-        everything = enclose(np.inf)
-        if not (self.skew < 1 and (self.curvatures > 0).all()):
-            return everything
+        if not (self.sound and self.skew < 1 and (self.curvatures > 0).all()):
+            return enclose(np.inf)
         residual, tilt = self._residual(np.zeros(self.point.size, dtype=np.bool_))
         axes = np.zeros((self.live.size, self.point.size))
         axes[self.live] = self.axes
         square = (residual * residual / self.curvatures).sum()
         room = 1.0 - (square * longest(axes, self.curvatures)).sqrt()
-        return tilt + square / (room * 2.0) if room.low > 0 else everything
+        return tilt + square / (room * 2.0) if room.low > 0 else enclose(np.inf)
 
     def boxed_cost(self) -> Enclosure:
-        """What h and its residual cost with S = max_k sum_j |a_kj| box_j; infinite without a box."""
-        if not (np.isfinite(self.box).all() and self.skew < 0.5):
+        """What h and its residual cost with S as the box tells; infinite without a box."""
+        if not (self.sound and self.skew < 0.5 and np.isfinite(self.box).all()):
             return enclose(np.inf)
-        factor = (enclose(self.largest_move) + 2.0) / 4.0
-        size = abs(self.gradient)
+        factor, size = (enclose(self.largest_move) + 2.0) / 4.0, abs(self.gradient)
         # A level that hardly any mass has: its residual is small, but even smaller is the curvature along its axis.
-        few = size.mid * self.box * np.diag(self.hessian.mid) <= size.mid**2 * factor.mid
-        penalised: BoolArray = np.isinf(self.gamma) & few
-        residual, tilt = self._residual(penalised)
-        # w = (D^-1 V S)^-1 u, where V^T V = I + E with |E| <= skew.
+        few: BoolArray = ~self.priced & (self.box * np.diag(self.hessian.mid) <= size.mid * factor.mid)
+        residual, tilt = self._residual(few)
+        # w = S^-1 V^-1 D u, where V^T V = I + E with |E| <= skew.
         turned = enclose(np.abs(self.vectors)).transposed @ (enclose(self.box) * self.scale)
-        spread = turned.max() * (self.skew / (1.0 - enclose(self.skew))) if turned.shape[0] else enclose(0.0)
+        spread = enclose(turned.high.max(initial=0.0)) * self.skew / (1.0 - enclose(self.skew))
         widths = (turned + spread) * self.roots
-        first = residual * widths
-        second = residual * residual * factor / np.where(self.curvatures > 0, self.curvatures, np.nan)
-        cheaper = (self.curvatures > 0) & (second.high < first.high)
+        first, curved = residual * widths, self.curvatures > 0
+        second = residual * residual * factor / np.where(curved, self.curvatures, 1.0)
+        cheaper = choose(curved & (second.high < first.high), second, first)
         flat = enclose(np.maximum(-self.curvatures, 0.0)) * widths * widths * 0.5
-        paid = (size * self.box)[penalised].sum() + choose(cheaper, second, first).sum() + flat.sum()
-        return tilt + paid
+        return tilt + (size * self.box)[few].sum() + cheaper.sum() + flat.sum()
 
 
 def _power_of_two(sizes: FloatArray) -> FloatArray:

@@ -38,13 +38,11 @@ from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, blocks
 
 def require_shapes(setting: Setting, model: Any) -> None:
     """Raise if these are not the coefficients of such a problem."""
-    shapes = {"intercept": (), "numeric": setting.gamma.shape, "levels": (int(setting.n_levels.sum()),), "price": ()}
+    shapes = {"intercept": (), "numeric": setting.gamma.shape, "levels": setting.features.shape, "price": ()}
     for name, shape in shapes.items():
         value = np.asarray(getattr(model, name))
         if value.shape != shape or value.dtype.kind not in "fiu":
-            raise CertificateError(
-                f"coefficients.{name} is {value.dtype} of shape {value.shape}; real numbers of shape {shape} belong here."
-            )
+            raise CertificateError(f"coefficients.{name}: real numbers of shape {shape} belong here, not {value!r:.80}.")
 
 
 def flaw(setting: Setting, model: Any) -> str:
@@ -56,15 +54,13 @@ def flaw(setting: Setting, model: Any) -> str:
         return f"the price {model.price} is not a finite number at or above 0"
     if model.intercept != 0 and not setting.fit_intercept:
         return f"the intercept is {model.intercept} although the model has none"
-    if np.any(model.levels[~setting.others]):
-        return "the coefficient of a reference level is not 0"
-    return ""
+    return "the coefficient of a reference level is not 0" if np.any(model.levels[setting.starts]) else ""
 
 
 def model_digest(model: Any) -> str:
     """Fingerprint of a model."""
-    parts = {name: np.asarray(getattr(model, name), dtype=np.float64) for name in ("intercept", "numeric", "levels", "price")}
-    return digest("robust logistic model", parts)
+    names = ("intercept", "numeric", "levels", "price")
+    return digest("robust logistic model", {name: np.asarray(getattr(model, name), dtype=np.float64) for name in names})
 
 
 def admissible_price(setting: Setting, model: Any) -> float:
@@ -79,50 +75,42 @@ def centred_intercept(frame: Frame, model: Any) -> Enclosure:
 
 def objective_of(frame: Frame, model: Any, losses: Enclosure) -> Enclosure:
     """F, from the sum of the losses of all parts."""
-    setting = frame.setting
-    mean = losses / frame.total
-    return mean if setting.radius == 0 else mean + enclose(admissible_price(setting, model)) * setting.radius
+    mean, radius = losses / frame.total, frame.setting.radius
+    return mean + enclose(admissible_price(frame.setting, model)) * radius if radius > 0 else mean
 
 
 def loss_sum(part: Part, frame: Frame, model: Any) -> Enclosure:
     """Sum over the rows of weight times r_i, the weights as they are."""
-    setting = frame.setting
-    start = centred_intercept(frame, model)
-    slopes = enclose(np.asarray(model.numeric, dtype=np.float64))
-    levels = np.asarray(model.levels, dtype=np.float64)
-    places = setting.offsets[:-1] + part.codes
-    total = enclose(0.0)
+    setting, intercept = frame.setting, centred_intercept(frame, model)
+    slopes, levels = enclose(np.asarray(model.numeric, dtype=np.float64)), np.asarray(model.levels, dtype=np.float64)
+    price, total = admissible_price(setting, model), enclose(0.0)
     for rows in blocks(part.labels.size):
-        own: FloatArray = levels[places[rows]]
-        scores = part.numeric_block(rows, frame.centre) @ slopes + start + enclose(own).sum(axis=1)
+        own = levels[setting.starts + part.codes[rows]]
+        scores = part.columns(rows, frame.centre) @ slopes + intercept + enclose(own).sum(axis=1)
+        labels = part.labels[rows]
         if setting.radius == 0:
-            worst = (scores * -part.labels[rows]).softplus()
+            worst = (scores * -labels).softplus()
         else:
-            worst = _worst_losses(setting, admissible_price(setting, model), levels, part.labels[rows], own, scores)
+            worst = _worst(setting, price, levels, own, scores, labels)
+            if np.isfinite(setting.kappa):
+                flipped = _worst(setting, price, levels, own, scores, -labels)
+                worst = worst.maximum(flipped - enclose(price) * setting.kappa)
         total = total + (worst * part.weights[rows]).sum()
     return total
 
 
-def _worst_losses(
-    setting: Setting, price: float, levels: FloatArray, labels: FloatArray, own: FloatArray, scores: Enclosure
+def _worst(
+    setting: Setting, price: float, levels: FloatArray, own: FloatArray, scores: Enclosure, targets: FloatArray
 ) -> Enclosure:
-    """r_i of some rows, at a price."""
-    moves = np.isfinite(setting.delta)
+    """The largest loss of some rows over sets of moves, with their final labels as given."""
+    moves, stay = np.isfinite(setting.delta), scores * -targets
+    if not moves.any():
+        return stay.softplus()
     delta, own = setting.delta[moves], own[:, moves]
-    starts = setting.offsets[:-1]
-    lowest, highest = (reduce.reduceat(levels, starts)[moves] if starts.size else levels for reduce in (np.minimum, np.maximum))
-
-    def towards(targets: FloatArray) -> Enclosure:
-        argument = scores * -targets
-        if delta.size == 0:
-            return argument.softplus()
-        gains = choose(targets[:, None] > 0, enclose(own) - lowest, highest - enclose(own))
-        ratios = (gains / delta).high
-        order = np.argsort(-ratios, axis=1)
-        grown = enclose(np.take_along_axis(ratios, order, axis=1)) * delta[order]
-        charged = (enclose(delta[order]) * price).cumsum(axis=1)
-        moved = (grown.cumsum(axis=1) + argument[:, None]).softplus() - charged
-        return moved.max(axis=1).maximum(argument.softplus())
-
-    losses = towards(labels)
-    return losses.maximum(towards(-labels) - enclose(price) * setting.kappa) if np.isfinite(setting.kappa) else losses
+    lowest, highest = (extreme.reduceat(levels, setting.starts)[moves] for extreme in (np.minimum, np.maximum))
+    gains = choose(targets[:, None] > 0, enclose(own) - lowest, highest - enclose(own))
+    ratios = (gains / delta).high
+    order = np.argsort(-ratios, axis=1)
+    gained = (enclose(np.take_along_axis(ratios, order, axis=1)) * delta[order]).cumsum(axis=1)
+    charged = (enclose(delta[order]) * price).cumsum(axis=1)
+    return ((gained + stay[:, None]).softplus() - charged).max(axis=1).maximum(stay.softplus())

@@ -19,10 +19,8 @@ In coordinates centred at c (``posed_rows``) the dual norm of (beta_j / gamma_j)
 
 For a dual feasible plan the three negative terms vanish. Otherwise they are the residual penalty: residuals times the limits of
 ``coefficient_limits``, which hold for every model that could be better than the one at hand, and sum_lc |g_lc| |beta_lc| <=
-max_l (sum_c |g_lc|) * sum_l max_c |beta_lc|. A residual without a limit proves nothing.
-
-All of these are sums over entries, so the sums of parts add up. The parts may even mix their levels differently: (1) looks at
-one entry at a time.
+max_l (sum_c |g_lc|) * sum_l max_c |beta_lc|. A residual without a limit proves nothing. The parts of a table may mix their
+levels differently: (1) looks at one entry at a time.
 """
 
 from __future__ import annotations
@@ -32,9 +30,10 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.robust.certificate.checked_plan import CheckedPlan
-from surefoot.robust.certificate.posed_rows import Frame, Sums
+from surefoot.robust.certificate.posed_rows import Frame, Sums, turned
 
 
 @dataclass(frozen=True)
@@ -51,27 +50,26 @@ class PlanSums(Sums):
 
 def plan_sums(plan: CheckedPlan) -> PlanSums:
     """One pass over the entries of the plan."""
-    setting = plan.frame.setting
     entropy = price = intercept = enclose(0.0)
-    numeric = enclose(np.zeros(setting.gamma.size))
-    places = [enclose(np.zeros(count + 2)) for count in setting.n_levels]
+    numeric, counts = enclose(np.zeros(plan.frame.centre.size)), plan.frame.setting.n_levels
+    places = [enclose(np.zeros(count + 2)) for count in counts]
     for block in plan.blocks():
-        entropy = entropy - (block.mass * _conjugate(block.slope)).sum()
-        price = price + (block.mass * block.price).sum()
         flow = block.mass * block.slope * -block.sign
+        entropy = entropy + (block.mass * _entropy(block.slope)).sum()
+        price = price + (block.mass * block.price).sum()
         intercept = intercept + flow.sum()
-        numeric = numeric + (block.numeric.transposed if isinstance(block.numeric, Enclosure) else block.numeric.T) @ flow
-        for l, sums in enumerate(places):
-            places[l] = sums + flow.sums_by_place(block.places[:, l], int(setting.n_levels[l]) + 2)
-    levels = [plan.place_matrix(l).transposed @ sums for l, sums in enumerate(places)]
-    return PlanSums(entropy, price, intercept, numeric, join(levels) if levels else enclose(np.zeros(0)), int(plan.row.size))
+        numeric = numeric + turned(block.numeric) @ flow
+        places = [sums + flow.sums_by_place(block.places[:, l], counts[l] + 2) for l, sums in enumerate(places)]
+    levels = [np.zeros(0), *(plan.place_matrix(l).transposed @ sums for l, sums in enumerate(places))]
+    return PlanSums(entropy, price, intercept, numeric, join(levels), plan.row.size)
 
 
-def _conjugate(slope: Any) -> Enclosure:
-    """f*(q) = q log q + (1 - q) log(1 - q), where 0 log 0 = 0."""
-    going = enclose(np.where(slope > 0, slope, 1.0)).log() * slope
-    staying = enclose(np.where(slope < 1, -slope, 0.0)).rising(np.log1p) * (1.0 - enclose(slope))
-    return choose(slope > 0, going, 0.0) + choose(slope < 1, staying, 0.0)
+def _entropy(slope: FloatArray) -> Enclosure:
+    """-f*(q) = softplus(v) - q v with v = log(q / (1 - q)). It is the same for 1 - q, which is exact where q > 1/2."""
+    q = np.minimum(slope, 1.0 - slope)
+    inner = enclose(np.where(q > 0, q, 0.5))
+    odds = (inner / (1.0 - inner)).log()
+    return choose(q > 0, odds.softplus() - inner * odds, 0.0)
 
 
 def weak_duality_bound(frame: Frame, sums: PlanSums, limits: Any) -> float:
@@ -80,10 +78,10 @@ def weak_duality_bound(frame: Frame, sums: PlanSums, limits: Any) -> float:
     if np.isinf(setting.gamma[frame.live]).any():
         return -np.inf
     excess = setting.shift_price(choose(frame.live, sums.numeric, 0.0)) + sums.price - setting.radius
-    penalty = excess.maximum(0.0) * limits.price if excess.high > 0 else enclose(0.0)
+    lower = sums.entropy - excess.maximum(0.0) * limits.price if excess.high > 0 else sums.entropy
     if setting.fit_intercept:
-        penalty = penalty + abs(sums.intercept) * limits.intercept
+        lower = lower - abs(sums.intercept) * limits.intercept
     if setting.others.any():
-        residuals = abs(sums.levels[setting.others]).sums_by_place(setting.features[setting.others], setting.n_levels.size)
-        penalty = penalty + residuals.max() * limits.levels
-    return float((sums.entropy - penalty).low)
+        sizes = abs(sums.levels[setting.others])
+        lower = lower - sizes.sums_by_place(setting.features[setting.others], setting.n_levels.size).max() * limits.levels
+    return float(lower.low)

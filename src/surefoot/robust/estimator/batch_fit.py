@@ -16,7 +16,7 @@ from surefoot.core.certificate import Certificate
 from surefoot.design.read.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.read.parquet import ParquetBatches, is_parquet_path, open_parquet
 from surefoot.exceptions import InvalidTableError
-from surefoot.robust.certificate.partitioned_certificate import certify_parts
+from surefoot.robust.certificate.certificate import certify_parts
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.problem import ShiftPlan

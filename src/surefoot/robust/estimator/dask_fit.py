@@ -20,7 +20,7 @@ from surefoot.core.certificate import Certificate
 from surefoot.design.read.dask_partitions import Partitions, open_partitions
 from surefoot.design.read.dask_table import open_dask_table
 from surefoot.design.read.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
-from surefoot.robust.certificate.partitioned_certificate import certify_placed_parts
+from surefoot.robust.certificate.certificate import certify_placed_parts
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.row_batch import RowBatch
