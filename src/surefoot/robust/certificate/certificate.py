@@ -31,10 +31,10 @@ from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate import curvature_bound as curvature
 from surefoot.robust.certificate.checked_plan import CheckedPlan, RefusedPlanError, check_plan
-from surefoot.robust.certificate.coefficient_limits import LabelSums, coefficient_limits, label_sums
+from surefoot.robust.certificate.coefficient_limits import coefficient_limits, label_sums
 from surefoot.robust.certificate.objective import flaw, loss_sum, model_digest, objective_of, require_shapes
 from surefoot.robust.certificate.posed_rows import Frame, Setting, Sums, read_part, read_setting
-from surefoot.robust.certificate.weak_duality import PlanSums, plan_sums, weak_duality_bound
+from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
 
 if TYPE_CHECKING:
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -45,31 +45,8 @@ if TYPE_CHECKING:
 WEIGHT_SLACK, SAME_WEIGHT = 1e-6, 1e-9
 
 
-@dataclass(frozen=True)
-class Survey(Sums):
-    """What the first pass learns: the weight, weighted sums of the numeric columns, their smallest and largest numbers."""
-
-    weight: Enclosure
-    columns: FloatArray
-    low: list[FloatArray]
-    high: list[FloatArray]
-    sparse_parts: int
-    digests: str
-
-
-@dataclass(frozen=True)
-class Judgement(Sums):
-    """What the second pass learns; ``refusals`` say why a part has no sums of a plan."""
-
-    losses: Enclosure
-    positive: LabelSums
-    negative: LabelSums
-    plans: list[PlanSums]
-    refusals: list[str]
-
-
-def survey(batch: Any, setting: Setting) -> Survey:
-    """The first pass over one part, weights as they are."""
+def survey(batch: Any, setting: Setting) -> Sums:
+    """Weight; of the numeric columns weighted sums, smallest and largest numbers; 1 if they are sparse; fingerprint."""
     part = read_part(batch, setting)
     x, low, high = part.numeric, np.zeros(setting.gamma.size), np.zeros(setting.gamma.size)
     if part.is_sparse:
@@ -79,34 +56,36 @@ def survey(batch: Any, setting: Setting) -> Survey:
         low, high = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf)
     with np.errstate(all="ignore"):
         columns = np.asarray(x.T @ part.weights)
-    return Survey(enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), part.digest())
+    mark = digest("rows", {name: getattr(part, name) for name in ("numeric", "codes", "labels", "weights")})
+    return Sums((enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), mark))
 
 
-def frame_of(setting: Setting, seen: Survey, *, shares: bool) -> Frame:
+def frame_of(setting: Setting, seen: Sums, *, shares: bool) -> Frame:
     """The frame of a table that has been surveyed; ``shares`` says that weights are not to be divided by their total."""
-    low, high = np.min(seen.low, axis=0), np.max(seen.high, axis=0)
+    weight, columns, lows, highs, sparse_parts, _ = seen
+    low, high = np.min(lows, axis=0), np.max(highs, axis=0)
     with np.errstate(all="ignore"):
-        centre = np.where(low == high, low, seen.columns / seen.weight.mid)
-    if not setting.fit_intercept or seen.sparse_parts or not np.isfinite(centre).all():
+        centre = np.where(low == high, low, columns / weight.mid)
+    if not setting.fit_intercept or sparse_parts or not np.isfinite(centre).all():
         centre = np.zeros(setting.gamma.size)
     largest = np.maximum((enclose(low) - centre).size, (enclose(high) - centre).size)
-    return Frame(setting, enclose(1.0) if shares else seen.weight, centre, largest, (low != centre) | (high != centre))
+    return Frame(setting, enclose(1.0) if shares else weight, centre, largest, (low != centre) | (high != centre))
 
 
-def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Judgement:
-    """The second pass over one part and its plan."""
+def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
+    """Losses; sums over the rows of either label; sums of the plan, or why there are none."""
     part = read_part(batch, frame.setting)
     sums = loss_sum(part, frame, model), label_sums(part, frame, 1.0), label_sums(part, frame, -1.0)
     if plan is None:
-        return Judgement(*sums, [], ["there is no plan to prove a better bound"])
+        return Sums((*sums, [], ["there is no plan to prove a better bound"]))
     try:
-        return Judgement(*sums, [plan_sums(check_plan(part, frame, plan))], [])
+        return Sums((*sums, [plan_sums(check_plan(part, frame, plan))], []))
     except RefusedPlanError as refusal:
         where = f"rows {part.first_row} to {part.first_row + part.labels.size - 1}"
-        return Judgement(*sums, [], [f"the plan of {where} is refused because {refusal}"])
+        return Sums((*sums, [], [f"the plan of {where} is refused because {refusal}"]))
 
 
-def expansion_of_part(batch: Any, plan: Any, frame: Frame, where: curvature.ExpansionPlace) -> curvature.Expansion:
+def expansion_of_part(batch: Any, plan: Any, frame: Frame, where: curvature.ExpansionPlace) -> Sums:
     """The third pass over one part and its plan, which the second pass has found sound."""
     return curvature.expansion_sums(_significant_plan(batch, plan, frame), where)
 
@@ -186,12 +165,12 @@ def _certificate(source: Any, model: Any, parts: PlannedRows, tolerance: float, 
     require_tolerance(tolerance)
     setting = read_setting(source)
     require_shapes(setting, model)
-    seen: Survey = reduce(add, parts.map(survey, setting))
-    if not 0 < seen.weight.mid < np.inf:
-        raise CertificateError(f"the row weights sum to {seen.weight.mid}; they must sum to a positive number.")
+    seen: Sums = reduce(add, parts.map(survey, setting))
+    if not 0 < seen[0].mid < np.inf:
+        raise CertificateError(f"the row weights sum to {seen[0].mid}; they must sum to a positive number.")
     upper, lower, wrong = np.inf, 0.0, flaw(setting, model)
     if not wrong:
-        upper, lower, wrong = _bounds(frame_of(setting, seen, shares=shares), seen, model, parts, tolerance)
+        upper, lower, wrong = _bounds(frame_of(setting, seen, shares=shares), seen[0], model, parts, tolerance)
     shifted = f", where rows may shift at a mean ground cost of up to {setting.radius!r} ({setting.norm} norm)"
     statement = Statement(
         models=f"linear logistic model with these columns{'' if setting.fit_intercept else ' and without an intercept'}",
@@ -207,31 +186,31 @@ def _certificate(source: Any, model: Any, parts: PlannedRows, tolerance: float, 
         lower=lower,
         tolerance=tolerance,
         witness=None if wrong else witness,
-        problem_digest=digest("robust logistic problem", {**fields, "norm": setting.norm, "rows": seen.digests}),
+        problem_digest=digest("robust logistic problem", {**fields, "norm": setting.norm, "rows": seen[-1]}),
         model_digest=model_digest(model),
     )
 
 
-def _bounds(frame: Frame, seen: Survey, model: Any, parts: PlannedRows, tolerance: float) -> tuple[float, float, str]:
+def _bounds(frame: Frame, total: Enclosure, model: Any, parts: PlannedRows, tolerance: float) -> tuple[float, float, str]:
     """Upper bound, lower bound, and why there is no better one if somebody knows."""
-    found: Judgement = reduce(add, parts.map_with_plans(judge, frame, model))
-    weight, expected = found.positive.weight + found.negative.weight, float(seen.weight.mid / frame.total.mid)
+    losses, positive, negative, plans, refusals = reduce(add, parts.map_with_plans(judge, frame, model))
+    weight, expected = positive[0] + negative[0], float(total.mid / frame.total.mid)
     _require_same_weight(weight, expected)
-    upper = float(objective_of(frame, model, found.losses).high)
+    upper = float(objective_of(frame, model, losses).high)
     if not np.isfinite(upper):
         return np.inf, 0.0, "its scores are too large for double precision"
-    if found.refusals:
-        return upper, 0.0, found.refusals[0]
+    if refusals:
+        return upper, 0.0, refusals[0]
     # beta = 0, lambda = 0 is a model too, with loss log 2.
     zero = float((enclose(2.0).log() * weight).high)
-    limits = coefficient_limits(frame, found.positive, found.negative, min(upper, zero))
-    plan: PlanSums = reduce(add, found.plans)
+    limits = coefficient_limits(frame, positive, negative, min(upper, zero))
+    plan: Sums = reduce(add, plans)
     lower, enough = weak_duality_bound(frame, plan, limits), upper * (1.0 - 0.999 * tolerance)
     # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
-    if not lower >= enough and not curvature.too_large(frame, plan.n_entries):
+    if not lower >= enough and not curvature.too_large(frame, plan[-1]):
         where = curvature.expansion_place(frame, model, limits)
-        sums: curvature.Expansion = reduce(add, parts.map_with_plans(expansion_of_part, frame, where))
-        _require_same_weight(sums.mass, expected)
+        sums: Sums = reduce(add, parts.map_with_plans(expansion_of_part, frame, where))
+        _require_same_weight(sums[0], expected)
 
         def longest(axes: FloatArray, curvatures: FloatArray) -> float:
             return float(max(parts.map_with_plans(longest_of_part, frame, where, axes, curvatures)))

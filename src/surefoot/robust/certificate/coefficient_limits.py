@@ -51,25 +51,17 @@ class CoefficientLimits:
     levels: float
 
 
-@dataclass(frozen=True)
-class LabelSums(Sums):
-    """Weight, and weighted sum of each centred numeric column, over the rows of one label."""
-
-    weight: Enclosure
-    columns: Enclosure
-
-
-def label_sums(part: Part, frame: Frame, label: float) -> LabelSums:
-    """The sums of a part; weights are divided by the total of all parts."""
+def label_sums(part: Part, frame: Frame, label: float) -> Sums:
+    """Weight, and weighted sum of each centred numeric column, over the rows of one label; weights as shares."""
     weight, columns = enclose(0.0), enclose(np.zeros(frame.centre.size))
     for rows in blocks(part.labels.size):
         shares = enclose(np.where(part.labels[rows] == label, part.weights[rows], 0.0)) / frame.total
         weight = weight + shares.sum()
         columns = columns + turned(part.columns(rows, frame.centre)) @ shares
-    return LabelSums(weight, columns)
+    return Sums((weight, columns))
 
 
-def coefficient_limits(frame: Frame, positive: LabelSums, negative: LabelSums, upper: float) -> CoefficientLimits:
+def coefficient_limits(frame: Frame, positive: Sums, negative: Sums, upper: float) -> CoefficientLimits:
     """Limits of every model with an objective at or below ``upper``."""
     setting, intercept, levels = frame.setting, np.inf, np.inf
     price = enclose(upper) / setting.radius
@@ -79,7 +71,7 @@ def coefficient_limits(frame: Frame, positive: LabelSums, negative: LabelSums, u
         # Ways to get final label +1, and final label -1: rows of that label, or of the other one at the price of a flip.
         flips = [delta + setting.kappa] if np.isfinite(setting.kappa) else []
         above, below = (
-            [(1.0 / rows.weight, rows.columns / rows.weight, charge) for rows, charges in way for charge in charges]
+            [(1.0 / weight, columns / weight, charge) for (weight, columns), charges in way for charge in charges]
             for way in (((positive, [delta]), (negative, flips)), ((negative, [delta]), (positive, flips)))
         )
 

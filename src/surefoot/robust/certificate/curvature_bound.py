@@ -46,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.arrays import BoolArray, FloatArray, RowArray
+from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.robust.certificate.checked_plan import CheckedPlan, EntryBlock
 from surefoot.robust.certificate.objective import centred_intercept
@@ -58,19 +58,6 @@ NEGLIGIBLE_MASS = 1e-7
 NEGLIGIBLE_CURVATURE = 1e-12
 # Floating-point operations, and coordinates, above which this bound would take too long or too much memory.
 MAX_OPERATIONS, MAX_COORDINATES = 4e11, 8000
-
-
-@dataclass(frozen=True)
-class Expansion(Sums):
-    """Sums over entries at one point: mass, G, grad G, H, P; how many entries shift; how many have each coordinate."""
-
-    mass: Enclosure
-    value: Enclosure
-    gradient: Enclosure
-    hessian: Enclosure
-    price: Enclosure
-    shifts: int
-    touched: RowArray
 
 
 @dataclass(frozen=True)
@@ -120,8 +107,8 @@ def _slopes(argument: Enclosure) -> tuple[Enclosure, Enclosure]:
     return choose(rising, 1.0 / (small + 1.0), small / (small + 1.0)), small / (small + 1.0) / (small + 1.0)
 
 
-def expansion_sums(plan: CheckedPlan, where: ExpansionPlace) -> Expansion:
-    """One pass over the entries of the plan."""
+def expansion_sums(plan: CheckedPlan, where: ExpansionPlace) -> Sums:
+    """Mass, G, grad G, H, P, how many entries shift, and how many have each coordinate."""
     size, shifts = where.point.size, 0
     mass = value = price = enclose(0.0)
     gradient, hessian, touched = enclose(np.zeros(size)), enclose(np.zeros((size, size))), np.zeros(size, dtype=np.int64)
@@ -136,7 +123,7 @@ def expansion_sums(plan: CheckedPlan, where: ExpansionPlace) -> Expansion:
         price = price + (block.mass * block.price).sum()
         shifts += int(np.count_nonzero(block.price.mid))
         touched = touched + (design.mid != 0).sum(axis=0)
-    return Expansion(mass, value, gradient, hessian, price, shifts, touched)
+    return Sums((mass, value, gradient, hessian, price, shifts, touched))
 
 
 def longest_entry(plan: CheckedPlan, where: ExpansionPlace, axes: FloatArray, curvatures: FloatArray) -> float:
@@ -150,34 +137,35 @@ def longest_entry(plan: CheckedPlan, where: ExpansionPlace, axes: FloatArray, cu
 
 def curvature_bound(
     frame: Frame,
-    sums: Expansion,
+    sums: Sums,
     where: ExpansionPlace,
     limits: Any,
     longest: Callable[[FloatArray, FloatArray], float],
     enough: float = np.inf,
 ) -> float:
     """The bound from the sums over all entries; ``longest`` gives their ``longest_entry``, if ``enough`` is not reached."""
-    local = _Local(frame, sums, where)
-    excess = sums.price - frame.setting.radius
-    paid = excess.maximum(0.0) * limits.price if sums.shifts and excess.high > 0 else enclose(0.0)
-    lower = float((sums.value - paid - local.boxed_cost()).low)
-    return lower if lower >= enough else max(lower, float((sums.value - paid - local.unboxed_cost(longest)).low))
+    _, value, gradient, hessian, price, shifts, touched = sums
+    local = _Local(frame, where, gradient, hessian, touched > 0, float((frame.setting.radius - price).low))
+    excess = price - frame.setting.radius
+    start = value - excess.maximum(0.0) * limits.price if shifts and excess.high > 0 else value
+    lower = float((start - local.boxed_cost()).low)
+    return lower if lower >= enough else max(lower, float((start - local.unboxed_cost(longest)).low))
 
 
 class _Local:
     """Both choices of S, in the coordinates that entries have."""
 
-    def __init__(self, frame: Frame, sums: Expansion, where: ExpansionPlace) -> None:
-        lead, known = int(frame.setting.fit_intercept), frame.setting.radius > 0
-        self.live: BoolArray = sums.touched > 0
-        self.live[lead : lead + frame.live.size] &= frame.live
-        self.numeric = np.arange(self.live.size)[lead : lead + frame.live.size]
-        gamma = np.full(self.live.size, np.inf)
-        gamma[self.numeric] = frame.setting.gamma if known else np.inf
-        self.setting, self.priced = frame.setting, np.isfinite(gamma[self.live])
-        self.budget = float((frame.setting.radius - sums.price).low)
-        self.point, self.box, self.largest_move = where.point[self.live], where.box[self.live], where.largest_move
-        self.gradient, self.hessian = sums.gradient[self.live], sums.hessian[self.live][:, self.live]
+    def __init__(
+        self, frame: Frame, where: ExpansionPlace, gradient: Enclosure, hessian: Enclosure, live: BoolArray, budget: float
+    ) -> None:
+        self.setting, self.live, self.budget = frame.setting, live, budget
+        self.numeric = slice(int(frame.setting.fit_intercept), int(frame.setting.fit_intercept) + frame.live.size)
+        live[self.numeric] &= frame.live
+        gamma = np.full(live.size, np.inf)
+        gamma[self.numeric] = frame.setting.gamma if frame.setting.radius > 0 else np.inf
+        self.priced = np.isfinite(gamma[live])
+        self.point, self.box, self.largest_move = where.point[live], where.box[live], where.largest_move
+        self.gradient, self.hessian = gradient[live], hessian[live][:, live]
         self.sound = bool(np.isfinite(self.hessian.size).all() and np.isfinite(self.gradient.size).all())
         matrix = self.hessian.mid if self.sound else np.eye(self.point.size)
         self.scale = _power_of_two(np.sqrt(np.maximum(np.diag(matrix), 1e-290)))

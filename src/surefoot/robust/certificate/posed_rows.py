@@ -11,13 +11,12 @@ when centred: the coefficient of such a column changes no score.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray, RowArray
-from surefoot.core.certificate import digest
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 
@@ -25,12 +24,11 @@ BLOCK_ROWS = 4096
 DUAL = {"l1": "linf", "l2": "l2", "linf": "l1"}
 
 
-@dataclass(frozen=True)
-class Sums:
-    """A record of sums over a part; those of the parts of a table add up to those of the table."""
+class Sums(tuple[Any, ...]):
+    """Sums over a part of a table, one behind the other; they add up one by one, lists by joining."""
 
-    def __add__(self, other: Any) -> Any:
-        return type(self)(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+    def __add__(self, other: Any) -> Sums:
+        return Sums(a + b for a, b in zip(self, other, strict=True))
 
 
 @dataclass(frozen=True)
@@ -112,12 +110,6 @@ class Part:
         """Numeric columns of some rows minus the centre: an enclosure, or sparse and exact."""
         block = self.numeric[rows]
         return block if self.is_sparse else enclose(block) - centre if centre.any() else enclose(block)
-
-    def digest(self) -> str:
-        """Fingerprint of the rows."""
-        x = self.numeric
-        numeric = {"x": np.array(x.shape), "data": x.data, "at": x.indices, "rows": x.indptr} if self.is_sparse else {"x": x}
-        return digest("rows", {**numeric, "codes": self.codes, "labels": self.labels, "weights": self.weights})
 
 
 def blocks(n_rows: int) -> Iterator[slice]:

@@ -25,7 +25,6 @@ levels differently: (1) looks at one entry at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,20 +35,8 @@ from surefoot.robust.certificate.checked_plan import CheckedPlan
 from surefoot.robust.certificate.posed_rows import Frame, Sums, turned
 
 
-@dataclass(frozen=True)
-class PlanSums(Sums):
-    """The sums of (1): entropy = - sum_k mass_k f*(slope_k), P, and g by intercept, numeric columns, all levels."""
-
-    entropy: Enclosure
-    price: Enclosure
-    intercept: Enclosure
-    numeric: Enclosure
-    levels: Enclosure
-    n_entries: int
-
-
-def plan_sums(plan: CheckedPlan) -> PlanSums:
-    """One pass over the entries of the plan."""
+def plan_sums(plan: CheckedPlan) -> Sums:
+    """- sum_k mass_k f*(slope_k), P, and g by intercept, numeric columns, all levels; and how many entries there are."""
     entropy = price = intercept = enclose(0.0)
     numeric, counts = enclose(np.zeros(plan.frame.centre.size)), plan.frame.setting.n_levels
     places = [enclose(np.zeros(count + 2)) for count in counts]
@@ -61,7 +48,7 @@ def plan_sums(plan: CheckedPlan) -> PlanSums:
         numeric = numeric + turned(block.numeric) @ flow
         places = [sums + flow.sums_by_place(block.places[:, l], counts[l] + 2) for l, sums in enumerate(places)]
     levels = [np.zeros(0), *(plan.place_matrix(l).transposed @ sums for l, sums in enumerate(places))]
-    return PlanSums(entropy, price, intercept, numeric, join(levels), plan.row.size)
+    return Sums((entropy, price, intercept, numeric, join(levels), plan.row.size))
 
 
 def _entropy(slope: FloatArray) -> Enclosure:
@@ -72,16 +59,16 @@ def _entropy(slope: FloatArray) -> Enclosure:
     return choose(q > 0, odds.softplus() - inner * odds, 0.0)
 
 
-def weak_duality_bound(frame: Frame, sums: PlanSums, limits: Any) -> float:
+def weak_duality_bound(frame: Frame, sums: Sums, limits: Any) -> float:
     """The lower bound of (1) less the residual penalty; ``-inf`` if a residual has no limit."""
-    setting = frame.setting
+    setting, (entropy, price, intercept, numeric, levels, _) = frame.setting, sums
     if np.isinf(setting.gamma[frame.live]).any():
         return -np.inf
-    excess = setting.shift_price(choose(frame.live, sums.numeric, 0.0)) + sums.price - setting.radius
-    lower = sums.entropy - excess.maximum(0.0) * limits.price if excess.high > 0 else sums.entropy
+    excess = setting.shift_price(choose(frame.live, numeric, 0.0)) + price - setting.radius
+    lower = entropy - excess.maximum(0.0) * limits.price if excess.high > 0 else entropy
     if setting.fit_intercept:
-        lower = lower - abs(sums.intercept) * limits.intercept
+        lower = lower - abs(intercept) * limits.intercept
     if setting.others.any():
-        sizes = abs(sums.levels[setting.others])
+        sizes = abs(levels[setting.others])
         lower = lower - sizes.sums_by_place(setting.features[setting.others], setting.n_levels.size).max() * limits.levels
     return float(lower.low)
