@@ -109,6 +109,9 @@ class Enclosure:
     def __getitem__(self, at: Any) -> Enclosure:
         return Enclosure(self.mid[at], self.rad[at])
 
+    def reshape(self, *shape: int) -> Enclosure:
+        return Enclosure(self.mid.reshape(shape), self.rad.reshape(shape))
+
     @property
     def transposed(self) -> Enclosure:
         return Enclosure(self.mid.T, self.rad.T)
@@ -181,6 +184,17 @@ class Enclosure:
             spread = np.add.reduceat(rad, starts, axis=0).sum(axis=0)
             return _within(total, (spread + error * sizes) * (1.0 + 2 * error))
 
+    def inner(self, other: Enclosure) -> Enclosure:
+        """Inner products along the last axis."""
+        error = sum_error(self.shape[-1] + 4)
+        with np.errstate(all="ignore"):
+            total = np.einsum("...k,...k->...", self.mid, other.mid)
+            sizes = np.abs(self.mid)
+            rad = np.einsum("...k,...k->...", self.rad + (error * sizes + TINY), np.abs(other.mid))
+            if other.rad.any():
+                rad = rad + np.einsum("...k,...k->...", sizes + self.rad, other.rad)
+            return _within(total, rad * (1.0 + 2 * error) + self.shape[-1] * TINY)
+
     def sqrt(self) -> Enclosure:
         """Square roots of the members at or above 0; nothing is known where there is none."""
         with np.errstate(all="ignore"):
@@ -197,6 +211,10 @@ class Enclosure:
     def softplus(self) -> Enclosure:
         """log(1 + exp(v)): log1p and exp, each with its error."""
         return self._rising(lambda value: np.logaddexp(0.0, value), 3 * FUNCTION_ERROR)
+
+    def entropy(self) -> Enclosure:
+        """-v log(v) - (1 - v) log(1 - v) of members between 0 and 1/2, where it rises: two products of logarithms, both >= 0."""
+        return self._rising(_entropy, 2 * FUNCTION_ERROR)
 
     def _rising(self, function: Callable[[FloatArray], FloatArray], error: float = FUNCTION_ERROR) -> Enclosure:
         """A function that never falls, computed to a relative error: its values at both ends."""
@@ -272,6 +290,12 @@ def exact_dot(first: AnyArray, second: AnyArray) -> Enclosure:
         return between(-np.inf, np.inf)
     products = (Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True))
     return _KIND.get().of_fraction(sum(products, Fraction(0)))
+
+
+def _entropy(share: FloatArray) -> FloatArray:
+    inside = np.clip(share, 0.0, 0.5)
+    found: FloatArray = np.where(inside > 0, -inside * np.log(inside), 0.0) - (1.0 - inside) * np.log1p(-inside)
+    return found
 
 
 def _outward(value: FloatArray, step: FloatArray, towards: float) -> FloatArray:

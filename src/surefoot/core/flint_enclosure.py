@@ -107,6 +107,9 @@ class FlintEnclosure(Enclosure):
     def __getitem__(self, at: Any) -> FlintEnclosure:
         return _made(self.balls[at])
 
+    def reshape(self, *shape: int) -> FlintEnclosure:
+        return _made(self.balls.reshape(shape))
+
     @property
     def transposed(self) -> FlintEnclosure:
         return _made(self.balls.T)
@@ -187,6 +190,15 @@ class FlintEnclosure(Enclosure):
 
     def softplus(self) -> FlintEnclosure:
         return self._at_ends(lambda end: end + (-end).exp().log1p() if end > 0 else end.exp().log1p())
+
+    def inner(self, other: Enclosure) -> FlintEnclosure:
+        with _precision():
+            return _made(np.add.reduce(self.balls * self.of(other).balls, axis=-1, initial=arb(0)))
+
+    def entropy(self) -> FlintEnclosure:
+        return self._at_ends(
+            lambda end: -end * end.log() - (1 - end) * (-end).log1p() if end > 0 else arb(0) if end == 0 else arb("nan")
+        )
 
     def maximum(self, other: Any) -> FlintEnclosure:
         a, b = self.balls, self.of(other).balls

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from surefoot.core.certificate import rounded_down
 from surefoot.reports.plain_json import PlainReader
 
 
@@ -16,13 +17,13 @@ class CardProof:
     Attributes
     ----------
     objective : float
-        Objective of the card: mean loss plus penalty.
+        Objective of the card, mean loss plus penalty, as the certificate bounds it.
     lower_bound : float
         No card under the same rules has a smaller objective.
     relative_gap : float
         (objective - lower_bound) / objective.
     verified : bool
-        Whether both numbers were recomputed from the data by code that knows no solver.
+        Whether the certificate is verified: every claim of the proof recomputed from the data by code that knows no solver.
     rows : int
         Rows of the training table.
     """
@@ -39,16 +40,21 @@ class CardProof:
         data = f"{self.rows:,} rows"
         if not math.isfinite(self.lower_bound):
             return f"Objective {self.objective:.6g} on {data}; nothing is proven about better cards."
-        checked = "checked independently of the solver" if self.verified else "by the account of the solver, not checked"
+        if not self.verified:
+            return (
+                f"Not proven to be the best card: objective {self.objective:.6g} on {data}; no card under the same rules is below "
+                f"{rounded_down(self.lower_bound, 6)}."
+            )
+        checked = "checked independently of the solver"
         # Objective and bound differ by the rounding of sums at least; a gap that prints as 0 in six digits is none.
         if self.relative_gap < 5e-7:
             return (
-                f"Best possible card: no other under the same rules has an objective below {self.objective:.6g} "
-                f"({data}; {checked})."
+                f"Best possible card: no other under the same rules has an objective below {self.lower_bound:.6g}, "
+                f"to six digits ({data}; {checked})."
             )
         return (
-            f"Objective {self.objective:.6g} on {data}; no card under the same rules is below {self.lower_bound:.6g} "
-            f"(gap {100 * self.relative_gap:.2g}%; {checked})."
+            f"Objective {self.objective:.6g} on {data}; no card under the same rules is below "
+            f"{rounded_down(self.lower_bound, 6)} (gap {100 * self.relative_gap:.2g}%; {checked})."
         )
 
     def to_dict(self) -> dict[str, Any]:

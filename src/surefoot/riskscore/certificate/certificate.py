@@ -1,30 +1,35 @@
-"""The verdict on a score card.
+"""The verdict on a score card: is none better, within these limits and rules, on these columns and rows?
 
-    lower bound  <=  objective of every admissible card,      upper bound = objective of the card at hand.
+    lower bound  <=  objective of every admissible card,      upper bound >= objective of the card at hand.
 
-Both sides are recomputed from the raw columns with NumPy:
-
-- ``proof_reader``: does the proof cover every support and, within supports, every card;
-- ``score_bounds``: what each of its claims proves, by the tangent bound of a convex loss.
-
-Coverage is always checked as a whole. Claims are all recomputed where there are few enough of them; otherwise a random sample
-is, and the claim of the certificate says how many of how many. Without a proof, a single point with an entry for every
-column proves a weaker bound; without either the bound is 0, since the loss is positive. Nothing here knows how card and
-proof were found.
+Both are ends of enclosures, computed from the raw columns. ``proof_reader`` checks that the proof covers every support and every
+card, ``claim_bounds`` what each of its claims proves. The least of that is the lower bound. Without a proof, a single point with
+an entry for every column proves a weaker bound; without either it is 0, since the loss is positive. Nothing here knows how
+card and proof were found.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate, require_tolerance
+from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
+from surefoot.core.enclosure import enclose
 from surefoot.exceptions import CertificateError
-from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, read_proof
-from surefoot.riskscore.certificate.score_bounds import ScoreBounds
-from surefoot.riskscore.certificate.score_claims import Claim, NodeClaim, RefusedProofError
-from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
-from surefoot.riskscore.problem.score_proof import ScoreProof
+from surefoot.riskscore.certificate.card_table import CardTable
+from surefoot.riskscore.certificate.claim_bounds import WorstCard, bounds_of
+from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller, tangents
+from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, ProofReader, RefusedProofError
+from surefoot.riskscore.certificate.row_cells import CountedCells, RowCells
+
+if TYPE_CHECKING:
+    from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+    from surefoot.riskscore.problem.score_proof import ScoreProof
+
+# A proof whose claims fall short of its threshold by more, relative to it, is refused rather than taken for less.
+SHORT = 1e-6
 
 
 def certify_risk_score(
@@ -34,7 +39,7 @@ def certify_risk_score(
     tolerance: float,
     *,
     tangent: FloatArray | None = None,
-    max_claims: int = 2000,
+    max_claims: int | None = None,
     random_state: int = 0,
 ) -> Certificate:
     """Judge a score card and what is said to prove it best.
@@ -46,18 +51,18 @@ def certify_risk_score(
     proof : ScoreProof or None
         Refused if it is about other data, leaves cards out, or has a claim that does not hold.
     tolerance : float
-        The relative gap to prove; what rounding may cost is allowed on top.
+        The relative gap to prove.
     tangent : ndarray of shape (n_columns + 1,), optional
         Coefficients, intercept first, at which a tangent plane bounds the loss of all cards.
-    max_claims : int, default=2000
-        Proofs with more claims are checked by a sample of so many of them.
+    max_claims : int, optional
+        Recompute at most so many claims, drawn at random with ``random_state``. The others are then taken on trust, the
+        certificate says so, and it is not verified. All are recomputed unless this is given.
     random_state : int, default=0
-        Draws the sample.
 
     Returns
     -------
     Certificate
-        ``witness`` is the proof, if accepted. ``claim`` says what was recomputed.
+        ``witness`` is the proof, if accepted.
 
     Raises
     ------
@@ -65,113 +70,118 @@ def certify_risk_score(
         If the problem's own arrays break its conventions, or card or tangent do not have one entry per column.
     """
     require_tolerance(tolerance)
-    try:
-        problem.check()
-    except ValueError as flaw:
-        raise CertificateError(f"the problem breaks its own conventions: {flaw}") from flaw
-    if card.points.shape != (problem.n_columns,):
-        raise CertificateError(f"the card has points of shape {card.points.shape}; the table has {problem.n_columns} columns.")
-    bounds = ScoreBounds(problem, None if proof is None else proof.intercepts)
-    digest = problem.digest()
-    upper, reason = (problem.objective(card), "") if problem.admits(card) else (np.inf, "the card breaks limits or rules")
-    lower, checked, witness = 0.0, "", None
+    table = CardTable(problem)
+    n_columns = table.columns.shape[1]
+    points = np.asarray(card.points)
+    if points.shape != (n_columns,) or np.any(points != np.round(points)):
+        raise CertificateError(f"the card has points of shape {points.shape}; the table has {n_columns} columns.")
+    fingerprint = table.digest()
+    flaw = table.flaw_of(card)
+    upper = np.inf if flaw else _objective(table, card)
+    lower, trust, remark, witness = 0.0, "", "", None
     if tangent is not None:
-        lower = max(lower, _tangent_bound(bounds, tangent))
+        lower = max(lower, _tangent_bound(table, np.asarray(tangent, dtype=np.float64)))
     if proof is not None:
         try:
-            proven, checked = _proven_bound(bounds, proof, digest, max_claims, random_state)
+            proven, trust, remark = _proven_bound(table, proof, fingerprint, max_claims, random_state)
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
-            reason = reason or f"the proof is refused because {refusal}"
-    used = tuple(np.flatnonzero(card.points).tolist())
-    rounding = 2 * bounds.slack(used, np.append(card.intercept, card.points[list(used)]) / card.multiplier)
-    return _verdict(upper, lower, rounding, tolerance, witness, reason, checked, digest)
+            flaw = flaw or f"the proof is refused because {refusal}"
+    rules = ", and these rules to 1e-9" if table.rules else ""
+    shift = " under the worst shift of these rows within this radius" if table.radius > 0 else " on these rows"
+    return verdict(
+        Statement(
+            models=f"score card on these columns that keeps these limits of points and columns{rules}",
+            quantity="penalised log loss" if table.penalty > 0 else "log loss",
+            scope=shift.strip(),
+            flaw=flaw,
+            trust=trust,
+            remark=remark,
+        ),
+        upper=upper,
+        lower=lower,
+        tolerance=tolerance,
+        witness=witness,
+        problem_digest=fingerprint,
+        model_digest=digest(
+            "score card", {"intercept": int(card.intercept), "points": points, "multiplier": float(card.multiplier)}
+        ),
+    )
 
 
-def _tangent_bound(bounds: ScoreBounds, tangent: FloatArray) -> float:
-    point = np.asarray(tangent, dtype=np.float64)
-    if point.shape != (bounds.problem.n_columns + 1,):
+def _objective(table: CardTable, card: RiskScore) -> float:
+    """A number at or above the objective of the card."""
+    used, scale = np.flatnonzero(card.points), 1.0 / float(card.multiplier)
+    points = np.append(float(card.intercept), np.asarray(card.points)[used].astype(np.float64))
+    penalty = enclose(table.penalty) * used.size
+    if table.radius > 0:
+        loss = enclose(WorstCard(used, points, LossPlanes(table, RowCells(table))).objective(scale))
+    else:
+        scores = (points[0] + table.columns[:, used] @ enclose(points[1:])) / float(card.multiplier)
+        loss = (table.weights * (-table.labels * scores).softplus()).sum()
+    return float((loss + penalty).high)
+
+
+def _tangent_bound(table: CardTable, point: FloatArray) -> float:
+    """Bound on every card from the plane at a point with an entry for the intercept and for every column."""
+    if point.shape != (table.columns.shape[1] + 1,):
         raise CertificateError(
-            f"the tangent's point has shape {point.shape}; it needs an intercept and {bounds.problem.n_columns} columns."
+            f"the tangent's point has shape {point.shape}; it needs an intercept and {table.columns.shape[1]} columns."
         )
     if not np.all(np.abs(point) < LARGEST_POINT):
         return 0.0
     with np.errstate(over="ignore", invalid="ignore"):
-        bound = bounds.everywhere(point)
-    return bound if np.isfinite(bound) else 0.0
+        up, down, height = tangents(np.nan_to_num(point[0] + table.columns @ point[1:]))
+    # choose is spelled out by labels: u of negative rows, minus u of positive ones.
+    negative = (table.labels < 0).astype(np.float64)
+    residuals = (up * negative - down * (1.0 - negative)) * table.weights
+    slope, slopes = residuals.sum(), table.columns.T[table.usable] @ residuals
+    gains = -smaller(slopes * table.lower[table.usable], slopes * table.upper[table.usable])
+    bounds = []
+    for t in table.scales:
+        worth = np.sort((gains * t - table.penalty).high)[::-1][: table.size]
+        start = smaller(slope * (t * table.intercepts[0]), slope * (t * table.intercepts[1]))
+        bounds.append(float(((height * table.weights).sum() + start - enclose(np.maximum(worth, 0.0)).sum()).low))
+    return max(min(bounds), 0.0)
 
 
-def _proven_bound(bounds: ScoreBounds, proof: ScoreProof, digest: str, max_claims: int, random_state: int) -> tuple[float, str]:
-    """What the proof proves, and a sentence on how that was checked."""
-    if proof.problem_digest != digest:
+def _proven_bound(
+    table: CardTable, proof: ScoreProof, fingerprint: str, max_claims: int | None, random_state: int
+) -> tuple[float, str, str]:
+    """What the proof proves, what of it was taken on trust, and a sentence on what was recomputed."""
+    if proof.problem_digest != fingerprint:
         raise RefusedProofError("it is about other data")
-    if not np.isfinite(proof.threshold):
-        raise RefusedProofError(f"its threshold is {proof.threshold}")
-    claims = read_proof(bounds.problem, proof)
-    chosen = np.arange(len(claims))
-    if len(claims) > max_claims:
-        chosen = np.random.default_rng(random_state).choice(chosen, max_claims, replace=False)
-    least = np.inf
-    for at in chosen.tolist():
-        bound = bounds.of(claims[at])
-        if not bound >= proof.threshold - _allowance(bounds, claims[at]):
-            raise RefusedProofError(f"{_named(claims[at])} proves {bound:.10g}, not {proof.threshold:.10g}")
-        least = min(least, bound)
-    if len(claims) <= max_claims:
-        return min(least, proof.threshold), f"all {len(claims)} claims of its proof were recomputed"
-    return (
-        min(least, proof.threshold),
-        f"its proof covers every card, and {max_claims} of its {len(claims)} claims, drawn with random_state={random_state}, "
-        "were recomputed; the others are taken from the search",
-    )
-
-
-def _allowance(bounds: ScoreBounds, claim: Claim) -> float:
-    """What rounding may cost those who wrote a claim and those who read it, wherever in the limits its point is."""
-    support = claim.prefix if isinstance(claim, NodeClaim) else claim.support
-    return 4 * bounds.slack(support, np.zeros(len(support) + 1))
-
-
-def _named(claim: Claim) -> str:
-    return f"its node at columns {claim.prefix}" if isinstance(claim, NodeClaim) else f"its leaf at columns {claim.support}"
-
-
-def _verdict(
-    upper: float,
-    lower: float,
-    rounding: float,
-    tolerance: float,
-    witness: ScoreProof | None,
-    reason: str,
-    checked: str,
-    digest: str,
-) -> Certificate:
-    gap = upper - lower
-    relative_gap = gap / upper if 0 < upper < np.inf else gap
-    consistent = gap >= -rounding
-    if np.isfinite(upper) and not consistent:
-        reason = "the bounds contradict each other, so at least one of them is wrong"
-    verified = bool(np.isfinite(upper) and consistent and gap <= tolerance * abs(upper) + 2 * rounding)
-    how = f"; {checked}" if checked else ""
-    if verified:
-        claim = (
-            f"No admissible score card has an objective below {lower:.10g} on these data; this one has {upper:.10g}, so it is "
-            f"optimal to a relative gap of {max(relative_gap, 0.0):.1e} (asked for: {tolerance:.1e}){how}."
+    threshold = float(proof.threshold)
+    if not np.isfinite(threshold):
+        raise RefusedProofError(f"its threshold is {threshold}")
+    reader = ProofReader(table, proof)
+    counted = CountedCells.suits(table, reader.columns)
+    planes = LossPlanes(table, CountedCells(table, reader.columns) if counted else RowCells(table))
+    n_claims, n_checked, least = 0, 0, np.inf
+    chosen = None
+    if max_claims is not None:
+        total = sum(len(part) for part in ProofReader(table, proof).claims())
+        chosen = np.sort(np.random.default_rng(random_state).choice(total, min(max_claims, total), replace=False))
+    for part in reader.claims():
+        own = part
+        if chosen is not None:
+            at = chosen[(chosen >= n_claims) & (chosen < n_claims + len(part))] - n_claims
+            own = part.take(at)
+        n_claims += len(part)
+        n_checked += len(own)
+        if len(own):
+            bounds = bounds_of(own, planes, reader.intercepts, threshold)
+            worst = int(np.argmin(bounds))
+            if not bounds[worst] >= threshold - SHORT * max(abs(threshold), 1e-3):
+                raise RefusedProofError(
+                    f"its claim on columns {tuple(own.support[worst].tolist())} proves {bounds[worst]:.10g}, not {threshold:.10g}"
+                )
+            least = min(least, float(bounds[worst]))
+    remark = f"All {n_claims:,} claims of its proof were recomputed."
+    trust = ""
+    if n_checked < n_claims:
+        trust = f"{n_claims - n_checked:,} of the {n_claims:,} claims of its proof hold"
+        remark = (
+            f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof, drawn with random_state={random_state}."
         )
-    else:
-        reason = reason or f"the relative gap {relative_gap:.1e} is above the tolerance {tolerance:.1e}"
-        claim = (
-            f"Not proven optimal: this card has an objective of {upper:.10g}, and no admissible card has one below "
-            f"{lower:.10g}{how}; {reason}."
-        )
-    return Certificate(
-        claim=claim,
-        upper_bound=upper,
-        lower_bound=lower,
-        gap=gap,
-        relative_gap=relative_gap,
-        tolerance=tolerance,
-        witness=witness,
-        verified=verified,
-        problem_digest=digest,
-    )
+    return min(least, threshold), trust, remark

@@ -30,7 +30,7 @@ from surefoot.riskscore.estimator.posed_card import PosedCard, binary_columns, p
 from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreModel
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
-from surefoot.riskscore.search.exact_score import ExactScore
+from surefoot.riskscore.search.exact_score import ExactScore, SearchTally
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener
@@ -72,7 +72,8 @@ class RiskScoreClassifier(RiskScoreModel):
         find the same optimum. The others are baselines without proof: penalised logistic regression, rounded, rescaled and
         rounded, or rounded one by one, and with a star polished. ``solver_`` names the one that "auto" has chosen.
     gap : float, default=0.0
-        Relative gap between the objective of the card and a proven lower bound at which the search may stop.
+        Relative gap between the objective of the card and a proven lower bound at which the search may stop. With 0 it goes on
+        to the end; the certificate, which computes in doubles, then confirms a relative gap of 1e-9.
     time_limit : float, optional
         Most seconds to spend; the best card found by then is returned, with a bound that holds.
     near_optimal : float, optional
@@ -107,9 +108,9 @@ class RiskScoreClassifier(RiskScoreModel):
     classes_ : ndarray of shape (2,)
         The second one is the positive class.
     certificate_ : Certificate
-        Objective of the card, a lower bound for all cards that obey the rules, and whether they agree to ``gap``; recomputed
-        from the raw data by code that knows no solver. Long proofs are checked by a sample of their claims, as ``claim`` says.
-        Robust cards and the cards of other solvers come with weaker bounds, or none.
+        Objective of the card, a lower bound for all cards that obey the rules, and whether they agree to ``gap`` or 1e-9;
+        recomputed from the raw data, claim by claim, by code that knows no solver. Cards of solvers other than the exact
+        search come with weaker bounds.
     outcome_ : SolveOutcome
         How the search went: status, bounds, history. After Ctrl-C the model keeps the best card found until then.
     near_optimal_ : NearOptimalSet or None
@@ -224,6 +225,8 @@ class RiskScoreClassifier(RiskScoreModel):
         self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL:
             _warn_of_limit(outcome, f"{type(self).__name__}.fit")
+        elif isinstance(outcome.dual, SearchTally) and not certificate.verified:
+            _warn_of_proof(outcome.dual, certificate, f"{type(self).__name__}.fit")
         return self
 
     def _named_solver(self) -> RiskScoreSolver:
@@ -237,10 +240,12 @@ class RiskScoreClassifier(RiskScoreModel):
             if getattr(self, name) is not None and self.solver not in ("auto", "exact"):
                 raise ValueError(f"{name} needs solver='exact' or 'auto': {self.solver!r} does not go through all cards.")
         if near is None and self.checkpoint is None and not isinstance(solver, ExactScore):
-            return AutomaticScore(proof_limit=FIT_PARAMETERS.proof_numbers) if isinstance(solver, AutomaticScore) else solver
+            return (
+                AutomaticScore(proof_limit=FIT_PARAMETERS.most_proof_numbers) if isinstance(solver, AutomaticScore) else solver
+            )
         return ExactScore(
             near_optimal=None if near is None else float(near),
-            proof_limit=FIT_PARAMETERS.proof_numbers,
+            proof_limit=FIT_PARAMETERS.most_proof_numbers,
             checkpoint=self.checkpoint,
         )
 
@@ -259,7 +264,8 @@ class RiskScoreClassifier(RiskScoreModel):
         posed.require_consistent(limit)
         title = f"{type(self).__name__}, up to {posed.problem.max_features} of {posed.problem.n_columns} columns"
         options = SolveOptions(
-            tolerance=float(self.gap),
+            # What rounding costs the certificate is left to it.
+            tolerance=max(float(self.gap) - FIT_PARAMETERS.proven_gap, 0.0),
             time_limit=None if self.time_limit is None else float(self.time_limit),
             n_threads=joblib.effective_n_jobs(self.n_jobs),
             on_progress=progress_listener(title) if self.verbose else None,
@@ -278,11 +284,27 @@ class RiskScoreClassifier(RiskScoreModel):
         if proof is None and tangent is None:
             # The card's own coefficients prove little, but something.
             tangent = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
-        affordable = FIT_PARAMETERS.checked_numbers / posed.problem.columns.size
-        claims = int(np.clip(affordable, FIT_PARAMETERS.least_claims, FIT_PARAMETERS.most_claims))
+        tolerance = max(float(self.gap), FIT_PARAMETERS.proven_gap)
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            return certify_risk_score(posed.problem, outcome.primal, proof, float(self.gap), tangent=tangent, max_claims=claims)
+            return certify_risk_score(posed.problem, outcome.primal, proof, tolerance, tangent=tangent)
+
+
+def _warn_of_proof(tally: SearchTally, certificate: Certificate, where: str) -> None:
+    """Warn that a search has ended and its card is not certified all the same, and say why."""
+    reason = (
+        ""
+        if tally.proof is not None
+        else (
+            f" Its proof was not kept: it has more than {FIT_PARAMETERS.most_proof_numbers:,} numbers, or time_limit ended before it "
+            "was written down."
+        )
+    )
+    warnings.warn(
+        f"{where} searched to the end, but the certificate does not confirm it. {certificate.claim}{reason}",
+        ConvergenceLimitWarning,
+        stacklevel=3,
+    )
 
 
 def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], where: str) -> None:

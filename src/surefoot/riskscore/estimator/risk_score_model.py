@@ -70,11 +70,8 @@ class RiskScoreModel(LogisticClassifier, BaseEstimator):
             What 0/1 columns say about the original table: ``columns_`` of the ``ThresholdBinarizer`` that made them.
         """
         check_is_fitted(self)
-        # What the certificate cannot confirm is printed as what it is: the solver's own account.
-        source = self.certificate_ if self.certificate_.verified else self.outcome_
-        bounds = source.upper_bound, source.lower_bound
-        gap = (bounds[0] - bounds[1]) / (bounds[0] or 1.0)
-        proof = CardProof(*bounds, gap, verified=self.certificate_.verified, rows=self._n_rows)
+        found = self.certificate_
+        proof = CardProof(found.upper_bound, found.lower_bound, found.relative_gap, verified=found.verified, rows=self._n_rows)
         return print_card(
             self.points_,
             self.intercept_,

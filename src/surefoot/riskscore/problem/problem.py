@@ -16,15 +16,15 @@ given range and such that the rules about risks hold (:mod:`surefoot.riskscore.p
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 import numpy as np
 
 from surefoot.core.array_checks import WEIGHT_SLACK, require_dimensions, whole_numbers
 from surefoot.core.arrays import FloatArray, IntArray
-from surefoot.riskscore.problem.card_rules import CardRule, LinearRule, RateRule, check_rule, spelled
+from surefoot.core.certificate import digest
+from surefoot.riskscore.problem.card_rules import CardRule, LinearRule, RateRule, check_rule
 from surefoot.riskscore.problem.card_scales import EDGE, Scales, rule_scales
 from surefoot.riskscore.problem.score_shift import ScoreShift, WorstLoss
 
@@ -190,14 +190,26 @@ class RiskScoreProblem:
         return within
 
     def digest(self) -> str:
-        """Fingerprint of everything that defines the optimum."""
-        limits = (self.intercept_lower, self.intercept_upper, self.max_features, self.penalty)
-        form = (*(() if self.shift is None else self.shift.spelled()), *self.multiplier_range)
-        mark = hashlib.sha256(repr((limits, form, *map(spelled, self.rules))).encode())
-        for part in (self.columns, self.labels, self.weights, self.lower, self.upper):
-            mark.update(str(part.shape).encode())
-            mark.update(part.data if part.size else b"")
-        return mark.hexdigest()
+        """Fingerprint of everything that defines the optimum; certificates compute the same one from the fields."""
+        shift = self.shift if self.shift is not None and self.shift.radius > 0 else None
+        parts: dict[str, Any] = {
+            "columns": self.columns,
+            "labels": self.labels,
+            "weights": self.weights,
+            "lower": self.lower.astype(np.float64),
+            "upper": self.upper.astype(np.float64),
+            "intercepts": np.array((self.intercept_lower, self.intercept_upper)),
+            "size": min(self.max_features, self.n_columns),
+            "penalty": float(self.penalty),
+            "multipliers": np.array(self.multiplier_range, dtype=np.float64),
+            "radius": 0.0 if shift is None else float(shift.radius),
+        }
+        if shift is not None:
+            parts |= {"prices": shift.prices, "flips": shift.flips, "label_price": float(shift.label_price)}
+        for k, rule in enumerate(self.rules):
+            kind = type(rule).__name__
+            parts |= {f"{kind} {k} {part.name}": np.asarray(getattr(rule, part.name)) for part in fields(rule)}
+        return digest("score card", parts)
 
 
 def _check_scale(problem: RiskScoreProblem) -> None:

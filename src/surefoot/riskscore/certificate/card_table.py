@@ -1,0 +1,229 @@
+"""The problem of a score card as its certificate sees it: plain arrays that were checked here, and the rules.
+
+Rules about risks and rates hold up to 1e-9, multipliers up to a factor of 1 +- 1e-12 (``SLACK``, ``EDGE``): that is part of what
+a score card is, for the card at hand and for those that it is compared with. Whether a card keeps a rule is decided in
+enclosures, so it may be open: a card is taken for one only if it surely keeps all rules, and left out of the comparison only if
+it surely breaks one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.core.certificate import digest
+from surefoot.core.enclosure import Enclosure, between, enclose
+from surefoot.exceptions import CertificateError
+
+if TYPE_CHECKING:
+    from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+
+Integers = NDArray[np.int64]
+SLACK = 1e-9
+EDGE = 1e-12
+WEIGHT_SLACK = 1e-9
+# The fields that say all about a rule; a rule without exactly these is refused.
+RULE_FIELDS = {
+    "GroupRule": ("columns", "least", "most"),
+    "ImplicationRule": ("cause", "effect"),
+    "PointSetRule": ("column", "values"),
+    "SignRule": ("columns",),
+    "LinearRule": ("coefficients", "intercept_coefficient", "lower", "upper"),
+    "RateRule": ("label", "lower", "upper", "threshold"),
+}
+
+
+class CardTable:
+    """Rows, limits and rules. ``lower`` and ``upper`` are the points of a column once it has any, +inf and -inf if it cannot."""
+
+    def __init__(self, problem: RiskScoreProblem) -> None:
+        self.columns = _numbers(problem, "columns", 2)
+        n, d = self.columns.shape
+        self.labels, self.weights = _numbers(problem, "labels", 1, n), _numbers(problem, "weights", 1, n)
+        self.limits = tuple(_numbers(problem, name, 1, d) for name in ("lower", "upper"))
+        self.rules = tuple((type(rule).__name__, rule) for rule in problem.rules)
+        self.intercepts = (int(problem.intercept_lower), int(problem.intercept_upper))
+        self.size, self.penalty = min(int(problem.max_features), d), float(problem.penalty)
+        self.shift = problem.shift if problem.shift is not None and float(problem.shift.radius) > 0 else None
+        self.free = problem.scale == "free"
+        low, high = (float(m) for m in problem.multipliers) if self.free else (1.0, 1.0)
+        _require(n > 0 and np.all(np.abs(self.labels) == 1.0), "labels are -1 and +1, and there are some")
+        _require(
+            np.all(self.weights >= 0) and abs(self.weights.sum() - 1.0) <= WEIGHT_SLACK, "weights are at or above 0, sum 1"
+        )
+        whole = all(np.all(limit == np.round(limit)) for limit in self.limits)
+        _require(whole and np.all(self.limits[0] <= 0) and np.all(self.limits[1] >= 0), "limits are whole, with 0 in between")
+        _require(self.intercepts[0] <= self.intercepts[1] and self.size >= 0, "limits are in order")
+        _require(np.isfinite(self.penalty) and self.penalty >= 0, "the penalty is finite and at or above 0")
+        _require(problem.scale in ("unit", "free") and 0 < low <= high < np.inf, "multipliers are above 0 and in order")
+        self.multipliers = (low, high)
+        # All scales t = 1 / multiplier that a card may have.
+        self.scales = (
+            (float((enclose(1 - EDGE) / high).low), float((enclose(1 + EDGE) / low).high)) if self.free else (1.0, 1.0)
+        )
+        for kind, rule in self.rules:
+            _require_rule(kind, rule, d)
+        self.prices, self.flips = np.full(d, np.inf), np.zeros(d, dtype=bool)
+        self.radius, self.label_price = 0.0, np.inf
+        if self.shift is not None:
+            self._read_shift(problem.shift, d)
+        self.lower, self.upper = self._used_limits()
+        self.usable = np.isfinite(self.lower)
+        self.binary: BoolArray = np.all((self.columns == 0) | (self.columns == 1), axis=0)
+
+    def _read_shift(self, shift: Any, d: int) -> None:
+        self.prices, self.flips = np.asarray(shift.prices, dtype=np.float64), np.asarray(shift.flips, dtype=bool)
+        self.radius, self.label_price = float(shift.radius), float(shift.label_price)
+        _require(self.prices.shape == self.flips.shape == (d,), "a shift has a price for every column")
+        _require(np.all(self.prices > 0) and self.label_price > 0 and np.isfinite(self.radius), "prices are above 0")
+        flipped = self.columns[:, self.flips]
+        _require(np.all((flipped == 0) | (flipped == 1)), "columns that flip hold 0 and 1")
+
+    def _used_limits(self) -> tuple[FloatArray, FloatArray]:
+        lower, upper = np.full(len(self.limits[0]), np.inf), np.full(len(self.limits[0]), -np.inf)
+        for column in range(len(lower)):
+            values = set(range(int(self.limits[0][column]), int(self.limits[1][column]) + 1)) - {0}
+            for kind, rule in self.rules:
+                if kind == "PointSetRule" and rule.column == column:
+                    values &= set(rule.values)
+            if values:
+                lower[column], upper[column] = min(values), max(values)
+        return lower, upper
+
+    def digest(self) -> str:
+        """Fingerprint of all that the optimum depends on."""
+        parts: dict[str, Any] = {
+            "columns": self.columns, "labels": self.labels, "weights": self.weights, "lower": self.limits[0],
+            "upper": self.limits[1], "intercepts": np.array(self.intercepts), "size": self.size, "penalty": self.penalty,
+            "multipliers": np.array(self.multipliers), "radius": self.radius,
+        }  # fmt: skip
+        if self.shift is not None:
+            parts |= {"prices": self.prices, "flips": self.flips, "label_price": self.label_price}
+        for k, (kind, rule) in enumerate(self.rules):
+            parts |= {f"{kind} {k} {name}": np.asarray(getattr(rule, name)) for name in RULE_FIELDS[kind]}
+        return digest("score card", parts)
+
+    def admits_supports(self, support: Integers) -> BoolArray:
+        """Whether the rules about supports alone admit exactly these sets of columns; whole numbers, so this is decided."""
+        marks = np.zeros((len(support), self.columns.shape[1]), dtype=bool)
+        np.put_along_axis(marks, support, True, axis=1)
+        fine = np.ones(len(support), dtype=bool)
+        for kind, rule in self.rules:
+            if kind == "GroupRule":
+                count = marks[:, sorted(set(rule.columns))].sum(axis=1)
+                fine &= (count >= rule.least) & (count <= rule.most)
+            elif kind == "ImplicationRule":
+                fine &= ~marks[:, list(rule.cause)].any(axis=1) | marks[:, list(rule.effect)].any(axis=1)
+            elif kind == "PointSetRule" and 0 not in rule.values:
+                fine &= marks[:, rule.column]
+        return fine
+
+    def flaw_of(self, card: RiskScore) -> str:
+        """Why the card may not be one of the class, or nothing."""
+        points, scale = np.asarray(card.points), 1.0 / float(card.multiplier)
+        inside = np.all((points >= self.limits[0]) & (points <= self.limits[1]))
+        inside &= self.intercepts[0] <= card.intercept <= self.intercepts[1]
+        if not (inside and np.count_nonzero(points) <= self.size):
+            return "the card breaks limits on points, intercept or number of columns"
+        if not self.scales[0] <= scale <= self.scales[1]:
+            return "the card's multiplier is out of range"
+        low, high = self.scales_of(int(card.intercept), points, sure=True)
+        if not low * (1 - EDGE) <= scale <= high * (1 + EDGE):
+            return "the card breaks a rule"
+        return ""
+
+    def scales_of(self, intercept: int, points: Integers, *, sure: bool) -> tuple[float, float]:
+        """Scales between which these points keep all rules: surely, or without ``sure`` possibly. Empty if low > high."""
+        low, high = self.scales
+        used = np.flatnonzero(points)
+        fine = bool(self.admits_supports(used[None, :])[0])
+        scores = enclose(float(intercept)) + self.columns[:, used] @ enclose(points[used].astype(np.float64))
+        for kind, rule in self.rules:
+            if kind == "PointSetRule":
+                fine &= int(points[rule.column]) in rule.values
+            elif kind == "SignRule":
+                chosen = points[list(rule.columns)]
+                fine &= bool(np.all(chosen >= 0) or np.all(chosen <= 0))
+            elif kind == "LinearRule":
+                terms = np.append(points, intercept), np.append(rule.coefficients, rule.intercept_coefficient)
+                total = (enclose(terms[0].astype(np.float64)) * terms[1]).sum()
+                slack = SLACK * (1.0 + float(np.abs(terms[0] * terms[1]).sum()))
+                for score, end in ((total, rule.lower), (-total, -rule.upper)):
+                    low, high = self._at_least(score, end, slack, (low, high), sure=sure)
+            elif kind == "RateRule":
+                low, high = self._rate_scales(rule, scores, (low, high), sure=sure)
+        return (low, high) if fine else (np.inf, -np.inf)
+
+    def _at_least(
+        self, score: Enclosure, least: float, slack: float, within: tuple[float, float], *, sure: bool
+    ) -> tuple[float, float]:
+        """The scales t in a range with t score >= least, up to the slack where the scale is not free or the end is 0."""
+        low, high = within
+        value = float(score.low if sure else score.high)
+        if least == -np.inf:
+            return within
+        if least == 0.0 or not self.free:
+            return within if value >= least - slack else (np.inf, -np.inf)
+        if least > 0.0:
+            return (max(low, least / value), high) if value > 0.0 else (np.inf, -np.inf)
+        return (low, min(high, least / value)) if value < 0.0 else within
+
+    def _rate_scales(self, rule: Any, scores: Enclosure, within: tuple[float, float], *, sure: bool) -> tuple[float, float]:
+        """A rate lies in its limits if the row that attains the least is flagged and the one that exceeds the most is not."""
+        chosen = (self.labels == rule.label) & (self.weights > 0)
+        scores, weights = scores[chosen], enclose(self.weights[chosen])
+        even = not self.free or abs(rule.threshold) <= SLACK
+        for sign, ends, limit in (
+            (1.0, scores.low if sure else scores.high, rule.lower),
+            (-1.0, scores.high if sure else scores.low, rule.upper),
+        ):
+            # Rows in falling order of what counts: their weights added up so far, over all.
+            order = np.argsort(-ends, kind="stable")
+            rate = weights[order].cumsum(0) / weights.sum()
+            reached = rate.low if sure == (sign > 0) else rate.high
+            at = int(np.count_nonzero(reached < limit - SLACK) if sign > 0 else np.count_nonzero(reached <= limit + SLACK))
+            if (sign > 0 and limit <= SLACK) or (sign < 0 and at == len(ends)):
+                continue
+            if at == len(ends):
+                return np.inf, -np.inf
+            deciding = between(ends[order[at]], ends[order[at]])
+            if even:
+                flagged = float(ends[order[at]]) >= rule.threshold + SLACK
+                if flagged != (sign > 0):
+                    return np.inf, -np.inf
+            else:
+                within = self._at_least(sign * deciding, sign * rule.threshold + SLACK, 0.0, within, sure=sure)
+        return within
+
+
+def _numbers(owner: Any, name: str, n_dimensions: int, n_entries: int | None = None) -> FloatArray:
+    """A field as an array of finite doubles of the right shape."""
+    found = np.asarray(getattr(owner, name), dtype=np.float64)
+    _require(found.ndim == n_dimensions and (n_entries is None or len(found) == n_entries), f"{name} has the wrong shape")
+    _require(np.isfinite(found).all(), f"{name} has an entry that is not finite")
+    return found
+
+
+def _require_rule(kind: str, rule: Any, d: int) -> None:
+    _require(
+        kind in RULE_FIELDS and all(hasattr(rule, name) for name in RULE_FIELDS[kind]), f"a rule is of no known kind: {kind}"
+    )
+    if kind == "LinearRule":
+        numbers = np.append(rule.coefficients, rule.intercept_coefficient)
+        _require(numbers.shape == (d + 1,) and np.isfinite(numbers).all(), "a linear rule has a coefficient for every column")
+    elif kind != "RateRule":
+        named = [
+            column
+            for name in RULE_FIELDS[kind][:2]
+            if name not in ("least", "values")
+            for column in np.ravel(getattr(rule, name))
+        ]
+        _require(all(0 <= column < d for column in named), "a rule names columns of the table only")
+
+
+def _require(fine: object, convention: str) -> None:
+    if not fine:
+        raise CertificateError(f"the problem breaks its own conventions: {convention}.")
