@@ -57,10 +57,10 @@ def test_trees_prove_the_largest_value_and_no_less(name: Any, seed: int) -> None
     best = largest(example, theta, distance)
     trees = prove_loss(example, theta, distance, best + 1e-7)
     assert trees is not None
-    found = decision_bound(example, theta, distance, best, proof=trees)
+    found = decision_bound(example, theta, distance, proof=trees)
     assert found == pytest.approx(best, abs=2e-7) and found >= best - 1e-12
     assert prove_loss(example, theta, distance, best - 1e-3) is None
-    assert decision_bound(example, theta, distance, best) is None
+    assert decision_bound(example, theta, distance) is None
 
 
 def spoiled(tree: Tree) -> Tree:
@@ -78,7 +78,7 @@ def test_spoiled_trees_prove_less_and_are_never_below_the_truth() -> None:
         best = largest(example, theta, distance)
         trees = prove_loss(example, theta, distance, best + 1e-7)
         assert trees is not None
-        assert decision_bound(example, theta, distance, best, proof=[spoiled(trees[0])]) > best
+        assert decision_bound(example, theta, distance, proof=[spoiled(trees[0])]) > best
         task = TermBound(example.instance.decisions, theta, None, example.response)  # type: ignore[arg-type]
         for _ in range(20):
             # Any multipliers at all bound the truth from above.
@@ -87,7 +87,7 @@ def test_spoiled_trees_prove_less_and_are_never_below_the_truth() -> None:
             assert task.leaf(leaf, decisions.lower, decisions.upper) >= largest(  # type: ignore[union-attr]
                 example, theta, Distance.of("none")
             ) - float(example.own @ theta)
-    assert decision_bound(example, theta, distance, best, proof=[*trees, *trees]) is None
+    assert decision_bound(example, theta, distance, proof=[*trees, *trees]) is None
 
 
 def test_splits_must_be_of_whole_unknowns_at_whole_values() -> None:

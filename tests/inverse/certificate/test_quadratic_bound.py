@@ -46,11 +46,11 @@ def test_prices_prove_the_largest_value_and_no_less(name: object, boxed: bool, r
         example, theta = posed(seed, rank, boxed=boxed, closed=seed % 2 == 1)
         best = oracle.augmented(example, theta, distance).value
         grid = values_on_a_grid(example, theta, distance)
-        found = decision_bound(example, theta, distance, best, proof=oracle.multipliers(example, theta, distance))
+        found = decision_bound(example, theta, distance, proof=oracle.multipliers(example, theta, distance))
         assert found is not None
         assert found == pytest.approx(best, abs=1e-7)
         assert found >= max(best - 1e-9, grid.max() - 1e-12)
-        assert decision_bound(example, theta, distance, best) is None
+        assert decision_bound(example, theta, distance) is None
 
 
 @pytest.mark.parametrize("boxed", [True, False])
@@ -64,11 +64,11 @@ def test_no_prices_prove_less_than_the_truth(boxed: bool, rank: int) -> None:
     proven = 0
     for share in (1e-6, 1e-2, 1.0):
         wrong = np.maximum(prices + share * random.normal(size=prices.shape), 0.0)
-        found = decision_bound(example, theta, distance, best, proof=wrong)
-        # Where unknowns have no bounds and the cost does not curve, only exact prices prove anything.
+        found = decision_bound(example, theta, distance, proof=wrong)
+        # Rows with one entry bound the unknowns too.
         assert found is None or found >= best - 1e-9
         proven += found is not None
-    assert proven == (3 if boxed or rank == 2 else 0)
+    assert proven == 3
 
 
 def test_prices_that_are_none_are_refused() -> None:
@@ -77,15 +77,17 @@ def test_prices_that_are_none_are_refused() -> None:
     prices = oracle.multipliers(example, theta, distance)
     assert prices is not None
     for wrong in (-prices - 1.0, prices[:1], np.full_like(prices, np.nan)):
-        assert decision_bound(example, theta, distance, 0.0, proof=wrong) is None
+        assert decision_bound(example, theta, distance, proof=wrong) is None
     # A cost that bends the wrong way has its largest values elsewhere.
     bent = theta.copy()
     bent[0] = -1.0
-    assert decision_bound(example, bent, distance, 0.0, proof=prices) is None
+    found = decision_bound(example, bent, distance, proof=prices)
+    assert found is not None
+    assert found >= values_on_a_grid(example, bent, distance).max()
     assert oracle.multipliers(example, bent, distance) is None
 
 
 def test_a_solver_of_the_callers_own_is_not_vouched_for() -> None:
     forward = CallableProblem(lambda cost, _signal: (cost < 0).astype(float), n_unknowns=2)
     example = forward.example(0, None, np.zeros(2))
-    assert decision_bound(example, np.array([-1.0, 1.0]), Distance.of("none"), 1.0) is None
+    assert decision_bound(example, np.array([-1.0, 1.0]), Distance.of("none")) is None

@@ -88,8 +88,10 @@ def test_consistent_mixed_decisions_are_explained(approach: str) -> None:
     for signal, response in zip(signals, responses, strict=True):
         best = oracle.decide(problem.instance(0, signal), model.cost_)
         assert response @ model.cost_ <= best.value + 1e-6 * np.linalg.norm(model.cost_)
-    assert model.certificate_.verified
+    # Trees of multipliers prove losses to rounding; a ray, though, is consistent only if its losses are 0 exactly.
+    assert model.certificate_.verified == (approach != "circumcenter")
     if approach == "circumcenter":
+        assert model.certificate_.relative_gap <= 1e-6 and "explains observation" in model.certificate_.claim
         # Rays that nobody proves are not vouched for.
         task, proof = certified_task(model, signals, responses), model.outcome_.dual
         verdict = certify_rays(task, model.cost_, proof, 1e-6)

@@ -1,37 +1,48 @@
 """Certificates of circumcenters and of costs with an ellipsoid around them, recomputed from the raw arrays.
 
-Rays are checked to be consistent costs, and decisions to be decisions. That the rays are all there are is checked by listing
-the extreme rays of the cone that the decisions leave, from every set of p - 1 half-spaces: slow, and with nothing in common
-with how solvers find them.
+Decisions bound the cone C of consistent costs from outside. The extreme rays of the cone that they leave are listed in whole
+numbers by double description (Motzkin et al., 1953), without rounding: up to a right angle, no consistent cost is farther from
+theta than the farthest of these. Rays inside C, with weights w_k >= 0 of sum 1, bound the angle from below: every unit vector
+theta has min_k <theta, e_k> <= ||sum_k w_k e_k||.
+
+An ellipsoid around the ends of rays has no smaller volume than (x - c)' S^-1 (x - c) <= n, c and S being their weighted mean
+and covariance in n dimensions, whatever the weights; blown up until it holds all ends it is one. Costs with room around them,
+
+    min -kappa log det A + (1/N) sum_i max over x of g(x) . theta + ||A g(x)||,     ||theta|| <= 1,
+
+are bounded by weights w_k and vectors u_k of length at most 1 (||A g|| >= u . A g): with G = sum_k w_k g_k and M the symmetric
+part of sum_k w_k u_k g_k', the objective is at least -||[G]|| + kappa p (1 - log kappa) + kappa log det M; [G] leaves out what
+the bounds of Theta forbid to be of use. Where all g(x) lie in a subspace, A is an ellipsoid in that subspace.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from math import comb
+from fractions import Fraction
+from math import gcd, lcm
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate, require_tolerance
-from surefoot.inverse.certificate.certificate import decisions_flaw
+from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, rounded_up, verdict
+from surefoot.core.enclosure import Enclosure, between, enclose
+from surefoot.inverse.certificate.certificate import NEAR, problem_digest, require_cost, scope
+from surefoot.inverse.certificate.cost_bound import cuts, decisions_flaw, exact_slope
 from surefoot.inverse.certificate.decision_bound import decision_bound
-from surefoot.inverse.certificate.listed_decisions import listed_decisions
-from surefoot.inverse.certificate.parameters import MAX_LISTED, RayTolerances
-from surefoot.inverse.problem.decision_proof import LossProof
-from surefoot.inverse.problem.distance import NO_DISTANCE
-from surefoot.inverse.problem.ellipsoidal_cost import (
-    EllipsoidalCost,
-    EllipsoidProof,
-    ellipsoid_bound,
-    ellipsoid_objective,
-    moving_directions,
-)
-from surefoot.inverse.problem.problem import InverseProblem
-from surefoot.inverse.problem.ray_proof import RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
+from surefoot.inverse.certificate.observation import listed, slopes
 
-TOLERANCES = RayTolerances()
+if TYPE_CHECKING:
+    from surefoot.inverse.problem.decision_proof import LossProof
+    from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
+    from surefoot.inverse.problem.problem import InverseProblem
+    from surefoot.inverse.problem.ray_proof import RayProof
+
+# Rays of the outer cone that are listed; radians between such a ray and the one that is named for it.
+MAX_RAYS = 2000
+SAME_RAY = 1e-6
+# Singular values below this fraction of the largest are 0: features do not vary in such a direction.
+RANK_FRACTION = 1e-9
 
 
 def certify_rays(
@@ -45,51 +56,250 @@ def certify_rays(
 ) -> Certificate:
     """Judge a circumcenter: bounds are on the largest angle, in radians, or on the logarithm of the ellipsoid's volume.
 
-    ``loss_proofs`` prove, for every ray and observation, that the ray explains the observation, where decisions are linear sets
-    with unknowns that are not 0/1 or ellipsoids; without them the rays are taken on trust, which is then said and not verified.
+    ``loss_proofs`` prove, for every ray and observation, that the ray explains the observation, where decisions cannot be
+    listed; without them the rays are taken on trust, which is then said and not verified.
     """
     require_tolerance(tolerance)
-    stray, explained = _stray_ray(problem, proof.rays, loss_proofs)
-    reason = decisions_flaw(problem, proof.owners, proof.points) or stray
-    known = True
-    if not reason and not proof.complete and not ellipsoid:
-        return _partial(problem, theta, proof, tolerance, explained)
-    if not reason:
-        outer = _outer_rays(problem, proof)
-        known = outer is not None and explained
-        if outer is not None and not _covered(outer, proof.rays):
-            reason = "the proof is refused because the cone that its decisions leave has rays that it does not name."
-    if reason:
-        return Certificate(reason, np.inf, -np.inf, np.inf, np.inf, tolerance, proof, False, problem.digest())
-    if ellipsoid:
-        upper, lower = ellipsoid_volumes(proof.rays, proof.weights)
-        middle = np.maximum(proof.weights, 0.0) @ proof.rays
-        off = 1.0 - float(middle @ theta) / float(np.linalg.norm(middle) * np.linalg.norm(theta))
-        known = known and off <= TOLERANCES.gap
-        text = f"an ellipsoid around all consistent costs has log volume {upper:.9g}, and none is below {lower:.9g}"
-    else:
-        upper, lower = largest_angle(theta, proof.rays), least_angle(proof.rays, proof.weights)
+    require_cost(problem, theta)
+    flaw = decisions_flaw(problem, proof.owners, proof.points) or _rays_flaw(problem, proof)
+    flaw, trust = (flaw, "") if flaw else _explained(problem, proof.rays, loss_proofs)
+    upper, lower, words = np.inf, -np.inf, ""
+    if not flaw:
+        outer = _outer_rays(problem, proof) if proof.complete else None
+        if outer is None and proof.complete:
+            flaw = "the cone that the decisions of the proof leave holds a line, or has too many rays to list"
+        named = None if outer is None else _angles(proof.rays, outer)
+        if named is not None and float(named.high.max(initial=0.0)) > SAME_RAY:
+            flaw = "the proof is refused because the cone that its decisions leave has rays that it does not name"
+    if not flaw and ellipsoid:
+        upper, lower, flat = _volumes(proof)
+        trust = trust or flat
+        off = _angles(theta[None, :], (enclose(np.maximum(proof.weights, 0.0)) @ proof.rays)[None, :])
+        if float(off.high[0]) > SAME_RAY:
+            flaw = "the cost vector is not the centre of the ellipsoid"
+        words = f"; all extreme rays of the consistent costs are within {SAME_RAY:g} rad of these"
+    elif not flaw:
+        length = (_normalised(proof.weights) @ _unit(enclose(proof.rays)))[None, :]
+        lower = float(_arccos((length * length).sum().sqrt()).low)
+        upper = np.pi if outer is None else float(_angles(theta[None, :], outer).high.max())
+        if outer is None:
+            upper, flaw = _widest(problem, theta), "the cone of consistent costs has too many rays to list"
         # The farthest cost is a ray only up to a right angle; beyond it a sum of rays may be farther than each of them.
-        upper = upper if upper <= np.pi / 2 else np.pi
-        text = f"all consistent costs lie within {upper:.9g} rad of this one, and none has them within {lower:.9g}"
-    gap = upper - lower
-    verified = bool(known and gap <= tolerance * abs(upper) + TOLERANCES.gap)
-    text += "." if known else ", if the rays are those of the consistent costs, which was not recomputed."
-    return Certificate(
-        text, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
+        upper = upper if upper < 1.5707963267948966 or outer is None else np.pi
+    return verdict(
+        Statement(
+            models="ellipsoid around the ends of the rays" if ellipsoid else "cost vector",
+            quantity="log volume" if ellipsoid else "largest angle to a consistent cost",
+            scope=f"{scope(problem)}{words}",
+            flaw=flaw,
+            trust=trust,
+        ),
+        upper=upper,
+        lower=lower,
+        tolerance=tolerance,
+        witness=proof,
+        problem_digest=problem_digest(problem),
+        model_digest=digest("cost vector", {"theta": theta}),
+        floor=1.0 if ellipsoid else 0.0,
     )
 
 
-def _partial(problem: InverseProblem, theta: FloatArray, proof: RayProof, tolerance: float, explained: bool) -> Certificate:
-    """The verdict where other rays may exist: they bound the angle from below, and the prior set alone from above."""
-    upper, lower = widest_angle(theta, problem.prior), least_angle(proof.rays, proof.weights)
-    trust = "" if explained else ", if its rays are consistent, which was not recomputed"
-    text = (
-        f"no cost has all consistent costs within {lower:.9g} rad{trust}; that this one has them within {upper:.9g} is all "
-        "that is proven, since the cone has too many rays to list."
+def _rays_flaw(problem: InverseProblem, proof: RayProof) -> str:
+    prior = problem.prior
+    shapes = proof.rays.ndim == 2 and proof.rays.shape == (len(proof.weights), prior.lower.size) and len(proof.weights) > 0
+    if not shapes or not np.isfinite(proof.rays).all() or not np.isfinite(proof.weights).all() or not proof.weights.max() > 0:
+        return "the proof is refused because rays and weights do not fit"
+    if not np.abs(proof.rays).max(axis=1).min() > 0:
+        return "the proof is refused because one of its rays is 0"
+    ends = np.concatenate((prior.lower, prior.upper))
+    if prior.total is not None or prior.psd or not np.all((ends == 0) | np.isinf(ends)) or prior.ceiling.any():
+        return "the prior set is no cone of linear conditions"
+    inside = np.all((proof.rays >= prior.lower) & (proof.rays <= prior.upper))
+    rows = [
+        [sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(row, ray, strict=True)) for row in prior.matrix]
+        for ray in proof.rays
+    ]
+    if not inside or any(value > 0 for row in rows for value in row):
+        return "the proof is refused because one of its rays lies outside the prior set"
+    return ""
+
+
+def _explained(problem: InverseProblem, rays: FloatArray, proofs: Any) -> tuple[str, str]:
+    """What is wrong with the rays, and what is not proven about them, or nothing."""
+    nothing = type(problem.distance)("none", "none")
+    trust = ""
+    for k, ray in enumerate(rays):
+        for i, example in enumerate(problem.examples):
+            points = listed(example.instance.decisions)
+            if points is not None:
+                points = points[np.any(points != example.response, axis=1)]
+                if len(points) == 0:
+                    continue
+                gains = slopes(example, points) @ ray
+                # Ties are decided without rounding.
+                doubtful = points[gains.high > 0]
+                near = float(gains.high.max(initial=0.0)) <= NEAR * float(
+                    np.abs(ray).max() * slopes(example, points).size.max()
+                )
+                bound = 1.0 if not near else max((_exact_gain(example, point, ray) for point in doubtful), default=0.0)
+            else:
+                found = decision_bound(example, enclose(ray), nothing, None if proofs is None else proofs[k][i])
+                near, bound = found is None or found <= NEAR * float(np.abs(ray).max()), 1.0 if found is None else found
+            if not near:
+                return f"the proof is refused because one of its rays does not explain observation {example.instance.index}", ""
+            if bound > 0 and not trust:
+                trust = f"ray {k} of the proof explains observation {example.instance.index}"
+    return "", trust
+
+
+def _exact_gain(example: Any, point: FloatArray, ray: FloatArray) -> float:
+    """The sign of what a decision saves, without rounding."""
+    slope = exact_slope(example, point, list(range(ray.size)))
+    gain = sum((a * Fraction(float(b)) for a, b in zip(slope, ray, strict=True)), Fraction(0))
+    return float((gain > 0) - (gain < 0))
+
+
+def _outer_rays(problem: InverseProblem, proof: RayProof) -> Enclosure | None:
+    """Extreme rays of the cone that decisions and prior set leave; None if it holds a line, or if they are too many."""
+    prior, p = problem.prior, problem.prior.lower.size
+    every = list(range(p))
+    rows = [
+        exact_slope(problem.examples[i], point, every) for i, point in zip(proof.owners.tolist(), proof.points, strict=True)
+    ]
+    eye = np.eye(p)
+    rows += [[Fraction(float(a)) for a in row] for row in (*-eye[prior.lower == 0], *eye[prior.upper == 0], *prior.matrix)]
+    whole = list(
+        dict.fromkeys(_reduced([value * lcm(*(a.denominator for a in row)) for value in row]) for row in rows if any(row))
     )
-    gap = upper - lower
-    return Certificate(text, upper, lower, gap, gap / upper if upper else gap, tolerance, proof, False, problem.digest())
+    # Any p independent half-spaces have p rays; the others cut them.
+    first: list[tuple[int, ...]] = []
+    echelon: list[list[Fraction]] = []
+    for row in whole:
+        left = [Fraction(a) for a in row]
+        for known in echelon:
+            at = next(j for j in every if known[j])
+            left = [a - left[at] / known[at] * b for a, b in zip(left, known, strict=True)]
+        if any(left):
+            echelon.append(left)
+            first.append(row)
+    if len(first) < p:
+        return None
+    rays = [_reduced(_solution(first, k)) for k in range(p)]
+    done = list(first)
+    for row in whole:
+        if row in first:
+            continue
+        values = {ray: sum(a * b for a, b in zip(row, ray, strict=True)) for ray in rays}
+        touch = {
+            ray: frozenset(k for k, old in enumerate(done) if not sum(a * b for a, b in zip(old, ray, strict=True)))
+            for ray in rays
+        }
+        fresh = []
+        for high in (ray for ray in rays if values[ray] > 0):
+            for low in (ray for ray in rays if values[ray] < 0):
+                common = touch[high] & touch[low]
+                if len(common) >= p - 2 and not any(common <= touch[ray] for ray in rays if ray not in (high, low)):
+                    fresh.append(_reduced([values[high] * b - values[low] * a for a, b in zip(high, low, strict=True)]))
+        rays = [ray for ray in rays if values[ray] <= 0] + fresh
+        done.append(row)
+        if len(rays) > MAX_RAYS:
+            return None
+    scaled = np.array([[float(Fraction(a, max(map(abs, ray)))) for a in ray] for ray in rays]).reshape(len(rays), p)
+    return between(np.nextafter(scaled, -np.inf), np.nextafter(scaled, np.inf)) if len(rays) else enclose(scaled)
+
+
+def _solution(rows: Sequence[tuple[int, ...]], k: int) -> list[Fraction]:
+    """x with rows x = -e_k, in whole multiples."""
+    n = len(rows)
+    table = [[Fraction(a) for a in row] + [Fraction(-int(r == k))] for r, row in enumerate(rows)]
+    for c in range(n):
+        pivot = next(r for r in range(c, n) if table[r][c])
+        table[c], table[pivot] = table[pivot], table[c]
+        table[c] = [a / table[c][c] for a in table[c]]
+        table = [
+            row if r == c or not row[c] else [a - row[c] * b for a, b in zip(row, table[c], strict=True)]
+            for r, row in enumerate(table)
+        ]
+    found = [row[-1] for row in table]
+    return [a * lcm(*(b.denominator for b in found)) for a in found]
+
+
+def _reduced(row: Sequence[Any]) -> tuple[int, ...]:
+    whole = [int(a) for a in row]
+    common = gcd(*whole) or 1
+    return tuple(a // common for a in whole)
+
+
+def _normalised(weights: FloatArray) -> Enclosure:
+    """Weights over their sum."""
+    clipped = enclose(np.maximum(weights, 0.0))
+    return clipped / clipped.sum()
+
+
+def _unit(rays: Enclosure) -> Enclosure:
+    return rays / (rays * rays).sum(axis=1).sqrt()[:, None]
+
+
+def _arccos(cosine: Enclosure) -> Enclosure:
+    """The arc cosine falls, so its negative rises; NumPy's is taken to be as accurate as its exp and log."""
+    return -cosine.rising(lambda value: -np.arccos(np.clip(value, -1.0, 1.0)))
+
+
+def _angles(few: FloatArray | Enclosure, many: Enclosure) -> Enclosure:
+    """Angles of all ``many`` vectors to the nearest of ``few``."""
+    products = _unit(many) @ _unit(enclose(few)).transposed
+    return _arccos(products.max(axis=1))
+
+
+def _widest(problem: InverseProblem, theta: FloatArray) -> float:
+    """The largest angle of a vector to whatever a prior set without negative entries holds; pi for other sets.
+
+    The least <theta, c> over unit vectors c >= 0 is the smallest entry of theta, or minus the length of its negative part.
+    """
+    if not np.all(problem.prior.lower >= 0) or not theta.any():
+        return float(np.pi)
+    negative = enclose(np.minimum(theta, 0.0))
+    least = -(negative * negative).sum().sqrt() if theta.min() < 0 else enclose(theta.min())
+    return float(_arccos(least / (enclose(theta) * theta).sum().sqrt()).high)
+
+
+def _log_det(form: Enclosure) -> tuple[Enclosure, Enclosure, float] | None:
+    """log det of a positive definite matrix, T with T form T' = I + X, and a bound on the row sums of |X|; None if unproven."""
+    axes = np.linalg.eigh((form.mid + form.mid.T) / 2)[1]
+    n = len(axes)
+    turned, near = (enclose(axes.T) @ part @ enclose(axes) for part in (form, enclose(np.eye(n))))
+    diagonal = turned[np.arange(n), np.arange(n)]
+    if not diagonal.low.min() > 0:
+        return None
+    root = diagonal.sqrt()
+    rest = [float(abs(part - np.eye(n)).sum(axis=1).high.max()) for part in (turned / root[:, None] / root[None, :], near)]
+    if max(rest) > 0.25:
+        return None
+    # |log det(I + X)| <= -n log(1 - ||X||) <= 2 n ||X|| for ||X|| <= 1/4; so for V' V.
+    slack = enclose(2.0 * n) * (enclose(rest[0]) + rest[1])
+    value = diagonal.log().sum()
+    return between((value - slack).low, (value + slack).high), enclose(axes.T) / root[:, None], rest[0]
+
+
+def _volumes(proof: RayProof) -> tuple[float, float, str]:
+    """Bounds on the log volume, and what is not proven about the dimension."""
+    weights = _normalised(proof.weights)
+    ends = _unit(enclose(proof.rays))
+    _, size, axes = np.linalg.svd(ends.mid - ends.mid.mean(axis=0), full_matrices=False)
+    n = int((size > RANK_FRACTION * max(float(size[0]), 1e-300)).sum())
+    if n == 0:
+        return 0.0, 0.0, "" if len(proof.rays) == 1 else "the rays are one ray"
+    flat = (ends - weights @ ends) @ axes[:n].T
+    found = _log_det((flat * weights[:, None]).transposed @ flat)
+    if found is None:
+        return np.inf, -np.inf, ""
+    value, turn, rest = found
+    spread = (value + n * enclose(float(n)).log()) * 0.5
+    turned = flat @ turn.transposed
+    largest = ((turned * turned).sum(axis=1) / (1.0 - enclose(rest))).max()
+    blown = spread + n * 0.5 * (largest / float(n)).maximum(1.0).log()
+    plane = "" if n == min(len(proof.rays) - 1, ends.shape[1]) else f"the ends of the rays lie in a plane of {n} dimensions"
+    return float(blown.high), float(spread.low), plane
 
 
 def certify_ellipsoid(
@@ -97,86 +307,87 @@ def certify_ellipsoid(
 ) -> Certificate:
     """Judge a cost with an ellipsoid around it and what is said to prove it best."""
     require_tolerance(tolerance)
-    slopes = _all_slopes(problem)
-    if slopes is None:
-        reason = "the decisions are too many to be listed, and nothing was checked."
-        return Certificate(reason, np.inf, -np.inf, np.inf, np.inf, tolerance, proof, False, problem.digest())
-    moving = moving_directions(np.vstack(slopes))
-    extent = moving @ (moving.T @ cost.shape @ moving)
-    losses = np.array([max(0.0, float((g @ cost.theta + np.linalg.norm(g @ extent, axis=1)).max())) for g in slopes])
-    reason = ""
-    if np.linalg.norm(cost.theta) > 1 + TOLERANCES.inside or problem.prior.excess(cost.theta) > TOLERANCES.inside:
-        reason = "the cost vector is longer than 1, or outside its prior set."
-    if problem.hard and losses.max() > TOLERANCES.inside:
-        reason = f"the room around the cost reaches a decision of observation {problem.examples[int(np.argmax(losses))].index}."
-    upper = np.inf if reason else ellipsoid_objective(problem, cost, losses, moving)
-    lower = -np.inf
-    if proof is not None:
-        wrong = decisions_flaw(problem, proof.owners, proof.points)
-        if wrong or not (len(proof.owners) == len(proof.weights) == len(proof.directions)):
-            reason = reason or wrong or "the proof is refused because its parts differ in number."
+    require_cost(problem, cost.theta)
+    prior, kappa, n, p = problem.prior, problem.kappa, len(problem.examples), cost.theta.size
+    points = [listed(example.instance.decisions) for example in problem.examples]
+    every = [slopes(example, each) for example, each in zip(problem.examples, points, strict=True) if each is not None]
+    flaw, remark, upper, lower = "", "", np.inf, -np.inf
+    if len(every) < n:
+        flaw = "the decisions are too many to be listed, and nothing was checked"
+    elif cost.shape.shape != (p, p) or not np.isfinite(cost.shape).all() or kappa <= 0:
+        flaw = "the ellipsoid has no finite matrix of this order, or kappa is not above 0"
+    moving = _moving(np.vstack([each.mid for each in every])) if not flaw else np.eye(p)
+    if not flaw:
+        inner = enclose(moving.T) @ ((enclose(cost.shape) + cost.shape.T) * 0.5) @ enclose(moving)
+        extent = enclose(moving) @ inner
+        values = [each @ cost.theta + ((each @ extent) * (each @ extent)).sum(axis=1).sqrt() for each in every]
+        losses = np.array([max(0.0, float(each.high.max())) for each in values])
+        outside = max(0.0, float(np.max(prior.lower - cost.theta)), float(np.max(cost.theta - prior.upper)))
+        longer = float(((enclose(cost.theta) * cost.theta).sum().sqrt() - 1.0).high)
+        size = max(float(each.size.max(initial=0.0)) for each in every)
+        if max(longer, outside) > NEAR:
+            flaw = "the cost vector is longer than 1, or outside its prior set"
+        elif problem.hard and losses.max() > NEAR * size:
+            reached = problem.examples[int(np.argmax(losses))].instance.index
+            flaw = f"the room around the cost reaches a decision of observation {reached}"
         else:
-            lower = ellipsoid_bound(problem, problem.cuts(proof.owners.tolist(), proof.points).slopes, proof, moving)
-    gap = upper - lower
-    verified = bool(not reason and np.isfinite(gap) and gap <= tolerance * abs(upper) + TOLERANCES.gap)
-    p, order = moving.shape
+            over = max(longer, outside, losses.max() if problem.hard else 0.0)
+            remark = f"It meets its conditions to within {rounded_up(over, 3)}." if over > 0 else ""
+            room = _log_det(inner)
+            mean = enclose(0.0) if problem.hard else enclose(losses).sum() / float(n)
+            upper = np.inf if room is None else float((mean - kappa * room[0]).high)
+    if proof is not None and not flaw:
+        flaw = decisions_flaw(problem, proof.owners, proof.points)
+        if not flaw and not (len(proof.owners) == len(proof.weights) == len(proof.directions)):
+            flaw = "the proof is refused because its parts differ in number"
+        lower = -np.inf if flaw else _room_bound(problem, proof, moving)
+    order = moving.shape[1]
     where = "" if order == p else f", with room in the {order} of {p} directions in which decisions vary"
-    claim = reason or f"no cost has an objective below {lower:.9g}; this one has {upper:.9g}{where}."
-    return Certificate(
-        claim, upper, lower, gap, gap / abs(upper) if upper else gap, tolerance, proof, verified, problem.digest()
+    losses_in = "0 at most" if problem.hard else "its mean loss added"
+    return verdict(
+        Statement(
+            models=f"cost vector of the prior set, of length 1 at most, and ellipsoid around it{where}",
+            quantity=f"objective ({kappa:g} times minus the log determinant of the ellipsoid, losses being {losses_in})",
+            scope=scope(problem),
+            flaw=flaw,
+            remark=remark,
+        ),
+        upper=upper,
+        lower=lower,
+        tolerance=tolerance,
+        witness=proof,
+        problem_digest=problem_digest(problem),
+        model_digest=digest("cost with room", {"theta": cost.theta, "shape": cost.shape}),
+        floor=kappa,
     )
 
 
-def _all_slopes(problem: InverseProblem) -> list[FloatArray] | None:
-    """The slopes of all decisions, observation by observation, or None if they are too many."""
-    found = []
-    for example in problem.examples:
-        points = listed_decisions(example.instance.decisions, MAX_LISTED)
-        if points is None:
-            return None
-        found.append(example.slopes(points))
-    return found
+def _moving(every: FloatArray) -> FloatArray:
+    """Columns that span all slopes: the identity where they vary in every direction."""
+    p = every.shape[1]
+    _, size, axes = np.linalg.svd(np.linalg.qr(every, mode="r"))
+    rank = int((size > RANK_FRACTION * max(float(size.max(initial=0.0)), RANK_FRACTION)).sum())
+    return np.eye(p) if rank == p else np.ascontiguousarray(axes[:rank].T)
 
 
-def _stray_ray(
-    problem: InverseProblem, rays: FloatArray, loss_proofs: Sequence[Sequence[LossProof | None]] | None
-) -> tuple[str, bool]:
-    """What is wrong with the rays, or nothing, and whether all of them are known to explain all observations."""
-    known = True
-    for k, ray in enumerate(rays):
-        if problem.prior.excess(ray) > TOLERANCES.inside:
-            return "the proof is refused because one of its rays lies outside the prior set.", known
-        for i, example in enumerate(problem.examples):
-            proof = None if loss_proofs is None else loss_proofs[k][i]
-            bound = decision_bound(example, ray, NO_DISTANCE, 0.0, proof=proof)
-            if bound is not None and bound > TOLERANCES.inside:
-                return f"the proof is refused because one of its rays does not explain observation {example.index}.", known
-            known = known and bound is not None
-    return "", known
-
-
-def _outer_rays(problem: InverseProblem, proof: RayProof) -> FloatArray | None:
-    """Extreme rays of the cone that decisions and prior set leave; None if it is not pointed, or has too many sets to try."""
-    prior, p = problem.prior, problem.n_features
-    eye = np.eye(p)
-    slopes = problem.cuts(proof.owners.tolist(), proof.points).slopes
-    rows = np.vstack((slopes, -eye[prior.lower == 0], eye[prior.upper == 0], prior.matrix))
-    size = np.linalg.norm(rows, axis=1)
-    rows = np.unique(np.round(rows[size > 0] / size[size > 0][:, None], 12), axis=0)
-    # A cone that holds a line is not the sum of its extreme rays: naming them all says nothing about the rest.
-    pointed = rows.size > 0 and np.linalg.matrix_rank(rows) == p
-    if p == 1 or not pointed or comb(len(rows), p - 1) > TOLERANCES.max_sets:
-        return None
-    found = []
-    sets = np.array(list(itertools.combinations(range(len(rows)), p - 1)), dtype=np.int64).reshape(-1, p - 1)
-    for start in range(0, len(sets), TOLERANCES.block):
-        _, values, vectors = np.linalg.svd(rows[sets[start : start + TOLERANCES.block]])
-        lines = vectors[values[:, -1] > TOLERANCES.rank, -1, :]
-        both = np.vstack((lines, -lines))
-        found.append(both[np.all(both @ rows.T <= TOLERANCES.half_space, axis=1)])
-    return np.vstack(found)
-
-
-def _covered(outer: FloatArray, rays: FloatArray) -> bool:
-    unit = rays / np.linalg.norm(rays, axis=1)[:, None]
-    return bool(outer.size == 0 or np.all((outer @ unit.T).max(axis=1) >= 1.0 - TOLERANCES.same_ray))
+def _room_bound(problem: InverseProblem, proof: EllipsoidProof, moving: FloatArray) -> float:
+    """The lower bound of the module docstring; -inf if it proves nothing."""
+    n, order, kappa, prior = len(problem.examples), moving.shape[1], enclose(problem.kappa), problem.prior
+    sort = np.argsort(proof.owners, kind="stable")
+    if len(sort) == 0 or not (np.isfinite(proof.weights).all() and np.isfinite(proof.directions).all()):
+        return -np.inf
+    owners, weights = proof.owners[sort], enclose(np.maximum(proof.weights[sort], 0.0))
+    if not problem.hard:
+        sums = weights.sums_by_place(owners, n)
+        weights = weights / (sums * n).maximum(1.0)[owners]
+    along = enclose(proof.directions[sort])
+    unit = along / (along * along).sum(axis=1).sqrt().maximum(1.0)[:, None]
+    steep = cuts(problem, proof.owners, proof.points)[0]
+    moment = enclose(moving.T) @ ((unit * weights[:, None]).transposed @ steep) @ enclose(moving)
+    found = _log_det((moment + moment.transposed) * 0.5)
+    if found is None:
+        return -np.inf
+    gradient = weights @ steep
+    useful = ((gradient.high > 0) & (prior.lower < 0)) | ((gradient.low < 0) & (prior.upper > 0))
+    length = (gradient[useful] * gradient[useful]).sum().sqrt()
+    return float((-length + kappa * float(order) * (1.0 - kappa.log()) + kappa * found[0]).low)

@@ -10,9 +10,8 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome
-from surefoot.inverse.certificate.certificate import certify_cost
+from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
 from surefoot.inverse.certificate.cone_center import certify_ellipsoid, certify_rays
-from surefoot.inverse.certificate.prediction_certificate import certify_predictions
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost

@@ -81,7 +81,9 @@ class _Generation:
         self.nonzero_objective = np.inf
         self.iterations = 0
         self.is_linear = (problem.regularizer.kind == "l1" or problem.kappa == 0) and not problem.prior.psd
-        self.box_radius = self.parameters.box_radius if self.is_linear else np.inf
+        # Losses that cannot be negative bound the linear master by themselves. Others get a box, which the bound then assumes.
+        bounded = all(example.inside or problem.clamp for example in problem.examples)
+        self.box_radius = self.parameters.box_radius if self.is_linear and not bounded else np.inf
         self._linear: LinearMaster | None = None
         self._nearest: LeastDistance | None = None
 

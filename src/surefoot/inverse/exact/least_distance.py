@@ -82,7 +82,11 @@ def shortest(rows: FloatArray, sides: FloatArray) -> tuple[FloatArray, FloatArra
     p = rows.shape[1]
     if len(rows) == 0:  # SciPy's nnls crashes on a matrix without columns
         return np.zeros(p), np.zeros(0)
-    matrix = np.vstack((rows.T, sides))
+    # Units of the data are none of the algorithm's business: rows of length 1, and x in units of their largest side.
+    length = np.linalg.norm(rows, axis=1)
+    length = np.where(length > 0, length, 1.0)
+    unit = float(np.max(np.abs(sides / length), initial=0.0)) or 1.0
+    matrix = np.vstack((rows.T / length, sides / length / unit))
     target = np.append(np.zeros(p), 1.0)
     try:
         weights, _ = scipy.optimize.nnls(matrix, target, maxiter=50 * max(matrix.shape))
@@ -91,7 +95,7 @@ def shortest(rows: FloatArray, sides: FloatArray) -> tuple[FloatArray, FloatArra
     residual = matrix @ weights - target
     if np.linalg.norm(residual) <= PARAMETERS.residual:
         return Status.INFEASIBLE
-    return np.asarray(residual[:p] / -residual[p]), np.asarray(weights / -residual[p])
+    return np.asarray(residual[:p] / -residual[p] * unit), np.asarray(weights / -residual[p] * unit / length)
 
 
 def nearest_to_zero(points: FloatArray) -> FloatArray:

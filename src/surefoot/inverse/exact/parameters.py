@@ -12,8 +12,8 @@ class ConstraintGenerationParameters:
     Attributes
     ----------
     box_radius : float
-        Largest distance of an entry of a cost from the centre in linear masters, which nothing else may bound: so that numbers
-        near 1 stay exact to the tolerance. Part of the bound that is claimed.
+        Largest distance of an entry of a cost from the centre in linear masters where losses may be negative, so that nothing
+        bounds the master. Never part of a certificate's bound.
     absolute_gap : float
         Gap, in units of the loss, that the tolerances of forward solvers leave open.
     member_tolerance : float
@@ -27,7 +27,7 @@ class ConstraintGenerationParameters:
     """
 
     box_radius: float = 1e4
-    absolute_gap: float = 5e-8
+    absolute_gap: float = 1e-9
     member_tolerance: float = 1e-9
     hard_tolerance: float = 2e-8
     distance_fraction: float = 1e-7
@@ -87,6 +87,8 @@ class DoubleDescriptionParameters:
     few_dimensions, few_rays : int
         In more dimensions than the first, more rays than the second are a sign of many more: the circumcentre search takes over
         where costs cannot be negative. Not tuned.
+    inward : float
+        By how much rays of a proof are moved towards the centre, so that they are consistent beyond doubt; part of the gap.
     touching : float
         Products of rays and half-spaces, all of length 1, up to this are 0.
     facet_tolerance : float
@@ -100,6 +102,7 @@ class DoubleDescriptionParameters:
     max_rays: int = 5000
     few_dimensions: int = 8
     few_rays: int = 200
+    inward: float = 2e-8
     touching: float = 1e-9
     facet_tolerance: float = 1e-8
     rank: float = 1e-8

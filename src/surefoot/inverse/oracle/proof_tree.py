@@ -34,8 +34,12 @@ def prove_loss(
     own = float(cost @ example.response)
     found = []
     for term in distance_terms(decisions, example.response, distance):
+        # Where an unknown has no bound, slopes must not rise towards it at all: multipliers of a cost that is a little lower
+        # there keep them falling beyond rounding.
+        lean = parameters.lean * (1.0 + float(np.abs(cost).sum()))
+        leaning = lean * (np.isinf(decisions.lower).astype(np.float64) - np.isinf(decisions.upper))
         task = TermBound(decisions, cost + term.tilt, term.table, example.response)
-        tree = _TreeSearch(task, parameters).prove(claimed - own - term.constant)
+        tree = _TreeSearch(task, leaning, parameters).prove(claimed - own - term.constant)
         if tree is None:
             return None
         found.append(tree)
@@ -45,7 +49,7 @@ def prove_loss(
 class _TreeSearch:
     """The elastic programme of one term."""
 
-    def __init__(self, task: TermBound, parameters: ProofTreeParameters) -> None:
+    def __init__(self, task: TermBound, leaning: FloatArray, parameters: ProofTreeParameters) -> None:
         self.task = task
         decisions, table = task.decisions, task.table
         n = decisions.n_unknowns
@@ -53,7 +57,9 @@ class _TreeSearch:
         level = (0.0, 0.0) if table is None else (-np.inf, float(table.max()))
         lower, upper = np.append(decisions.lower, [level[0], 0.0]), np.append(decisions.upper, [level[1], np.inf])
         penalty = parameters.row_penalty * (1.0 + float(np.abs(task.cost).sum()))
-        self._programme = LinearProgramme(lower, upper, np.append(task.cost, [0.0 if table is None else -1.0, penalty]))
+        self._programme = LinearProgramme(
+            lower, upper, np.append(task.cost + leaning, [0.0 if table is None else -1.0, penalty])
+        )
         self._owners: list[int] = []
         for r, (row, low, high) in enumerate(zip(decisions.matrix, decisions.low, decisions.high, strict=True)):
             at = np.append(np.flatnonzero(row), n + 1).astype(np.int32)

@@ -27,6 +27,9 @@ from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
+# Slopes up to this, of weights that sum to 1 at most, are 0 where a coordinate has no bound.
+SLOPE_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CostProof:
@@ -103,5 +106,7 @@ def separable_minimum(problem: InverseProblem, slope: FloatArray, radius: float)
     growth = np.array([kappa - slope, kappa + slope, np.zeros_like(slope)])
     finite = np.where(np.isfinite(ends), ends, 0.0)
     values = kappa * np.abs(finite - center) + slope * finite
-    values = np.where(np.isfinite(ends), values, np.where(growth < 0, -np.inf, np.inf))
+    # Slopes of 0 are 0 to rounding here; certificates make them so exactly, or prove nothing.
+    falls = growth < -SLOPE_ROUNDING * np.maximum(1.0, np.abs(slope))
+    values = np.where(np.isfinite(ends), values, np.where(falls, -np.inf, np.inf))
     return np.asarray(values.min(axis=0))

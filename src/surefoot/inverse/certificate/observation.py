@@ -1,0 +1,134 @@
+"""One observation, read from its arrays: decisions, slopes and distances, all as enclosures of real numbers.
+
+A decision x has the slope g(x) = phi(x_hat) - phi(x), x_hat being the response, and the distance d(x_hat, x): the loss of a
+cost vector theta is the largest g(x) . theta + d(x_hat, x). phi is M x + m, (y (x) y, inner(z) (x) y, outer(z)), (x (x) x, 2 x)
+or a function of the decision; the values that a caller's functions return are part of the problem.
+
+Decisions of a linear set or an ellipsoid are the points that meet its conditions to within ``SLACK``, per unit of a row's
+largest entry: programmes over doubles are met no better. Claims say so. Upper bounds hold for all of these points, and lower
+bounds use no other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.core.enclosure import Enclosure, enclose, join
+
+if TYPE_CHECKING:
+    from surefoot.inverse.problem.distance import Distance
+    from surefoot.inverse.problem.problem import Example
+
+# By how much a condition of a decision set may be violated, per unit of the row's largest entry; HiGHS attains 1e-9.
+SLACK = 2e-9
+# The same for an ellipsoid, whose boundary points are computed by a formula: rounding alone.
+ROUND_SLACK = 1e-12
+# Decisions closer than this, in every entry, are one decision for the zero-one distance.
+SAME = 1e-9
+# 0/1 unknowns up to which all vectors are listed.
+MAX_LISTED = 16
+
+
+def whole_unknowns(decisions: Any) -> BoolArray:
+    """Which unknowns belong to the integer part of a distance: all of a list's, none of an ellipsoid's."""
+    if hasattr(decisions, "form"):
+        return np.zeros(decisions.shift.size, dtype=np.bool_)
+    if hasattr(decisions, "points"):
+        return np.ones(decisions.points.shape[1], dtype=np.bool_)
+    return np.ones(decisions.n_unknowns, dtype=np.bool_) if hasattr(decisions, "solve") else decisions.whole
+
+
+def slopes(example: Example, points: FloatArray) -> Enclosure:
+    """phi(response) - phi(x), for the rows x of ``points``."""
+    features: Any = example.instance.features
+    if hasattr(features, "matrix"):
+        return (enclose(example.response) - points) @ enclose(features.matrix.T)
+    return features_of(example, example.response[None, :]) - features_of(example, points)
+
+
+def features_of(example: Example, points: FloatArray) -> Enclosure:
+    """phi(x), for the rows x of ``points``."""
+    features: Any = example.instance.features
+    k = len(points)
+    if hasattr(features, "matrix"):
+        return enclose(points) @ enclose(features.matrix.T) + enclose(features.offset)
+    if hasattr(features, "function"):
+        rows = [np.asarray(features.function(point), dtype=np.float64).ravel() for point in points]
+        return enclose(np.array(rows).reshape(k, features.n_features))
+    if not hasattr(features, "inner"):
+        return join([_products(enclose(points), points), enclose(points) * 2.0], axis=1)
+    y, z = points[:, : features.n_continuous], points[:, features.n_continuous :]
+    inner = np.array([features.inner(row) for row in z], dtype=np.float64).reshape(k, features.n_inner)
+    outer = np.array([features.outer(row) for row in z], dtype=np.float64).reshape(k, features.n_outer)
+    return join([_products(enclose(y), y), _products(enclose(inner), y), outer], axis=1)
+
+
+def _products(left: Enclosure, right: FloatArray) -> Enclosure:
+    """Rows of all products of an entry of the left row and one of the right row, the left one's entries outermost."""
+    k, a, b = left.shape[0], left.shape[1], right.shape[1]
+    return left[:, np.repeat(np.arange(a), b)] * right[:, np.tile(np.arange(b), a)].reshape(k, a * b)
+
+
+def distances(example: Example, distance: Distance, points: FloatArray) -> Enclosure:
+    """Distances of the rows of ``points`` from the response: of the integer part and of the continuous one, added."""
+    whole = whole_unknowns(example.instance.decisions)
+    apart = enclose(points) - example.response
+    total = _measured(distance.integer, apart[:, whole])
+    return total if whole.all() else total + _measured(distance.continuous, apart[:, ~whole])
+
+
+def _measured(name: str, apart: Enclosure) -> Enclosure:
+    if name == "none" or apart.shape[1] == 0:
+        return enclose(np.zeros(apart.shape[0]))
+    if name == "zero-one":
+        return enclose((np.abs(apart.mid).max(axis=1) > SAME).astype(np.float64))
+    if name in ("l1", "linf"):
+        return abs(apart).sum(axis=1) if name == "l1" else abs(apart).max(axis=1)
+    squares = (apart * apart).sum(axis=1)
+    return squares if name == "squared-l2" else squares.sqrt()
+
+
+def row_slack(matrix: FloatArray) -> FloatArray:
+    """By how much rows may be violated."""
+    return np.asarray(SLACK * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0)))
+
+
+def ellipsoid_slack(decisions: Any) -> float:
+    """By how much the condition of an ellipsoid may be violated."""
+    return ROUND_SLACK * max(1.0, float(np.abs(decisions.form).max()), abs(float(decisions.constant)))
+
+
+def are_decisions(decisions: Any, points: FloatArray, *, proven: bool = True) -> BoolArray:
+    """Which rows are decisions for certain, or, unless it is to be ``proven``, which may be."""
+    if hasattr(decisions, "solve"):
+        return np.ones(len(points), dtype=np.bool_)
+    if hasattr(decisions, "points"):
+        known = {(row + 0.0).tobytes() for row in decisions.points}
+        return np.array([(row + 0.0).tobytes() in known for row in points], dtype=np.bool_)
+    if hasattr(decisions, "form"):
+        around = enclose(points)
+        side = ((around @ decisions.form) * points).sum(axis=1) + 2.0 * (around @ decisions.shift) + decisions.constant
+        return np.asarray((side.high if proven else side.low) <= ellipsoid_slack(decisions))
+    whole, slack, sides = decisions.whole, row_slack(decisions.matrix), enclose(points) @ decisions.matrix.T
+    most, least = (sides.high, sides.low) if proven else (sides.low, sides.high)
+    rows = np.all((most <= decisions.high + slack) & (least >= decisions.low - slack), axis=1)
+    room = np.where(whole, 0.0, SLACK)
+    box = np.all((points >= decisions.lower - room) & (points <= decisions.upper + room), axis=1)
+    return np.asarray(rows & box & np.all(points[:, whole] == np.rint(points[:, whole]), axis=1))
+
+
+def listed(decisions: Any) -> FloatArray | None:
+    """All points that may be decisions, of a list or of few 0/1 unknowns; None for other sets."""
+    if hasattr(decisions, "points"):
+        return np.asarray(decisions.points)
+    if not hasattr(decisions, "whole") or hasattr(decisions, "solve") or hasattr(decisions, "form"):
+        return None
+    n = decisions.lower.size
+    binary = decisions.whole & (decisions.lower == 0) & (decisions.upper == 1)
+    if not binary.all() or n > MAX_LISTED:
+        return None
+    points = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
+    return points[are_decisions(decisions, points, proven=False)]
