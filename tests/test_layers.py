@@ -57,7 +57,6 @@ TRUSTED_CORE = {
     "surefoot.core.array_checks",
     "surefoot.core.certificate",
     "surefoot.core.enclosure",
-    "surefoot.core.row_blocks",
 }
 
 EVERY_FAMILY = {"robust", "riskscore", "chancesvm", "inverse"}

@@ -241,8 +241,9 @@ def _unit(rays: Enclosure) -> Enclosure:
 
 
 def _arccos(cosine: Enclosure) -> Enclosure:
-    """The arc cosine falls, so its negative rises; NumPy's is taken to be as accurate as its exp and log."""
-    return -cosine.rising(lambda value: -np.arccos(np.clip(value, -1.0, 1.0)))
+    """It falls from pi to 0; NumPy's is taken to be right to 4 units in the last place, as its exp and log are."""
+    low, high = (np.arccos(np.clip(end, -1.0, 1.0)) for end in (cosine.high, cosine.low))
+    return between(low * (1.0 - 2.0**-50), high * (1.0 + 2.0**-50))
 
 
 def _angles(few: FloatArray | Enclosure, many: Enclosure) -> Enclosure:
