@@ -60,7 +60,7 @@ TRUSTED_CORE = {
 }
 
 EVERY_FAMILY = {"robust", "riskscore", "chancesvm", "inverse"}
-BELOW_DOORS = {"core", "design", "sklearn_api", "shift", "reports", "files", "datasets", *EVERY_FAMILY}
+BELOW_DOORS = {"core", "design", "sklearn_api", "shift", "reports", "files", "datasets", "proofs", *EVERY_FAMILY}
 # Which rooms a room may import, apart from itself and from the exceptions.
 ROOMS: dict[str, set[str]] = {
     "core": set(),
@@ -69,9 +69,11 @@ ROOMS: dict[str, set[str]] = {
     "shift": {"core", "design", "sklearn_api"},
     "datasets": {"core", "design", *EVERY_FAMILY},
     "reports": {"core", "design", "sklearn_api", "shift", *EVERY_FAMILY},
-    "files": {"constraints", "core", "design", "sklearn_api", "shift", *EVERY_FAMILY},  # records of every room are written
+    # Records of every room are written.
+    "files": {"constraints", "core", "design", "proofs", "sklearn_api", "shift", *EVERY_FAMILY},
     "cli": {"", *BELOW_DOORS},  # "" is the package itself: a door for people may use the public names
     "studio": {"", *BELOW_DOORS},
+    "proofs": {"core", *EVERY_FAMILY},  # the verifier alone: certificates, and nothing that finds anything
 }
 # Folders that may do more than their room: stress tests look into fitted models, a fitted card prints itself.
 ALSO: dict[str, set[str]] = {"shift/stress": {"robust", "riskscore"}, "riskscore/estimator": {"reports"}}
@@ -80,6 +82,7 @@ COLLECTORS: dict[str, set[str]] = {
     "__init__.py": {"constraints", "export", *BELOW_DOORS},
     "constraints.py": {"riskscore"},
     "export.py": {"files"},
+    "verify.py": {"proofs", "sklearn_api"},
     "exceptions.py": set(),
     "inverse/__init__.py": {"inverse", "reports"},
 }
@@ -97,6 +100,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "solver": {"numpy", "scipy", "threadpoolctl"},
     "estimator": {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"},
     "reports": {"numpy", "scipy", "matplotlib", "sklearn"},
+    "proofs": {"numpy"},
+    "verify.py": set(),
 }
 # Modules with a single door: a folder or a file.
 ONLY_IMPORTED_BY: dict[str, str] = {

@@ -24,7 +24,11 @@ class UnsupportedProblemError(SurefootError, ValueError):
 
 
 class CertificateError(SurefootError, ValueError):
-    """A certificate was asked to judge arrays that do not belong together."""
+    """A certificate was asked to judge arrays that do not belong together, or a model is not the one that was proven."""
+
+
+class ChangedModelWarning(UserWarning):
+    """A model has changed since it was proven; its certificate is about the model that it was."""
 
 
 class ModelFileError(SurefootError, ValueError):

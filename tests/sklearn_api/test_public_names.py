@@ -13,6 +13,7 @@ PUBLIC = {
     "Ambiguity",
     "BelowChanceWarning",
     "CertificateError",
+    "ChangedModelWarning",
     "ChanceConstrainedSVC",
     "ConvergenceLimitWarning",
     "ForwardSolveError",
@@ -44,11 +45,13 @@ PUBLIC = {
     "__version__",
     "constraints",
     "export",
+    "export_proof",
     "inverse",
     "load",
     "report",
     "save",
     "stress_test",
+    "verify",
     "worst_case_rows",
 }
 

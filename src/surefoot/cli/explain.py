@@ -15,6 +15,7 @@ from surefoot.files.portable_json import to_json
 from surefoot.files.sql import to_sql
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
+from surefoot.sklearn_api.proven_model import standing_certificate
 
 _EXAMPLES = """\
   surefoot explain model.surefoot
@@ -70,6 +71,6 @@ def _text(model: Any) -> str:
             rows = [["column", "coefficient"]]
             rows += [[term.feature, f"{term.coefficient:.6g}"] for term in formula.terms if isinstance(term, LinearTerm)]
             lines += [f"margin of {classes[1]}: intercept {formula.intercept:.6g}", *aligned(rows, left=1)]
-    proof = last.certificate_
+    proof = standing_certificate(last)
     verdict = "verified" if proof.verified else "NOT verified"
     return "\n".join([*lines, "", f"Certificate ({verdict})", f"  {proof.claim}", f"  data {proof.problem_digest[:16]}"])

@@ -17,6 +17,7 @@ from surefoot.cli.options import BAD_INPUT, INTERRUPTED, NOT_WRITTEN
 from surefoot.cli.report import add_report
 from surefoot.cli.score import add_score
 from surefoot.cli.stress import add_stress
+from surefoot.cli.verify_model import add_verify
 from surefoot.exceptions import SurefootError
 
 _EXAMPLES = """\
@@ -25,9 +26,10 @@ examples:
   surefoot fit visits.csv --target bought --output model.surefoot
   surefoot score model.surefoot new_visits.csv --output scores.csv
   surefoot report model.surefoot test.csv --target bought --output report.html
+  surefoot verify model.surefoot visits.csv --target bought
 
-'surefoot COMMAND --help' shows the options of a command. Exit codes: 0 done, 1 the input cannot be used, 2 wrong usage,
-3 the output cannot be written, 4 a model was written without proof, 130 interrupted."""
+'surefoot COMMAND --help' shows the options of a command. Exit codes: 0 done, 1 the input cannot be used or does
+not verify, 2 wrong usage, 3 the output cannot be written, 4 a model was written without proof, 130 interrupted."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_fit, add_score, add_stress, add_report, add_explain, add_demo):
+    for add in (add_fit, add_score, add_stress, add_report, add_explain, add_verify, add_demo):
         add(subparsers)
     return parser
 

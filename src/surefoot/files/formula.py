@@ -28,6 +28,7 @@ from surefoot.design.binarize.table_binarizer import BinaryPlan
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
+from surefoot.sklearn_api.proven_model import standing_certificate
 from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 
@@ -123,7 +124,7 @@ def read_formula(model: Any) -> Formula:
             intercept, coefficients = _unscaled(before, intercept, coefficients)
         terms = _in_order(schema, {**_linear_terms(schema, coefficients, names), **levels_of})
     first, second = last.classes_.tolist()
-    return Formula(intercept, float(divisor), terms, (first, second), slope, offset, last.certificate_)
+    return Formula(intercept, float(divisor), terms, (first, second), slope, offset, standing_certificate(last))
 
 
 def _parts(model: Any) -> tuple[Any, Any]:

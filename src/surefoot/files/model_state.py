@@ -62,6 +62,8 @@ class ModelKind:
 
 
 _COLUMNS = {"feature_names_in_": AnyArray}
+# Files from before models had seals lack it.
+_SEAL = {"_proof_seal": str}
 _PROVEN: dict[str, Any] = {
     "certificate_": Certificate,
     "classes_": AnyArray,
@@ -82,8 +84,10 @@ _ROBUST: dict[str, Any] = {
     "_library": str | None,
 }
 KINDS: dict[str, ModelKind] = {
-    "RobustLogisticRegression": ModelKind(RobustLogisticRegression, _ROBUST, _COLUMNS, robust_fault),
-    "RobustLogisticRegressionCV": ModelKind(RobustLogisticRegressionCV, {**_ROBUST, "path_": RadiusPath}, _COLUMNS, path_fault),
+    "RobustLogisticRegression": ModelKind(RobustLogisticRegression, _ROBUST, {**_COLUMNS, **_SEAL}, robust_fault),
+    "RobustLogisticRegressionCV": ModelKind(
+        RobustLogisticRegressionCV, {**_ROBUST, "path_": RadiusPath}, {**_COLUMNS, **_SEAL}, path_fault
+    ),
     "RiskScoreClassifier": ModelKind(
         RiskScoreClassifier,
         {
@@ -96,7 +100,7 @@ KINDS: dict[str, ModelKind] = {
             "_n_rows": int,
             "_ranges": _Ranges,
         },
-        _COLUMNS,
+        {**_COLUMNS, **_SEAL},
         card_fault,
     ),
     "ChanceConstrainedSVC": ModelKind(
@@ -118,7 +122,7 @@ KINDS: dict[str, ModelKind] = {
             "_library": str | None,
             "_scores": KernelScores,
         },
-        {**_COLUMNS, "coef_": FloatArray, "gamma_": float, "row_groups_": _WholeArray},
+        {**_COLUMNS, **_SEAL, "coef_": FloatArray, "gamma_": float, "row_groups_": _WholeArray},
         svc_fault,
     ),
     "ThresholdBinarizer": ModelKind(
@@ -144,6 +148,7 @@ KINDS: dict[str, ModelKind] = {
             "n_seen_": int,
             "paid_": float,
             "regret_": float,
+            **_SEAL,
         },
         inverse_fault,
     ),

@@ -27,6 +27,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from surefoot.core.arrays import AnyArray
+from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.exceptions import ModelFileError
 from surefoot.files.archive import allowed_type
@@ -49,9 +50,12 @@ class PlainWriter:
     ----------
     write_model : callable
         ``write_model(model, place, writer)`` returns the entry of an estimator, or None for what is none.
+    witness : bool, default=True
+        Whether what proves the bounds of certificates and outcomes is written too.
     """
 
-    def __init__(self, write_model: Callable[[Any, str, PlainWriter], Any]) -> None:
+    def __init__(self, write_model: Callable[[Any, str, PlainWriter], Any], *, witness: bool = True) -> None:
+        self._witness = witness
         self.arrays: dict[str, AnyArray] = {}
         self._names: dict[int, str] = {}
         self._write_model = write_model
@@ -74,8 +78,10 @@ class PlainWriter:
         if kind in (list, tuple):
             items = [self.write(item, f"{place}[{at}]") for at, item in enumerate(value)]
             return {kind.__name__: items}
-        if kind is SolveOutcome and not _is_savable_proof(value.dual):
-            # What a solver kept for itself alone; the certificate is a record of its own.
+        if kind is Certificate and not self._witness:
+            return self._record("Certificate", {**record_fields(value), "witness": None}, place)
+        if kind is SolveOutcome and not (self._witness and _is_savable_proof(value.dual)):
+            # What a solver kept for itself alone, or a witness that nobody wants.
             return self._record("SolveOutcome", {**record_fields(value), "dual": None}, place)
         if FORWARDS.get(kind.__name__) is kind:
             fields = {name: self.write(getattr(value, name), f"{place}.{name}") for name in forward_fields(kind)}

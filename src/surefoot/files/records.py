@@ -107,7 +107,8 @@ def make_record(name: str, fields: Mapping[str, Any]) -> Any:
     if kind is None:
         raise ModelFileError(f"it names {name!r:.80}, which is no part of a model.")
     hints = _hints(kind)
-    if set(fields) != set(hints):
+    # Files that were written before a field existed do without it, if it has a default.
+    if not _required(kind) <= set(fields) <= set(hints):
         raise ModelFileError(f"a {name} has the fields {', '.join(hints)}, not {', '.join(map(str, fields))!s:.200}.")
     for field, value in fields.items():
         # Some fields take functions; files have none to give, and nothing else that can be called has a place in a record.
@@ -128,6 +129,16 @@ def is_library(name: Any) -> bool:
 def _hints(kind: type) -> dict[str, Any]:
     declared = typing.get_type_hints(kind)
     return {field.name: declared[field.name] for field in dataclasses.fields(kind) if field.init}
+
+
+@cache
+def _required(kind: type) -> frozenset[str]:
+    no_default = dataclasses.MISSING
+    return frozenset(
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.init and field.default is no_default and field.default_factory is no_default
+    )
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -1,15 +1,33 @@
 """Inverse optimization: learn the cost behind observed decisions."""
 
-from surefoot.inverse import forward
-from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
-from surefoot.inverse.measures.decision_metrics import (
-    cost_angle,
-    cost_difference,
-    decision_error,
-    relative_cost_difference,
-    unpredicted_share,
-)
-from surefoot.reports.displays.inverse_curve_display import InverseCurveDisplay
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from surefoot.inverse import forward
+    from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
+    from surefoot.inverse.measures.decision_metrics import (
+        cost_angle,
+        cost_difference,
+        decision_error,
+        relative_cost_difference,
+        unpredicted_share,
+    )
+    from surefoot.reports.displays.inverse_curve_display import InverseCurveDisplay
+
+# Where each public name is found. They are imported when first used: certificates of this family need none of them.
+_PLACES = {
+    "InverseCurveDisplay": "surefoot.reports.displays.inverse_curve_display",
+    "InverseOptimizer": "surefoot.inverse.estimator.inverse_optimizer",
+    "cost_angle": "surefoot.inverse.measures.decision_metrics",
+    "cost_difference": "surefoot.inverse.measures.decision_metrics",
+    "decision_error": "surefoot.inverse.measures.decision_metrics",
+    "forward": "surefoot.inverse.forward",
+    "relative_cost_difference": "surefoot.inverse.measures.decision_metrics",
+    "unpredicted_share": "surefoot.inverse.measures.decision_metrics",
+}
 
 __all__ = [
     "InverseCurveDisplay",
@@ -21,3 +39,16 @@ __all__ = [
     "relative_cost_difference",
     "unpredicted_share",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_PLACES[name])
+    found = module if name == "forward" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

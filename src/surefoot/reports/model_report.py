@@ -15,7 +15,14 @@ from surefoot.core.new_file import require_free, write_new
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.reports.charts import reliability_chart, roc_chart
 from surefoot.reports.data_summary import summary_blocks
-from surefoot.reports.model_section import certificate_blocks, certificate_fact, model_blocks, model_name, setting_blocks
+from surefoot.reports.model_section import (
+    certificate_blocks,
+    certificate_fact,
+    check_of,
+    model_blocks,
+    model_name,
+    setting_blocks,
+)
 from surefoot.reports.page import Fact, ReportPage, Section, figures, paragraph
 from surefoot.reports.reliability import Reliability, reliability_of
 from surefoot.reports.shift_section import run_stress, worst_case_blocks, worst_case_of
@@ -128,7 +135,8 @@ def report(
             verbose=verbose,
         )
     bins = None if subject.probability is None else reliability_of(subject.probability[:, 1], subject.positive)
-    facts = [certificate_fact(subject.model.certificate_), *_accuracy_facts(subject)]
+    proof, checked = check_of(subject)
+    facts = [certificate_fact(proof), *_accuracy_facts(subject)]
     if worst is not None:
         note = f"mean log loss under the worst shift; {worst.nominal_loss:.3f} without"
         facts.append(Fact("Worst case", f"{worst.expected_loss:.3f}", note))
@@ -136,7 +144,7 @@ def report(
         facts.append(stress.fact)
     sections = [
         Section("The model", model_blocks(subject, meanings)),
-        Section("What is proven", certificate_blocks(subject.model)),
+        Section("What is proven", certificate_blocks(subject, proof, checked)),
         Section("How well it does", _quality_blocks(subject, bins, worst)),
         Section("What shift would hurt most", worst_case_blocks(subject, worst)),
         *([] if stress is None else [Section("Stress test", stress.blocks)]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import math
 from collections.abc import Iterable
@@ -11,12 +12,16 @@ import numpy as np
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import Certificate
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.read.table import read_table
+from surefoot.exceptions import SurefootError
 from surefoot.reports.page import Fact, paragraph, signed_bar, table
 from surefoot.reports.subject import Subject
 from surefoot.reports.wording import number_text, risk_text
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.sklearn_api.proven_model import CHANGED, has_changed, standing_certificate
+from surefoot.sklearn_api.verification import verify
 
 # A page is to be read: more coefficients, or inputs, than these are left to coefficients() and inputs().
 _MOST_LINES = 60
@@ -61,6 +66,8 @@ def setting_blocks(model: Any) -> tuple[str, ...]:
 
 def certificate_fact(certificate: Any) -> Fact:
     """The verdict for the first screen."""
+    if CHANGED in certificate.claim:
+        return Fact("Certificate", "void", CHANGED)
     if certificate.verified:
         note = "no other model of this kind is better on the training rows"
         return Fact(
@@ -73,9 +80,33 @@ def certificate_fact(certificate: Any) -> Fact:
     return Fact("Certificate", "not proven", "nothing is known about better models")
 
 
-def certificate_blocks(model: Any) -> tuple[str, ...]:
+def check_of(subject: Subject) -> tuple[Certificate, str]:
+    """The certificate of a model as it stands, and when and on which rows it was checked."""
+    model = subject.model
+    proof = standing_certificate(model)
+    if has_changed(model):
+        return proof, f"{CHANGED[0].upper()}{CHANGED[1:]}: what was proven then says nothing about it."
+    known = "" if proof.model_digest else " The proof predates fingerprints of models, so nothing says whether it has changed."
+    today, rows = datetime.date.today().isoformat(), subject.positive.size
+    try:
+        proof = verify(model, subject.seen, subject.y)
+    except (SurefootError, ValueError, TypeError):
+        # Other rows than those of training, weights that a report does not know, or no witness.
+        return proof, (
+            "The proof was checked when the model was fitted, on the rows of training, which are not those of this report; "
+            f"verify, given them, checks it once more.{known}"
+        )
+    return (
+        proof,
+        f"The proof was checked once more on {today}, on the {rows:,} rows of this report, which are those of training.",
+    )
+
+
+def certificate_blocks(subject: Subject, proof: Certificate, checked: str) -> tuple[str, ...]:
     """The certificate card."""
-    proof, outcome = model.certificate_, model.outcome_
+    model, outcome = subject.model, subject.model.outcome_
+    if has_changed(model):
+        return (paragraph(checked, "warn"),)
     rows = [
         ["objective of this model", _figure(proof.upper_bound)],
         ["no model is below", _figure(proof.lower_bound)],
@@ -83,10 +114,12 @@ def certificate_blocks(model: Any) -> tuple[str, ...]:
         ["gap that was asked for", _figure(proof.tolerance)],
         ["how the solve ended", f"{outcome.status.value} ({model.solver_}, {outcome.seconds:.2f} s)"],
         ["fingerprint of the problem", proof.problem_digest[:16]],
+        ["fingerprint of the model", proof.model_digest[:16] or "none"],
     ]
     return (
         paragraph(proof.claim, "good" if proof.verified else "warn"),
         table(("", ""), rows, left=2),
+        paragraph(checked),
         paragraph(
             "Both bounds were recomputed from the training rows by code that knows no solver. They speak about the "
             "optimization problem on those rows; they do not promise that tomorrow's data is like them.",

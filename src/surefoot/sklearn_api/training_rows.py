@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
+from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from surefoot.core.arrays import AnyArray, FloatArray
@@ -81,6 +81,33 @@ def read_training_rows(encoder: TableEncoder, X: Any, y: Any, sample_weight: Any
         signs, weights = signs[counting], weights[counting]
     _require_both_classes(signs, labels.classes)
     return TrainingRows(design=design, labels=signs, weights=weights, classes=labels.classes, positions=counting)
+
+
+def reread_training_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
+    """The rows that count as a fitted model reads them: by its ``schema_`` and its ``classes_``."""
+    labels = encode_labels(flat_labels(y), classes=model.classes_)
+    weights = row_weights(sample_weight, labels.signs.size)
+    counting = np.flatnonzero(weights > 0)
+    signs = labels.signs
+    if counting.size < signs.size:
+        # Such rows may hold levels that the model does not know: they were never part of its table.
+        X, signs, weights = _safe_indexing(X, counting), signs[counting], weights[counting]
+    require_columns_of_training(model, X)
+    design = TableEncoder.from_schema(model.schema_).encode(X)
+    require_same_length(design, signs)
+    return TrainingRows(design=design, labels=signs, weights=weights, classes=labels.classes, positions=counting)
+
+
+def require_same_classes(model: Any, rows: TrainingRows) -> None:
+    """Raise unless rows that were read anew have the classes of a fitted model."""
+    if rows.classes.tolist() != model.classes_.tolist():
+        raise InvalidTableError(f"the labels are {rows.classes.tolist()}, those of the model {model.classes_.tolist()}.")
+
+
+def refuse_groups(groups: Any) -> None:
+    """Raise for groups that a model has no use for."""
+    if groups is not None:
+        raise ValueError("groups are for ChanceConstrainedSVC; this model has none.")
 
 
 def require_same_length(design: MixedDesign, labels: FloatArray) -> None:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
+
+from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.estimator.calibration_folds import calibrated_scaling
 from surefoot.chancesvm.estimator.chance_svc_model import REMEDIES, ChanceSVCModel
 from surefoot.chancesvm.estimator.given_moments import moment_samples
@@ -21,15 +24,22 @@ from surefoot.chancesvm.estimator.posed_svm import (
     read_settings,
 )
 from surefoot.chancesvm.estimator.uncertain_inputs import read_violation, violation_of
+from surefoot.core.arrays import RowArray
 from surefoot.core.outcome import SolveOutcome
 from surefoot.design.encode.level_codes import listing
 from surefoot.design.encode.row_groups import RowGroups
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import frame_library
-from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
+from surefoot.exceptions import InvalidTableError, SingleSampleWarning, SolveInterrupted
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.number_table import dense, read_number_table
-from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows
+from surefoot.sklearn_api.proven_model import ProofParts
+from surefoot.sklearn_api.training_rows import (
+    TrainingRows,
+    read_training_rows,
+    require_columns_of_training,
+    require_same_classes,
+)
 
 
 class ChanceConstrainedSVC(ChanceSVCModel):
@@ -213,9 +223,11 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         posed = pose_rows(rows, given, settings)
         if given is not None:
             _warn_of_single_samples(posed, f"{type(self).__name__}.fit")
-        solved = self._solve(posed, settings, started, rows, frame_library(X))
-        self.row_groups_ = posed.groups_of_rows(rows.positions, n_rows)
-        self.sigmoid_ = calibrated_scaling(rows, given, settings) if self.probability else None
+        library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
+        solved = self._solve(posed, settings, started, rows, library, row_groups=of_row)
+        # Before anything is set: a fit that fails here leaves the model as it was.
+        sigmoid = calibrated_scaling(rows, given, settings) if self.probability else None
+        self._unpack(posed, solved, rows, library, None, of_row, sigmoid)
         if not solved.certificate.verified:
             warn_of_limit(solved, f"{type(self).__name__}.fit")
         return self
@@ -267,10 +279,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
         for row, column, own, solved in posed.solve_path(shared, costs, wanted, title if self.verbose else None):
             model = models[row][column]
-            model._unpack(own, solved, rows, library, None)
-            model.row_groups_ = of_row
             fold_settings = replace(settings[row][column], seed=shared.seed)
-            model.sigmoid_ = calibrated_scaling(rows, given, fold_settings) if self.probability else None
+            sigmoid = calibrated_scaling(rows, given, fold_settings) if self.probability else None
+            model._unpack(own, solved, rows, library, None, of_row, sigmoid)
             if not solved.certificate.verified:
                 warn_of_limit(solved, f"{where} (C = {costs[column]!r}, violation = {violations[row]!r})")
         return models
@@ -304,9 +315,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
         posed = pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
         solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map)
-        self.sigmoid_ = None
-        if hasattr(self, "row_groups_"):
-            del self.row_groups_
+        self._unpack(posed, solved, rows, frame_library(means), feature_map)
         if not solved.certificate.verified:
             warn_of_limit(solved, f"{type(self).__name__}.fit_moments")
         return self
@@ -319,17 +328,55 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         rows: TrainingRows,
         library: str | None,
         feature_map: Any = None,
+        row_groups: RowArray | None = None,
     ) -> SolvedSVM:
         title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples"
         try:
-            solved = posed.solve(settings, started, title if self.verbose else None)
+            return posed.solve(settings, started, title if self.verbose else None)
         except SolveInterrupted as stop:
             # The program goes on as after any Ctrl-C, but the best model until then is not lost.
             if isinstance(stop.outcome, SolveOutcome):
-                self._unpack(posed, posed.judge(stop.outcome, settings), rows, library, feature_map)
+                self._unpack(posed, posed.judge(stop.outcome, settings), rows, library, feature_map, row_groups)
             raise
-        self._unpack(posed, solved, rows, library, feature_map)
-        return solved
+
+    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
+        settings = read_settings(self)
+        if hasattr(self, "row_groups_"):
+            rows, posed = self._posed_again(X, y, sample_weight, groups, settings)
+        else:
+            rows, posed = self._moments_again(X, y, sample_weight, groups, settings)
+        outcome = replace(self.outcome_, primal=self._answer(posed, rows))
+        arguments = posed.proof_arguments(outcome, settings)
+        return ProofParts("chancesvm", arguments, lambda: certify_chance_svm(**arguments))
+
+    def _posed_again(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings
+    ) -> tuple[TrainingRows, PosedSVM]:
+        """Rows and problem of a fit, with its own groups if none are given, and the kernel that it has used."""
+        require_columns_of_training(self, X)
+        if hasattr(self, "gamma_"):
+            settings = replace(settings, gamma=self.gamma_)
+        rows, given, n_rows = _read(X, y, groups, sample_weight, replace(settings, confidence=None))
+        require_same_classes(self, rows)
+        if given is None:
+            if n_rows != self.row_groups_.size:
+                raise InvalidTableError(f"there are {n_rows} rows, and the model was fitted to {self.row_groups_.size}.")
+            codes = self.row_groups_[rows.positions]
+            if np.any(codes < 0):
+                raise InvalidTableError("rows that had no weight in the fit have some now.")
+            given = RowGroups(tuple(self.groups_), codes.astype(np.intp), rows.positions)
+        return rows, pose_rows(rows, given, settings)
+
+    def _moments_again(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings
+    ) -> tuple[TrainingRows, PosedSVM]:
+        """The same after ``fit_moments``."""
+        if not (isinstance(X, tuple) and len(X) == 2) or sample_weight is not None or groups is not None:
+            raise ValueError("this model was fitted to moments: X is the pair (means, covariances), without weights or groups.")
+        means, covariances = X
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
+        require_same_classes(self, rows)
+        return rows, pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
 
 
 def _read(X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings) -> tuple[TrainingRows, RowGroups | None, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.chancesvm.estimator.input_table import input_table
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
+from surefoot.chancesvm.problem.problem import KernelPlane
 from surefoot.chancesvm.registry import ChanceOutcome
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
+from surefoot.exceptions import CertificateError
 from surefoot.sklearn_api.binary_classifier import BinaryClassifier
 from surefoot.sklearn_api.number_table import Remedies, dense, number_columns, read_number_table
+from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel
 from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
 
 REMEDIES = Remedies(
@@ -34,7 +38,7 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
     return True
 
 
-class ChanceSVCModel(BinaryClassifier, BaseEstimator):
+class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
     kernel: Any
@@ -117,7 +121,16 @@ class ChanceSVCModel(BinaryClassifier, BaseEstimator):
             )
         return block
 
-    def _unpack(self, posed: PosedSVM, solved: SolvedSVM, rows: TrainingRows, library: str | None, feature_map: Any) -> None:
+    def _unpack(
+        self,
+        posed: PosedSVM,
+        solved: SolvedSVM,
+        rows: TrainingRows,
+        library: str | None,
+        feature_map: Any = None,
+        row_groups: RowArray | None = None,
+        sigmoid: PlattScaling | None = None,
+    ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema, kernel = rows.design.schema, posed.problem.kernel
         plane = solved.outcome.primal
@@ -135,9 +148,11 @@ class ChanceSVCModel(BinaryClassifier, BaseEstimator):
         self.dual_coef_ = self._scores.coefficients[None, :]
         self.intercept_ = np.array([self._scores.intercept])
         self.moment_radii_ = posed.radii
+        self.sigmoid_ = sigmoid
         for name, value in (
             ("coef_", self.dual_coef_ @ self.support_vectors_ if kernel.name == "linear" else None),
             ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
+            ("row_groups_", row_groups),
         ):
             if value is not None:
                 setattr(self, name, value)
@@ -148,3 +163,30 @@ class ChanceSVCModel(BinaryClassifier, BaseEstimator):
         self.solver_ = solved.solver
         self.n_iter_ = int(solved.outcome.iterations)
         set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)
+        self._seal_proof()
+
+    def _proven_numbers(self) -> Mapping[str, Any]:
+        names = ("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_")
+        found = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {**found, "scores": self._scores, "schema_": self.schema_.to_dict()}
+
+    def _answer(self, posed: PosedSVM, rows: TrainingRows) -> KernelPlane:
+        """The plane as its public numbers say, with a coefficient for every sample of the problem."""
+        scores, problem = self._scores, posed.problem
+        same = (
+            np.array_equal(self.dual_coef_, scores.coefficients[None, :])
+            and np.array_equal(self.support_vectors_, scores.samples)
+            and np.array_equal(self.intercept_, [scores.intercept])
+            # Another machine may round the product in another way.
+            and (not hasattr(self, "coef_") or np.allclose(self.coef_, self.dual_coef_ @ self.support_vectors_, rtol=1e-9))
+        )
+        if not same:
+            raise CertificateError(f"{CHANGED}: its public numbers are not those by which it predicts.")
+        row_of_sample = rows.positions[posed.inputs.order] if posed.from_rows else posed.inputs.order
+        sample_of_row = {row: sample for sample, row in enumerate(row_of_sample.tolist())}
+        at = np.array([sample_of_row.get(row, -1) for row in self.support_.tolist()], dtype=np.intp)
+        if np.any(at < 0) or (scores.samples.shape[1] and not np.array_equal(problem.samples[at], self.support_vectors_)):
+            raise CertificateError("these are not the rows of the proof: the support vectors are not among them.")
+        coefficients = np.zeros(problem.n_samples)
+        coefficients[at] = self.dual_coef_[0]
+        return KernelPlane(coefficients, float(self.intercept_[0]))

@@ -134,8 +134,12 @@ class PosedSVM:
     def judge(self, outcome: ChanceOutcome, settings: SVMSettings) -> SolvedSVM:
         """The certificate of an answer, which is one for the problem itself too."""
         outcome = self.in_place(outcome)
-        certificate = certify_chance_svm(self.solved, outcome.primal, outcome.dual, settings.tolerance)
+        certificate = certify_chance_svm(**self.proof_arguments(outcome, settings))
         return SolvedSVM(outcome, certificate, settings.solver.name, self.problem.values(outcome.primal.coefficients))
+
+    def proof_arguments(self, outcome: ChanceOutcome, settings: SVMSettings) -> dict[str, Any]:
+        """What the certificate judges, by name; the plane is one of the problem itself already."""
+        return {"problem": self.solved, "plane": outcome.primal, "mix": outcome.dual, "tolerance": settings.tolerance}
 
     def in_place(self, outcome: ChanceOutcome) -> ChanceOutcome:
         """The answer with a plane that has the same scores in the problem itself."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,21 +21,24 @@ from surefoot.exceptions import (
     UnsupportedProblemError,
 )
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all
-from surefoot.inverse.estimator.judged_cost import certified, judged
+from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments
 from surefoot.inverse.forward.programs import ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
 from surefoot.inverse.registry import SOLVERS
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.progress import progress_listener
+from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
+from surefoot.sklearn_api.training_rows import refuse_groups
 
 
-class InverseOptimizer(BaseEstimator):
+class InverseOptimizer(ProvenModel, BaseEstimator):
     """Learn the cost behind observed decisions.
 
     Minimises kappa R(theta) + (1/N) sum_i loss_i(theta) over cost vectors theta; see :mod:`surefoot.inverse.problem.problem`.
@@ -193,13 +197,12 @@ class InverseOptimizer(BaseEstimator):
         """Learn the cost from signals and what was decided at them."""
         SOLVERS.require_known(self.solver)
         problem = self._pose(signals, responses)
-        self.__dict__.pop("_online", None)
         listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
         options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
         separation = Separation()
         try:
             problem, outcome = fit_cost(self, separation, problem, options)
-            self.outcome_ = handed_over(outcome)
+            outcome = handed_over(outcome)
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
                 found = flaw.outcome
@@ -207,10 +210,14 @@ class InverseOptimizer(BaseEstimator):
             raise
         except ForwardSolveError as flaw:
             if isinstance(flaw.outcome, SolveOutcome):
-                self.outcome_, self.cost_ = flaw.outcome, flaw.outcome.primal
+                # What was found until then stays, without anything that an earlier fit has left.
+                self._forget_fit()
+                self.outcome_, self.cost_ = flaw.outcome, np.array(flaw.outcome.primal, dtype=np.float64)
             raise
-        self.n_iter_ = self.outcome_.iterations
-        self.cost_, self.certificate_ = judged(self.approach, separation, problem, self.outcome_, self.tol)
+        cost, certificate = judged(self.approach, separation, problem, outcome, self.tol)
+        self._forget_fit()
+        self.cost_, self.certificate_, self.outcome_, self.n_iter_ = cost, certificate, outcome, outcome.iterations
+        self._seal_proof()
         if self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT):
             lost = "" if np.any(self.cost_) else " found no cost but 0, which prices all decisions alike, and"
             warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
@@ -225,8 +232,9 @@ class InverseOptimizer(BaseEstimator):
         problem = self._pose(signals, responses)
         online = getattr(self, "_online", None)
         if online is None:
-            online = self._online = begin_online(self, problem, getattr(self, "cost_", None))
-            self.__dict__.pop("certificate_", None)
+            online = begin_online(self, problem, getattr(self, "cost_", None))
+            self._forget_fit()
+            self._online = online
         try:
             observe_all(online, problem.examples)
         finally:
@@ -248,6 +256,39 @@ class InverseOptimizer(BaseEstimator):
                 )
             found.append(oracle.decide(instance, self.cost_).point)
         return found
+
+    def _forget_fit(self) -> None:
+        """Nothing that an earlier fit has left is to stand beside the numbers of this one."""
+        for name in ("cost_", "certificate_", "outcome_", "n_iter_", "n_seen_", "paid_", "regret_", "_online", "_proof_seal"):
+            self.__dict__.pop(name, None)
+
+    def _proven_numbers(self) -> Mapping[str, Any]:
+        # The ellipsoid around a cost is part of the answer, and stands in the outcome alone.
+        primal = self.outcome_.primal
+        return {"cost_": self.cost_, "shape": getattr(primal, "shape", None) if hasattr(primal, "theta") else None}
+
+    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
+        refuse_groups(groups)
+        if sample_weight is not None:
+            raise ValueError("observations of an InverseOptimizer have no weights.")
+        problem, approach = self._pose(X, y), APPROACHES[self.approach]
+        tasks = [approach.pose(problem)]
+        if approach.otherwise is not None:
+            tasks.append(APPROACHES[approach.otherwise].pose(replace(problem, kappa=0.0)))
+        given = self.outcome_.primal
+        answer = replace(given, theta=self.cost_) if isinstance(given, EllipsoidalCost) else self.cost_
+        outcome = replace(self.outcome_, primal=answer)
+
+        def parts(task: InverseProblem) -> ProofParts:
+            kind, arguments = proof_arguments(self.approach, Separation(), task, outcome, self.tol)
+            return ProofParts(kind, arguments, lambda: CERTIFY[kind](**arguments))
+
+        for task in tasks[:-1]:
+            # Where no cost explains all observations the fit has gone over to another problem; the digest says so.
+            found = parts(task)
+            if found.judge().problem_digest == self.certificate_.problem_digest:
+                return found
+        return parts(tasks[-1])
 
     def _pose(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseProblem:
         if self.approach not in APPROACHES:

@@ -34,7 +34,7 @@ def print_card(
     multiplier: float,
     classes: AnyArray,
     ranges: Mapping[str, tuple[ValueKind, float, float]],
-    proof: CardProof,
+    proof: CardProof | None,
     *,
     title: str,
     meanings: Iterable[BinaryColumn],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,7 +35,14 @@ from surefoot.riskscore.search.exact_score import ExactScore, SearchTally
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener
-from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows
+from surefoot.sklearn_api.proven_model import ProofParts
+from surefoot.sklearn_api.training_rows import (
+    TrainingRows,
+    read_training_rows,
+    refuse_groups,
+    require_columns_of_training,
+    require_same_classes,
+)
 
 
 class RiskScoreClassifier(RiskScoreModel):
@@ -206,12 +214,10 @@ class RiskScoreClassifier(RiskScoreModel):
         self
         """
         started = time.perf_counter()
-        limits = read_limits(self)
+        read_limits(self)
         solver = self._named_solver()
-        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, REMEDIES), y, sample_weight)
-        block, weights = dense(rows.design.numeric), self._class_weighted(rows)
-        shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
-        posed = pose_card(block, rows.design.schema, rows.labels, weights, self.constraints, limits, shift)
+        rows, posed = self._pose(X, y, sample_weight)
+        block = posed.problem.columns
         require_score_acceptance(solver, posed.problem)
         try:
             outcome = self._solve(solver, posed, started)
@@ -228,6 +234,22 @@ class RiskScoreClassifier(RiskScoreModel):
         elif isinstance(outcome.dual, SearchTally) and not certificate.verified:
             _warn_of_proof(outcome.dual, certificate, f"{type(self).__name__}.fit")
         return self
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingRows, PosedCard]:
+        """The rows that count and the problem that they pose, for a fit and for every check of its proof."""
+        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, REMEDIES), y, sample_weight)
+        block, weights = dense(rows.design.numeric), self._class_weighted(rows)
+        shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
+        schema = rows.design.schema
+        return rows, pose_card(block, schema, rows.labels, weights, self.constraints, read_limits(self), shift)
+
+    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
+        refuse_groups(groups)
+        require_columns_of_training(self, X)
+        rows, posed = self._pose(X, y, sample_weight)
+        require_same_classes(self, rows)
+        outcome = replace(self.outcome_, primal=self._answer())
+        return ProofParts("riskscore", self._proof_arguments(posed, outcome), lambda: self._certify(posed, outcome))
 
     def _named_solver(self) -> RiskScoreSolver:
         if not isinstance(self.solver, str):
@@ -279,15 +301,24 @@ class RiskScoreClassifier(RiskScoreModel):
             raise InfeasibleProblemError(f"{error} The rules are:{rules}") from error
 
     def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> Certificate:
+        # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
+        with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
+            return certify_risk_score(**self._proof_arguments(posed, outcome))
+
+    def _proof_arguments(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> dict[str, Any]:
+        """What the certificate judges, by name."""
         proof = getattr(outcome.dual, "proof", None)
         tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else None
         if proof is None and tangent is None:
             # The card's own coefficients prove little, but something.
             tangent = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier
-        tolerance = max(float(self.gap), FIT_PARAMETERS.proven_gap)
-        # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
-        with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            return certify_risk_score(posed.problem, outcome.primal, proof, tolerance, tangent=tangent)
+        return {
+            "problem": posed.problem,
+            "card": outcome.primal,
+            "proof": proof,
+            "tolerance": max(float(self.gap), FIT_PARAMETERS.proven_gap),
+            "tangent": tangent,
+        }
 
 
 def _warn_of_proof(tally: SearchTally, certificate: Certificate, where: str) -> None:

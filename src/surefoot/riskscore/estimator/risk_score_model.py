@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Schema
 from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.exceptions import CertificateError
 from surefoot.reports.card.card_proof import CardProof
 from surefoot.reports.card.score_card import ScoreCard
 from surefoot.riskscore.estimator.card_worst_case import card_worst_case
@@ -25,6 +26,7 @@ from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.robust.estimator.worst_case import WorstCase
 from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.sklearn_api.number_table import Remedies, dense, read_number_table
+from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel, has_changed
 from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
 
 REMEDIES = Remedies(
@@ -34,7 +36,7 @@ REMEDIES = Remedies(
 )
 
 
-class RiskScoreModel(LogisticClassifier, BaseEstimator):
+class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
     """The part of :class:`~surefoot.RiskScoreClassifier` that comes after the search."""
 
     points_: dict[str, int]
@@ -71,7 +73,12 @@ class RiskScoreModel(LogisticClassifier, BaseEstimator):
         """
         check_is_fitted(self)
         found = self.certificate_
-        proof = CardProof(found.upper_bound, found.lower_bound, found.relative_gap, verified=found.verified, rows=self._n_rows)
+        # Nothing is proven about a card that has changed since.
+        proof = None
+        if not has_changed(self):
+            proof = CardProof(
+                found.upper_bound, found.lower_bound, found.relative_gap, verified=found.verified, rows=self._n_rows
+            )
         return print_card(
             self.points_,
             self.intercept_,
@@ -132,3 +139,19 @@ class RiskScoreModel(LogisticClassifier, BaseEstimator):
         self.near_optimal_ = None if near is None else NearOptimalSet(near, schema.names, library)
         self.solver_ = solver
         set_columns_of_training(self, schema.names, named=schema.named)
+        self._seal_proof()
+
+    def _answer(self) -> RiskScore:
+        """The card as its public numbers say; points by name and by position must agree."""
+        names = self.schema_.names
+        listed = {names[at]: int(self.coef_[0, at]) for at in np.flatnonzero(self.coef_[0])}
+        if listed != self.points_:
+            raise CertificateError(f"{CHANGED}: points_ and coef_ contradict each other.")
+        points = np.ascontiguousarray(self.coef_[0], dtype=np.int32)
+        if not (np.array_equal(points, self.coef_[0]) and float(self.intercept_).is_integer()):
+            raise CertificateError(f"{CHANGED}: points and intercept of a card are whole numbers.")
+        return RiskScore(int(self.intercept_), points, float(self.multiplier_))
+
+    def _proven_numbers(self) -> Mapping[str, Any]:
+        names = ("coef_", "intercept_", "multiplier_", "points_", "classes_")
+        return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}

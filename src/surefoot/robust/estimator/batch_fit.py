@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
+import joblib
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
 from surefoot.design.read.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.read.parquet import ParquetBatches, is_parquet_path, open_parquet
-from surefoot.exceptions import InvalidTableError
+from surefoot.exceptions import CertificateError, InvalidTableError
 from surefoot.robust.certificate.certificate import certify_parts
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
@@ -25,6 +28,9 @@ from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.streaming.streamed import PartitionedOutcome, PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
+from surefoot.sklearn_api.proven_model import ProofParts
+from surefoot.sklearn_api.sample_weight import row_counts
+from surefoot.sklearn_api.training_rows import reread_training_rows
 
 Answer = TypeVar("Answer")
 
@@ -67,15 +73,70 @@ class EncodedParts:
 
 
 @dataclass(frozen=True)
+class CutRows:
+    """Rows of a table in memory, cut as the plan of a fit from batches has cut them."""
+
+    rows: RowBatch
+    cuts: Sequence[int]
+
+    def __iter__(self) -> Iterator[RowBatch]:
+        if self.cuts[-1] != self.rows.n_rows:
+            raise CertificateError(
+                f"these are not the rows of the proof: there are {self.rows.n_rows} with weight, and it is about "
+                f"{self.cuts[-1]}."
+            )
+        for begin, end in pairwise(self.cuts):
+            own = np.arange(begin, end)
+            batch = self.rows
+            yield RowBatch(batch.numeric[own], batch.codes[own], batch.labels[own], batch.weights[own], begin)
+
+
+@dataclass(frozen=True)
 class PlannedParts:
     """The same batches, each with its part of the adversary's plan."""
 
-    parts: EncodedParts
+    parts: Iterable[RowBatch]
     plan: PartitionedPlan | None
 
     def __iter__(self) -> Iterator[tuple[RowBatch, ShiftPlan | None]]:
         for k, batch in enumerate(self.parts):
             yield batch, None if self.plan is None else self.plan.of_partition(k, batch)
+
+
+def certify_rows(
+    model: RobustLogisticModel, terms: Terms, outcome: PartitionedOutcome, parts: Iterable[RowBatch]
+) -> Certificate:
+    """The certificate of an answer, from rows that come in parts."""
+    with threadpool_limits(limits=joblib.effective_n_jobs(model.n_jobs), user_api="blas"):
+        return certify_parts(terms, outcome.primal, PlannedParts(parts, outcome.dual), float(model.tol))
+
+
+def batched_proof(model: RobustLogisticModel, source: Iterable[Any], outcome: PartitionedOutcome) -> ProofParts:
+    """What the certificate of a fit from batches judges, from the batches."""
+    table = learn_batches(source, model._encoder())
+    if table.schema != model.schema_ or table.classes.tolist() != model.classes_.tolist():
+        raise CertificateError("these are not the rows of the proof: columns, levels or classes are not those of the model.")
+    return _parts_proof(model, EncodedParts(table), outcome)
+
+
+def table_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, outcome: PartitionedOutcome) -> ProofParts:
+    """The same from a table in memory that holds the rows of all batches."""
+    rows = reread_training_rows(model, X, y, sample_weight)
+    counts = row_counts(sample_weight, len(y))[rows.positions]
+    batch = RowBatch(rows.design.numeric, rows.design.codes, rows.labels, counts)
+    cuts = (0, batch.n_rows) if outcome.dual is None else outcome.dual.first_rows
+    return _parts_proof(model, CutRows(batch, cuts), outcome)
+
+
+def _parts_proof(model: RobustLogisticModel, parts: Iterable[RowBatch], outcome: PartitionedOutcome) -> ProofParts:
+    terms = Terms(model.schema_.n_levels, model.ground_cost_, model.radius_, bool(model.fit_intercept))
+    arguments = {
+        "terms": terms,
+        "coefficients": outcome.primal,
+        "parts": PlannedParts(parts, outcome.dual),
+        "tolerance": float(model.tol),
+    }
+    return ProofParts("robust", arguments, lambda: certify_rows(model, terms, outcome, parts))
 
 
 def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: RobustLogisticSolver, radius: float) -> None:
@@ -86,8 +147,7 @@ def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: Robus
     options = model._options(f"{type(model).__name__}, radius {radius:g}, {len(table.counts)} batches")
 
     def certify(terms: Terms, outcome: PartitionedOutcome) -> Certificate:
-        with threadpool_limits(limits=options.n_threads, user_api="blas"):
-            return certify_parts(terms, outcome.primal, PlannedParts(parts, outcome.dual), float(model.tol))
+        return certify_rows(model, terms, outcome, parts)
 
     sample = None if isinstance(source, ParquetBatches) else table.sample
     solution = fit_partitions(model, table, parts, options, radius, certify, sample)

@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeVar
 
+import joblib
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
 from surefoot.design.read.dask_partitions import Partitions, open_partitions
 from surefoot.design.read.dask_table import open_dask_table
 from surefoot.design.read.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
+from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_placed_parts
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
@@ -28,6 +31,7 @@ from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.streaming.streamed import PartitionedOutcome, PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
+from surefoot.sklearn_api.proven_model import ProofParts
 
 Answer = TypeVar("Answer")
 
@@ -79,12 +83,32 @@ def fit_dask(
         options = model._options(f"{type(model).__name__}, radius {radius:g}, {len(parts.counts)} partitions")
 
         def certify(terms: Terms, outcome: PartitionedOutcome) -> Certificate:
-            planned = PlannedParts(parts, outcome.dual, options.n_threads)
-            return certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
+            return _certify(model, terms, outcome, parts)
 
         solution = fit_partitions(model, learned, parts, options, radius, certify, table.sample)
     if not solution.certificate.verified:
         warn_of_limit(solution, f"{type(model).__name__}.fit")
+
+
+def dask_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, outcome: PartitionedOutcome) -> ProofParts:
+    """What the certificate of a fit on Dask judges; rows stay where they are."""
+    terms = Terms(model.schema_.n_levels, model.ground_cost_, model.radius_, bool(model.fit_intercept))
+
+    def judge() -> Certificate:
+        with ExitStack() as keeping:
+            parts, learned = _encoded_parts(model, open_dask_table(X, y, sample_weight).delayed, keeping)
+            if learned.schema != model.schema_ or learned.classes.tolist() != model.classes_.tolist():
+                raise CertificateError("these are not the rows of the proof: columns, levels or classes are others.")
+            if outcome.dual is not None and outcome.dual.first_rows[1:] != tuple(accumulate(parts.counts)):
+                raise CertificateError("these are not the rows of the proof, or other partitions of them.")
+            return _certify(model, terms, outcome, parts)
+
+    return ProofParts("robust", {"terms": terms, "coefficients": outcome.primal, "tolerance": float(model.tol)}, judge)
+
+
+def _certify(model: RobustLogisticModel, terms: Terms, outcome: PartitionedOutcome, parts: PlacedParts) -> Certificate:
+    planned = PlannedParts(parts, outcome.dual, joblib.effective_n_jobs(model.n_jobs))
+    return certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
 
 
 def _encoded_parts(

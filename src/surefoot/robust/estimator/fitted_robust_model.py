@@ -113,8 +113,7 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
         weights = row_weights(sample_weight, design.n_rows)
         budget = self.radius_ if radius is None else require_radius(radius)
         problem = self._problem(design, labels, weights, self.ground_cost_, budget)
-        numeric, levels = self.schema_.split_coefficients(self.coef_[0])
-        coefficients = RobustCoefficients(float(self.intercept_[0]), numeric, levels, self.dual_price_)
+        coefficients = self._answer()
         return describe_worst_case(
             problem,
             coefficients,
@@ -144,6 +143,11 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
             scores += levels[start : start + count][design.codes[:, at]]
             start += count
         return scores
+
+    def _answer(self) -> RobustCoefficients:
+        """The model as its public numbers say."""
+        numeric, levels = self.schema_.split_coefficients(self.coef_[0])
+        return RobustCoefficients(float(self.intercept_[0]), numeric, levels, float(self.dual_price_))
 
     def _problem(
         self, design: MixedDesign, labels: FloatArray, weights: FloatArray, cost: GroundCost, radius: float

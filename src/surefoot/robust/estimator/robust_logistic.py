@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Self
 
 from surefoot.design.read.dask_table import is_dask
-from surefoot.robust.estimator.batch_fit import fit_batches, open_batches
-from surefoot.robust.estimator.dask_fit import fit_dask
+from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
+from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
 from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_radius
+from surefoot.sklearn_api.proven_model import ProofParts
+from surefoot.sklearn_api.training_rows import refuse_groups
 
 
 class RobustLogisticRegression(RobustLogisticModel):
@@ -213,3 +217,15 @@ class RobustLogisticRegression(RobustLogisticModel):
         if not solution.certificate.verified:
             warn_of_limit(solution, f"{type(self).__name__}.fit")
         return self
+
+    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
+        refuse_groups(groups)
+        outcome: Any = replace(self.outcome_, primal=self._answer())
+        if is_dask(X):
+            return dask_proof(self, X, y, sample_weight, outcome)
+        batches = open_batches(X, y, sample_weight)
+        if batches is not None:
+            return batched_proof(self, batches, outcome)
+        if isinstance(outcome.dual, PartitionedPlan):
+            return table_proof(self, X, y, sample_weight, outcome)
+        return super()._proof_parts(X, y, sample_weight, groups)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,8 @@ from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_s
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
-from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows
+from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
+from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows, refuse_groups, reread_training_rows
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Solution:
     solver: str
 
 
-class RobustLogisticModel(FittedRobustModel):
+class RobustLogisticModel(ProvenModel, FittedRobustModel):
     """Base of the robust logistic estimators; it has no constructor, its subclasses name the parameters."""
 
     shift: Any
@@ -149,6 +150,24 @@ class RobustLogisticModel(FittedRobustModel):
         self.certificate_ = solution.certificate
         self.n_iter_ = int(solution.outcome.iterations)
         self.solver_ = solution.solver
+        self._seal_proof()
+
+    def _proven_numbers(self) -> Mapping[str, Any]:
+        names = ("coef_", "intercept_", "dual_price_", "classes_", "radius_", "label_weight_", "ground_cost_")
+        return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
+
+    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
+        refuse_groups(groups)
+        rows = reread_training_rows(self, X, y, sample_weight)
+        problem = self._problem(rows.design, rows.labels, rows.weights, self.ground_cost_, self.radius_)
+        outcome: Any = replace(self.outcome_, primal=self._answer())
+        arguments = {
+            "problem": problem,
+            "coefficients": outcome.primal,
+            "plan": outcome.dual,
+            "tolerance": float(self.tol),
+        }
+        return ProofParts("robust", arguments, lambda: self._certify(problem, outcome, named_solver(self.solver)).certificate)
 
 
 def named_solver(name: Any) -> RobustLogisticSolver:

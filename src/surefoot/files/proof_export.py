@@ -1,0 +1,49 @@
+"""``export_proof``: what proves a model, as a file for ``python -m surefoot.verify``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from surefoot.core.new_file import require_free
+from surefoot.exceptions import CertificateError
+from surefoot.proofs.proof_file import Proof, write_proof
+from surefoot.sklearn_api.verification import proof_parts, require_same
+
+
+def export_proof(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    overwrite: bool = False,
+) -> None:
+    """Write problem, model and witness to a file that ``python -m surefoot.verify`` judges with NumPy and the trusted base.
+
+    The file holds the training rows as numbers; guard it as you guard them.
+
+    Parameters
+    ----------
+    model, X, y, sample_weight, groups
+        As for :func:`surefoot.verify`: the rows must be those of the proof, and the model must not have changed.
+    path : path
+        Such as "model.proof.npz".
+    overwrite : bool, default=False
+
+    Raises
+    ------
+    CertificateError
+        If model or rows are not those of the proof, the problem has functions of your own program in it, or came in batches.
+    FileExistsError
+        If there is a file and ``overwrite`` is False.
+    """
+    place = require_free(path, overwrite=overwrite)
+    last, parts = proof_parts(model, X, y, sample_weight, groups)
+    if "problem" not in parts.arguments:
+        raise CertificateError("a fit from batches or on Dask has no proof in one piece. Fit a table in memory to export one.")
+    fresh = parts.judge()
+    require_same(last, fresh)
+    write_proof(place, Proof(parts.kind, parts.arguments, fresh.problem_digest, fresh.model_digest))

@@ -1,0 +1,118 @@
+"""What a fitted estimator needs so that its proof can be checked again: one protocol for all families.
+
+A fit and a later check ask the same method for the certificate, so they cannot differ. Between the two the model may have
+changed: a fit leaves a seal, which is a fingerprint of the numbers that a user sees, of those that predictions use, and of the
+certificate that speaks about them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.certificate import Certificate, Statement, digest, verdict
+
+CHANGED = "the model has changed since it was proven"
+
+
+@dataclass(frozen=True)
+class ProofParts:
+    """What a certificate judges.
+
+    Attributes
+    ----------
+    kind : str
+        Which certificate judges: "robust", "riskscore", "chancesvm", "inverse-cost", ...; see :mod:`surefoot.proofs`.
+    arguments : mapping
+        Problem, answer, witness and settings by the names that the family's function takes them under.
+    judge : callable
+        Calls that function, as the fit did.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any]
+    judge: Callable[[], Certificate]
+
+
+class ProvenModel:
+    """Base of estimators that carry a certificate; subclasses list their numbers and rebuild their problem."""
+
+    certificate_: Certificate
+
+    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
+        """Problem of these rows, answer as the public numbers have it now, and the stored witness."""
+        raise NotImplementedError
+
+    def _proven_numbers(self) -> Mapping[str, Any]:
+        """Everything by which the model answers, as it is now: arrays, numbers, texts, lists and records."""
+        raise NotImplementedError
+
+    def _seal_proof(self) -> None:
+        """Remember what has been proven; the last step of a fit."""
+        self._proof_seal = _seal(self)
+
+
+def has_changed(model: Any) -> bool | None:
+    """Whether a model differs from the one that its certificate is about; None for models from before there were seals."""
+    if getattr(model, "certificate_", None) is None or getattr(model, "_proof_seal", None) is None:
+        return None
+    return bool(model._proof_seal != _seal(model))
+
+
+def standing_certificate(model: Any) -> Certificate:
+    """The certificate of a model, or one that claims nothing if the model has changed since."""
+    proof: Certificate = model.certificate_
+    if not has_changed(model):
+        return proof
+    return verdict(
+        Statement("model", "objective", flaw=CHANGED),
+        upper=np.inf,
+        lower=-np.inf,
+        tolerance=proof.tolerance,
+        witness=None,
+        problem_digest=proof.problem_digest,
+        model_digest="",
+    )
+
+
+def last_step(model: Any) -> Any:
+    """The model itself, which may stand at the end of a pipeline."""
+    steps = getattr(model, "steps", None)
+    return model if steps is None else steps[-1][1]
+
+
+def _seal(model: ProvenModel) -> str:
+    proof = model.certificate_
+    bounds = [proof.upper_bound, proof.lower_bound, proof.tolerance, float(proof.verified)]
+    parts: dict[str, Any] = {"claim": proof.claim, "problem": proof.problem_digest, "model": proof.model_digest}
+    return digest(type(model).__name__, {**parts, "bounds": np.array(bounds), **_flat(model._proven_numbers())})
+
+
+def _flat(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays as they are, everything else as text."""
+    found: dict[str, Any] = {}
+    for name, value in numbers.items():
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            own = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            found |= _flat({f"{name}.{key}": part for key, part in own.items()})
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            found[name] = value
+        elif isinstance(value, float | np.floating):
+            found[name] = np.float64(value)
+        elif isinstance(value, np.ndarray):
+            found[name] = repr(value.tolist())
+        else:
+            found[name] = json.dumps(value, default=_named)
+    return found
+
+
+def _named(value: Any) -> Any:
+    """What JSON does not know: numbers of NumPy as numbers, functions by name, since their address changes."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return getattr(value, "__qualname__", type(value).__qualname__)

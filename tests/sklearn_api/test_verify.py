@@ -1,0 +1,239 @@
+"""``sf.verify``: a proof is checked from the rows, and nothing that has changed passes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from proven_models import CHANGES, KINDS, Proven, proven_model
+from sklearn.pipeline import make_pipeline
+
+import surefoot as sf
+from surefoot.core.certificate import Certificate
+from surefoot.sklearn_api.proven_model import has_changed, standing_certificate
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def proven(request: pytest.FixtureRequest) -> Proven:
+    return proven_model(request.param)
+
+
+def other_rows(rows: Any) -> Any:
+    """The same rows with one number changed, or one left out."""
+    if isinstance(rows, tuple):
+        return (other_rows(rows[0]), rows[1])
+    if isinstance(rows, list) and isinstance(rows[0], tuple):
+        return [(rows[0][0], rows[0][1] * (1 + 1e-12)), *rows[1:]]
+    changed = copy.deepcopy(rows)
+    changed[1][0] += 1e-9
+    return changed
+
+
+def test_a_fresh_certificate_says_what_the_stored_one_says(proven: Proven) -> None:
+    found = proven.verify()
+    stored = proven.model.certificate_
+    assert isinstance(found, Certificate) and found is not stored
+    names = ("claim", "verified", "upper_bound", "lower_bound", "problem_digest", "model_digest", "tolerance")
+    assert {name: getattr(found, name) for name in names} == {name: getattr(stored, name) for name in names}
+
+
+def test_a_loaded_model_is_verified_with_the_witness_of_its_file(proven: Proven, tmp_path: Path) -> None:
+    sf.save(proven.model, tmp_path / "model")
+    assert proven.verify(sf.load(tmp_path / "model")).verified == proven.model.certificate_.verified
+
+
+def test_without_its_witness_a_file_is_smaller_and_says_so(proven: Proven, tmp_path: Path) -> None:
+    sf.save(proven.model, tmp_path / "whole")
+    sf.save(proven.model, tmp_path / "without", witness=False)
+    light = sf.load(tmp_path / "without")
+    assert light.certificate_.witness is None and light.outcome_.dual is None
+    assert light.certificate_.claim == proven.model.certificate_.claim
+    assert has_changed(light) is False
+    held = proven.model.certificate_.witness is not None or proven.model.outcome_.dual is not None
+    assert ((tmp_path / "without").stat().st_size < (tmp_path / "whole").stat().st_size) == held
+    if not held or proven.model.certificate_.lower_bound <= 0:
+        # Some bounds need no witness: no loss is below 0.
+        assert proven.verify(light).verified == proven.model.certificate_.verified
+        return
+    with pytest.raises(sf.CertificateError, match=r"no witness.*witness=False"):
+        proven.verify(light)
+
+
+def test_other_rows_are_refused_and_named(proven: Proven) -> None:
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(proven.model, other_rows(proven.X), proven.y, **proven.more)
+
+
+def test_other_labels_are_refused(proven: Proven) -> None:
+    if not isinstance(proven.y, np.ndarray):
+        pytest.skip("responses are not labels")
+    y = proven.y.copy()
+    counting = np.flatnonzero(proven.more.get("sample_weight", np.ones(y.size)) > 0)
+    first, second = (counting[y[counting] == label][0] for label in np.unique(y))
+    y[[first, second]] = y[[second, first]]
+    with pytest.raises(sf.CertificateError, match=r"not the rows of the proof"):
+        sf.verify(proven.model, proven.X, y, **{name: v for name, v in proven.more.items() if name != "groups"})
+
+
+@pytest.mark.parametrize(("kind", "change"), [(kind, change) for kind, changes in CHANGES.items() for change in changes])
+def test_a_changed_model_is_refused_loaded_or_not(kind: str, change: str, tmp_path: Path) -> None:
+    proven = proven_model(kind)
+    model = copy.deepcopy(proven.model)
+    CHANGES[kind][change](model)
+    with pytest.raises(sf.CertificateError, match="the model has changed since it was proven"):
+        proven.verify(model)
+    assert has_changed(model) and not standing_certificate(model).verified
+    try:
+        with pytest.warns(sf.ChangedModelWarning, match="has changed since it was proven"):
+            sf.save(model, tmp_path / "changed")
+    except sf.ModelFileError:
+        return  # the parts contradict each other so much that no file holds them
+    assert not (tmp_path / "changed").exists() or has_changed(sf.load(tmp_path / "changed"))
+
+
+@pytest.mark.parametrize("kind", ["robust", "card", "plane", "cost"])
+def test_without_seal_and_fingerprint_a_changed_model_is_still_not_verified(kind: str) -> None:
+    proven = proven_model(kind)
+    name, change = next(iter(CHANGES[kind].items()))
+    model = copy.deepcopy(proven.model)
+    del model._proof_seal
+    model.certificate_ = _without_fingerprint(model.certificate_)
+    assert proven.verify(model).verified, name
+    change(model)
+    with pytest.raises(sf.CertificateError, match=r"predates model fingerprints|has changed since"):
+        proven.verify(model)
+
+
+def _without_fingerprint(proof: Certificate) -> Certificate:
+    return Certificate(**{**vars(proof), "model_digest": ""})
+
+
+def test_a_swapped_certificate_is_noticed() -> None:
+    first, second = proven_model("robust"), proven_model("robust, cross-validated")
+    model = copy.deepcopy(first.model)
+    model.certificate_ = second.model.certificate_
+    assert has_changed(model)
+    with pytest.raises(sf.CertificateError, match="has changed"):
+        first.verify(model)
+
+
+def test_copies_and_pickles_are_the_same_model(proven: Proven) -> None:
+    for model in (copy.copy(proven.model), copy.deepcopy(proven.model), pickle.loads(pickle.dumps(proven.model))):
+        assert has_changed(model) is False
+
+
+def test_a_pipeline_is_verified_by_its_last_step() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(20, 80, 90), "channel": rng.choice(["web", "shop"], 90)})
+    y = (table.age + rng.normal(0, 10, 90) > 50).to_numpy()
+    model = make_pipeline(sf.ThresholdBinarizer(max_thresholds=2), sf.RiskScoreClassifier(max_features=2)).fit(table, y)
+    assert sf.verify(model, table, y).verified
+    model[-1].intercept_ += 1
+    with pytest.raises(sf.CertificateError, match="has changed"):
+        sf.verify(model, table, y)
+
+
+def test_rows_in_batches_are_verified_from_batches_or_from_one_table(tmp_path: Path) -> None:
+    proven = proven_model("robust")
+    batches = [(proven.X[:50], proven.y[:50]), (proven.X[50:], proven.y[50:])]
+    model = sf.RobustLogisticRegression(radius=0.05).fit(batches)
+    assert sf.verify(model, batches).verified
+    assert sf.verify(model, proven.X, proven.y).verified
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(model, [(proven.X[:50], proven.y[:50]), (1.01 * proven.X[50:], proven.y[50:])])
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(model, proven.X[:-1], proven.y[:-1])
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(model, other_rows(proven.X), proven.y)
+    sf.save(model, tmp_path / "model")
+    with pytest.raises(sf.CertificateError, match="no witness"):
+        sf.verify(sf.load(tmp_path / "model"), batches)
+    model.coef_ *= 3
+    with pytest.raises(sf.CertificateError, match="has changed"):
+        sf.verify(model, batches)
+
+
+def test_rows_on_dask_are_verified_where_they_are() -> None:
+    frames = pytest.importorskip("dask.dataframe")
+    proven = proven_model("robust")
+    table = pd.DataFrame(proven.X, columns=["a", "b", "c"]).assign(y=proven.y)
+    parts = frames.from_pandas(table, npartitions=3)
+    model = sf.RobustLogisticRegression(radius=0.05).fit(parts, "y")
+    assert sf.verify(model, parts, "y").verified
+    assert sf.verify(model, table[["a", "b", "c"]], table.y).verified
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(model, frames.from_pandas(table.assign(a=table.a + 1.0), npartitions=3), "y")
+
+
+def test_groups_of_the_fit_are_known_to_the_model() -> None:
+    proven = proven_model("plane of groups")
+    assert sf.verify(proven.model, proven.X, proven.y).verified
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(proven.model, proven.X, proven.y, groups=np.repeat(np.arange(60), 2))
+    with pytest.raises(ValueError, match="groups are for ChanceConstrainedSVC"):
+        sf.verify(
+            proven_model("robust").model, proven_model("robust").X, proven_model("robust").y, groups=proven_model("robust").y
+        )
+
+
+def test_changed_settings_are_another_problem() -> None:
+    proven = proven_model("card")
+    model = copy.deepcopy(proven.model).set_params(max_points=3)
+    with pytest.raises(sf.CertificateError, match="settings"):
+        proven.verify(model)
+
+
+def test_what_has_no_certificate_is_refused() -> None:
+    proven = proven_model("noisy cost")
+    online = sf.inverse.InverseOptimizer(proven.model.forward, kappa=0.1, prior="nonnegative")
+    online.partial_fit(proven.X, proven.y)
+    with pytest.raises(sf.CertificateError, match="partial_fit"):
+        sf.verify(online, proven.X, proven.y)
+    with pytest.raises(TypeError, match="ThresholdBinarizer"):
+        sf.verify(sf.ThresholdBinarizer().fit(proven_model("robust").X), proven_model("robust").X)
+    with pytest.raises(Exception, match="not fitted"):
+        sf.verify(sf.RobustLogisticRegression(), proven_model("robust").X, proven_model("robust").y)
+
+
+def test_a_fit_that_closed_no_gap_is_honestly_not_verified() -> None:
+    proven = proven_model("card")
+    with pytest.warns(sf.ConvergenceLimitWarning):
+        model = sf.RiskScoreClassifier(max_features=2, solver="rd").fit(proven.X, proven.y)
+    assert not sf.verify(model, proven.X, proven.y).verified
+
+
+def test_arithmetic_is_double_or_ball(monkeypatch: pytest.MonkeyPatch) -> None:
+    proven = proven_model("robust")
+    with pytest.raises(ValueError, match="'double' or 'ball'"):
+        proven.verify(arithmetic="decimal")
+    monkeypatch.setitem(sys.modules, "surefoot.core.flint_enclosure", None)
+    with pytest.raises(ImportError, match=r"surefoot\[proof\]"):
+        proven.verify(arithmetic="ball")
+
+
+def test_balls_agree_with_doubles() -> None:
+    pytest.importorskip("flint")
+    pytest.importorskip("surefoot.core.flint_enclosure")
+    proven = proven_model("robust")
+    assert proven.verify(arithmetic="ball").verified == proven.verify().verified
+
+
+def test_the_function_and_the_program_go_by_one_name() -> None:
+    import surefoot.verify as module
+
+    assert callable(sf.verify) and callable(module)
+    assert list(inspect.signature(sf.verify).parameters) == ["model", "X", "y", "sample_weight", "groups", "arithmetic"]
+    told = subprocess.run(
+        [sys.executable, "-m", "surefoot.verify", "--help"], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert told.returncode == 0 and "proof file" in told.stdout
+    proven = proven_model("robust")
+    assert module(proven.model, proven.X, proven.y).verified
