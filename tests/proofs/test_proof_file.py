@@ -219,6 +219,9 @@ def test_compressed_rows_multiply_like_the_matrix_they_are() -> None:
         (rows.T @ left, full.T @ left),
         (abs(rows.T) @ left, np.abs(full).T @ left),
         (abs(rows) @ vector, np.abs(full) @ vector),
+        (rows[2:5].toarray(), full[2:5]),
+        (rows[[6, 0]].toarray(), full[[6, 0]]),
+        (rows[full[:, 0] > 0] @ vector, full[full[:, 0] > 0] @ vector),
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
     for wrong in ((csr.data[:-1], csr.indices, csr.indptr), (csr.data, csr.indices + 4, csr.indptr)):

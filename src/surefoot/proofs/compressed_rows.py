@@ -48,6 +48,14 @@ class CompressedRows:
     def nnz(self) -> int:
         return int(self.data.size)
 
+    def __getitem__(self, at: Any) -> CompressedRows:
+        """Some of the rows: a slice, or places or truth values in an array."""
+        rows = np.arange(self.shape[0])[at]
+        counts = np.diff(self.indptr)[rows]
+        starts = np.append(0, np.cumsum(counts))
+        entries = np.arange(starts[-1]) + np.repeat(self.indptr[:-1][rows] - starts[:-1], counts)
+        return CompressedRows(self.data[entries], self.indices[entries], starts, (rows.size, self.shape[1]))
+
     def __abs__(self) -> CompressedRows:
         return replace(self, data=np.abs(self.data))
 

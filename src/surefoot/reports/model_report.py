@@ -135,8 +135,8 @@ def report(
             verbose=verbose,
         )
     bins = None if subject.probability is None else reliability_of(subject.probability[:, 1], subject.positive)
-    proof, checked = check_of(subject)
-    facts = [certificate_fact(proof), *_accuracy_facts(subject)]
+    check = check_of(subject)
+    facts = [certificate_fact(check[0]), *_accuracy_facts(subject)]
     if worst is not None:
         note = f"mean log loss under the worst shift; {worst.nominal_loss:.3f} without"
         facts.append(Fact("Worst case", f"{worst.expected_loss:.3f}", note))
@@ -144,7 +144,7 @@ def report(
         facts.append(stress.fact)
     sections = [
         Section("The model", model_blocks(subject, meanings)),
-        Section("What is proven", certificate_blocks(subject, proof, checked)),
+        Section("What is proven", certificate_blocks(subject.model, check)),
         Section("How well it does", _quality_blocks(subject, bins, worst)),
         Section("What shift would hurt most", worst_case_blocks(subject, worst)),
         *([] if stress is None else [Section("Stress test", stress.blocks)]),

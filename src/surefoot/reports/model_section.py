@@ -102,11 +102,12 @@ def check_of(subject: Subject) -> tuple[Certificate, str]:
     )
 
 
-def certificate_blocks(subject: Subject, proof: Certificate, checked: str) -> tuple[str, ...]:
-    """The certificate card."""
-    model, outcome = subject.model, subject.model.outcome_
+def certificate_blocks(model: Any, check: tuple[Certificate, str] | None = None) -> tuple[str, ...]:
+    """The certificate card, with what :func:`check_of` found."""
+    proof, checked = (standing_certificate(model), "") if check is None else check
+    outcome = model.outcome_
     if has_changed(model):
-        return (paragraph(checked, "warn"),)
+        return (paragraph(checked or proof.claim, "warn"),)
     rows = [
         ["objective of this model", _figure(proof.upper_bound)],
         ["no model is below", _figure(proof.lower_bound)],
@@ -119,7 +120,7 @@ def certificate_blocks(subject: Subject, proof: Certificate, checked: str) -> tu
     return (
         paragraph(proof.claim, "good" if proof.verified else "warn"),
         table(("", ""), rows, left=2),
-        paragraph(checked),
+        *([paragraph(checked)] if checked else []),
         paragraph(
             "Both bounds were recomputed from the training rows by code that knows no solver. They speak about the "
             "optimization problem on those rows; they do not promise that tomorrow's data is like them.",

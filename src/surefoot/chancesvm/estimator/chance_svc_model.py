@@ -171,15 +171,17 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         return {**found, "scores": self._scores, "schema_": self.schema_.to_dict()}
 
     def _answer(self, posed: PosedSVM, rows: TrainingRows) -> KernelPlane:
-        """The plane as its public numbers say, with a coefficient for every sample of the problem."""
+        """The plane by which the model predicts, with a coefficient for every sample; its public numbers must say the same."""
         scores, problem = self._scores, posed.problem
-        same = (
-            np.array_equal(self.dual_coef_, scores.coefficients[None, :])
-            and np.array_equal(self.support_vectors_, scores.samples)
-            and np.array_equal(self.intercept_, [scores.intercept])
-            # Another machine may round the product in another way.
-            and (not hasattr(self, "coef_") or np.allclose(self.coef_, self.dual_coef_ @ self.support_vectors_, rtol=1e-9))
-        )
+        same = np.array_equal(self.dual_coef_, scores.coefficients[None, :])
+        same = same and np.array_equal(self.support_vectors_, scores.samples)
+        if same and getattr(scores.kernel, "centre", None) is None:
+            same = np.array_equal(self.intercept_, [scores.intercept])
+        if same and hasattr(self, "coef_"):
+            # A product, which another machine may round in another way.
+            told = scores.samples @ self.coef_[0] + self.intercept_[0]
+            size = np.abs(scores.samples) @ np.abs(self.coef_[0]) + np.abs(self.intercept_[0])
+            same = bool(np.all(np.abs(told - scores(scores.samples)) <= 1e-9 * size))
         if not same:
             raise CertificateError(f"{CHANGED}: its public numbers are not those by which it predicts.")
         row_of_sample = rows.positions[posed.inputs.order] if posed.from_rows else posed.inputs.order
@@ -188,5 +190,5 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         if np.any(at < 0) or (scores.samples.shape[1] and not np.array_equal(problem.samples[at], self.support_vectors_)):
             raise CertificateError("these are not the rows of the proof: the support vectors are not among them.")
         coefficients = np.zeros(problem.n_samples)
-        coefficients[at] = self.dual_coef_[0]
-        return KernelPlane(coefficients, float(self.intercept_[0]))
+        coefficients[at] = scores.coefficients
+        return KernelPlane(coefficients, float(scores.intercept))
