@@ -208,7 +208,7 @@ def test_compressed_rows_multiply_like_the_matrix_they_are() -> None:
     rng = np.random.default_rng(1)
     full = np.where(rng.random((7, 4)) < 0.5, rng.normal(size=(7, 4)), 0.0)
     csr = scipy.sparse.csr_array(full)
-    rows = CompressedRows(csr.data, csr.indices, csr.indptr, (7, 4))
+    rows = CompressedRows((csr.data, csr.indices, csr.indptr), shape=(7, 4))
     vector, block = rng.normal(size=4), rng.normal(size=(4, 3))
     left, tall = rng.normal(size=7), rng.normal(size=(2, 7))
     for found, expected in (
@@ -226,4 +226,4 @@ def test_compressed_rows_multiply_like_the_matrix_they_are() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
     for wrong in ((csr.data[:-1], csr.indices, csr.indptr), (csr.data, csr.indices + 4, csr.indptr)):
         with pytest.raises(ValueError, match="shape it claims"):
-            CompressedRows(*wrong, (7, 4))
+            CompressedRows(wrong, shape=(7, 4))

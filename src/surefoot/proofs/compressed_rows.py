@@ -1,8 +1,8 @@
-"""A sparse matrix in compressed rows with what certificates ask of one, without SciPy."""
+"""A sparse matrix with what certificates ask of one, without SciPy; names and arguments are those of ``scipy.sparse``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,97 +10,89 @@ import numpy as np
 from surefoot.core.arrays import AnyArray, FloatArray
 
 
-@dataclass(frozen=True, eq=False)
 class CompressedRows:
     """Row i holds ``data[k]`` in column ``indices[k]`` for k from ``indptr[i]`` to ``indptr[i + 1] - 1``.
 
     Products add the terms of a row one after the other, which the error bounds of sums allow.
     """
 
-    data: FloatArray
-    indices: AnyArray
-    indptr: AnyArray
-    shape: tuple[int, int]
-
+    format = "csr"
+    ndim = 2
     __array_ufunc__ = None  # arrays leave their operators to this class
 
-    def __post_init__(self) -> None:
-        counts = np.diff(self.indptr)
+    def __init__(self, parts: tuple[AnyArray, AnyArray, AnyArray], *, shape: tuple[int, int]) -> None:
+        self.data, self.indices, self.indptr = parts
+        self.shape = shape
+        major, minor = self._sides(*shape)
         sound = (
-            self.indptr.shape == (self.shape[0] + 1,)
-            and self.data.shape == self.indices.shape == (int(self.indptr[-1]),)
+            self.indptr.shape == (major + 1,)
             and self.indptr[0] == 0
-            and bool(np.all(counts >= 0))
-            and (self.indices.size == 0 or (self.indices.min() >= 0 and self.indices.max() < self.shape[1]))
+            and bool(np.all(np.diff(self.indptr) >= 0))
+            and self.data.shape == self.indices.shape == (int(self.indptr[-1]),)
+            and (self.indices.size == 0 or (self.indices.min() >= 0 and self.indices.max() < minor))
         )
         if not sound:
-            raise ValueError("a matrix in compressed rows does not have the shape it claims.")
-
-    @property
-    def ndim(self) -> int:
-        return 2
+            raise ValueError("a sparse matrix does not have the shape it claims.")
 
     @property
     def dtype(self) -> Any:
         return self.data.dtype
 
     @property
-    def nnz(self) -> int:
-        return int(self.data.size)
-
-    def __getitem__(self, at: Any) -> CompressedRows:
-        """Some of the rows: a slice, or places or truth values in an array."""
-        rows = np.arange(self.shape[0])[at]
-        counts = np.diff(self.indptr)[rows]
-        starts = np.append(0, np.cumsum(counts))
-        entries = np.arange(starts[-1]) + np.repeat(self.indptr[:-1][rows] - starts[:-1], counts)
-        return CompressedRows(self.data[entries], self.indices[entries], starts, (rows.size, self.shape[1]))
+    def T(self) -> CompressedRows:  # noqa: N802
+        rows, columns = self.shape
+        return self._other()((self.data, self.indices, self.indptr), shape=(columns, rows))
 
     def __abs__(self) -> CompressedRows:
-        return replace(self, data=np.abs(self.data))
+        return type(self)((np.abs(self.data), self.indices, self.indptr), shape=self.shape)
+
+    def __getitem__(self, at: Any) -> CompressedRows:
+        """Some of the rows, or of the columns of a matrix in columns: a slice, or places or truth values in an array."""
+        chosen = np.arange(self.indptr.size - 1)[at]
+        counts = np.diff(self.indptr)[chosen]
+        starts = np.append(0, np.cumsum(counts))
+        entries = np.arange(starts[-1]) + np.repeat(self.indptr[:-1][chosen] - starts[:-1], counts)
+        shape = self._sides(chosen.size, self._sides(*self.shape)[1])
+        return type(self)((self.data[entries], self.indices[entries], starts), shape=shape)
 
     def __matmul__(self, right: Any) -> FloatArray:
-        return _summed(self._rows, self.data, np.asarray(right)[self.indices], self.shape[0])
+        if not isinstance(right, np.ndarray):
+            return NotImplemented
+        entries = self.tocoo()
+        total = np.zeros((self.shape[0], *right.shape[1:]))
+        np.add.at(total, entries.row, entries.data.reshape(-1, *[1] * (right.ndim - 1)) * right[entries.col])
+        return total
 
     def __rmatmul__(self, left: Any) -> FloatArray:
-        left = np.asarray(left)
-        found = _summed(self.indices, self.data, left.T[self._rows], self.shape[1])
-        return np.asarray(found.T)
+        if not isinstance(left, np.ndarray):
+            return NotImplemented
+        return np.asarray((self.T @ left.T).T)
 
-    @property
-    def T(self) -> Turned:  # noqa: N802
-        return Turned(self)
+    def tocoo(self) -> Any:
+        """Row, column and value of every entry."""
+        major = np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
+        row, col = self._sides(major, self.indices)
+        return SimpleNamespace(row=row, col=col, data=self.data)
 
     def toarray(self) -> FloatArray:
-        full = np.zeros(self.shape)
-        np.add.at(full, (self._rows, self.indices), self.data)
+        full, entries = np.zeros(self.shape), self.tocoo()
+        np.add.at(full, (entries.row, entries.col), entries.data)
         return full
 
-    @property
-    def _rows(self) -> AnyArray:
-        return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+    def _sides(self, rows: Any, columns: Any) -> tuple[Any, Any]:
+        return rows, columns
+
+    def _other(self) -> type[CompressedRows]:
+        return CompressedColumns
 
 
-@dataclass(frozen=True, eq=False)
-class Turned:
-    """The transpose."""
+class CompressedColumns(CompressedRows):
+    """The same column by column: what the transpose of a matrix in rows is."""
 
-    of: CompressedRows
+    format = "csc"
 
-    __array_ufunc__ = None
+    def _sides(self, rows: Any, columns: Any) -> tuple[Any, Any]:
+        return columns, rows
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.of.shape[1], self.of.shape[0]
-
-    def __abs__(self) -> Turned:
-        return Turned(abs(self.of))
-
-    def __matmul__(self, right: Any) -> FloatArray:
-        return np.asarray((np.asarray(right).T @ self.of).T)
-
-
-def _summed(places: AnyArray, data: FloatArray, factors: FloatArray, n_places: int) -> FloatArray:
-    total = np.zeros((n_places, *factors.shape[1:]))
-    np.add.at(total, places, data.reshape(-1, *[1] * (factors.ndim - 1)) * factors)
-    return total
+    def _other(self) -> type[CompressedRows]:
+        return CompressedRows

@@ -154,7 +154,7 @@ def _read(content: Any, archive: Any, depth: int) -> Any:
     fields = {str(name): _read(value, archive, depth + 1) for name, value in content["fields"].items()}
     if "sparse" in content:
         rows, columns = content["sparse"]
-        return CompressedRows(fields["data"], fields["indices"], fields["indptr"], (int(rows), int(columns)))
+        return CompressedRows((fields["data"], fields["indices"], fields["indptr"]), shape=(int(rows), int(columns)))
     # A record can be read and copied with changes, and does nothing; its name tells kinds apart, as the records' own names do.
     kind = dataclasses.make_dataclass(str(content["record"]), [(name, Any) for name in fields], frozen=True, eq=False)
     return kind(**fields)
