@@ -43,6 +43,7 @@ BENCHMARKS = {
     "inverse_enumeration": "bench_inverse_enumeration",
     "inverse_samd": "bench_inverse_samd",
     "inverse_prognoses": "bench_inverse_prognoses",
+    "verdicts": "bench_verdicts",
 }
 ALL = "all"
 HELP = ("-h", "--help")

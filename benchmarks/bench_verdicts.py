@@ -1,0 +1,226 @@
+"""The verdicts themselves on trial: thousands of random problems and tampered answers against references that share no code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from machine import available_cores
+from measure import say
+from tables import Cell, Report, Table
+from verdict_children import Job, kept_records, run_jobs
+from verdict_record import (
+    CRASH,
+    FALSE_CLAIM,
+    FALSE_ERROR,
+    FALSE_VERDICT,
+    KINDS,
+    NO_REFERENCE,
+    OVERRUN,
+    REFUSED,
+    STRATA,
+    UNVERIFIED,
+    Record,
+)
+
+DESCRIPTION = "random problems of every family against exact references, and tampered answers: is a verdict ever false"
+FAMILIES = ("robust", "cards", "svm", "inverse")
+TRIAL, TAMPERING = "trial", "tampering"
+QUICK = 8
+KEPT = "verdicts.jsonl"
+SAID_EVERY = 500
+LONGEST_DETAIL = 400
+# Of right models, in percent: what is asked for.
+MOST_REFUSED = {"ordinary": 0.01, "extreme": 1.0}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--family", nargs="+", choices=FAMILIES, default=list(FAMILIES), dest="families")
+    parser.add_argument("--problems", type=int, help=f"random problems per family (default: 10000; quick: {QUICK})")
+    parser.add_argument("--tampered", type=int, help=f"tampered answers per family (default: 5000; quick: {QUICK})")
+    parser.add_argument("--seed", type=int, default=0, help="of the first problem; even ones are ordinary, odd ones extreme")
+    parser.add_argument("--jobs", type=int, default=min(2, available_cores()), help="processes at a time")
+    parser.add_argument("--resume", action="store_true", help=f"go on with what {KEPT} in the output directory holds")
+
+
+def run(options: argparse.Namespace) -> Report:
+    """Run the trials, and count."""
+    counts = {
+        TRIAL: _asked(options.problems, options.quick, 10_000),
+        TAMPERING: _asked(options.tampered, options.quick, 5_000),
+    }
+    options.output.mkdir(parents=True, exist_ok=True)
+    keep = options.output / KEPT
+    if not options.resume:
+        keep.unlink(missing_ok=True)
+    records: list[Record] = []
+    for family in options.families:
+        for function, count in counts.items():
+            if count and not hasattr(importlib.import_module(f"verdict_{family}"), function):
+                say(f"{family}: no {function}")
+                continue
+            jobs = [Job(family, function, options.seed + at) for at in range(count)]
+            known = kept_records(keep) if options.resume else {}
+            records += [known[key] for job in jobs if (key := (job.family, job.function, job.seed)) in known]
+            left = [job for job in jobs if (job.family, job.function, job.seed) not in known]
+            records += run_jobs(left, options.jobs, keep, _Teller(f"{family}, {function}", len(left)))
+    return report(records, options.families)
+
+
+def report(records: Sequence[Record], families: Iterable[str]) -> Report:
+    """Tables and findings of all records."""
+    trials = [record for record in records if not record.tampered]
+    tampered = [record for record in records if record.tampered]
+    tables = []
+    if trials:
+        counted = [_counted(family, stratum, trials) for family in families for stratum in STRATA]
+        tables.append(Table("verdicts", "Random problems, by family and setting", [row for row in counted if row["problems"]]))
+        tables.append(Table("verdicts_settings", "By what is odd about them", _by_setting(trials, families)))
+    if tampered:
+        rows = [_tampered(family, kind, tampered) for family in families for kind in _kinds(family, tampered)]
+        tables.append(Table("verdicts_tampered", "Tampered answers, by what was changed", rows))
+    failures = [_failure(record, kind, detail) for record in records for kind, detail in record.found.items()]
+    if failures:
+        tables.append(Table("verdicts_failures", "Every finding with the command that repeats it", failures, on_page=False))
+    return Report(
+        name="verdicts",
+        title="Verdicts against references that share no code",
+        tables=tables,
+        findings=_findings(trials, tampered),
+        method=METHOD,
+        not_measured=NOT_MEASURED,
+    )
+
+
+METHOD = (
+    "Problems are drawn by seed; even seeds are ordinary, odd ones extreme (offsets, scales of 1e+-9, prices of 1e+-6, ties, "
+    "duplicates, separable or tiny tables, weights of 0, tiny and huge radii, C and weights: one to three of them at a time). They "
+    "are small, so that everything can be enumerated. Each family covers its norms, kernels, distances, priors, approaches and rules.",
+    "Exact objectives: decimal arithmetic with 60 digits, from the public numbers of the fitted model. References: all vectors of "
+    "categories and labels (robust), all cards (cards), the conic model of all ellipsoids (SVM), all decisions (inverse); real-valued "
+    "unknowns by Clarabel in tight settings on centred and scaled columns, and then evaluated exactly, so that an inexact "
+    "reference can miss a false verdict by its own error (about 1e-9), but cannot accuse a true one.",
+    "false verdict: verified although a model is better by more than the tolerance, a lower bound above a reachable objective, or "
+    "an upper bound below the model's own. false claim: a number of the sentence that is not true as printed. false error: an "
+    "error that says there is no answer where there is one. refused: not verified, and within the tolerance of the reference. "
+    "unverified: any other fit without a proof, rightly so. overrun: more than 1 s of CPU beyond time_limit. no reference: "
+    "an unverified fit that no reference can judge. Fits under a time limit are not counted as refused or unverified.",
+    "Tampered answers are judged by the certificate functions, or after saving, changing and loading the file; one that is still "
+    "truly optimal to the tolerance, by the reference, may be verified.",
+)
+NOT_MEASURED = (
+    "Large problems: nothing here has more than some dozens of rows. Rows in batches or partitions, and Dask.",
+    "Whether the words of a claim name the right class of models: only its numbers are read.",
+)
+
+
+class _Teller:
+    def __init__(self, what: str, count: int) -> None:
+        self.what, self.count, self.done = what, count, 0
+        self.kinds: Counter[str] = Counter()
+
+    def __call__(self, record: Record) -> None:
+        self.done += 1
+        self.kinds.update(list(record.found))
+        if self.count <= 3:
+            for kind, detail in record.found.items():
+                say(f"{record.family} {record.seed} {record.stratum} {record.settings} {record.tampered} {kind}: {detail}")
+        if self.done % SAID_EVERY == 0 or self.done == self.count:
+            say(f"{self.what}: {self.done} of {self.count}, {dict(self.kinds)}")
+
+
+def _asked(given: int | None, quick: bool, full: int) -> int:
+    return (QUICK if quick else full) if given is None else given
+
+
+def _counted(family: str, stratum: str, trials: Sequence[Record]) -> dict[str, Cell]:
+    chosen = [record for record in trials if (record.family, record.stratum) == (family, stratum)]
+    return {"family": family, "setting": stratum, **_counts(chosen)}
+
+
+def _counts(chosen: Sequence[Record]) -> dict[str, Cell]:
+    answered = [record for record in chosen if record.answered]
+    verified = sum(record.verified for record in answered)
+    refused = sum(REFUSED in record.found for record in answered)
+    counts: dict[str, Cell] = {"problems": len(chosen), "models": len(answered), "verified": verified}
+    counts |= {kind: sum(kind in record.found for record in chosen) for kind in KINDS}
+    right = verified + refused
+    return {**counts, "refused of right models, %": 100.0 * refused / right if right else None}
+
+
+def _by_setting(trials: Sequence[Record], families: Iterable[str]) -> list[dict[str, Cell]]:
+    rows = []
+    for family in families:
+        own = [record for record in trials if record.family == family]
+        for setting in sorted({setting for record in own for setting in record.settings}):
+            chosen = [record for record in own if setting in record.settings]
+            rows.append({"family": family, "with": setting, **_counts(chosen)})
+    return rows or [{"family": "-", "with": "nothing odd", **_counts([])}]
+
+
+def _kinds(family: str, tampered: Sequence[Record]) -> list[str]:
+    return sorted({record.tampered for record in tampered if record.family == family})
+
+
+def _tampered(family: str, kind: str, tampered: Sequence[Record]) -> dict[str, Cell]:
+    chosen = [record for record in tampered if (record.family, record.tampered) == (family, kind)]
+    return {
+        "family": family,
+        "changed": kind,
+        "answers": len(chosen),
+        "refused": sum(not record.verified for record in chosen),
+        "still right, verified": sum(record.verified and not record.found for record in chosen),
+        "falsely verified": sum(FALSE_VERDICT in record.found for record in chosen),
+        "false claims": sum(FALSE_CLAIM in record.found for record in chosen),
+        "crashes": sum(CRASH in record.found for record in chosen),
+    }
+
+
+def _failure(record: Record, kind: str, detail: str) -> dict[str, Cell]:
+    function = TAMPERING if record.tampered else TRIAL
+    return {
+        "family": record.family,
+        "setting": record.stratum,
+        "seed": record.seed,
+        "kind": kind,
+        "tampered": record.tampered,
+        "odd": ", ".join(record.settings),
+        "detail": " ".join(detail.split())[:LONGEST_DETAIL],
+        "command": command(record.family, function, record.seed),
+    }
+
+
+def command(family: str, function: str, seed: int) -> str:
+    """The line that repeats one trial."""
+    only = "--problems 1 --tampered 0" if function == TRIAL else "--problems 0 --tampered 1"
+    return f"python benchmarks/run.py verdicts --quick --family {family} {only} --seed {seed}"
+
+
+def _findings(trials: Sequence[Record], tampered: Sequence[Record]) -> list[str]:
+    def of(kind: str, records: Sequence[Record]) -> int:
+        return sum(kind in record.found for record in records)
+
+    found = []
+    if trials:
+        found.append(
+            f"{len(trials)} random problems: "
+            + ", ".join(f"{kind} {of(kind, trials)}" for kind in (FALSE_VERDICT, FALSE_CLAIM, FALSE_ERROR, CRASH, OVERRUN))
+            + "."
+        )
+        for stratum in STRATA:
+            counts: dict[str, Any] = _counts([record for record in trials if record.stratum == stratum])
+            if counts["verified"] or counts[REFUSED]:
+                found.append(
+                    f"{stratum}: {counts['verified']} verified, {counts[REFUSED]} right models refused "
+                    f"({counts['refused of right models, %']:.3f} %, asked for: at most {MOST_REFUSED[stratum]:g} %), "
+                    f"{counts[UNVERIFIED]} others unverified, {counts[NO_REFERENCE]} of them without a reference."
+                )
+    if tampered:
+        found.append(
+            f"{len(tampered)} tampered answers: {of(FALSE_VERDICT, tampered)} falsely verified, {of(FALSE_CLAIM, tampered)} with a "
+            f"false claim, {of(CRASH, tampered)} crashes."
+        )
+    return found

@@ -1,0 +1,401 @@
+"""Robust logistic regression against enumeration: every label and every vector of categories of every row is a piece.
+
+The reference solves the conic model on rescaled columns with Clarabel, adding violated pieces, and its model is judged by its
+exact objective, so that its own errors cannot accuse anyone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+from verdict_conic import Programme, Row
+from verdict_fits import begin, excuse_limit, fitted
+from verdict_numbers import Numbers, bisected, exact, exactly, softplus, total
+from verdict_record import EXTREME, NO_REFERENCE, POOR, REFUSED, Record, judge
+
+import surefoot as sf
+
+FAMILY = "robust"
+ODD = (
+    "offset", "columns of 1e+-9", "time stamps", "prices of 1e+-6", "category prices of 1e+-6", "label price of 1e+-6",
+    "tiny radius", "huge radius", "radius 0", "duplicate rows", "duplicate columns", "separable", "two rows", "zero weights",
+    "spread weights", "infinite price", "constant column", "ties",
+)  # fmt: skip
+ROUNDS = 12
+
+
+@dataclass
+class Case:
+    """A table, and the parameters of the estimator."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    weight: NDArray[Any] | None
+    n_numeric: int
+    params: dict[str, Any]
+
+
+@dataclass
+class Model:
+    """Exact coefficients: intercept, numeric columns, levels of each category, and the price."""
+
+    intercept: Decimal
+    numeric: Numbers
+    levels: list[Numbers]
+    price: Decimal
+
+
+@dataclass
+class Rows:
+    """The problem as the reference reads it."""
+
+    numeric: NDArray[Any]
+    codes: NDArray[Any]
+    n_levels: list[int]
+    labels: NDArray[Any]
+    weights: NDArray[Any]
+    gamma: NDArray[Any]
+    delta: NDArray[Any]
+    kappa: float
+    radius: float
+    norm: str
+    intercept: bool
+
+    def moves(self, row: int) -> list[tuple[tuple[int, ...], float, float]]:
+        """Where a row can go: categories, label and ground cost; first of all, nowhere."""
+        own, label = tuple(self.codes[row].tolist()), float(self.labels[row])
+        found = []
+        for levels in itertools.product(*(range(count) for count in self.n_levels)):
+            cost = sum(float(self.delta[l]) for l, level in enumerate(levels) if level != own[l])
+            for sign in (label, -label):
+                price = cost + (self.kappa if sign != label else 0.0)
+                free = levels == own and sign == label
+                if free or (np.isfinite(price) and self.radius > 0):
+                    found.append((levels, sign, 0.0 if free else price))
+        return sorted(found, key=lambda move: move[2])
+
+
+def draw(rng: np.random.Generator, record: Record) -> Case:
+    """A random table with random settings."""
+    odd = set(rng.choice(ODD, size=int(rng.integers(1, 4)), replace=False)) if record.stratum == EXTREME else set()
+    record.settings = sorted(map(str, odd))
+    n, m = int(rng.integers(0, 4)), int(rng.integers(0, 4))
+    n = max(n, 1) if m == 0 or odd & set(ODD[:4]) else n
+    rows = 2 if "two rows" in odd else int(rng.integers(4, 13))
+    numeric = np.round(rng.normal(size=(rows, n)), 0 if "ties" in odd else 6)
+    codes = np.column_stack([rng.integers(0, rng.integers(2, 4), size=rows) for _ in range(m)]) if m else np.zeros((rows, 0))
+    if "constant column" in odd and n:
+        numeric[:, 0] = 1.5
+    if "duplicate columns" in odd and n > 1:
+        numeric[:, 1] = numeric[:, 0]
+    score = numeric.sum(axis=1) + codes.sum(axis=1) + rng.normal()
+    noise = 0.0 if "separable" in odd else 1.0
+    y = (score - np.median(score) + noise * rng.normal(size=rows) > 0).astype(int)
+    if "duplicate rows" in odd:
+        numeric[-1], codes[-1] = numeric[0], codes[0]
+        y[-1] = y[0] if rng.random() < 0.5 else 1 - y[0]
+    weight = None
+    if "zero weights" in odd or rng.random() < 0.2:
+        weight = rng.integers(1, 4, size=rows).astype(float)
+    if "spread weights" in odd:
+        weight = 10.0 ** rng.uniform(-6, 6, size=rows)
+    if "zero weights" in odd and weight is not None and rows > 3:
+        weight[rng.integers(0, rows, size=rows // 3)] = 0.0
+    counting = np.arange(rows) if weight is None else np.flatnonzero(weight > 0)
+    if np.unique(y[counting]).size < 2:
+        y[counting[0]] = 1 - y[counting[0]]
+    if np.unique(y[counting]).size < 2:
+        weight, y[0], y[1] = None, 0, 1
+    prices = _prices(rng, odd, n, m)
+    numeric = _moved(rng, odd, numeric, prices)
+    X = np.column_stack((numeric, codes))
+    params: dict[str, Any] = {
+        "radius": _radius(rng, odd),
+        "norm": str(rng.choice(["l1", "l1", "l2", "linf"])),
+        "categorical_features": list(range(n, n + m)) or None,
+        "fit_intercept": bool(rng.random() < 0.85),
+        "solver": str(rng.choice(["auto", "auto", "auto", "auto", "auto", "auto", "auto", "graph", "conic", "lp-admm"])),
+        **prices,
+    }
+    if rng.random() < 0.05:
+        params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
+    return Case(X, y, weight, n, params)
+
+
+def _radius(rng: np.random.Generator, odd: set[str]) -> float:
+    if "radius 0" in odd:
+        return 0.0
+    exponent = (
+        rng.uniform(-9, -4) if "tiny radius" in odd else rng.uniform(0, 4) if "huge radius" in odd else rng.uniform(-3, 0)
+    )
+    return float(10.0**exponent)
+
+
+def _prices(rng: np.random.Generator, odd: set[str], n: int, m: int) -> dict[str, Any]:
+    numeric: Any = None if rng.random() < 0.3 else rng.uniform(0.3, 3.0, size=n)
+    categories: Any = None if rng.random() < 0.3 else rng.uniform(0.3, 3.0, size=m)
+    label = float(rng.choice([np.inf, np.inf, 1.0, rng.uniform(0.2, 3.0)]))
+    if "prices of 1e+-6" in odd:
+        numeric = 10.0 ** rng.uniform(-6, 6, size=n)
+    if "category prices of 1e+-6" in odd:
+        categories = 10.0 ** rng.uniform(-6, 6, size=m)
+    if "label price of 1e+-6" in odd:
+        label = float(10.0 ** rng.uniform(-6, 6))
+    if "infinite price" in odd and n + m:
+        numeric = rng.uniform(0.3, 3.0, size=n) if numeric is None else numeric
+        categories = np.ones(m) if categories is None else categories
+        chosen = int(rng.integers(n + m))
+        (numeric if chosen < n else categories)[chosen if chosen < n else chosen - n] = np.inf
+    return {"numeric_weights": numeric, "categorical_weights": categories, "label_weight": label}
+
+
+def _moved(rng: np.random.Generator, odd: set[str], numeric: NDArray[Any], prices: dict[str, Any]) -> NDArray[Any]:
+    """Columns in other units, or far from 0; prices given per unit follow their column."""
+    n = numeric.shape[1]
+    if "columns of 1e+-9" in odd and n:
+        scale = 10.0 ** rng.uniform(-9, 9, size=n)
+        numeric = numeric * scale
+        if prices["numeric_weights"] is not None and rng.random() < 0.7:
+            prices["numeric_weights"] = prices["numeric_weights"] / scale
+    if "offset" in odd and n:
+        numeric = numeric + np.abs(numeric).max() * 10.0 ** rng.uniform(2, 8, size=n)
+    if "time stamps" in odd and n:
+        numeric[:, 0] = 1.7e9 + rng.normal(size=numeric.shape[0])
+    return numeric
+
+
+def read(case: Case, model: Any) -> Rows:
+    """The problem as the reference sees it: rows that count, codes by rank, prices as the model states them."""
+    counting = np.arange(case.y.size) if case.weight is None else np.flatnonzero(case.weight > 0)
+    weight = np.ones(counting.size) if case.weight is None else case.weight[counting]
+    codes = np.empty((counting.size, case.X.shape[1] - case.n_numeric), dtype=int)
+    n_levels = []
+    for l in range(codes.shape[1]):
+        levels, codes[:, l] = np.unique(case.X[counting, case.n_numeric + l], return_inverse=True)
+        n_levels.append(levels.size)
+    cost = model.ground_cost_
+    return Rows(
+        numeric=case.X[counting, : case.n_numeric],
+        codes=codes,
+        n_levels=n_levels,
+        labels=2.0 * case.y[counting] - 1.0,
+        weights=weight / weight.sum(),
+        gamma=np.asarray(cost.numeric_weights),
+        delta=np.asarray(cost.categorical_weights),
+        kappa=float(cost.label_weight),
+        radius=float(case.params["radius"]),
+        norm=case.params["norm"],
+        intercept=case.params["fit_intercept"],
+    )
+
+
+def model_of(rows: Rows, model: Any) -> Model:
+    """The coefficients of a fitted estimator, exactly."""
+    coefficients, n = exact(model.coef_[0]), rows.numeric.shape[1]
+    levels, at = [], n
+    for count in rows.n_levels:
+        levels.append(np.concatenate(([Decimal(0)], coefficients[at : at + count - 1])))
+        at += count - 1
+    return Model(Decimal(float(model.intercept_[0])), coefficients[:n], levels, Decimal(float(model.dual_price_)))
+
+
+@exactly
+def admitting_price(rows: Rows, model: Model) -> Decimal:
+    """The least price at which moving numeric columns gains nothing."""
+    parts = [
+        abs(beta) / Decimal(price) for beta, price in zip(model.numeric, rows.gamma.tolist(), strict=True) if price < np.inf
+    ]
+    if not parts or rows.radius == 0:
+        return Decimal(0)
+    if rows.norm == "l1":
+        return max(parts)
+    return total(part * part for part in parts).sqrt() if rows.norm == "l2" else total(parts)
+
+
+@exactly
+def objectives(rows: Rows, model: Model) -> tuple[Decimal, Decimal]:
+    """The objective at the model's price, raised where it must be, and that at the best price."""
+    numeric, weights, radius = exact(rows.numeric), exact(rows.weights), Decimal(rows.radius)
+    pieces: list[list[tuple[Decimal, Decimal]]] = []
+    for i in range(len(rows.labels)):
+        base = model.intercept + (numeric[i] @ model.numeric if rows.numeric.shape[1] else Decimal(0))
+        score = {
+            levels: base + total(model.levels[l][level] for l, level in enumerate(levels))
+            for levels in {levels for levels, _, _ in rows.moves(i)}
+        }
+        pieces.append([(softplus(-int(sign) * score[levels]), Decimal(price)) for levels, sign, price in rows.moves(i)])
+
+    def value(price: Decimal) -> Decimal:
+        return price * radius + total(w * max(c - price * d for c, d in row) for w, row in zip(weights, pieces, strict=True))
+
+    def slope(price: Decimal) -> Decimal:
+        spent = (max((c - price * d, -d) for c, d in row)[1] for row in pieces)
+        return radius + total(w * d for w, d in zip(weights, spent, strict=True))
+
+    least = admitting_price(rows, model)
+    highest = max([least, *((c - row[0][0]) / d for row in pieces for c, d in row if d > 0)])
+    best = min(value(least), value(bisected(slope, least, highest))) if rows.radius > 0 else value(least)
+    return value(max(least, model.price)), best
+
+
+def reference(rows: Rows, price_scale: float) -> Model | None:
+    """A model near the optimum, in exact numbers, from columns that are centred and scaled for Clarabel."""
+    n, N = rows.numeric.shape[1], len(rows.labels)
+    centre = rows.numeric.mean(axis=0) if rows.intercept else np.zeros(n)
+    spread = np.abs(rows.numeric - centre).max(axis=0, initial=0.0)
+    spread[spread == 0] = 1.0
+    scaled = (rows.numeric - centre) / spread
+    programme = Programme()
+    intercept, columns, price = programme.add(1)[0], programme.add(n), programme.add(1)[0]
+    levels = [programme.add(count) for count in rows.n_levels]
+    losses = programme.add(N)
+    programme.zeros += [({block[0]: 1.0}, 0.0) for block in levels]
+    if not rows.intercept:
+        programme.zeros.append(({intercept: 1.0}, 0.0))
+    programme.positives.append(({price: 1.0}, 0.0))
+    programme.linear = {price: rows.radius * price_scale, **{losses[i]: float(w) for i, w in enumerate(rows.weights)}}
+    if rows.radius > 0:
+        _price_rows(programme, rows, columns, price, rows.gamma * spread * price_scale)
+    known: list[list[Any]] = [[] for _ in range(N)]
+
+    def add(i: int, piece: Any) -> None:
+        to, sign, cost = piece
+        terms = {intercept: -sign, **{columns[j]: -sign * float(scaled[i, j]) for j in range(n)}}
+        terms |= {levels[l][level]: -sign for l, level in enumerate(to)}
+        programme.softplus_below((terms, 0.0), ({losses[i]: 1.0, price: cost * price_scale}, 0.0))
+        known[i].append(piece)
+
+    moves = [rows.moves(i) for i in range(N)]
+    for i in range(N):
+        add(i, moves[i][0])
+    x = None
+    for _ in range(ROUNDS):
+        found = programme.solve()
+        if found is None:
+            break
+        x = found
+        scores = x[intercept] + scaled @ x[list(columns)] if n else np.full(N, x[intercept])
+        new = False
+        for i in range(N):
+            values = [
+                np.logaddexp(0.0, -sign * (scores[i] + sum(x[levels[l][level]] for l, level in enumerate(to))))
+                - cost * price_scale * x[price]
+                for to, sign, cost in moves[i]
+            ]
+            worst = int(np.argmax(values))
+            if values[worst] > x[losses[i]] + 1e-10 and moves[i][worst] not in known[i]:
+                add(i, moves[i][worst])
+                new = True
+        if not new:
+            break
+    return None if x is None else _restored(rows, x, intercept, columns, levels, centre, spread, x[price] * price_scale)
+
+
+def _price_rows(programme: Programme, rows: Rows, columns: range, price: int, units: NDArray[Any]) -> None:
+    finite = [j for j in range(len(columns)) if np.isfinite(rows.gamma[j])]
+    if rows.norm == "l1":
+        for j in finite:
+            programme.positives += [({price: float(units[j]), columns[j]: sign}, 0.0) for sign in (1.0, -1.0)]
+    elif rows.norm == "l2" and finite:
+        parts: list[Row] = [({columns[j]: 1.0 / float(units[j])}, 0.0) for j in finite]
+        programme.cones.append(("second", [({price: 1.0}, 0.0), *parts]))
+    elif finite:
+        sizes = programme.add(len(finite))
+        for size, j in zip(sizes, finite, strict=True):
+            programme.positives += [({size: 1.0, columns[j]: sign}, 0.0) for sign in (1.0, -1.0)]
+        programme.positives.append(
+            ({price: 1.0, **{s: -1.0 / float(units[j]) for s, j in zip(sizes, finite, strict=True)}}, 0.0)
+        )
+
+
+@exactly
+def _restored(
+    rows: Rows, x: NDArray[Any], intercept: int, columns: range, levels: list[range], centre: Any, spread: Any, price: float
+) -> Model:
+    numeric = exact(x[list(columns)]) / exact(spread) if len(columns) else exact([])
+    found = [exact(x[list(block)]) for block in levels]
+    for block in found:
+        block[0] = Decimal(0)
+    start = Decimal(float(x[intercept])) if rows.intercept else Decimal(0)
+    shift = total(beta * c for beta, c in zip(numeric, exact(centre), strict=True)) if rows.intercept else Decimal(0)
+    return Model(start - shift, numeric, found, max(Decimal(float(price)), Decimal(0)))
+
+
+def best_known(rows: Rows, enough: Decimal | None) -> Decimal | None:
+    """The exact objective of the best of several references; more are tried while they are above ``enough``."""
+    with np.errstate(all="ignore"):
+        spread = np.ptp(rows.numeric, axis=0)
+        prices = np.concatenate((rows.gamma * np.where(spread > 0, spread, 1.0), rows.delta, [rows.kappa]))
+    finite = prices[np.isfinite(prices)]
+    scales = [1.0, *(1.0 / part for part in (np.median(finite), finite.max(), finite.min()))] if finite.size else [1.0]
+    found: list[Decimal] = []
+    for scale in dict.fromkeys(scales):
+        model = reference(rows, float(scale))
+        if model is not None:
+            found.append(objectives(rows, model)[1])
+        if found and enough is not None and min(found) <= enough * (1 + POOR / 100):
+            break
+    return min(found, default=None)
+
+
+def separable(case: Case) -> bool:
+    """Whether a plane puts no row on the wrong side and some row on its own, along coefficients that cost nothing."""
+    rows = case.X.shape[0] if case.weight is None else int((case.weight > 0).sum())
+    counting = np.arange(case.y.size) if case.weight is None else np.flatnonzero(case.weight > 0)
+    columns = [np.ones(rows)] if case.params["fit_intercept"] else []
+    for j in range(case.X.shape[1]):
+        numeric = j < case.n_numeric
+        given = case.params["numeric_weights" if numeric else "categorical_weights"]
+        price = 1.0 if given is None else given[j if numeric else j - case.n_numeric]
+        if case.params["radius"] > 0 and np.isfinite(price):
+            continue
+        values = case.X[counting, j]
+        if numeric:
+            middle = values.mean() if case.params["fit_intercept"] else 0.0
+            columns.append((values - middle) / (np.abs(values - middle).max() or 1.0))
+        else:
+            columns += [(values == level).astype(float) for level in np.unique(values)[1:]]
+    if not columns:
+        return False
+    signed = (2.0 * case.y[counting] - 1.0)[:, None] * np.column_stack(columns)
+    both = np.vstack((signed, -signed))
+    limits = np.concatenate((np.ones(rows), np.zeros(rows)))
+    found = scipy.optimize.linprog(-signed.sum(axis=0), A_ub=both, b_ub=limits, bounds=(None, None))
+    return bool(found.status == 3 or (found.fun is not None and found.fun < -1e-9))
+
+
+def estimator(case: Case) -> Any:
+    return sf.RobustLogisticRegression(**case.params)
+
+
+def right_error(case: Case) -> Callable[[Exception], bool]:
+    return lambda error: isinstance(error, sf.SeparableDataError) and separable(case)
+
+
+def trial(seed: int) -> Record:
+    """Draw, fit, and hold the certificate against the reference."""
+    record, rng = begin(FAMILY, seed)
+    case = draw(rng, record)
+    limit = case.params.get("time_limit")
+    model = fitted(record, lambda: estimator(case).fit(case.X, case.y, case.weight), limit, right_error(case))
+    if model is None:
+        return record
+    rows = read(case, model)
+    at_price, least = objectives(rows, model_of(rows, model))
+    judge(record, model.certificate_, at_price, best_known(rows, least), least=least)
+    excuse_limit(record, limit)
+    if case.params["solver"] != "auto" and not record.verified:
+        # The plans of published methods end where those methods end: nobody refuses them.
+        record.settings.append(f"solver {case.params['solver']}")
+        record.found.pop(REFUSED, None)
+    if not record.verified and separable(case):
+        record.settings.append("no minimiser")
+        record.found.pop(NO_REFERENCE, None)
+    return record

@@ -1,0 +1,322 @@
+"""Chance-constrained SVMs against the conic model of all ellipsoids in explicit features.
+
+The reference centres and scales features, solves the cone programme with Clarabel, and takes the best intercept for its w, by
+trying all breakpoints. Its plane and the one at hand are evaluated with 60 digits from the samples.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from verdict_conic import Programme, Row
+from verdict_fits import begin, excuse_limit, fitted
+from verdict_numbers import Numbers, exact, exactly, total
+from verdict_record import EXTREME, POOR, REFUSED, Record, judge
+
+import surefoot as sf
+
+FAMILY = "svm"
+ODD = (
+    "offset", "columns of 1e+-9", "sensors", "tiny C", "huge C", "tiny violation", "violation near 1", "duplicate rows",
+    "contradicting groups", "constant column", "single samples", "two groups", "zero weights", "spread weights", "separable",
+    "large gamma", "tiny gamma", "ties",
+)  # fmt: skip
+SMALL_EIGENVALUE = 1e-13
+
+
+@dataclass
+class Case:
+    """Rows with labels and groups, and the parameters of the estimator."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    groups: NDArray[Any]
+    weight: NDArray[Any] | None
+    params: dict[str, Any]
+
+    @property
+    def counting(self) -> NDArray[Any]:
+        return np.arange(self.y.size) if self.weight is None else np.flatnonzero(self.weight > 0)
+
+
+@dataclass
+class Inputs:
+    """The problem as the reference reads it: samples that count, group by group.
+
+    Batch weights are those of the rows divided by their sum, in real numbers and as doubles: rounding them is part of posing a
+    problem, and an answer may be about either.
+    """
+
+    X: NDArray[Any]
+    members: list[NDArray[Any]]
+    labels: list[int]
+    shares: list[Numbers]
+    rounded: list[Numbers]
+    tau: list[Decimal]
+    cost: Decimal
+    kernel: str
+    gamma: Decimal
+    degree: int
+    coef0: Decimal
+
+
+def draw(rng: np.random.Generator, record: Record) -> Case:
+    """Random groups of samples with random settings."""
+    odd = set(rng.choice(ODD, size=int(rng.integers(1, 4)), replace=False)) if record.stratum == EXTREME else set()
+    record.settings = sorted(map(str, odd))
+    n, n_groups = int(rng.integers(1, 4)), 2 if "two groups" in odd else int(rng.integers(3, 7))
+    sizes = np.ones(n_groups, dtype=int) if "single samples" in odd else rng.integers(1, 5, size=n_groups)
+    groups = np.repeat(np.arange(n_groups), sizes)
+    means = rng.normal(size=(n_groups, n)) * 1.5
+    sides = (means[:, 0] + (0.0 if "separable" in odd else 1.0) * rng.normal(size=n_groups) > 0).astype(int)
+    if np.unique(sides).size < 2:
+        sides[0] = 1 - sides[0]
+    X = np.round(means[groups] + 0.4 * rng.normal(size=(groups.size, n)), 0 if "ties" in odd else 6)
+    if "contradicting groups" in odd:
+        first, last = np.flatnonzero(groups == 0), np.flatnonzero(groups == n_groups - 1)
+        sides[-1] = 1 - sides[0]
+        X[last] = X[first[np.arange(last.size) % first.size]]
+    if "duplicate rows" in odd:
+        X[-1] = X[-2]
+    if "constant column" in odd:
+        X[:, 0] = 2.5
+    kernel = str(rng.choice(["linear", "linear", "poly", "rbf", "rbf", "precomputed"]))
+    if "columns of 1e+-9" in odd:
+        X = X * 10.0 ** rng.uniform(-9, 9, size=n)
+    if "sensors" in odd:
+        X[:, 0] = 101_325.0 + 30.0 * X[:, 0]
+        X[:, -1] = 20.0 + X[:, -1] if n > 1 else X[:, -1]
+    if "offset" in odd:
+        X = X + np.abs(X).max() * 10.0 ** rng.uniform(1, 6, size=n)
+    if kernel == "precomputed":
+        whole = rng.integers(-4, 5, size=(groups.size, n + 1)).astype(float)
+        X = whole @ whole.T
+    weight = rng.integers(1, 4, size=groups.size).astype(float) if rng.random() < 0.15 or "zero weights" in odd else None
+    if "spread weights" in odd:
+        weight = 10.0 ** rng.uniform(-4, 4, size=groups.size)
+    if "zero weights" in odd and weight is not None:
+        spare = [k for k in range(groups.size) if k and groups[k] == groups[k - 1]]
+        weight[spare[:2]] = 0.0
+    return Case(X, sides[groups], groups, weight, _params(rng, odd, kernel))
+
+
+def _params(rng: np.random.Generator, odd: set[str], kernel: str) -> dict[str, Any]:
+    cost, violation = 10.0 ** rng.uniform(-1, 2), rng.uniform(0.05, 0.8)
+    if "tiny C" in odd:
+        cost = 10.0 ** rng.uniform(-6, -3)
+    if "huge C" in odd:
+        cost = 10.0 ** rng.uniform(4, 7)
+    if "tiny violation" in odd:
+        violation = 10.0 ** rng.uniform(-6, -2)
+    if "violation near 1" in odd:
+        violation = 1.0 - 10.0 ** rng.uniform(-9, -2)
+    gamma: Any = "scale" if rng.random() < 0.5 else float(rng.uniform(0.1, 2.0))
+    if "large gamma" in odd:
+        gamma = float(10.0 ** rng.uniform(1, 4))
+    if "tiny gamma" in odd:
+        gamma = float(10.0 ** rng.uniform(-8, -3))
+    params: dict[str, Any] = {
+        "C": float(cost), "violation": float(violation), "kernel": kernel, "gamma": gamma, "degree": int(rng.integers(1, 4)),
+        "coef0": float(rng.choice([0.0, 1.0, 1.0])), "solver": str(rng.choice(["auto"] * 9 + ["socp"])),
+    }  # fmt: skip
+    if rng.random() < 0.05:
+        params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
+    return params
+
+
+@exactly
+def read(case: Case, model: Any) -> Inputs:
+    """The problem in exact numbers; gamma is the model's own."""
+    at = case.counting
+    X = case.X[at] if case.params["kernel"] != "precomputed" else case.X[np.ix_(at, at)]
+    weight = np.ones(at.size) if case.weight is None else case.weight[at]
+    members = [np.flatnonzero(case.groups[at] == group) for group in np.unique(case.groups[at])]
+    eps = Decimal(case.params["violation"])
+    return Inputs(
+        X=X,
+        members=members,
+        labels=[int(2 * case.y[at][rows[0]] - 1) for rows in members],
+        shares=[exact(weight[rows]) / total(exact(weight[rows])) for rows in members],
+        rounded=[exact(weight[rows] / weight[rows].sum()) for rows in members],
+        tau=[((1 - eps) / eps).sqrt()] * len(members),
+        cost=Decimal(case.params["C"]),
+        kernel=case.params["kernel"],
+        gamma=Decimal(float(getattr(model, "gamma_", 1.0))),
+        degree=case.params["degree"],
+        coef0=Decimal(case.params["coef0"]),
+    )
+
+
+@exactly
+def gram(inputs: Inputs) -> Numbers:
+    """The products of all samples in feature space."""
+    X = exact(inputs.X)
+    if inputs.kernel == "precomputed":
+        return X
+    found = np.empty((len(X), len(X)), dtype=object)
+    for s, t in itertools.product(range(len(X)), repeat=2):
+        if inputs.kernel == "rbf":
+            found[s, t] = (-inputs.gamma * total((a - b) ** 2 for a, b in zip(X[s], X[t], strict=True))).exp()
+        else:
+            product = total(a * b for a, b in zip(X[s], X[t], strict=True))
+            found[s, t] = product if inputs.kernel == "linear" else (inputs.gamma * product + inputs.coef0) ** inputs.degree
+    return found
+
+
+@exactly
+def features(inputs: Inputs) -> Numbers | None:
+    """Explicit features of all samples, for kernels that have them."""
+    X = exact(inputs.X)
+    if inputs.kernel == "linear":
+        return X
+    if inputs.kernel != "poly":
+        return None
+    columns = []
+    for powers in itertools.product(range(inputs.degree + 1), repeat=X.shape[1]):
+        constant = inputs.degree - sum(powers)
+        if constant < 0 or (constant > 0 and inputs.coef0 == 0):
+            continue
+        count = math.factorial(inputs.degree) // math.prod(math.factorial(k) for k in (*powers, constant))
+        factor = (count * (inputs.coef0**constant if constant else 1) * inputs.gamma ** (inputs.degree - constant)).sqrt()
+        columns.append(
+            [factor * math.prod((x**k for x, k in zip(row, powers, strict=True) if k), start=Decimal(1)) for row in X]
+        )
+    return np.array(columns, dtype=object).T
+
+
+@exactly
+def demands(inputs: Inputs, values: Numbers, shares: list[Numbers]) -> list[Decimal]:
+    """1 - y mean + tau deviation of every group, for the values w . phi of the samples."""
+    found = []
+    for rows, label, weights, tau in zip(inputs.members, inputs.labels, shares, inputs.tau, strict=True):
+        mean = total(weights * values[rows])
+        spread = total(w * (value - mean) ** 2 for w, value in zip(weights, values[rows], strict=True)).sqrt()
+        found.append(1 - label * mean + tau * spread)
+    return found
+
+
+@exactly
+def objective(inputs: Inputs, values: Numbers, squared: Decimal, intercept: Decimal | None) -> tuple[Decimal, Decimal]:
+    """Objective with exact and with rounded batch weights; without an intercept, the best one of each."""
+    found = []
+    for shares in (inputs.shares, inputs.rounded):
+        needs = demands(inputs, values, shares)
+        places = [label * need for label, need in zip(inputs.labels, needs, strict=True)] if intercept is None else [intercept]
+        hinge = min(
+            total(max(need - label * b, Decimal(0)) for label, need in zip(inputs.labels, needs, strict=True)) for b in places
+        )
+        found.append(max(squared, Decimal(0)) / 2 + inputs.cost * hinge)
+    return found[0], found[1]
+
+
+def reference(inputs: Inputs, products: Numbers) -> Decimal | None:
+    """The exact objective of the best plane that the conic model finds in two scalings; the larger of both readings."""
+    explicit = features(inputs)
+    roots = None
+    if explicit is None:
+        values, vectors = np.linalg.eigh(products.astype(np.float64))
+        kept = values > SMALL_EIGENVALUE * values[-1]
+        roots = vectors[:, kept], np.sqrt(values[kept])
+        scaled, units, centre = roots[0] * roots[1], np.ones(int(kept.sum())), None
+        units = np.abs(scaled).max(axis=0)
+        scaled = scaled / units
+    else:
+        with np.errstate(all="ignore"):
+            rough = np.array([[float(value) for value in row] for row in explicit])
+        centre = exact(rough.mean(axis=0))
+        away = (explicit - centre).astype(np.float64)
+        units = np.abs(away).max(axis=0)
+        units[units == 0] = 1.0
+        scaled = away / units
+    found = []
+    for scale in (1.0, 1.0 / float(inputs.cost), 1.0 / max(float(np.max(units)) ** -2, 1e-300)):
+        w = _plane(inputs, scaled, units, scale)
+        if w is None:
+            continue
+        if roots is not None:
+            coefficients = exact(roots[0] @ (w / units / roots[1]))
+            reached = kernel_objective(inputs, products, coefficients, None)
+        else:
+            reached = feature_objective(inputs, explicit, exact(w) / exact(units))
+        found.append(max(reached))
+    return min(found, default=None)
+
+
+@exactly
+def kernel_objective(inputs: Inputs, products: Numbers, coefficients: Numbers, intercept: Decimal | None) -> Any:
+    values = products @ coefficients
+    return objective(inputs, values, coefficients @ values, intercept)
+
+
+@exactly
+def feature_objective(inputs: Inputs, explicit: Any, w: Numbers) -> Any:
+    return objective(inputs, explicit @ w, total(part * part for part in w), None)
+
+
+def _plane(inputs: Inputs, scaled: NDArray[Any], units: NDArray[Any], scale: float) -> NDArray[Any] | None:
+    """w over scaled features from the cone programme, its objective multiplied by ``scale``."""
+    programme = Programme()
+    p, count = scaled.shape[1], len(inputs.members)
+    w, b, slack, length = programme.add(p), programme.add(1)[0], programme.add(count), programme.add(count)
+    programme.square = {w[j]: scale / float(units[j]) ** 2 for j in range(p)}
+    programme.linear = {slack[i]: scale * float(inputs.cost) for i in range(count)}
+    for i, rows in enumerate(inputs.members):
+        share = np.array([float(part) for part in inputs.shares[i]])
+        mean, label = share @ scaled[rows], inputs.labels[i]
+        spread = np.sqrt(share)[:, None] * (scaled[rows] - mean)
+        programme.positives.append(({slack[i]: 1.0}, 0.0))
+        terms = {w[j]: label * float(mean[j]) for j in range(p)}
+        programme.positives.append(({slack[i]: 1.0, b: float(label), length[i]: -float(inputs.tau[i]), **terms}, -1.0))
+        parts: list[Row] = [({w[j]: float(line[j]) for j in range(p)}, 0.0) for line in spread]
+        programme.cones.append(("second", [({length[i]: 1.0}, 0.0), *parts]))
+    found = programme.solve()
+    return None if found is None else found[list(w)]
+
+
+def plane_of(case: Case, inputs: Inputs, model: Any) -> tuple[Numbers, Decimal]:
+    """Coefficients of all samples that count, and the intercept, of a fitted estimator."""
+    place = {row: k for k, row in enumerate(case.counting.tolist())}
+    coefficients = np.zeros(len(inputs.X))
+    coefficients[[place[row] for row in np.asarray(model.support_).tolist()]] = np.asarray(model.dual_coef_)[0]
+    return exact(coefficients), Decimal(float(model.intercept_[0]))
+
+
+def estimator(case: Case) -> Any:
+    return sf.ChanceConstrainedSVC(**case.params)
+
+
+def trial(seed: int) -> Record:
+    """Draw, fit, and hold the certificate against the reference."""
+    record, rng = begin(FAMILY, seed)
+    case = draw(rng, record)
+    limit = case.params.get("time_limit")
+    record.settings.append(f"{case.params['kernel']} kernel")
+    model = fitted(record, lambda: estimator(case).fit(case.X, case.y, case.groups, case.weight), limit, lambda error: False)
+    if model is None:
+        return record
+    inputs = read(case, model)
+    products = gram(inputs)
+    judge_plane(record, model.certificate_, inputs, products, *plane_of(case, inputs, model))
+    excuse_limit(record, limit)
+    if case.params["solver"] != "auto" and not record.verified:
+        record.settings.append(f"solver {case.params['solver']}")
+        record.found.pop(REFUSED, None)
+    return record
+
+
+def judge_plane(
+    record: Record, certificate: Any, inputs: Inputs, products: Numbers, coefficients: Numbers, intercept: Decimal
+) -> None:
+    """Hold a certificate against the exact objective of its plane and the reference."""
+    readings = kernel_objective(inputs, products, coefficients, intercept)
+    # No plane has no slack at all for less than this: w = 0 is one.
+    flat = objective(inputs, exact(np.zeros(len(inputs.X))), Decimal(0), None)
+    best = reference(inputs, products)
+    best = max(flat) if best is None or best > max(readings) * (1 + POOR) and max(flat) < best else min(best, max(flat))
+    judge(record, certificate, max(readings), best, least=min(readings))
