@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -59,9 +58,6 @@ def run(options: argparse.Namespace) -> Report:
     records: list[Record] = []
     for family in options.families:
         for function, count in counts.items():
-            if count and not hasattr(importlib.import_module(f"verdict_{family}"), function):
-                say(f"{family}: no {function}")
-                continue
             jobs = [Job(family, function, options.seed + at) for at in range(count)]
             known = kept_records(keep) if options.resume else {}
             records += [known[key] for job in jobs if (key := (job.family, job.function, job.seed)) in known]
@@ -97,23 +93,27 @@ def report(records: Sequence[Record], families: Iterable[str]) -> Report:
 
 METHOD = (
     "Problems are drawn by seed; even seeds are ordinary, odd ones extreme (offsets, scales of 1e+-9, prices of 1e+-6, ties, "
-    "duplicates, separable or tiny tables, weights of 0, tiny and huge radii, C and weights: one to three of them at a time). They "
-    "are small, so that everything can be enumerated. Each family covers its norms, kernels, distances, priors, approaches and rules.",
-    "Exact objectives: decimal arithmetic with 60 digits, from the public numbers of the fitted model. References: all vectors of "
-    "categories and labels (robust), all cards (cards), the conic model of all ellipsoids (SVM), all decisions (inverse); real-valued "
-    "unknowns by Clarabel in tight settings on centred and scaled columns, and then evaluated exactly, so that an inexact "
-    "reference can miss a false verdict by its own error (about 1e-9), but cannot accuse a true one.",
-    "false verdict: verified although a model is better by more than the tolerance, a lower bound above a reachable objective, or "
-    "an upper bound below the model's own. false claim: a number of the sentence that is not true as printed. false error: an "
-    "error that says there is no answer where there is one. refused: not verified, and within the tolerance of the reference. "
-    "unverified: any other fit without a proof, rightly so. overrun: more than 1 s of CPU beyond time_limit. no reference: "
-    "an unverified fit that no reference can judge. Fits under a time limit are not counted as refused or unverified.",
-    "Tampered answers are judged by the certificate functions, or after saving, changing and loading the file; one that is still "
-    "truly optimal to the tolerance, by the reference, may be verified.",
+    "duplicates, separable or tiny tables, weights of 0, tiny and huge radii, C and weights: one to three of them at a time). "
+    "They are small, so that everything can be enumerated. Families cover their norms, kernels, distances, priors, approaches "
+    "and rules.",
+    "Exact objectives: decimal arithmetic with 60 digits, from the public numbers of the fitted model. References: all vectors "
+    "of categories and labels (robust), all cards (cards), the conic model of all ellipsoids (svm), all decisions (inverse); "
+    "real-valued unknowns by Clarabel in tight settings on centred and scaled columns, and then evaluated exactly, so that an "
+    "inexact reference can miss a false verdict by its own error (about 1e-9), but cannot accuse a true one.",
+    "false verdict: verified although a model is better by more than the tolerance, a lower bound above a reachable objective, "
+    "or an upper bound below the model's own. false claim: a number of the sentence that is not true as printed. false error: "
+    "an error that says there is no answer where there is one. refused: not verified, and within the tolerance of the "
+    "reference. unverified: any other fit without a proof, rightly so. overrun: more than 1 s of CPU beyond time_limit. no "
+    "reference: an unverified fit that no reference can judge. Fits under a time limit, and those of published methods and "
+    "heuristics that prove what they can, are not counted as refused.",
+    "Tampered answers are judged by the certificate functions, or after saving, changing and loading the file; one that is "
+    "still truly optimal to the tolerance, by the reference, may be verified. 'nothing' is the control: it must be verified.",
 )
 NOT_MEASURED = (
     "Large problems: nothing here has more than some dozens of rows. Rows in batches or partitions, and Dask.",
     "Whether the words of a claim name the right class of models: only its numbers are read.",
+    "Cards: robust ones at a free scale, rules about risks at a free scale. SVMs: landmarks, confidence, kernels that are "
+    "functions, given moments. Inverse: circumcenters, ellipsoids, continuous and quadratic forward problems, solver samd.",
 )
 
 
@@ -173,7 +173,7 @@ def _tampered(family: str, kind: str, tampered: Sequence[Record]) -> dict[str, C
         "answers": len(chosen),
         "refused": sum(not record.verified for record in chosen),
         "still right, verified": sum(record.verified and not record.found for record in chosen),
-        "falsely verified": sum(FALSE_VERDICT in record.found for record in chosen),
+        "false verdicts": sum(FALSE_VERDICT in record.found for record in chosen),
         "false claims": sum(FALSE_CLAIM in record.found for record in chosen),
         "crashes": sum(CRASH in record.found for record in chosen),
     }
@@ -220,7 +220,7 @@ def _findings(trials: Sequence[Record], tampered: Sequence[Record]) -> list[str]
                 )
     if tampered:
         found.append(
-            f"{len(tampered)} tampered answers: {of(FALSE_VERDICT, tampered)} falsely verified, {of(FALSE_CLAIM, tampered)} with a "
-            f"false claim, {of(CRASH, tampered)} crashes."
+            f"{len(tampered)} tampered answers: {of(FALSE_VERDICT, tampered)} with a false verdict, "
+            f"{of(FALSE_CLAIM, tampered)} with a false claim, {of(CRASH, tampered)} crashes."
         )
     return found

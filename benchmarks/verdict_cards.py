@@ -1,8 +1,8 @@
 """Score cards against all cards: every intercept with every admissible vector of points, evaluated one by one.
 
-Losses of all cards are compared in doubles, those of the best ones and of the card at hand again with 60 digits. At a free scale
-the multiplier of every card is found by bisection; under a shift every set of flips of every row is a piece, and the price of
-shifts is found by a search along it.
+Losses of all cards are compared in doubles, those of the best ones and of the card at hand again with 60 digits. At a free
+scale the multiplier of every card is found by bisection; under a shift every set of flips of every row is a piece, and the
+price of shifts is found by a search along it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from verdict_card_rules import Rule, draw_rules
-from verdict_fits import begin, excuse_limit, fitted
+from verdict_fits import begin, excuse_limit, fitted, row_weights
 from verdict_numbers import exact, exactly, softplus, total
 from verdict_record import EXTREME, REFUSED, UNVERIFIED, Record, judge
 from verdict_robust import Model, Rows, objectives
@@ -51,8 +51,7 @@ class Case:
 
     @property
     def weights(self) -> NDArray[Any]:
-        weight = np.ones(self.y.size) if self.weight is None else self.weight
-        return np.asarray(weight[self.counting] / weight[self.counting].sum())
+        return row_weights(self.weight, self.y.size)[self.counting]
 
     @property
     def binary(self) -> NDArray[Any]:

@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from verdict_record import CRASH, EXTREME, ORDINARY, OVERRUN, Record
 
@@ -27,7 +26,7 @@ BATCH = 200
 
 @dataclass(frozen=True)
 class Job:
-    """One trial: ``function`` of module ``verdict_<family>`` at a seed."""
+    """One trial at a seed: "trial" of module ``verdict_<family>``, or "tampering"."""
 
     family: str
     function: str
@@ -132,9 +131,12 @@ def _child(sender: Connection, batch: Sequence[Job]) -> None:
 
 def run_job(job: Job) -> Record:
     """One trial in this process; an error of the campaign itself is a crash too, so that it cannot be overlooked."""
-    module: Any = importlib.import_module(f"verdict_{job.family}")
     try:
-        record: Record = getattr(module, job.function)(job.seed)
+        if job.function == "tampering":
+            run = getattr(importlib.import_module("verdict_tampering"), f"tampered_{job.family}")
+        else:
+            run = importlib.import_module(f"verdict_{job.family}").trial
+        record: Record = run(job.seed)
     except Exception as error:
         record = _lost(job, CRASH, f"the trial itself: {type(error).__name__}: {error}")
     return record

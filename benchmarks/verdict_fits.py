@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from verdict_record import CRASH, EXTREME, FALSE_ERROR, ORDINARY, OVERRUN, REFUSED, UNVERIFIED, Record
 
 from surefoot.exceptions import SurefootError, UnsupportedProblemError
@@ -43,6 +44,12 @@ def fitted(record: Record, fit: Callable[[], Any], limit: float | None, right: C
         if limit is not None and record.seconds > limit + GRACE:
             record.add(OVERRUN, f"{record.seconds:.1f} s of CPU with a limit of {limit:.1e} s")
     return model
+
+
+def row_weights(weight: NDArray[Any] | None, n_rows: int) -> NDArray[Any]:
+    """Weights that sum to 1, rounded as a posed problem has them: a proof knows the problem it is about to the last bit."""
+    given = np.ones(n_rows) if weight is None else weight / weight.max()
+    return np.asarray(given / given.sum())
 
 
 def excuse_limit(record: Record, limit: float | None) -> None:

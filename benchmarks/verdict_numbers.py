@@ -1,7 +1,7 @@
 """Real numbers to 60 digits: what a certificate says in doubles is held against these.
 
-Doubles are read exactly, and exponentials and logarithms of ``decimal`` are correctly rounded, so that a figure is wrong by some
-1e-55 of the largest number on its way. The standard library only: nothing here is shared with what is judged.
+Doubles are read exactly, and exponentials and logarithms of ``decimal`` are correctly rounded, so that a figure is wrong by
+some 1e-55 of the largest number on its way. The standard library only: nothing here is shared with what is judged.
 """
 
 from __future__ import annotations

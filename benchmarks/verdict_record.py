@@ -20,8 +20,8 @@ from surefoot.core.certificate import Certificate
 
 ORDINARY, EXTREME = "ordinary", "extreme"
 STRATA = (ORDINARY, EXTREME)
-# Row weights are divided by their sum before a problem is posed, and standard deviations become prices: a few roundings that are
-# no part of a verdict.
+# Row weights are divided by their sum before a problem is posed, and standard deviations become prices: a few roundings that
+# are no part of a verdict.
 POSED = Decimal("4e-15")
 # A reference that much above the model is none: nothing can be said about refusals then.
 POOR = Decimal("1e-7")

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 from verdict_conic import Programme, Row
-from verdict_fits import begin, excuse_limit, fitted
+from verdict_fits import begin, excuse_limit, fitted, row_weights
 from verdict_numbers import Numbers, bisected, exact, exactly, softplus, total
 from verdict_record import EXTREME, NO_REFERENCE, POOR, REFUSED, Record, judge
 
@@ -174,7 +174,6 @@ def _moved(rng: np.random.Generator, odd: set[str], numeric: NDArray[Any], price
 def read(case: Case, model: Any) -> Rows:
     """The problem as the reference sees it: rows that count, codes by rank, prices as the model states them."""
     counting = np.arange(case.y.size) if case.weight is None else np.flatnonzero(case.weight > 0)
-    weight = np.ones(counting.size) if case.weight is None else case.weight[counting]
     codes = np.empty((counting.size, case.X.shape[1] - case.n_numeric), dtype=int)
     n_levels = []
     for l in range(codes.shape[1]):
@@ -186,7 +185,7 @@ def read(case: Case, model: Any) -> Rows:
         codes=codes,
         n_levels=n_levels,
         labels=2.0 * case.y[counting] - 1.0,
-        weights=weight / weight.sum(),
+        weights=row_weights(case.weight, case.y.size)[counting],
         gamma=np.asarray(cost.numeric_weights),
         delta=np.asarray(cost.categorical_weights),
         kappa=float(cost.label_weight),

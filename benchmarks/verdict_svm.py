@@ -318,5 +318,5 @@ def judge_plane(
     # No plane has no slack at all for less than this: w = 0 is one.
     flat = objective(inputs, exact(np.zeros(len(inputs.X))), Decimal(0), None)
     best = reference(inputs, products)
-    best = max(flat) if best is None or best > max(readings) * (1 + POOR) and max(flat) < best else min(best, max(flat))
+    best = max(flat) if best is None or (best > max(readings) * (1 + POOR) and max(flat) < best) else min(best, max(flat))
     judge(record, certificate, max(readings), best, least=min(readings))

@@ -1,0 +1,273 @@
+"""Inverse optimization against all decisions: every loss is a maximum over a list, every bound a programme over all of it.
+
+Slopes phi(response) - phi(decision) and distances are computed with 60 digits; :mod:`verdict_decisions` has the reference.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from verdict_decisions import (
+    Facts,
+    consistent_exists,
+    distance,
+    inradius,
+    objective,
+    outside,
+    posed,
+    reference,
+    scale,
+    unexplained,
+)
+from verdict_fits import begin, excuse_limit, fitted
+from verdict_numbers import Numbers, exact, exactly
+from verdict_record import EXTREME, FALSE_CLAIM, FALSE_VERDICT, NUMBER, REFUSED, UNVERIFIED, Record, judge, short
+
+import surefoot as sf
+
+FAMILY = "inverse"
+ODD = (
+    "attributes of 1e+-9", "thousands", "offset", "ties", "one observation", "one decision", "centre explains", "no distance",
+    "tiny kappa", "huge kappa", "features alike", "no decision", "bounded prior", "tiny features", "duplicates",
+)  # fmt: skip
+APPROACHES = ("asl", "asl", "asl", "incenter", "incenter", "suboptimality", "feasibility", "cutting-plane", "predictability")
+DISTANCES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none")
+# A cost explains an observation if no decision costs less by more than this, relative to the sizes of cost and features.
+EXPLAINED = Decimal("1e-7")
+MEMBER = Decimal("1e-7")
+
+
+@dataclass
+class Case:
+    """Observations, and the parameters of the estimator."""
+
+    signals: list[Any]
+    decisions: list[NDArray[Any]]
+    responses: list[NDArray[Any]]
+    p: int
+    params: dict[str, Any]
+
+
+def alike(signal: Any, x: Any) -> NDArray[Any]:
+    """Features under which decisions look alike that differ in their last entry only."""
+    given = np.asarray(x, dtype=float)
+    return np.append(given[:-1], 0.0) if given.size > 1 else given
+
+
+def tiny(signal: Any, x: Any) -> NDArray[Any]:
+    return 1e-7 * np.asarray(x, dtype=float)
+
+
+def bent(signal: Any, x: Any) -> NDArray[Any]:
+    """Features that are not linear in the decision."""
+    given = np.asarray(x, dtype=float)
+    return np.append(given, given[0] * given[-1])
+
+
+def draw(rng: np.random.Generator, record: Record) -> Case:
+    """Random observations with random settings."""
+    odd = set(rng.choice(ODD, size=int(rng.integers(1, 4)), replace=False)) if record.stratum == EXTREME else set()
+    approach = str(rng.choice(APPROACHES))
+    record.settings = sorted(map(str, odd))
+    n = int(rng.integers(2, 4))
+    binary = rng.random() < 0.35 and not odd & {"attributes of 1e+-9", "thousands", "offset"}
+    function = alike if "features alike" in odd else tiny if "tiny features" in odd else None
+    if function is None and not binary and rng.random() < 0.15:
+        function = bent
+    theta = np.round(rng.normal(size=n + (function is bent)), 2)
+    prior = _prior(rng, odd, theta.size)
+    if prior is not None and not isinstance(prior, dict):
+        theta = np.abs(theta)
+    noisy = rng.random() < 0.4
+    count = 1 if "one observation" in odd else int(rng.integers(1, 6))
+    scale = 10.0 ** rng.uniform(-9, 9, size=n) if "attributes of 1e+-9" in odd else np.ones(n)
+    scale = scale * 1e4 if "thousands" in odd else scale
+    signals: list[Any] = []
+    decisions, responses = [], []
+    for _ in range(count):
+        if binary:
+            signal, points = _binary(rng, n)
+        else:
+            size = 1 if "one decision" in odd and rng.random() < 0.5 else int(rng.integers(2, 6))
+            points = np.round(rng.normal(scale=3.0, size=(size, n)), 0 if "ties" in odd or rng.random() < 0.5 else 3) * scale
+            if "offset" in odd:
+                points = points + 1e6
+            if "duplicates" in odd:
+                points[-1] = points[0]
+            signal = points
+        prices = np.array([(theta / (np.append(scale, 1.0)[: theta.size])) @ _features(function, signal, x) for x in points])
+        best = int(np.argmin(prices)) if not noisy or rng.random() < 0.5 else int(rng.integers(len(points)))
+        response = points[best]
+        if "no decision" in odd and rng.random() < 0.5:
+            response = 1.0 - response if binary else response + scale
+        signals.append(signal)
+        decisions.append(points)
+        responses.append(response)
+    params: dict[str, Any] = {
+        "approach": approach,
+        "features": function,
+        "distance": "none" if "no distance" in odd else str(rng.choice(DISTANCES[:5])),
+        "regularizer": str(rng.choice(["l2", "l2", "l1"])),
+        "center": None if rng.random() < 0.7 else np.round(rng.normal(size=theta.size), 2),
+        "kappa": _kappa(rng, odd),
+        "prior": prior,
+        "infeasible": "clamp" if "no decision" in odd else "error",
+    }
+    if "centre explains" in odd:
+        params["center"] = theta
+    if rng.random() < 0.04:
+        params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
+    forward = sf.inverse.forward.BinaryProgram() if binary else sf.inverse.forward.FiniteChoice()
+    params["forward"] = forward
+    return Case(signals, decisions, responses, theta.size, params)
+
+
+def _kappa(rng: np.random.Generator, odd: set[str]) -> float:
+    if "tiny kappa" in odd:
+        return float(10.0 ** rng.uniform(-9, -4))
+    if "huge kappa" in odd:
+        return float(10.0 ** rng.uniform(2, 6))
+    return 0.0 if rng.random() < 0.4 else float(10.0 ** rng.uniform(-3, 1))
+
+
+def _prior(rng: np.random.Generator, odd: set[str], p: int) -> Any:
+    if "bounded prior" in odd:
+        width = float(rng.choice([0.5, 1.0, 3.0]))
+        return (-width, width) if rng.random() < 0.5 else (np.zeros(p), np.full(p, width))
+    draws = rng.random()
+    if draws < 0.5:
+        return None
+    if draws < 0.75:
+        return "nonnegative"
+    if draws < 0.92:
+        return "simplex"
+    return {"A": -np.eye(p)[:1], "b": np.zeros(1)}
+
+
+def _binary(rng: np.random.Generator, n: int) -> tuple[Any, NDArray[Any]]:
+    """At least so many ones, and a random row that the all-ones vector keeps to."""
+    matrix = np.vstack((-np.ones(n), rng.integers(-2, 3, size=n).astype(float)))
+    ceiling = np.array([-1.0, max(float(matrix[1].sum()), float(rng.integers(0, 3)))])
+    points = np.array([x for x in itertools.product((0.0, 1.0), repeat=n) if np.all(matrix @ np.array(x) <= ceiling)])
+    return (matrix, ceiling), points
+
+
+def _features(function: Any, signal: Any, x: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(x if function is None else function(signal, x), dtype=np.float64)
+
+
+@exactly
+def read(case: Case) -> Facts:
+    """What the reference needs, from the raw arrays."""
+    slopes, distances, inside = [], [], []
+    for signal, points, response in zip(case.signals, case.decisions, case.responses, strict=True):
+        own = exact(_features(case.params["features"], signal, response))
+        slopes.append(np.array([own - exact(_features(case.params["features"], signal, x)) for x in points]))
+        distances.append(np.array([distance(case.params["distance"], exact(response) - exact(x)) for x in points]))
+        inside.append(bool((points == response).all(axis=1).any()))
+    lower, upper, matrix, ceiling, whole = np.full(case.p, -np.inf), np.full(case.p, np.inf), np.empty((0, case.p)), [], None
+    prior = case.params["prior"]
+    if isinstance(prior, str):
+        lower, whole = np.zeros(case.p), 1.0 if prior == "simplex" else None
+    elif isinstance(prior, dict):
+        matrix, ceiling = prior["A"], prior["b"]
+    elif prior is not None:
+        lower, upper = (np.broadcast_to(np.asarray(side, dtype=float), (case.p,)).copy() for side in prior)
+    center = np.zeros(case.p) if case.params["center"] is None else np.asarray(case.params["center"], dtype=float)
+    facts = Facts(
+        slopes, distances, inside, lower, upper, np.asarray(matrix), np.asarray(ceiling, dtype=float), whole, center,
+        case.params["regularizer"], float(case.params["kappa"]), case.params["infeasible"] == "clamp",
+    )  # fmt: skip
+    return posed(facts, case.params["approach"])
+
+
+def right_error(case: Case, error: Exception) -> bool:
+    """Whether the sentence of an error is true."""
+    facts = read(case)
+    if isinstance(error, sf.InconsistentDataError):
+        return not consistent_exists(replace(facts, sides=[]) if facts.sides else facts)
+    if isinstance(error, sf.InvalidObservationError):
+        return all(not any(slope) for g in facts.slopes for slope in g)
+    return False
+
+
+def estimator(case: Case) -> Any:
+    return sf.inverse.InverseOptimizer(**case.params)
+
+
+def trial(seed: int) -> Record:
+    """Draw, fit, and hold the certificate against all decisions."""
+    record, rng = begin(FAMILY, seed)
+    case = draw(rng, record)
+    limit = case.params.get("time_limit")
+    record.settings += [case.params["approach"], f"distance {case.params['distance']}"]
+    responses = [np.asarray(response) for response in case.responses]
+    model = fitted(record, lambda: estimator(case).fit(case.signals, responses), limit, lambda error: right_error(case, error))
+    if model is None:
+        return record
+    judge_cost(record, case, model.certificate_, np.asarray(model.cost_, dtype=float))
+    excuse_limit(record, limit)
+    return record
+
+
+def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any]) -> None:
+    """Hold a certificate against the exact objective of its cost and the reference of its approach."""
+    facts, theta = read(case), exact(cost)
+    approach = case.params["approach"]
+    if approach == "predictability":
+        _judge_prediction(record, facts, certificate, theta)
+        return
+    hard = approach in ("incenter", "cutting-plane")
+    if approach == "cutting-plane":
+        # Where no consistent cost is nearer to the guess than 0, the least suboptimality is sought instead; which of the two
+        # it was, the objective tells.
+        other = posed(replace(facts, kappa=0.0, kind="l2", center=np.zeros(facts.p)), "suboptimality")
+        values = objective(facts, theta, hard=True), objective(other, theta, hard=False)
+        upper = certificate.upper_bound if math.isfinite(certificate.upper_bound) else 0.0
+        if abs(values[1] - Decimal(upper)) < abs(values[0] - Decimal(upper)):
+            facts, hard = other, False
+    best = reference(facts, hard=hard)
+    if hard and unexplained(facts, theta) > EXPLAINED:
+        record.answered, record.verified = True, bool(certificate.verified)
+        if certificate.verified:
+            record.add(FALSE_VERDICT, f"verified, but an observation is not explained: {short(unexplained(facts, theta))}")
+        else:
+            record.add(UNVERIFIED, "an observation is not explained")
+        return
+    if certificate.verified and outside(facts, theta) > MEMBER:
+        record.add(FALSE_VERDICT, f"verified outside its set by {short(outside(facts, theta))}")
+    judge(record, certificate, objective(facts, theta, hard=hard), best, floor=scale(facts))
+    if approach == "incenter":
+        _check_radius(record, facts, certificate)
+
+
+@exactly
+def _judge_prediction(record: Record, facts: Facts, certificate: Any, theta: Numbers) -> None:
+    """Predictability is verified at 0 only: then every response must be a best decision."""
+    record.answered, record.verified = True, bool(certificate.verified)
+    plain = replace(facts, distances=[np.array([Decimal(0)] * len(part), dtype=object) for part in facts.distances])
+    explained = any(theta) and unexplained(plain, theta) <= EXPLAINED and all(facts.inside)
+    none = all(not any(part) for part in facts.distances)
+    if certificate.verified and not (explained or none):
+        record.add(FALSE_VERDICT, f"verified, but a response is no best decision by {short(unexplained(plain, theta))}")
+    if not certificate.verified and explained:
+        record.add(REFUSED, f"all observations are explained: {certificate.claim}")
+    elif not certificate.verified:
+        record.add(UNVERIFIED, f"upper bound {certificate.upper_bound:.3g}")
+    if certificate.lower_bound > certificate.upper_bound:
+        record.add(FALSE_VERDICT, f"lower bound {certificate.lower_bound!r} above upper bound {certificate.upper_bound!r}")
+
+
+def _check_radius(record: Record, facts: Facts, certificate: Any) -> None:
+    """A sentence about the radius of the cone of consistent costs, against the largest ball in it."""
+    for low, high in re.findall(rf"radius between {NUMBER} and {NUMBER}", certificate.claim):
+        radius = inradius(facts)
+        if radius is not None and not float(low) * (1 - 1e-6) <= radius <= float(high) * (1 + 1e-6):
+            record.add(FALSE_CLAIM, f"'radius between {low} and {high}' where it is {radius:.9g}")

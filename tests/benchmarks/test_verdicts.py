@@ -1,0 +1,203 @@
+"""The campaign that puts verdicts on trial: its references are right, and it notices what it is there to notice."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import signal
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.core.certificate import Statement, verdict
+
+FAMILIES = ("robust", "cards", "svm", "inverse")
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+def _certificate(upper: float, lower: float, tolerance: float = 1e-6) -> Any:
+    statement = Statement(models="model", quantity="loss")
+    return verdict(statement, upper=upper, lower=lower, tolerance=tolerance, witness=None, problem_digest="", model_digest="")
+
+
+def _judged(certificate: Any, objective: str, best: str | None) -> dict[str, str]:
+    records = _module("verdict_record")
+    record = records.Record("robust", 0, "ordinary")
+    records.judge(record, certificate, Decimal(objective), None if best is None else Decimal(best))
+    return dict(record.found)
+
+
+def test_a_true_certificate_has_nothing_against_it() -> None:
+    assert _judged(_certificate(0.5000001, 0.5), "0.50000005", "0.50000004") == {}
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "objective", "best", "said"),
+    [
+        (0.5000001, 0.5, "0.50000015", "0.5000001", "upper bound 0.5000001 below the objective"),
+        (0.5000001, 0.5, "0.5000001", "0.4999999", "lower bound 0.5 above a reachable"),
+        (0.5000001, 0.5, "0.5000001", "0.4", "verified at 0.5000001 where 0.4 is reachable"),
+    ],
+)
+def test_a_false_certificate_is_noticed(upper: float, lower: float, objective: str, best: str, said: str) -> None:
+    found = _judged(_certificate(upper, lower), objective, best)
+    assert said in found["false verdict"]
+
+
+def test_numbers_of_a_claim_are_read_as_printed() -> None:
+    certificate = _certificate(0.5000001, 0.5)
+    rounded = replace(certificate, claim="No model has a loss below 0.51; this one has at most 0.49, so it is optimal.")
+    found = _judged(rounded, "0.5", "0.5")["false claim"]
+    assert "'below 0.51' where 0.5 is reachable" in found and "'has at most 0.49'" in found
+    assert "whatsoever" in _judged(replace(certificate, claim="No model whatsoever."), "0.5", "0.5")["false claim"]
+
+
+def test_a_right_model_without_a_proof_is_refused_and_a_wrong_one_unverified() -> None:
+    assert list(_judged(_certificate(0.5, 0.1), "0.5", "0.4999999")) == ["refused"]
+    assert list(_judged(_certificate(0.5, 0.1), "0.5", "0.4")) == ["unverified"]
+    assert list(_judged(_certificate(0.5, 0.1), "0.5", None)) == ["no reference", "unverified"]
+
+
+def test_sixty_digits_of_softplus_and_of_doubles() -> None:
+    numbers = _module("verdict_numbers")
+    softplus = numbers.exactly(numbers.softplus)
+    assert float(softplus(Decimal(0))) == np.log(2.0)
+    assert float(softplus(Decimal(100)) - 100) == pytest.approx(np.exp(-100.0))
+    assert 0 < softplus(Decimal(-1000)) < Decimal("1e-434")
+    # The double nearest to 0.1, and not the decimal 0.1.
+    assert 0 < numbers.exact([[0.1]])[0, 0] - Decimal("0.1") < Decimal("1e-17")
+
+
+def test_the_robust_reference_is_the_optimum_of_a_problem_worked_by_hand() -> None:
+    """Two rows at -1 and 1 with their labels, no intercept: the loss falls in beta, and |beta| <= gamma lambda."""
+    robust = _module("verdict_robust")
+    rows = robust.Rows(
+        numeric=np.array([[-1.0], [1.0]]), codes=np.zeros((2, 0), dtype=int), n_levels=[], labels=np.array([-1.0, 1.0]),
+        weights=np.array([0.5, 0.5]), gamma=np.array([2.0]), delta=np.zeros(0), kappa=np.inf, radius=0.5, norm="l1",
+        intercept=False,
+    )  # fmt: skip
+    # min over beta of radius beta / gamma + log(1 + exp(-beta)): beta = log(3).
+    optimum = 0.25 * np.log(3.0) + np.log(4.0 / 3.0)
+    found = robust.best_known(rows, None)
+    assert float(found) == pytest.approx(optimum, rel=1e-9) and float(found) >= optimum * (1 - 1e-15)
+
+
+def test_a_worst_case_counts_every_vector_of_categories() -> None:
+    robust = _module("verdict_robust")
+    rows = robust.Rows(
+        numeric=np.zeros((1, 0)), codes=np.array([[0, 0]]), n_levels=[2, 2], labels=np.array([1.0]), weights=np.array([1.0]),
+        gamma=np.zeros(0), delta=np.array([1.0, 1.0]), kappa=np.inf, radius=0.75, norm="l1", intercept=True,
+    )  # fmt: skip
+    levels = [np.array([Decimal(0), Decimal(-2)], dtype=object), np.array([Decimal(0), Decimal(-1)], dtype=object)]
+    _, least = robust.objectives(rows, robust.Model(Decimal(1), np.array([], dtype=object), levels, Decimal(0)))
+    loss = [np.logaddexp(0.0, -score) for score in (1.0, -1.0, 0.0, -2.0)]
+    # Mass 0.75 at distance 1, or 0.375 at distance 2.
+    assert float(least) == pytest.approx(max(0.25 * loss[0] + 0.75 * loss[1], 0.625 * loss[0] + 0.375 * loss[3]))
+
+
+def test_the_svm_reference_separates_two_points_at_the_known_margin() -> None:
+    svm = _module("verdict_svm")
+    one = np.array([Decimal(1)], dtype=object)
+    inputs = svm.Inputs(
+        X=np.array([[100.0], [102.0]]), members=[np.array([0]), np.array([1])], labels=[-1, 1], shares=[one, one],
+        rounded=[one, one], tau=[Decimal(3)] * 2, cost=Decimal(10), kernel="linear", gamma=Decimal(1), degree=1,
+        coef0=Decimal(0),
+    )  # fmt: skip
+    assert float(svm.reference(inputs, svm.gram(inputs))) == pytest.approx(0.5, rel=1e-8)
+
+
+def test_a_card_is_the_best_of_all_and_rules_are_kept() -> None:
+    cards, rules = _module("verdict_cards"), _module("verdict_card_rules")
+    X, y = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3), np.array([1, 1, 0, 0, 0, 0])
+    limits = {"max_points": 2, "max_features": 1, "intercept_bound": 3, "sparsity_penalty": 0.0, "scale": "unit", "radius": 0.0}
+    case = cards.Case(X, y, None, limits)
+    best, _ = cards.reference(case)
+    # Scores of 0 for the first three, of whom two are ill, and -2 for the others: any other whole scores lose more.
+    assert {(*card.points.tolist(), card.intercept) for card in best[:2]} == {(0, -2, 0), (2, 0, -2)}
+    case.rules = [rules.Rule(None, lambda points: (points[:, 0] == 0) & (points[:, 1] == 0))]
+    assert all(not card.points.any() for card in cards.reference(case)[0])
+    assert not cards.obeys(case, best[0])
+
+
+def test_the_cost_of_least_loss_is_found_by_all_decisions() -> None:
+    """One choice between (1, 0) and (0, 1) on the simplex: the first was taken, so its price is the smaller one."""
+    inverse, decisions = _module("verdict_inverse"), _module("verdict_decisions")
+    points = np.array([[1.0, 0.0], [0.0, 1.0]])
+    params = {
+        "approach": "asl", "features": None, "distance": "l1", "prior": "simplex", "center": None, "regularizer": "l2",
+        "kappa": 0.0, "infeasible": "error",
+    }  # fmt: skip
+    case = inverse.Case([points], [points], [points[0]], 2, params)
+    facts = inverse.read(case)
+    # loss = max(0, theta_0 - theta_1 + 2) is 1 at (0, 1).
+    assert float(decisions.reference(facts, hard=False)) == pytest.approx(1.0, abs=1e-8)
+    assert decisions.consistent_exists(facts)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_few_problems_of_every_family_are_judged(family: str) -> None:
+    trial = _module(f"verdict_{family}").trial
+    records = [trial(seed) for seed in (2, 4, 6)]
+    assert [record.stratum for record in records] == ["ordinary"] * 3
+    assert any(record.answered for record in records)
+    assert not any("crash" in record.found for record in records)
+    again = trial(4)
+    assert again.found == records[1].found and again.settings == records[1].settings
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tampered_answers_are_judged_and_untouched_ones_stay_verified(family: str) -> None:
+    tampered = getattr(_module("verdict_tampering"), f"tampered_{family}")
+    records = [tampered(seed) for seed in range(0, 40, 2)]
+    untouched = [record for record in records if record.tampered == "nothing"]
+    assert untouched and all(record.verified and "refused" not in record.found for record in untouched)
+    assert any(not record.verified for record in records) and not any("crash" in record.found for record in records)
+
+
+def test_an_abort_is_a_finding_and_not_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    children = _module("verdict_children")
+    # The child imports the family by name: this one kills its own process at one seed.
+    (tmp_path / "verdict_fatal.py").write_text(
+        "import os, signal\nfrom verdict_record import Record\n\n\ndef trial(seed):\n"
+        "    if seed == 1:\n        os.kill(os.getpid(), signal.SIGABRT)\n    return Record('fatal', seed, 'ordinary')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    jobs = [children.Job("fatal", "trial", seed) for seed in range(3)]
+    records = {record.seed: record for record in children.run_jobs(jobs, 1, tmp_path / "kept.jsonl", lambda record: None)}
+    assert sorted(records) == [0, 1, 2]
+    assert records[1].found == {"crash": f"the process died with exit code {-signal.SIGABRT}"}
+    kept = children.kept_records(tmp_path / "kept.jsonl")
+    assert kept["fatal", "trial", 1].found == records[1].found and len(kept) == 3
+
+
+def test_the_quick_campaign_writes_its_tables_and_goes_on_where_it_was_cut(tmp_path: Path) -> None:
+    run = _module("run").main
+    asked = ["verdicts", "--quick", "--family", "cards", "--problems", "4", "--tampered", "2", "--jobs", "1"]
+    run([*asked, "--output", str(tmp_path)])
+    with (tmp_path / "verdicts.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    counted = [(row["family"], row["setting"], row["problems"]) for row in rows]
+    assert counted == [("cards", "ordinary", "2"), ("cards", "extreme", "2")]
+    assert all(row["crash"] == "0" and row["surefoot"] for row in rows)
+    assert "4 random problems: false verdict" in (tmp_path / "verdicts.md").read_text(encoding="utf-8")
+    before = (tmp_path / "verdicts.jsonl").read_text(encoding="utf-8")
+    run([*asked, "--resume", "--output", str(tmp_path)])
+    assert (tmp_path / "verdicts.jsonl").read_text(encoding="utf-8") == before
+
+
+def test_the_command_of_a_finding_repeats_it() -> None:
+    bench = _module("bench_verdicts")
+    assert bench.command("svm", "trial", 25) == (
+        "python benchmarks/run.py verdicts --quick --family svm --problems 1 --tampered 0 --seed 25"
+    )
+    record = replace(_module("verdict_record").Record("svm", 25, "extreme"), found={"crash": "it\ndied"}, tampered="plane")
+    failure = bench._failure(record, "crash", "it\ndied")
+    assert failure["detail"] == "it died" and failure["command"].endswith("--problems 0 --tampered 1 --seed 25")
