@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from verdict_conic import Programme, Row
 from verdict_numbers import Numbers, exact, exactly, total
 
+# A cost explains an observation if no decision costs less by more than this, relative to the sizes of cost and features.
+EXPLAINED = Decimal("1e-7")
 # A linear programme's way of saying 0.
 SEEN = 1e-9
 # Room in hard rows, so that a cost keeps its losses at 0 after rounding.
@@ -64,7 +66,7 @@ def distance(name: str, apart: Numbers) -> Decimal:
 def posed(facts: Facts, approach: str) -> Facts:
     """The problem of an approach: without distances, over a sphere, or with other regularizers."""
     none = [np.array([Decimal(0)] * len(part), dtype=object) for part in facts.distances]
-    if approach in ("asl", "predictability"):
+    if approach in ("asl", "predictability", "circumcenter") or approach.startswith("ellipsoidal"):
         return facts
     if approach == "incenter":
         return replace(facts, kappa=1.0)

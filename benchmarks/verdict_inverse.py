@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from verdict_centres import judge_circumcenter, judge_ellipsoid, without_distance
 from verdict_decisions import (
+    EXPLAINED,
     Facts,
     consistent_exists,
     distance,
@@ -37,10 +39,12 @@ ODD = (
     "attributes of 1e+-9", "thousands", "offset", "ties", "one observation", "one decision", "centre explains", "no distance",
     "tiny kappa", "huge kappa", "features alike", "no decision", "bounded prior", "tiny features", "duplicates",
 )  # fmt: skip
-APPROACHES = ("asl", "asl", "asl", "incenter", "incenter", "suboptimality", "feasibility", "cutting-plane", "predictability")
+APPROACHES = (
+    "asl", "asl", "asl", "asl", "incenter", "incenter", "incenter", "suboptimality", "feasibility", "cutting-plane",
+    "predictability", "circumcenter", "ellipsoidal-incenter", "ellipsoidal-asl", "ellipsoidal-circumcenter",
+)  # fmt: skip
+MEAN_OR_HARD = ("asl", "incenter", "suboptimality", "feasibility", "cutting-plane")
 DISTANCES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none")
-# A cost explains an observation if no decision costs less by more than this, relative to the sizes of cost and features.
-EXPLAINED = Decimal("1e-7")
 MEMBER = Decimal("1e-7")
 
 
@@ -77,7 +81,7 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     approach = str(rng.choice(APPROACHES))
     record.settings = sorted(map(str, odd))
     n = int(rng.integers(2, 4))
-    binary = rng.random() < 0.35 and not odd & {"attributes of 1e+-9", "thousands", "offset"}
+    binary = rng.random() < 0.45 and not odd & {"attributes of 1e+-9", "thousands", "offset"}
     function = alike if "features alike" in odd else tiny if "tiny features" in odd else None
     if function is None and not binary and rng.random() < 0.15:
         function = bent
@@ -89,11 +93,13 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     count = 1 if "one observation" in odd else int(rng.integers(1, 6))
     scale = 10.0 ** rng.uniform(-9, 9, size=n) if "attributes of 1e+-9" in odd else np.ones(n)
     scale = scale * 1e4 if "thousands" in odd else scale
+    # Over [0, 1]^n with so many ones at least the 0/1 vectors are the vertices, where convex losses are largest.
+    continuous = binary and approach in MEAN_OR_HARD and function is None and rng.random() < 0.3
     signals: list[Any] = []
     decisions, responses = [], []
     for _ in range(count):
         if binary:
-            signal, points = _binary(rng, n)
+            signal, points = _binary(rng, n, whole=not continuous)
         else:
             size = 1 if "one decision" in odd and rng.random() < 0.5 else int(rng.integers(2, 6))
             points = np.round(rng.normal(scale=3.0, size=(size, n)), 0 if "ties" in odd or rng.random() < 0.5 else 3) * scale
@@ -105,6 +111,8 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
         prices = np.array([(theta / (np.append(scale, 1.0)[: theta.size])) @ _features(function, signal, x) for x in points])
         best = int(np.argmin(prices)) if not noisy or rng.random() < 0.5 else int(rng.integers(len(points)))
         response = points[best]
+        if continuous and noisy and rng.random() < 0.5:
+            response = (response + points[int(rng.integers(len(points)))]) / 2
         if "no decision" in odd and rng.random() < 0.5:
             response = 1.0 - response if binary else response + scale
         signals.append(signal)
@@ -122,9 +130,16 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     }
     if "centre explains" in odd:
         params["center"] = theta
+    if approach == "circumcenter" or approach.startswith("ellipsoidal"):
+        # These take cones of costs, and regularizers of their own.
+        params |= {"prior": prior if prior == "nonnegative" else None, "center": None, "kappa": max(params["kappa"], 1e-3)}
     if rng.random() < 0.04:
         params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
-    forward = sf.inverse.forward.BinaryProgram() if binary else sf.inverse.forward.FiniteChoice()
+    forward: Any = sf.inverse.forward.BinaryProgram() if binary else sf.inverse.forward.FiniteChoice()
+    if continuous:
+        forward = sf.inverse.forward.LinearProgram(lower=0.0, upper=1.0)
+        params["distance"] = "none" if params["distance"] == "none" else "linf"
+        record.settings.append("linear programmes")
     params["forward"] = forward
     return Case(signals, decisions, responses, theta.size, params)
 
@@ -151,10 +166,12 @@ def _prior(rng: np.random.Generator, odd: set[str], p: int) -> Any:
     return {"A": -np.eye(p)[:1], "b": np.zeros(1)}
 
 
-def _binary(rng: np.random.Generator, n: int) -> tuple[Any, NDArray[Any]]:
-    """At least so many ones, and a random row that the all-ones vector keeps to."""
+def _binary(rng: np.random.Generator, n: int, *, whole: bool) -> tuple[Any, NDArray[Any]]:
+    """At least so many ones, and, for 0/1 unknowns, a random row that the all-ones vector keeps to."""
     matrix = np.vstack((-np.ones(n), rng.integers(-2, 3, size=n).astype(float)))
-    ceiling = np.array([-1.0, max(float(matrix[1].sum()), float(rng.integers(0, 3)))])
+    ceiling = np.array([-float(rng.integers(1, n)), max(float(matrix[1].sum()), float(rng.integers(0, 3)))])
+    if not whole:
+        matrix, ceiling = matrix[:1], ceiling[:1]
     points = np.array([x for x in itertools.product((0.0, 1.0), repeat=n) if np.all(matrix @ np.array(x) <= ceiling)])
     return (matrix, ceiling), points
 
@@ -212,7 +229,11 @@ def trial(seed: int) -> Record:
     model = fitted(record, lambda: estimator(case).fit(case.signals, responses), limit, lambda error: right_error(case, error))
     if model is None:
         return record
-    judge_cost(record, case, model.certificate_, np.asarray(model.cost_, dtype=float))
+    if case.params["approach"] in ("ellipsoidal-incenter", "ellipsoidal-asl"):
+        hard = case.params["approach"] == "ellipsoidal-incenter"
+        judge_ellipsoid(record, read(case), model.certificate_, model.outcome_.primal, hard=hard)
+    else:
+        judge_cost(record, case, model.certificate_, np.asarray(model.cost_, dtype=float))
     excuse_limit(record, limit)
     return record
 
@@ -223,6 +244,14 @@ def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any])
     approach = case.params["approach"]
     if approach == "predictability":
         _judge_prediction(record, facts, certificate, theta)
+        return
+    if approach == "circumcenter":
+        judge_circumcenter(record, facts, certificate, cost)
+        return
+    if approach == "ellipsoidal-circumcenter":
+        record.answered, record.verified = True, bool(certificate.verified)
+        if certificate.lower_bound > certificate.upper_bound:
+            record.add(FALSE_VERDICT, f"lower bound {certificate.lower_bound!r} above upper bound {certificate.upper_bound!r}")
         return
     hard = approach in ("incenter", "cutting-plane")
     if approach == "cutting-plane":
@@ -252,7 +281,7 @@ def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any])
 def _judge_prediction(record: Record, facts: Facts, certificate: Any, theta: Numbers) -> None:
     """Predictability is verified at 0 only: then every response must be a best decision."""
     record.answered, record.verified = True, bool(certificate.verified)
-    plain = replace(facts, distances=[np.array([Decimal(0)] * len(part), dtype=object) for part in facts.distances])
+    plain = without_distance(facts)
     explained = any(theta) and unexplained(plain, theta) <= EXPLAINED and all(facts.inside)
     none = all(not any(part) for part in facts.distances)
     if certificate.verified and not (explained or none):

@@ -76,6 +76,7 @@ def judge(
     *,
     floor: float = 0.0,
     least: Decimal | None = None,
+    reached: Decimal | None = None,
 ) -> None:
     """Hold a certificate against the exact objective of its model and the best one known.
 
@@ -91,11 +92,14 @@ def judge(
         Objectives below this count as this large in relative gaps.
     least : Decimal or None
         The objective with everything that may be chosen chosen best, if that is less.
+    reached : Decimal or None
+        What the model reaches for certain, where ``least`` is not known to all digits.
     """
     record.answered = True
     record.verified = bool(certificate.verified)
     least = objective if least is None else least
-    known = least if best is None else min(best, least)
+    reached = least if reached is None else reached
+    known = reached if best is None else min(best, reached)
     slack = POSED * max(abs(objective), abs(known))
     size = max(abs(objective), Decimal(floor))
     upper, lower = certificate.upper_bound, certificate.lower_bound
