@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from verdict_conic import Programme, Row
 from verdict_fits import begin, excuse_limit, fitted
 from verdict_numbers import Numbers, exact, exactly, total
-from verdict_record import EXTREME, POOR, REFUSED, Record, judge
+from verdict_record import EXTREME, FALSE_CLAIM, NUMBER, POOR, REFUSED, Record, judge, short
 
 import surefoot as sf
 
@@ -28,6 +29,8 @@ ODD = (
     "large gamma", "tiny gamma", "ties",
 )  # fmt: skip
 SMALL_EIGENVALUE = 1e-13
+# Coefficients that count from an origin far away have this few digits.
+ROUGHLY = Decimal("1e-3")
 
 
 @dataclass
@@ -50,7 +53,8 @@ class Inputs:
     """The problem as the reference reads it: samples that count, group by group.
 
     Batch weights are those of the rows divided by their sum, in real numbers and as doubles: rounding them is part of posing a
-    problem, and an answer may be about either.
+    problem, and an answer may be about either. Products may be seen from a centre of the feature space, which moves the
+    intercept, and a matrix of products may have a number added to its diagonal, where the claim says so.
     """
 
     X: NDArray[Any]
@@ -64,6 +68,8 @@ class Inputs:
     gamma: Decimal
     degree: int
     coef0: Decimal
+    centre: NDArray[Any] | None = None
+    added: Decimal = Decimal(0)
 
 
 def draw(rng: np.random.Generator, record: Record) -> Case:
@@ -150,7 +156,20 @@ def read(case: Case, model: Any) -> Inputs:
         gamma=Decimal(float(getattr(model, "gamma_", 1.0))),
         degree=case.params["degree"],
         coef0=Decimal(case.params["coef0"]),
+        centre=_centre(model),
+        added=_added(model.certificate_.claim),
     )
+
+
+def _centre(model: Any) -> NDArray[Any] | None:
+    """From where the plane that predicts is seen; it has no public name."""
+    centre = getattr(model._scores.kernel, "centre", None)
+    return None if centre is None else np.array(centre, dtype=np.float64)
+
+
+def _added(claim: str) -> Decimal:
+    said = re.search(rf"{NUMBER} added to the diagonal", claim)
+    return Decimal(float(said[1])) if said else Decimal(0)
 
 
 @exactly
@@ -158,14 +177,17 @@ def gram(inputs: Inputs) -> Numbers:
     """The products of all samples in feature space."""
     X = exact(inputs.X)
     if inputs.kernel == "precomputed":
-        return X
-    found = np.empty((len(X), len(X)), dtype=object)
-    for s, t in itertools.product(range(len(X)), repeat=2):
+        return X + inputs.added * exact(np.eye(len(X)))
+    places = X if inputs.centre is None else np.vstack((X, exact(inputs.centre)))
+    found = np.empty((len(places), len(places)), dtype=object)
+    for s, t in itertools.product(range(len(places)), repeat=2):
         if inputs.kernel == "rbf":
-            found[s, t] = (-inputs.gamma * total((a - b) ** 2 for a, b in zip(X[s], X[t], strict=True))).exp()
+            found[s, t] = (-inputs.gamma * total((a - b) ** 2 for a, b in zip(places[s], places[t], strict=True))).exp()
         else:
-            product = total(a * b for a, b in zip(X[s], X[t], strict=True))
+            product = total(a * b for a, b in zip(places[s], places[t], strict=True))
             found[s, t] = product if inputs.kernel == "linear" else (inputs.gamma * product + inputs.coef0) ** inputs.degree
+    if inputs.centre is not None:
+        found = found[:-1, :-1] - found[:-1, -1:] - found[-1:, :-1] + found[-1, -1]
     return found
 
 
@@ -234,6 +256,9 @@ def reference(inputs: Inputs, products: Numbers) -> Decimal | None:
         units = np.abs(away).max(axis=0)
         units[units == 0] = 1.0
         scaled = away / units
+    if not scaled.size:
+        # All samples are one point of the feature space: w = 0 is as good as any.
+        return None
     found = []
     for scale in (1.0, 1.0 / float(inputs.cost), 1.0 / max(float(np.max(units)) ** -2, 1e-300)):
         w = _plane(inputs, scaled, units, scale)
@@ -280,11 +305,12 @@ def _plane(inputs: Inputs, scaled: NDArray[Any], units: NDArray[Any], scale: flo
 
 
 def plane_of(case: Case, inputs: Inputs, model: Any) -> tuple[Numbers, Decimal]:
-    """Coefficients of all samples that count, and the intercept, of a fitted estimator."""
+    """Coefficients of all samples that count, and the intercept as seen from the centre, of a fitted estimator."""
     place = {row: k for k, row in enumerate(case.counting.tolist())}
     coefficients = np.zeros(len(inputs.X))
     coefficients[[place[row] for row in np.asarray(model.support_).tolist()]] = np.asarray(model.dual_coef_)[0]
-    return exact(coefficients), Decimal(float(model.intercept_[0]))
+    intercept = model.intercept_[0] if inputs.centre is None else model.outcome_.primal.intercept
+    return exact(coefficients), Decimal(float(intercept))
 
 
 def estimator(case: Case) -> Any:
@@ -302,12 +328,30 @@ def trial(seed: int) -> Record:
         return record
     inputs = read(case, model)
     products = gram(inputs)
-    judge_plane(record, model.certificate_, inputs, products, *plane_of(case, inputs, model))
+    coefficients, intercept = plane_of(case, inputs, model)
+    judge_plane(record, model.certificate_, inputs, products, coefficients, intercept)
+    if inputs.centre is not None:
+        _compare_public(record, replace(inputs, centre=None), model, coefficients)
     excuse_limit(record, limit)
     if case.params["solver"] != "auto" and not record.verified:
         record.settings.append(f"solver {case.params['solver']}")
         record.found.pop(REFUSED, None)
     return record
+
+
+@exactly
+def _compare_public(record: Record, plain: Inputs, model: Any, coefficients: Numbers) -> None:
+    """What people read off the model is the plane that was proven, as nearly as doubles can say it without a centre."""
+    certificate, intercept = model.certificate_, Decimal(float(model.intercept_[0]))
+    if plain.kernel == "linear":
+        w, names, apart = exact(model.coef_[0]), "coef_", Decimal(certificate.tolerance)
+        told = min(objective(plain, exact(plain.X) @ w, w @ w, intercept))
+    else:
+        names, apart = "dual_coef_", ROUGHLY
+        told = min(kernel_objective(plain, gram(plain), coefficients, intercept))
+    upper = Decimal(certificate.upper_bound)
+    if certificate.verified and told > upper * (1 + apart):
+        record.add(FALSE_CLAIM, f"{names} and intercept_ have {short(told)}, the claim says at most {short(upper)}")
 
 
 def judge_plane(

@@ -185,6 +185,8 @@ def tampered_svm(seed: int) -> Record:
     inputs = verdict_svm.read(case, model)
     plane, start = verdict_svm.plane_of(case, inputs, model)
     coefficients, intercept = plane.astype(np.float64), float(start)
+    # Kernels of earlier versions are not seen from anywhere.
+    seen = {} if inputs.centre is None else {"centre": tuple(inputs.centre.tolist())}
     mix = model.certificate_.witness
     kind = _kind(rng, record, "plane", "plane", "intercept", "witness", "witness", "rows", "labels", "C")
 
@@ -214,7 +216,7 @@ def tampered_svm(seed: int) -> Record:
 
     def certified() -> Certificate:
         gamma, degree, coef0 = float(inputs.gamma), inputs.degree, float(inputs.coef0)
-        kernel = Kernel(inputs.kernel, gamma=gamma, degree=degree, coef0=coef0)  # type: ignore[arg-type]
+        kernel = Kernel(inputs.kernel, gamma=gamma, degree=degree, coef0=coef0, **seen)  # type: ignore[arg-type]
         starts = np.concatenate(([0], np.cumsum([rows.size for rows in inputs.members])))
         samples = inputs.X[np.ix_(order, order)] if inputs.kernel == "precomputed" else inputs.X[order]
         shares = np.concatenate([np.array([float(part) for part in block]) for block in inputs.rounded])
