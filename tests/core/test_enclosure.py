@@ -50,6 +50,7 @@ def test_sums_and_products_contain_the_exact_ones(values: list[float], seed: int
     assert contains(enclose(a) @ b, exact)
     assert contains(a @ enclose(b), exact)
     assert contains((enclose(a) * b).sum(), exact)
+    assert contains(enclose(a).inner(enclose(b)), exact)
     assert contains((enclose(a) * b).cumsum(0)[-1], exact)
     assert contains((enclose(a) * b).sums_by_place(np.zeros(a.size, dtype=int), 1)[0], exact)
     assert contains(exact_dot(a, b), exact)
@@ -304,3 +305,15 @@ def test_sparse_arrays_multiply_like_dense_ones() -> None:
     found, same = sparse.csr_array(dense) @ vector, dense @ vector
     assert np.all(np.abs(found.mid - same.mid) <= found.rad)
     assert found.rad == pytest.approx(same.rad)
+
+
+@pytest.mark.parametrize("share", [0.0, 5e-324, 1e-300, 1e-17, 0.1, 0.25, 0.5])
+def test_the_entropy_of_a_share_is_known_to_a_relative_error(share: float) -> None:
+    flint = pytest.importorskip("flint")
+    found = enclose(share).entropy()
+    with flint.ctx.workprec(1200):
+        u = flint.arb(share)
+        exact = -u * u.log() - (1 - u) * (1 - u).log() if share > 0 else flint.arb(0)
+        assert not exact < flint.arb(float(found.low))
+        assert not exact > flint.arb(float(found.high))
+        assert float(found.high) - float(found.low) <= 1e-14 * float(exact) + 1e-299

@@ -44,6 +44,9 @@ FORMULAS: dict[str, Formula] = {
     "entropy": lambda A, b, w: (enclose(1.0 + np.abs(w)).log() * (1.0 + np.abs(w))).sum(),
     "kernel": lambda A, b, w: (-((enclose(A)[:, None, :] - A) * (enclose(A)[:, None, :] - A)).sum(axis=2)).exp(),
     "log of a sum of exponentials": lambda A, b, w: ((enclose(w) - enclose(w).max()).exp().sum()).log() + enclose(w).max(),
+    "inner products": lambda A, b, w: (enclose(A) * 3.0).inner(enclose(A) / 7.0),
+    "binary entropy": lambda A, b, w: (1.0 / (2.0 + abs(enclose(A)))).entropy(),
+    "reshaped": lambda A, b, w: (enclose(A) * b).reshape(3, 5).sum(axis=0),
     "transposed": lambda A, b, w: enclose(A).transposed @ w,
 }
 

@@ -263,14 +263,15 @@ def test_a_total_needs_the_value_of_every_line() -> None:
     ("proof", "words"),
     [
         (CardProof(0.383343, 0.383343, 0.0, True, 32561), ["Best possible card", "0.383343", "32,561 rows", "checked indep"]),
-        (CardProof(0.383343, 0.383343, 0.0, False, 10), ["by the account of the solver, not checked"]),
-        (CardProof(0.4, 0.3, 0.25, True, 10), ["no card under the same rules is below 0.3", "gap 25%"]),
+        (CardProof(0.383343, 0.383343, 0.0, False, 10), ["Not proven to be the best card", "0.383343"]),
+        (CardProof(0.4, 0.25, 0.375, True, 10), ["no card under the same rules is below 0.25", "gap 38%"]),
+        (CardProof(0.4, 0.25, 0.375, False, 10), ["Not proven", "no card under the same rules is below 0.25"]),
         (CardProof(0.4, float("-inf"), float("inf"), False, 10), ["nothing is proven about better cards"]),
     ],
 )
 def test_a_proof_says_what_is_proven_and_no_more(proof: CardProof, words: list[str]) -> None:
     assert all(word in proof.sentence for word in words)
-    assert ("Best possible" in proof.sentence) == (proof.relative_gap == 0)
+    assert ("Best possible" in proof.sentence) == (proof.relative_gap == 0 and proof.verified)
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ class Enclosure:
         return self._rising(lambda value: np.logaddexp(0.0, value), 3 * FUNCTION_ERROR)
 
     def entropy(self) -> Enclosure:
-        """-v log(v) - (1 - v) log(1 - v) of members between 0 and 1/2, where it rises: two products of logarithms, both >= 0."""
+        """-v log(v) - (1 - v) log(1 - v) of members between 0 and 1/2, where it rises: two products, both at or above 0."""
         return self._rising(_entropy, 2 * FUNCTION_ERROR)
 
     def _rising(self, function: Callable[[FloatArray], FloatArray], error: float = FUNCTION_ERROR) -> Enclosure:

@@ -42,8 +42,8 @@ class CardProof:
             return f"Objective {self.objective:.6g} on {data}; nothing is proven about better cards."
         if not self.verified:
             return (
-                f"Not proven to be the best card: objective {self.objective:.6g} on {data}; no card under the same rules is below "
-                f"{rounded_down(self.lower_bound, 6)}."
+                f"Not proven to be the best card: objective {self.objective:.6g} on {data}; no card under the same rules is "
+                f"below {rounded_down(self.lower_bound, 6)}."
             )
         checked = "checked independently of the solver"
         # Objective and bound differ by the rounding of sums at least; a gap that prints as 0 in six digits is none.

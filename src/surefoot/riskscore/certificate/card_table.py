@@ -1,9 +1,9 @@
 """The problem of a score card as its certificate sees it: plain arrays that were checked here, and the rules.
 
-Rules about risks and rates hold up to 1e-9, multipliers up to a factor of 1 +- 1e-12 (``SLACK``, ``EDGE``): that is part of what
-a score card is, for the card at hand and for those that it is compared with. Whether a card keeps a rule is decided in
-enclosures, so it may be open: a card is taken for one only if it surely keeps all rules, and left out of the comparison only if
-it surely breaks one.
+Rules about risks and rates hold up to 1e-9, multipliers up to a factor of 1 +- 1e-12 (``SLACK``, ``EDGE``): that is part of
+what a score card is, for the card at hand and for those that it is compared with. Whether a card keeps a rule is decided in
+enclosures, so it may be open: a card is taken for one only if it surely keeps all rules, and left out of the comparison only
+if it surely breaks one.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ RULE_FIELDS = {
 
 
 class CardTable:
-    """Rows, limits and rules. ``lower`` and ``upper`` are the points of a column once it has any, +inf and -inf if it cannot."""
+    """Rows, limits and rules; ``lower`` and ``upper`` are the points of a column once it has any, inf and -inf if it cannot."""
 
     def __init__(self, problem: RiskScoreProblem) -> None:
         self.columns = _numbers(problem, "columns", 2)
         n, d = self.columns.shape
         self.labels, self.weights = _numbers(problem, "labels", 1, n), _numbers(problem, "weights", 1, n)
         self.limits = tuple(_numbers(problem, name, 1, d) for name in ("lower", "upper"))
-        self.rules = tuple((type(rule).__name__, rule) for rule in problem.rules)
+        self.rules: tuple[tuple[str, Any], ...] = tuple((type(rule).__name__, rule) for rule in problem.rules)
         self.intercepts = (int(problem.intercept_lower), int(problem.intercept_upper))
         self.size, self.penalty = min(int(problem.max_features), d), float(problem.penalty)
         self.shift = problem.shift if problem.shift is not None and float(problem.shift.radius) > 0 else None
@@ -123,7 +123,7 @@ class CardTable:
 
     def flaw_of(self, card: RiskScore) -> str:
         """Why the card may not be one of the class, or nothing."""
-        points, scale = np.asarray(card.points), 1.0 / float(card.multiplier)
+        points, scale = np.asarray(card.points, dtype=np.int64), 1.0 / float(card.multiplier)
         inside = np.all((points >= self.limits[0]) & (points <= self.limits[1]))
         inside &= self.intercepts[0] <= card.intercept <= self.intercepts[1]
         if not (inside and np.count_nonzero(points) <= self.size):

@@ -2,10 +2,10 @@
 
     lower bound  <=  objective of every admissible card,      upper bound >= objective of the card at hand.
 
-Both are ends of enclosures, computed from the raw columns. ``proof_reader`` checks that the proof covers every support and every
-card, ``claim_bounds`` what each of its claims proves. The least of that is the lower bound. Without a proof, a single point with
-an entry for every column proves a weaker bound; without either it is 0, since the loss is positive. Nothing here knows how
-card and proof were found.
+Both are ends of enclosures, computed from the raw columns. ``proof_reader`` checks that the proof covers every support and
+every card, ``claim_bounds`` what each of its claims proves. The least of that is the lower bound. Without a proof, a single
+point with an entry for every column proves a weaker bound; without either it is 0, since the loss is positive. Nothing here
+knows how card and proof were found.
 """
 
 from __future__ import annotations
@@ -173,9 +173,8 @@ def _proven_bound(
             bounds = bounds_of(own, planes, reader.intercepts, threshold)
             worst = int(np.argmin(bounds))
             if not bounds[worst] >= threshold - SHORT * max(abs(threshold), 1e-3):
-                raise RefusedProofError(
-                    f"its claim on columns {tuple(own.support[worst].tolist())} proves {bounds[worst]:.10g}, not {threshold:.10g}"
-                )
+                columns = tuple(own.support[worst].tolist())
+                raise RefusedProofError(f"its claim on columns {columns} proves {bounds[worst]:.10g}, not {threshold:.10g}")
             least = min(least, float(bounds[worst]))
     remark = f"All {n_claims:,} claims of its proof were recomputed."
     trust = ""

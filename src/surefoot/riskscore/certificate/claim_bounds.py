@@ -4,8 +4,8 @@ A node with prefix P prunes candidates: the plane at its point, least over the p
 support may add. An excluded candidate e comes with the largest gains of any others, one that is not the first with those of the
 remaining ones after it, at most max_features - |P| - 1 of them.
 
-A single card is a box with one point. At a free scale its plane touches at the best scale. Under a shift its loss is convex in scale
-and lambda, and it is bounded by a mixture of up to four planes around the best ones; whatever the mixture, it holds.
+A single card is a box with one point. At a free scale its plane touches at the best scale. Under a shift its loss is convex in
+scale and lambda, and it is bounded by a mixture of up to four planes around the best ones; whatever the mixture, it holds.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def bounds_of(claims: NodeClaims | BoxClaims, planes: LossPlanes, intercepts: tu
 
 
 def _boxes(part: BoxClaims, planes: LossPlanes, points: FloatArray) -> Enclosure:
-    least = planes.least(planes.at(part.support, points), part.support, part.lower, part.upper)
-    return least + enclose(planes.table.penalty) * part.support.shape[1]
+    least: Enclosure = planes.least(planes.at(part.support, points), part.support, part.lower, part.upper)
+    return least + enclose(planes.table.penalty) * float(part.support.shape[1])
 
 
 def _nodes(part: NodeClaims, planes: LossPlanes, intercepts: tuple[int, int]) -> FloatArray:
@@ -144,8 +144,8 @@ class WorstCard:
         values, negative, positive = planes.rows.cells(support[None, :])
         turned, costs = planes.shifts(support[None, :], values if values.ndim == 2 else values[0])
         table = planes.table
-        self.table, self.n_sets = table, costs.shape[1]
-        # Scores after every shift, of rows with target -1 and +1; the last axis runs over flips, then over flips with a new label.
+        self.table, self.card, self.n_sets = table, card, costs.shape[1]
+        # Loss arguments of negative and positive rows; the last axis runs over flips, then over flips with a new label.
         scores = (enclose(turned) @ card).reshape(-1, self.n_sets)
         labels = np.isfinite(table.label_price)
         self.costs = enclose(costs[0]) if not labels else join([costs[0], enclose(costs[0]) + table.label_price])
@@ -221,7 +221,7 @@ class WorstCard:
 
     @staticmethod
     def _sides(at: Callable[[float], dict[str, Any]], low: float, high: float) -> list[tuple[dict[str, Any], float]]:
-        """Tangents of a convex function on both sides of its minimum between two numbers, mixed to be level; or one at an end."""
+        """Tangents of a convex function on both sides of its minimum, mixed to be level; or one at an end of the interval."""
         left, right = at(low), at(high)
         if left["slope"] >= 0 or high <= low:
             return [(left, 1.0)]

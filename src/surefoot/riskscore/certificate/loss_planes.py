@@ -4,23 +4,23 @@ The loss of a row of label y with score s is log(1 + exp(v)), v = -y s. For ever
 
     log(1 + exp(v)) >= u v + H(u),      H(u) = -u log u - (1 - u) log(1 - u),
 
-with equality for u = 1 / (1 + exp(-v)). A point of a proof only serves to choose u for every row: whatever it is, the sum over the
-rows is a plane c + g . q below the loss of cards with coefficients q, where c = sum w H(u) and g_j = sum -y w u x_j. No rounding
+with equality for u = 1 / (1 + exp(-v)). A point of a proof only serves to choose u for every row: whatever it is, the sum over
+the rows is a plane c + g . q below the loss of cards with coefficients q, c = sum w H(u) and g_j = sum -y w u x_j. No rounding
 on the way to u matters.
 
 Over points in a box [l, u] the plane is at least c + sum_j min(g_j l_j, g_j u_j). A further column adds -gain_j = min(g_j l_j,
 g_j u_j). At a free scale q = t points: all but c is multiplied by t, and the smaller of both ends of t counts.
 
-Under a shift (``riskscore/problem/score_shift.py``) the loss is min over lambda of lambda radius + sum_i w_i max_S (V_iS - lambda
-cost_S), with t |p_j| <= price_j lambda for the columns that move. For weights m_iS >= 0 that sum to 1 over the shifts S of a row
-it is at least the minimum over lambda of
+Under a shift (``riskscore/problem/score_shift.py``) the loss is min over lambda of lambda radius + sum_i w_i max_S (V_iS -
+lambda cost_S), with t |p_j| <= price_j lambda for the columns that move. For weights m_iS >= 0 that sum to 1 over the shifts S
+of a row it is at least the minimum over lambda of
 
     lambda h + sum_i w_i sum_S m_iS V_iS,        h = radius - sum_i w_i sum_S m_iS cost_S,
 
 and every V_iS has its plane as above. S runs over all sets of flips of the support's columns and both labels; the weights are a
 softmax of (V_iS - lambda cost_S) / smoothing. With lambda = t mu, each points_j has |points_j| <= price_j mu, so what is
-multiplied by t is a convex function of mu, straight between the mu at which a limit is met: the least of its values there. No mu
-above ``most_price`` is needed: there no shift gains what it costs. Further columns are not shifted, which makes the loss no
+multiplied by t is a convex function of mu, straight between the mu at which a limit is met: the least of its values there. No
+mu above ``most_price`` is needed: there no shift gains what it costs. Further columns are not shifted, which makes the loss no
 larger.
 """
 
@@ -62,7 +62,7 @@ class LossPlanes:
         largest = np.sort((enclose(points) * sizes).high)[::-1][: table.size]
         score = enclose(largest).sum() + float(np.max(np.abs(table.intercepts)))
         prices = (enclose(points) / np.where(np.isfinite(table.prices), table.prices, 1.0)).high[np.isfinite(table.prices)]
-        labels = (score / table.label_price).high if np.isfinite(table.label_price) else 0.0
+        labels = float((score / table.label_price).high) if np.isfinite(table.label_price) else 0.0
         self.most_price = float(np.max(prices, initial=labels))
 
     def kinds(self, support: Integers) -> Integers:
@@ -163,6 +163,7 @@ class LossPlanes:
 
 
 def scores_of(values: FloatArray, points: FloatArray) -> FloatArray:
+    """Scores of every cell at every point, in doubles."""
     return points @ values.T if values.ndim == 2 else np.matmul(values, points[:, :, None])[:, :, 0]
 
 
@@ -175,8 +176,10 @@ def tangents(scores: FloatArray) -> tuple[Enclosure, Enclosure, Enclosure]:
 
 
 def gradient_of(slopes: Enclosure, values: FloatArray) -> Enclosure:
+    """Sums over the cells of slopes times values."""
     return slopes @ values if values.ndim == 2 else (slopes[:, :, None] * values).sum(axis=1)
 
 
-def smaller(first: Enclosure, second: Enclosure) -> Enclosure:
+def smaller(first: Enclosure, second: Enclosure | FloatArray) -> Enclosure:
+    """The smaller one, place by place."""
     return -(-first).maximum(-second)

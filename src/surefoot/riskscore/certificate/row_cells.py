@@ -6,8 +6,8 @@ Two ways, with the same results up to rounding, which the enclosures cover:
   products with the table.
 - ``CountedCells``, where all columns hold 0 and 1 and all rows of a label weigh the same: whole numbers, without rounding. With
   n_T the number of rows of a label that have a 1 in all columns of T, the rows with a 1 in exactly the columns U of a support S
-  are, by inclusion and exclusion, the sum of (-1)^(|T| - |U|) n_T over U <= T <= S. The n_T of up to four columns are tabled; those
-  of five come from the products of pairs of columns over the rows that have a 1 in the first three. They are
+  are, by inclusion and exclusion, the sum of (-1)^(|T| - |U|) n_T over U <= T <= S. The n_T of up to four columns are tabled;
+  those of five come from the products of pairs of columns over the rows that have a 1 in the first three. They are
   sums of whole numbers below 2^24, which single precision adds up exactly in any order.
 """
 
@@ -17,7 +17,6 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
@@ -36,7 +35,7 @@ def patterns(n_columns: int) -> FloatArray:
 
 
 class RowCells:
-    """Cells of any table; supports that are not all of 0/1 columns, or have more patterns than rows, have a cell for each row."""
+    """Cells of any table; supports with other than 0/1 columns, or with more patterns than rows, have a cell for each row."""
 
     def __init__(self, table: CardTable) -> None:
         seen, at = np.unique(np.column_stack([table.columns, table.labels]), axis=0, return_inverse=True)
@@ -107,7 +106,7 @@ class CountedCells:
         small = comb(columns.size, TABLED) <= LARGEST_TABLE and table.size <= TABLED + 1
         return bool(even and small and table.radius == 0 and np.all(table.binary[columns]))
 
-    def _pairs(self, rows: Integers, begin: int) -> list[NDArray[np.float32]]:
+    def _pairs(self, rows: Integers, begin: int) -> list[AnyArray]:
         """Of these rows, how many of either label have a 1 in two columns, for every pair from a position on."""
         cut = int(np.searchsorted(rows, self.n_negative))
         chosen = self.rows[rows, begin:]
@@ -177,7 +176,7 @@ class CountedCells:
         return patterns(k), enclose(counts[:, 0]) * self.unit[0], enclose(counts[:, 1]) * self.unit[1]
 
     def slopes(self, support: Integers, of: Integers, further: Integers, negative: Enclosure, positive: Enclosure) -> Enclosure:
-        """As of ``RowCells``: residuals as sums over parts T of the support, each of which n_T with the further column meets."""
+        """As of ``RowCells``, with the residuals as sums over parts T of the support: each meets n_T with a further column."""
         n, k = support.shape
         parts = join([negative * self.unit[0], positive * self.unit[1]], axis=1)
         for j in range(k):

@@ -323,14 +323,10 @@ class RiskScoreClassifier(RiskScoreModel):
 
 def _warn_of_proof(tally: SearchTally, certificate: Certificate, where: str) -> None:
     """Warn that a search has ended and its card is not certified all the same, and say why."""
-    reason = (
-        ""
-        if tally.proof is not None
-        else (
-            f" Its proof was not kept: it has more than {FIT_PARAMETERS.most_proof_numbers:,} numbers, or time_limit ended before it "
-            "was written down."
-        )
-    )
+    reason = ""
+    if tally.proof is None:
+        most = FIT_PARAMETERS.most_proof_numbers
+        reason = f" Its proof was not kept: it has more than {most:,} numbers, or time_limit came before it was written down."
     warnings.warn(
         f"{where} searched to the end, but the certificate does not confirm it. {certificate.claim}{reason}",
         ConvergenceLimitWarning,
