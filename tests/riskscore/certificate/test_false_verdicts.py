@@ -1,4 +1,4 @@
-"""Verdicts on score cards that were false once: rounding allowed on the wrong side, long proofs dropped, samples called proofs."""
+"""Verdicts on score cards that were false once: rounding excused, long proofs dropped, samples called proofs."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ class CardProof:
                 f"below {rounded_down(self.lower_bound, 6)}."
             )
         checked = "checked independently of the solver"
-        # Objective and bound differ by the rounding of sums at least; a gap that prints as 0 in six digits is none.
+        # Objective and bound differ by the rounding of sums at least; a gap below the sixth digit is none.
         if self.relative_gap < 5e-7:
             return (
-                f"Best possible card: no other under the same rules has an objective below {self.lower_bound:.6g}, "
-                f"to six digits ({data}; {checked})."
+                f"Best possible card: no other under the same rules has an objective below "
+                f"{rounded_down(self.lower_bound, 6)} ({data}; {checked})."
             )
         return (
             f"Objective {self.objective:.6g} on {data}; no card under the same rules is below "

@@ -136,13 +136,6 @@ class RateRule:
 CardRule: TypeAlias = GroupRule | ImplicationRule | PointSetRule | SignRule | LinearRule | RateRule
 
 
-def spelled(rule: CardRule) -> object:
-    """All that tells a rule from others, in a form whose ``repr`` is complete."""
-    if isinstance(rule, LinearRule):
-        return (rule.coefficients.tolist(), rule.intercept_coefficient, rule.lower, rule.upper)
-    return rule
-
-
 def check_rule(rule: CardRule, labels: FloatArray, n_columns: int) -> None:
     """Raise ``ValueError`` if the rule does not fit a table with these labels and so many columns."""
     if isinstance(rule, LinearRule):

@@ -2,7 +2,7 @@
 
 Premises. ``columns`` lists the columns that may have points, in some order. Without rules those that are 0 in every row may be
 missing: their points change nothing. ``intercepts`` are the smallest and largest intercept of cards better than the threshold;
-mean scores of the two classes prove that (``riskscore/certificate/score_premises.py``). ``twins`` gives for a position of
+mean scores of the two classes prove that (``riskscore/certificate/proof_reader.py``). ``twins`` gives for a position of
 ``columns`` an earlier one whose column says the same, or -1: equal in every row, or a whole number when added up, so that a
 card with the one but without the other has a twin of the same value.
 
@@ -23,7 +23,7 @@ cards of the empty support; the nodes of the empty prefix; the cards of single c
 and so on. Nodes: all marks; all points. Cards: for every round all codes, then all branchings; points.
 
 At a free scale points are coefficients, p_j / multiplier. Under a shift every point is followed by two numbers, a price lambda
-and a smoothing: they fix the mixture of every row's shifts (``riskscore/certificate/score_planes.py``).
+and a smoothing: they fix the mixture of every row's shifts (``riskscore/certificate/loss_planes.py``).
 
 The native search writes the same codes (cpp/include/surefoot/riskscore/problem/score_proof.hpp); a test compares them.
 """

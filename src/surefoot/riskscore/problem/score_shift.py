@@ -186,7 +186,3 @@ class ScoreShift:
         end = low if low.value <= high.value else high
         slope = (high.stretch + mix * (low.stretch - high.stretch)) / scale
         return WorstLoss(end.value, end.price, min(bound, end.value), slope)
-
-    def spelled(self) -> tuple[object, ...]:
-        """Everything that defines it, for a fingerprint."""
-        return (self.radius, self.label_price, self.prices.tolist(), self.flips.tolist())
