@@ -84,6 +84,7 @@ def test_functions_contain_their_values_at_both_ends(flint: ModuleType, value: f
             point = flint.arb(flint.fmpq(end.numerator, end.denominator))
             pairs = [
                 (whole.exp(), point.exp()),
+                (whole.expm1(), point.expm1()),
                 (whole.softplus(), point.exp().log1p()),
                 (abs(whole).sqrt(), abs(point).sqrt()),
             ]

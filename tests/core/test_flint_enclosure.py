@@ -93,6 +93,7 @@ def test_enclosures_that_are_wide_from_the_start_stay_as_wide(seed: int, wide: f
         "exponential": lambda x: x.exp(),
         "logarithm": lambda x: (abs(x) + 1.0 + wide).log(),
         "loss": lambda x: x.softplus(),
+        "growth": lambda x: x.expm1(),
         "square": lambda x: x * x,
         "quotient": lambda x: x / (abs(x) + 2.0),
         "greatest": lambda x: x.max(),

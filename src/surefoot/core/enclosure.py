@@ -7,9 +7,9 @@ operation returns an enclosure of all results of its operands' members, rounding
     |fl(sum of n terms) - sum| <= g_n sum |terms|,   g_n = n u / (1 - n u), in whatever order the machine adds,
     |fl(A @ B) - A B| <= g_n |A| |B|                 with n the number of terms of each product,
 
-and radii, which are themselves computed in doubles, are enlarged by more than their own rounding. exp, log and log1p of NumPy
-are taken to be right to 4 units in the last place; that, and the correctness of + - * / and the square root, is all that is
-assumed of the machine.
+and radii, which are themselves computed in doubles, are enlarged by more than their own rounding. exp, expm1, log and log1p of
+NumPy are taken to be right to 4 units in the last place; that, and the correctness of + - * / and the square root, is all that
+is assumed of the machine.
 
 Formulas begin with ``enclose`` and go on with operators and methods, and they read doubles off ``low``, ``high``, ``size`` and,
 where any value will do (an order, a choice), ``mid``. A verdict needs the high end of an objective and the low end of a bound.
@@ -31,7 +31,7 @@ from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
 UNIT_ROUNDOFF = 2.0**-53
 # Products of small numbers may lose what a radius relative to their size does not cover.
 TINY = 1e-300
-# exp, log and log1p: 4 units in the last place, with a spare one for the rounding of the radius.
+# exp, expm1, log and log1p: 4 units in the last place, with a spare one for the rounding of the radius.
 FUNCTION_ERROR = 10 * UNIT_ROUNDOFF
 # Radii are sums of a few products of numbers at or above 0: this covers their own rounding.
 OUTWARD = 1.0 + 16 * UNIT_ROUNDOFF
@@ -203,6 +203,10 @@ class Enclosure:
 
     def exp(self) -> Enclosure:
         return self._rising(np.exp)
+
+    def expm1(self) -> Enclosure:
+        """exp(v) - 1, whose error near 0 is relative to it."""
+        return self._rising(np.expm1)
 
     def log(self) -> Enclosure:
         """Logarithms of the positive members; nothing is known where 0 may be among them."""

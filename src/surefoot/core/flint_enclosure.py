@@ -185,6 +185,9 @@ class FlintEnclosure(Enclosure):
     def exp(self) -> FlintEnclosure:
         return self._at_ends(lambda end: end.exp())
 
+    def expm1(self) -> FlintEnclosure:
+        return self._at_ends(lambda end: end.expm1())
+
     def log(self) -> FlintEnclosure:
         return self._at_ends(lambda end: end.log() if end > 0 else arb("nan"))
 

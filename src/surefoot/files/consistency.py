@@ -69,6 +69,7 @@ def svc_fault(model: Any) -> str | None:
     return _first_fault(
         (kernel in ("linear", "poly", "rbf", "precomputed") and scores.kernel.function is None, "the kernel is not known"),
         (_is_finite(scores.samples, (support.size, columns)), "support vectors do not fit schema_"),
+        (scores.kernel.centre is None or len(scores.kernel.centre) == columns, "the centre of the kernel does not fit schema_"),
         (_is_finite(scores.coefficients, (support.size,)) and np.isfinite(scores.intercept), "coefficients are not numbers"),
         (_are_places(support, limit), "support_ names rows that there are not"),
         ((places is None) == (kernel != "precomputed"), "the columns of the kernel do not fit it"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
-from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.problem.kernels import Kernel, centred
 
 ROWS = np.random.default_rng(0).normal(size=(30, 4))
 OTHERS = np.random.default_rng(1).normal(size=(20, 4))
@@ -77,3 +77,58 @@ def test_overflow_and_wrong_shapes_are_named():
         Kernel("poly", degree=400).products(100 * ROWS, OTHERS)
     with pytest.raises(ValueError, match=r"returned shape \(4, 4\)"):
         Kernel("callable", function=lambda left, right: left.T @ left).products(ROWS, OTHERS)
+
+
+@pytest.mark.parametrize("offset", [0.0, 5.0, 1e5])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Kernel("linear"),
+        Kernel("poly", gamma=0.3, degree=1),
+        Kernel("poly", gamma=0.3, degree=3, coef0=0.7),
+        Kernel("poly", gamma=2.0, degree=2, coef0=0.0),
+        Kernel("rbf", gamma=1e-6),
+    ],
+)
+def test_a_centred_kernel_keeps_the_digits_that_the_offset_would_take(kernel, offset):
+    flint = pytest.importorskip("flint")
+    rng = np.random.default_rng(3)
+    samples = rng.normal(size=(5, 2)) + np.array([offset, -offset])
+    moved = centred(kernel, samples)
+    assert moved.centre is not None
+    with flint.ctx.workprec(500):
+
+        def product(x, z):
+            x, z = ([flint.arb(float(entry)) for entry in part] for part in (x, z))
+            if kernel.name == "rbf":
+                return (-flint.arb(kernel.gamma) * sum((a - b) ** 2 for a, b in zip(x, z, strict=True))).exp()
+            dot = sum(a * b for a, b in zip(x, z, strict=True))
+            return (
+                dot if kernel.name == "linear" else (flint.arb(kernel.gamma) * dot + flint.arb(kernel.coef0)) ** kernel.degree
+            )
+
+        m = moved.centre
+        exact = np.array(
+            [[float(product(x, z) - product(x, m) - product(m, z) + product(m, m)) for z in samples] for x in samples]
+        )
+    size = np.sqrt(np.outer(np.diagonal(exact), np.diagonal(exact)))
+    assert np.all(np.abs(moved.products(samples, samples) - exact) <= 1e-13 * size)
+    np.testing.assert_allclose(moved.diagonal(samples), np.diagonal(exact), rtol=1e-12)
+    if kernel.name != "rbf":
+        features = moved.features(samples)
+        assert np.all(np.abs(features @ features.T - exact) <= 1e-13 * size)
+    weights = rng.normal(size=5)
+    np.testing.assert_allclose(moved.combined(samples, samples, weights), exact @ weights, rtol=0, atol=1e-11 * size.max())
+    assert moved.spelled() != kernel.spelled()
+
+
+def test_a_kernel_is_centred_where_that_keeps_digits_only():
+    samples = np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert centred(Kernel("linear"), samples).centre == (0.5, 0.5)
+    assert centred(Kernel("rbf", gamma=1.0), samples).centre is None
+    assert centred(Kernel("rbf", gamma=1e-3), samples).centre == (0.5, 0.5)
+    assert centred(Kernel("precomputed"), np.eye(2)).centre is None
+    assert centred(Kernel("linear"), np.array([[1e308], [1.5e308]])).centre is None
+    for wrong in ({"name": "precomputed", "centre": (0.0,)}, {"name": "linear", "centre": (np.inf,)}):
+        with pytest.raises(ValueError, match="a centre is finite"):
+            Kernel(**wrong)

@@ -7,6 +7,8 @@ import pytest
 from reference.chance_svm import random_problem
 
 from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
+from surefoot.chancesvm.solvers.parameters import PlaneScaleParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.core.solve_options import SolveOptions
 
@@ -27,7 +29,7 @@ def test_no_scale_in_the_bracket_is_better(seed, cost, wide):
         demands = 1.0 + scale * slopes
         return 0.5 * scale**2 * squared_norm + problem.hinge(demands, problem.best_intercept(demands))
 
-    run = PlaneRun(problem, SolveOptions())
+    run = PlaneRun(problem, SolveOptions(), PlaneScaleParameters(reserve=0.0))
     run.upper_bound = np.inf
     run.improve_along(coefficients, values, squared_norm, wide=wide)
     bracket = (0.0, 64.0) if wide else (0.5, 2.0)
@@ -37,6 +39,22 @@ def test_no_scale_in_the_bracket_is_better(seed, cost, wide):
     assert bracket[0] <= scale <= bracket[1]
     assert run.upper_bound == pytest.approx(objective(scale), rel=1e-12)
     assert problem.objective(run.primal) == pytest.approx(run.upper_bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_margins_have_a_reserve_that_costs_a_fraction_of_the_tolerance(seed):
+    problem = random_problem(seed, Kernel("rbf", gamma=0.5), cost=1e6, violation=0.5)
+    coefficients = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-9)).primal.coefficients
+    values = problem.values(coefficients)
+    squared_norm = float(coefficients @ values)
+    found = {}
+    for reserve in (0.0, 0.02):
+        run = PlaneRun(problem, SolveOptions(tolerance=1e-6), PlaneScaleParameters(reserve=reserve))
+        run.improve_along(coefficients, values, squared_norm)
+        demands = problem.demands(problem.values(run.primal.coefficients), 0.0)
+        found[reserve] = run.upper_bound, float((demands - problem.labels * run.primal.intercept).max())
+    assert found[0.02][1] < -1e-8 < -1e-12 < found[0.0][1], "no margin is missed in its last digits"
+    assert found[0.0][0] < found[0.02][0] <= found[0.0][0] * (1 + 5e-8)
 
 
 def test_a_plane_that_is_no_better_is_not_taken():

@@ -1,54 +1,57 @@
-"""The verdict on a chance-constrained SVM.
+"""The verdict on a chance-constrained SVM: bounds that hold for real numbers, recomputed from the samples.
 
-    lower bound  <=  objective of every plane,      upper bound = objective of the plane at hand,
+Batch i has a label y_i, a cost C_i and samples with weights p_s that sum to 1 within it (given weights are divided by their
+sum), hence a mean mu_i and a covariance Sigma_i in feature space. With tau_i = sqrt((1 - eps_i) / eps_i) a plane (w, b) has the
 
-both recomputed from the samples with NumPy, the Gram matrix in blocks. The lower bound is the dual of
-:mod:`surefoot.chancesvm.problem.problem` (Lemma 1 of the paper) at a coefficient c_s for every sample. Whatever coefficients
-are given, the bound is that of a feasible point near them (:mod:`surefoot.chancesvm.problem.feasible_mix`): an infeasible mix
-is not refused, its bound is lower. Nothing here knows how plane and mix were found.
+    objective   1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i (w . mu_i + b) + tau_i sqrt(w' Sigma_i w + v_i ||w||^2) + r_i ||w||).
 
-If the problem is one on landmarks (:mod:`surefoot.chancesvm.problem.landmark_kernel`), the bound holds for planes that combine
-them, and the claim says so.
+Upper bound: the objective of the plane at hand, w = sum_s c_s phi(x_s).
 
-Both bounds are computed in double precision and not widened by its errors; what these may amount to is estimated, and only the
-verdict allows for it.
+Lower bound, from any coefficients c. Let alpha_i = y_i sum_{s in i} c_s and e_s = y_i c_s - alpha_i p_s, which add up to 0 in a
+batch. If  0 <= alpha_i <= C_i,  sum_i y_i alpha_i = 0  and  l_i^2 = sum_{s in i} e_s^2 / p_s <= tau_i^2 alpha_i^2,  then
+C_i max(0, t) >= alpha_i t and Cauchy's inequality give, for every plane,
+
+    objective >= sum_i alpha_i + 1/2 ||w||^2 - w . g + R ||w|| >= sum_i alpha_i - 1/2 max(0, ||g|| - R)^2,
+    g = sum_s c_s phi(x_s),    R = sum_i (sqrt(v_i) sqrt(tau_i^2 alpha_i^2 - l_i^2) + r_i alpha_i).
+
+Coefficients that are not feasible are made so: batches with a sum that may not be positive are left out, those above C_i and
+deviations longer than tau_i alpha_i are scaled down by what their enclosures need, and the heavier class is scaled down to the
+weight of the other one. So an infeasible mix is not refused; its bound is lower.
+
+Landmarks. Among the w that combine some samples S only, w . g <= ||w|| ||P g|| with P the projection onto their span. With K
+their inner products, f = (phi(x_j) . g) for j in S, any vector z and f - K z =: d,
+
+    ||P g||^2 = f' K^-1 f = z' (f + d) + d' K^-1 d <= z' (f + d) + ||d||^2 / (least eigenvalue of K).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from surefoot.chancesvm.problem.feasible_mix import FeasibleMix, feasible_mix
-from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix, KernelPlane
-from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate, require_tolerance
+from surefoot.chancesvm.certificate.inner_products import InnerProducts, least_eigenvalue
+from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
+from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
+from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 from surefoot.exceptions import CertificateError
 
-Answer = tuple[ChanceSVMProblem, KernelPlane, EllipsoidMix | None]
-_EPS = float(np.finfo(np.float64).eps)
+if TYPE_CHECKING:
+    from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix, KernelPlane
+
+    Answer = tuple[ChanceSVMProblem, KernelPlane, EllipsoidMix | None]
+
+# Given weights of a batch add up to 1 within this.
+WEIGHT_SLACK = 1e-9
+PER_BATCH = ("labels", "costs", "violation", "mean_radius", "covariance_radius")
 
 
 def certify_chance_svm(
     problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None, tolerance: float
 ) -> Certificate:
-    """Judge a plane and what is said to prove it best.
-
-    Parameters
-    ----------
-    problem : ChanceSVMProblem
-    plane : KernelPlane
-    mix : EllipsoidMix or None
-        Without one the lower bound is 0, since no objective is negative.
-    tolerance : float
-        The relative gap to prove; what rounding may cost is allowed in addition.
-
-    Returns
-    -------
-    Certificate
-        ``witness`` is the mix.
+    """Judge a plane and what is said to prove it best; without a mix the lower bound is 0, since no objective is negative.
 
     Raises
     ------
@@ -59,120 +62,170 @@ def certify_chance_svm(
 
 
 def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Certificate]:
-    """Judge answers to problems on the same samples with the same kernel, whose products are computed once for all of them.
-
-    Parameters
-    ----------
-    answers : sequence of tuple
-        Problem, plane and mix of each, as for :func:`certify_chance_svm`.
-    tolerance : float
-
-    Raises
-    ------
-    CertificateError
-        As :func:`certify_chance_svm`, and if samples or kernels differ.
-    """
+    """Judge answers to problems on the same samples with the same kernel, whose products are computed once for all of them."""
     require_tolerance(tolerance)
-    for problem, plane, mix in answers:
-        _require_answer(problem, plane, mix)
-    first = answers[0][0]
-    for problem, _, _ in answers:
-        same = problem.samples is first.samples or np.array_equal(problem.samples, first.samples)
-        if not (same and problem.kernel == first.kernel):
+    problem, kernel = answers[0][0], cast(Any, answers[0][0].kernel)
+    for answer in answers:
+        _require_answer(*answer)
+        if not (np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel == kernel):
             raise CertificateError("answers are judged together only if their problems have the same samples and kernel.")
-    nothing = np.zeros(first.n_samples)
-    mixes = [feasible_mix(problem, nothing if mix is None else mix.coefficients) for problem, _, mix in answers]
-    columns = [
-        part for (_, plane, _), mix in zip(answers, mixes, strict=True) for part in (plane.coefficients, mix.coefficients)
-    ]
-    values = first.values(np.stack(columns, axis=1)).T
+    landmarks = np.asarray(kernel.places) if kernel.name == "landmarks" else None
+    products = InnerProducts(kernel if landmarks is None else kernel.base, problem.samples, landmarks)
+    batches = [_Batches(problem) for problem, _, _ in answers]
+    mixes = [own.mix(None if mix is None else mix.coefficients) for own, (_, _, mix) in zip(batches, answers, strict=True)]
+    planes = np.stack([plane.coefficients for _, plane, _ in answers], axis=1)
+    support, flaw = np.flatnonzero(np.any(planes != 0, axis=1)), ""
+    if landmarks is not None and not np.isin(support, landmarks).all():
+        support, flaw = landmarks, "a plane uses samples that are no landmarks"
+    values = products.combined(np.arange(len(planes)), support, enclose(planes[support]))
+    lengths = products.lengths(support, enclose(planes[support]), values[support])
+    used = np.flatnonzero(np.any([mix.used for mix in mixes], axis=0))
+    mixed = join([mix.coefficients[used, None] for mix in mixes], axis=1)
+    if landmarks is None:
+        squares = products.lengths(used, mixed)
+    else:
+        squares = _projected(products.block(landmarks, landmarks), products.combined(landmarks, used, mixed))
     return [
-        _judged(*answer, feasible, values[2 * at : 2 * at + 2], tolerance)
-        for at, (answer, feasible) in enumerate(zip(answers, mixes, strict=True))
+        verdict(
+            _statement(products, landmarks, flaw),
+            upper=np.inf if flaw else float(own.objective(lengths[at], values[:, at], float(plane.intercept)).high),
+            lower=max(0.0, float(mixes[at].bound(squares[at]).low)),
+            tolerance=tolerance,
+            witness=mix,
+            problem_digest=_problem_digest(problem, products, landmarks),
+            model_digest=digest("plane", {"coefficients": plane.coefficients, "intercept": plane.intercept}),
+        )
+        for at, (own, (problem, plane, mix)) in enumerate(zip(batches, answers, strict=True))
     ]
 
 
-def _judged(
-    problem: ChanceSVMProblem,
-    plane: KernelPlane,
-    mix: EllipsoidMix | None,
-    feasible: FeasibleMix,
-    values: FloatArray,
-    tolerance: float,
-) -> Certificate:
-    squared_length = max(float(plane.coefficients @ values[0]), 0.0)
-    upper = 0.5 * squared_length + problem.hinge(problem.demands(values[0], squared_length), plane.intercept)
-    lower = max(0.0, feasible.bound(values[1]))
-    return _verdict(problem, upper, lower, _rounding(problem, plane, feasible.coefficients, values), tolerance, mix)
+@dataclass(frozen=True)
+class _Mix:
+    """Feasible coefficients and where they may differ from 0, the sum of all alpha_i, and R."""
+
+    coefficients: Enclosure
+    used: BoolArray
+    total: Enclosure
+    reserve: Enclosure
+
+    def bound(self, square: Enclosure) -> Enclosure:
+        left = (square.maximum(0.0).sqrt() - self.reserve).maximum(0.0)
+        return self.total - left * left * 0.5
+
+
+class _Batches:
+    """The batches of a problem, in enclosures."""
+
+    def __init__(self, problem: ChanceSVMProblem) -> None:
+        self.problem, self.count = problem, problem.labels.size
+        self.batch = np.repeat(np.arange(self.count), np.diff(problem.starts))
+        self.weights = enclose(problem.weights) / self.sums(enclose(problem.weights))[self.batch]
+        self.tau = ((1.0 - enclose(problem.violation)) / problem.violation).sqrt()
+
+    def sums(self, values: Enclosure) -> Enclosure:
+        return values.sums_by_place(self.batch, self.count)
+
+    def objective(self, square: Enclosure, values: Enclosure, intercept: float) -> Enclosure:
+        """The objective of a plane with this ||w||^2 and these values w . phi(x_s)."""
+        problem, square = self.problem, square.maximum(0.0)
+        means = self.sums(self.weights * values)
+        beside = values - means[self.batch]
+        spread = (self.sums(self.weights * (beside * beside)) + square * problem.covariance_radius).maximum(0.0).sqrt()
+        demand = 1.0 - (means + intercept) * problem.labels + self.tau * spread + square.sqrt() * problem.mean_radius
+        return square * 0.5 + (demand.maximum(0.0) * problem.costs).sum()
+
+    def mix(self, given: FloatArray | None) -> _Mix:
+        """The feasible mix made from any coefficients."""
+        problem, labels = self.problem, self.problem.labels
+        signed = enclose(np.zeros(self.batch.size) if given is None else labels[self.batch] * given)
+        alpha = self.sums(signed)
+        beside = signed - alpha[self.batch] * self.weights
+        lengths = self.sums(beside * beside / self.weights).maximum(0.0).sqrt()
+        kept = alpha.low > 0
+        # Doubles that are certainly small enough: alpha_i scale_i <= C_i and l_i shrink_i <= tau_i alpha_i.
+        scale = np.where(kept, _below_one(problem.costs, alpha.high), 0.0)
+        shrink = np.where(kept, _below_one((self.tau * alpha).low, lengths.high), 0.0)
+        weights = alpha * scale
+        one, other = weights[labels > 0].sum(), weights[labels < 0].sum()
+        if not (one.low > 0 and other.low > 0):
+            return _Mix(
+                enclose(np.zeros(self.batch.size)), np.zeros(self.batch.size, dtype=np.bool_), enclose(0.0), enclose(0.0)
+            )
+        heavy = 1.0 if one.mid >= other.mid else -1.0
+        ratio = other / one if heavy > 0 else one / other
+        balance = choose(labels == heavy, ratio, 1.0) * _below_one(np.array(1.0), ratio.high)
+        weights = weights * balance
+        moved = beside * (scale * shrink)[self.batch] * balance[self.batch]
+        lengths = lengths * (scale * shrink) * balance
+        room = self.tau * weights
+        spare = (room * room - lengths * lengths).maximum(0.0).sqrt() * enclose(problem.covariance_radius).sqrt()
+        reserve = (spare + weights * problem.mean_radius).sum()
+        coefficients = (weights[self.batch] * self.weights + moved) * labels[self.batch]
+        return _Mix(coefficients, scale[self.batch] > 0, weights.sum(), reserve)
+
+
+def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
+    """Doubles at or below 1 and at or below the quotients."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        quotient = np.nextafter(numerator / divisor, -np.inf)
+    return np.where(numerator >= divisor, 1.0, np.clip(quotient, 0.0, 1.0))
+
+
+def _projected(square: Enclosure, inner: Enclosure) -> Enclosure:
+    """||P g||^2 and a little more, for each column of the inner products of landmarks with g."""
+    middle = 0.5 * square.mid + 0.5 * square.mid.T
+    least = float(np.linalg.eigvalsh(middle)[0])
+    off = square - middle
+    least = float((least_eigenvalue(middle, 0.5 * least) - (off * off).sum().sqrt()).low)
+    if not least > 0:
+        return between(np.zeros(inner.shape[1]), np.inf)
+    solved = np.linalg.solve(middle, inner.mid)
+    left = inner - square @ solved
+    return ((inner + left) * solved).sum(axis=0) + between(0.0, (left * left).sum(axis=0).high) / least
+
+
+def _statement(products: InnerProducts, landmarks: AnyArray | None, flaw: str) -> Statement:
+    if landmarks is None:
+        return Statement(f"plane of {products.words()}", "objective", "on these batches", flaw=flaw)
+    beyond = f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."
+    models = f"plane that combines these {landmarks.size} landmarks by {products.words()}"
+    return Statement(models, "objective", "on these batches", flaw=flaw, remark=beyond)
+
+
+def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts, landmarks: AnyArray | None) -> str:
+    parts = {name: getattr(problem, name) for name in ("samples", "starts", "weights", *PER_BATCH)}
+    if landmarks is not None:
+        parts["landmarks"] = landmarks
+    if products.matrix is not None:
+        parts["matrix"] = products.matrix
+    return digest(f"chance-constrained SVM {products.words()}", {**parts, "centre": products.centre})
+
+
+def _is_sound(problem: ChanceSVMProblem) -> bool:
+    """Whether shapes and numbers are those that ChanceSVMProblem asks for."""
+    starts, count, sizes = problem.starts, problem.samples.shape[0], np.diff(problem.starts)
+    parts = [getattr(problem, name) for name in PER_BATCH]
+    return bool(
+        (problem.samples.ndim, starts.ndim, problem.weights.shape) == (2, 1, (count,))
+        and (sizes.size >= 2 and sizes.min() > 0 and starts[0] == 0 and starts[-1] == count)
+        and all(part.shape == sizes.shape and np.isfinite(part).all() for part in parts)
+        and (np.isfinite(problem.samples).all() and np.isfinite(problem.weights).all() and problem.weights.min() > 0)
+        and np.abs(np.add.reduceat(problem.weights, starts[:-1]) - 1.0).max() <= WEIGHT_SLACK
+        and (set(problem.labels.tolist()) == {-1.0, 1.0} and problem.costs.min() > 0)
+        and (problem.violation.min() > 0 and problem.violation.max() < 1)
+        and min(problem.mean_radius.min(), problem.covariance_radius.min()) >= 0
+    )
 
 
 def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:
-    try:
-        problem.check()
-    except ValueError as flaw:
-        raise CertificateError(f"the problem breaks its own conventions: {flaw}") from flaw
-    _require_coefficients(problem, "plane", plane.coefficients)
+    if not _is_sound(problem):
+        raise CertificateError("the problem breaks its own conventions, those of ChanceSVMProblem for shapes and numbers.")
+    count = problem.samples.shape[0]
+    for name, given in (("plane", plane.coefficients), ("mix", np.zeros(count) if mix is None else mix.coefficients)):
+        if given.shape != (count,):
+            raise CertificateError(f"the {name} has coefficients of shape {given.shape}; there are {count} samples.")
+        wrong = np.flatnonzero(~np.isfinite(given))
+        if wrong.size:
+            raise CertificateError(f"coefficient {wrong[0]} of the {name} is {given[wrong[0]]}.")
     if not np.isfinite(plane.intercept):
         raise CertificateError(f"the plane's intercept is {plane.intercept}.")
-    if mix is not None:
-        _require_coefficients(problem, "mix", mix.coefficients)
-
-
-def _require_coefficients(problem: ChanceSVMProblem, name: str, coefficients: FloatArray) -> None:
-    if coefficients.shape != (problem.n_samples,):
-        raise CertificateError(
-            f"the {name} has coefficients of shape {coefficients.shape}; there are {problem.n_samples} samples."
-        )
-    wrong = np.flatnonzero(~np.isfinite(coefficients))
-    if wrong.size:
-        raise CertificateError(f"coefficient {wrong[0]} of the {name} is {coefficients[wrong[0]]}.")
-
-
-def _rounding(problem: ChanceSVMProblem, plane: KernelPlane, mix: FloatArray, values: FloatArray) -> float:
-    """What rounding may cost both bounds, if the errors of sums are as independent as they look."""
-    sizes = [float(np.linalg.norm(part)) for part in (plane.coefficients, mix)]
-    quadratic = sum(size * float(np.linalg.norm(part)) for size, part in zip(sizes, values, strict=True))
-    # Projections on landmarks are shorter, but they are made of the kernel's own products.
-    kernel = problem.kernel.base if isinstance(problem.kernel, LandmarkKernel) else problem.kernel
-    longest = float(kernel.diagonal(problem.samples).max())
-    linear = float(np.linalg.norm(problem.costs)) * (1.0 + abs(plane.intercept) + sizes[0] * longest)
-    return 16 * _EPS * (quadratic + linear)
-
-
-def _verdict(
-    problem: ChanceSVMProblem, upper: float, lower: float, rounding: float, tolerance: float, mix: EllipsoidMix | None
-) -> Certificate:
-    gap = upper - lower
-    relative_gap = gap / upper if upper > 0 else gap
-    consistent = gap >= -rounding
-    among = of_them = beyond = ""
-    if isinstance(problem.kernel, LandmarkKernel):
-        among, of_them = f" that combines these {problem.kernel.places.size} landmarks", " among them"
-        beyond = f" Nothing is said about planes that use more of the {problem.n_samples} samples."
-    verified = bool(consistent and gap <= tolerance * abs(upper) + rounding)
-    if verified:
-        claim = (
-            f"No plane{among} has an objective below {lower:.10g} on these batches; this one has {upper:.10g}, so it is optimal"
-            f"{of_them} to a relative gap of {max(relative_gap, 0.0):.1e} (asked for: {tolerance:.1e}).{beyond}"
-        )
-    else:
-        reason = (
-            f"the relative gap {relative_gap:.1e} is above the tolerance {tolerance:.1e}"
-            if consistent
-            else "the bounds contradict each other, so at least one of them is wrong"
-        )
-        claim = (
-            f"Not proven optimal: this plane has an objective of {upper:.10g}, and none{among} has one below {lower:.10g}; "
-            f"{reason}.{beyond}"
-        )
-    return Certificate(
-        claim=claim,
-        upper_bound=upper,
-        lower_bound=lower,
-        gap=gap,
-        relative_gap=relative_gap,
-        tolerance=tolerance,
-        witness=mix,
-        verified=verified,
-        problem_digest=problem.digest(),
-    )

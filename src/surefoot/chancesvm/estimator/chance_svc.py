@@ -137,7 +137,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     Warns
     -----
     ConvergenceLimitWarning
-        If a limit ended the solve; the model stays, with a bound that holds.
+        If the solver did not end at its tolerance, or the certificate does not confirm it; the model stays, with a bound that
+        holds.
     SingleSampleWarning
         If groups have one row: their ellipsoids are points, so nothing is known about their spread.
 
@@ -228,7 +229,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         # Before anything is set: a fit that fails here leaves the model as it was.
         sigmoid = calibrated_scaling(rows, given, settings) if self.probability else None
         self._unpack(posed, solved, rows, library, None, of_row, sigmoid)
-        if not solved.certificate.verified:
+        if not solved.is_settled:
             warn_of_limit(solved, f"{type(self).__name__}.fit")
         return self
 
@@ -282,7 +283,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             fold_settings = replace(settings[row][column], seed=shared.seed)
             sigmoid = calibrated_scaling(rows, given, fold_settings) if self.probability else None
             model._unpack(own, solved, rows, library, None, of_row, sigmoid)
-            if not solved.certificate.verified:
+            if not solved.is_settled:
                 warn_of_limit(solved, f"{where} (C = {costs[column]!r}, violation = {violations[row]!r})")
         return models
 
@@ -316,7 +317,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         posed = pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
         solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map)
         self._unpack(posed, solved, rows, frame_library(means), feature_map)
-        if not solved.certificate.verified:
+        if not solved.is_settled:
             warn_of_limit(solved, f"{type(self).__name__}.fit_moments")
         return self
 

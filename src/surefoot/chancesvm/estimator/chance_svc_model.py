@@ -146,11 +146,11 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.support_ = rows.positions[self._scores.support] if posed.from_rows else self._scores.support
         self.support_vectors_ = self._scores.samples
         self.dual_coef_ = self._scores.coefficients[None, :]
-        self.intercept_ = np.array([self._scores.intercept])
+        self.intercept_ = np.array([self._scores.uncentred_intercept()])
         self.moment_radii_ = posed.radii
         self.sigmoid_ = sigmoid
         for name, value in (
-            ("coef_", self.dual_coef_ @ self.support_vectors_ if kernel.name == "linear" else None),
+            ("coef_", self.dual_coef_ @ kernel.features(self.support_vectors_) if kernel.name == "linear" else None),
             ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
             ("row_groups_", row_groups),
         ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,20 @@ class KernelScores:
         used = used[np.argsort(order[used], kind="stable")]
         samples = problem.samples[used, :0] if problem.kernel.name == "precomputed" else problem.samples[used]
         return cls(problem.kernel, order[used], samples, plane.coefficients[used], float(plane.intercept))
+
+    def uncentred_intercept(self) -> float:
+        """The intercept of the same scores by a kernel without a centre m, since coefficients add up to 0.
+
+        Seen from m, scores are sum_s c_s (k(x_s, x) - k(x_s, m) - k(m, x) + k(m, m)) + intercept.
+        """
+        if self.kernel.centre is None:
+            return self.intercept
+        centre = np.array([self.kernel.centre])
+        if self.kernel.name == "linear":
+            return self.intercept - float(self.coefficients @ self.kernel.features(self.samples) @ centre[0])
+        plain = replace(self.kernel, centre=None)
+        at_centre = plain.products(self.samples, centre)[:, 0] - plain.products(centre, centre)[0, 0]
+        return self.intercept - float(self.coefficients @ at_centre)
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Scores of rows; with a precomputed kernel the columns are the kernels with all rows of training."""

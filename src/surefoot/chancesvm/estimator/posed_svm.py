@@ -23,7 +23,7 @@ from surefoot.chancesvm.estimator.uncertain_inputs import (
     require_enough_samples,
     violation_of,
 )
-from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.problem.kernels import Kernel, centred
 from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
@@ -32,7 +32,7 @@ from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.chancesvm.solvers.price_path import solve_price_path
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
-from surefoot.core.outcome import handed_over
+from surefoot.core.outcome import Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
@@ -80,6 +80,11 @@ class SolvedSVM:
     certificate: Certificate
     solver: str
     values: FloatArray
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the solver ended at its tolerance and the certificate agrees: otherwise somebody has to be told."""
+        return self.certificate.verified and self.outcome.status is Status.OPTIMAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +261,7 @@ def _pose(
         labels=inputs.labels,
         costs=np.full(len(inputs.names), settings.cost),
         violation=violation,
-        kernel=kernel,
+        kernel=centred(kernel, samples),
         weights=inputs.weights,
         **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
     )

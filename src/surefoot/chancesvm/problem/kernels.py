@@ -8,12 +8,26 @@
 
 Parameters mean what they mean in scikit-learn.
 
+Centre. The three formulas may be seen from a point m: k_m(x, z) = (phi(x) - phi(m)) . (phi(z) - phi(m)). A plane with an
+intercept does not change when the origin of the feature space moves, w . phi(x) + b = w . (phi(x) - phi(m)) + b', so problems
+with k and k_m have the same solutions. But the entries of k are dominated by phi(m) where columns have an offset (pressures
+near 101,325 Pa) or where gamma is tiny, and what tells samples apart is lost in their last digits. Those of k_m are computed
+from x - m without cancellation. With u = x - m, v = z - m, r = gamma u . v, p = gamma u . m, q = gamma v . m and
+a = gamma m . m + coef0:
+
+    linear   u . v
+    poly     (a + p + q + r)^d - (a + p)^d - (a + q)^d + a^d  =  T_d,    where  T_0 = P_0 = Q_0 = 0  and
+             T_{j+1} = (a + p + q + r) T_j + r (a^j + P_j + Q_j) + q P_j + p Q_j,
+             P_{j+1} = (a + p) P_j + a^j p,    Q_{j+1} = (a + q) Q_j + a^j q       (P_j = (a + p)^j - a^j)
+    rbf      expm1(-gamma ||u - v||^2) - expm1(-gamma ||u||^2) - expm1(-gamma ||v||^2)
+
 The polynomial kernel has a finite feature space. By the multinomial theorem
 
     (gamma x . z + coef0)^d = sum over k_0 + k_1 + ... + k_n = d of  d! / (k_0! ... k_n!) coef0^{k_0} gamma^{d - k_0} x^k z^k,
 
 so that one coordinate sqrt(d! / prod k! coef0^{k_0} gamma^{d - k_0}) x^k for each exponent k reproduces it: 153 of them for the
-quadratic kernel of 16 columns, however many samples there are.
+quadratic kernel of 16 columns, however many samples there are. Seen from m a coordinate is that of x^k - m^k, built up column
+by column: x^k x_j - m^k m_j = (x^k - m^k) x_j + m^k (x_j - m_j).
 """
 
 from __future__ import annotations
@@ -22,7 +36,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -35,6 +49,8 @@ _SQUARE = 64
 # Bytes of products or features that are made at a time.
 BLOCK_MEMORY = 1 << 27
 # "landmarks" is that of surefoot.chancesvm.problem.landmark_kernel alone.
+# RBF kernels whose exponents are all smaller than this are nearly 1 everywhere: they are seen from a centre.
+FLAT_EXPONENT = 0.1
 KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed", "landmarks"]
 
 
@@ -53,6 +69,8 @@ class Kernel:
         At or above 0, since below it a polynomial kernel is no inner product; used by "poly".
     function : callable, optional
         For "callable": takes blocks of rows of shapes (p, n) and (q, n), returns their products, of shape (p, q).
+    centre : tuple of float, optional
+        m of the module docstring, one number for each column; for "linear", "poly" and "rbf".
     """
 
     name: KernelName = "rbf"
@@ -60,6 +78,7 @@ class Kernel:
     degree: int = 2
     coef0: float = 1.0
     function: KernelFunction | None = None
+    centre: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.name not in ("linear", "poly", "rbf", "callable", "precomputed"):
@@ -72,11 +91,8 @@ class Kernel:
             raise ValueError(f"coef0 = {self.coef0} must be a finite number at or above 0: below, this is no inner product.")
         if (self.name == "callable") != (self.function is not None):
             raise ValueError("kernel='callable' needs a function, and only it takes one.")
-
-    @property
-    def radius(self) -> float | None:
-        """The largest length ||phi(x)|| of any x whatsoever, or None where there is none or it is not known."""
-        return 1.0 if self.name == "rbf" else None
+        if self.centre is not None and not (self.name in ("linear", "poly", "rbf") and np.isfinite(self.centre).all()):
+            raise ValueError("a centre is finite, and for the linear, polynomial and RBF kernels only.")
 
     def products(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """Inner products of two blocks of rows, of shape (left, right); finite, or ``ValueError``.
@@ -94,8 +110,19 @@ class Kernel:
                     f"return {(left.shape[0], right.shape[0])}."
                 )
         elif self.name == "rbf":
-            block = _exponents(left, right, self.gamma)
-            np.exp(block, out=block)
+            block = _exponents(left, right, self.gamma, self.centre)
+            if self.centre is None:
+                np.exp(block, out=block)
+            else:
+                np.expm1(block, out=block)
+                block -= self._central(left)[:, None]
+                block -= self._central(right)
+        elif self.centre is not None:
+            u, v = self._moved(left), self._moved(right)
+            block = u @ v.T
+            if self.name == "poly":
+                p, q = self.gamma * (u @ np.array(self.centre)), self.gamma * (v @ np.array(self.centre))
+                block = _polynomial(self._at_centre(), p[:, None], q, self.gamma * block, int(self.degree))
         else:
             block = left @ right.T
             if self.name == "poly":
@@ -116,11 +143,15 @@ class Kernel:
         if self.name == "precomputed":
             return np.ascontiguousarray(np.diagonal(samples))
         if self.name == "rbf":
-            return np.ones(samples.shape[0])
+            return np.ones(samples.shape[0]) if self.centre is None else -2.0 * self._central(samples)
         if self.name == "callable":
             parts = [samples[start : start + _SQUARE] for start in range(0, samples.shape[0], _SQUARE)]
             return np.concatenate([np.diagonal(self.products(part, part)) for part in parts])
-        squares = np.einsum("ij,ij->i", samples, samples)
+        moved = self._moved(samples)
+        squares = np.einsum("ij,ij->i", moved, moved)
+        if self.name == "poly" and self.centre is not None:
+            p = self.gamma * (moved @ np.array(self.centre))
+            return _polynomial(self._at_centre(), p, p, self.gamma * squares, int(self.degree))
         return np.asarray(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** int(self.degree))
 
     def n_features(self, n_columns: int) -> int | None:
@@ -134,7 +165,7 @@ class Kernel:
     def features(self, samples: FloatArray) -> FloatArray:
         """Explicit coordinates of every row: ``features(x) @ features(z).T`` is ``products(x, z)``."""
         if self.name == "linear":
-            return samples
+            return self._moved(samples)
         if self.name != "poly":
             raise ValueError(f"the {self.name} kernel has no explicit feature space.")
         degree = int(self.degree)
@@ -147,9 +178,14 @@ class Kernel:
                 repeats = math.factorial(total)
                 for column in set(chosen):
                     repeats //= math.factorial(chosen.count(column))
-                mapped[:, at] = math.sqrt(scale * repeats)
+                # x^k, or x^k - m^k seen from m.
+                monomial, at_centre = np.full(samples.shape[0], 0.0 if self.centre else 1.0), 1.0
                 for column in chosen:
-                    mapped[:, at] *= samples[:, column]
+                    monomial = monomial * samples[:, column]
+                    if self.centre:
+                        monomial += at_centre * (samples[:, column] - self.centre[column])
+                        at_centre *= self.centre[column]
+                mapped[:, at] = math.sqrt(scale * repeats) * monomial
                 at += 1
         return np.ascontiguousarray(mapped)
 
@@ -192,17 +228,62 @@ class Kernel:
                 f"callable {getattr(self.function, '__module__', '')}.{getattr(self.function, '__qualname__', self.function)}"
             )
         numbers = {"rbf": (self.gamma,), "poly": (self.gamma, self.degree, self.coef0)}.get(self.name, ())
-        return " ".join((self.name, *map(repr, numbers)))
+        seen = () if self.centre is None else ("from", *map(repr, self.centre))
+        return " ".join((self.name, *map(repr, numbers), *seen))
 
     def digest(self) -> str:
         """Fingerprint of the kernel."""
         return hashlib.sha256(self.spelled().encode()).hexdigest()
 
+    def _moved(self, samples: FloatArray) -> FloatArray:
+        return samples if self.centre is None else samples - np.array(self.centre)
 
-def _exponents(left: FloatArray, right: FloatArray, gamma: float) -> FloatArray:
+    def _central(self, samples: FloatArray) -> FloatArray:
+        """expm1(-gamma ||x - m||^2) of every row."""
+        moved = self._moved(samples)
+        return np.asarray(np.expm1(-self.gamma * np.einsum("ij,ij->i", moved, moved)))
+
+    def _at_centre(self) -> float:
+        """a of the module docstring."""
+        return self.gamma * float(np.dot(self.centre or (), self.centre or ())) + self.coef0
+
+
+def _short(samples: FloatArray) -> FloatArray:
+    """Means of the columns to a 64th of their spread: numbers of few digits, which do not depend on how a machine adds."""
+    means = samples.mean(axis=0)
+    spread = np.abs(samples - means).max(axis=0)
+    constant = spread <= 1e-12 * np.abs(means)
+    unit = np.exp2(np.floor(np.log2(np.where(constant, 1.0, spread))) - 6)
+    return np.where(constant, samples[0], np.round(means / unit) * unit)
+
+
+def centred(kernel: Kernel, samples: FloatArray) -> Kernel:
+    """The kernel seen from about the mean of the samples, where that keeps digits: linear, polynomial, and nearly constant RBF."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = _short(samples)
+        farthest = float(np.square(samples - centre).sum(axis=1).max())
+    if kernel.name not in ("linear", "poly", "rbf") or not np.isfinite(farthest):
+        return kernel
+    if kernel.name == "rbf" and kernel.gamma * farthest > FLAT_EXPONENT:
+        return kernel
+    return replace(kernel, centre=tuple(centre.tolist()))
+
+
+def _polynomial(a: float, p: FloatArray, q: FloatArray, r: FloatArray, degree: int) -> FloatArray:
+    """T_d of the module docstring; p, q and r are broadcast."""
+    total, at_p, at_q, power = np.zeros_like(r), np.zeros_like(p), np.zeros_like(q), 1.0
+    whole = a + p + q + r
+    for _ in range(degree):
+        total = whole * total + r * (power + at_p + at_q) + q * at_p + p * at_q
+        at_p, at_q = (a + p) * at_p + power * p, (a + q) * at_q + power * q
+        power *= a
+    return total
+
+
+def _exponents(left: FloatArray, right: FloatArray, gamma: float, centre: tuple[float, ...] | None) -> FloatArray:
     """-gamma ||x - z||^2 = 2 gamma x . z - gamma ||x||^2 - gamma ||z||^2, as a single product of rows with two more entries."""
     # Distances do not depend on where the origin is, but what cancels in their expansion does.
-    origin = right.mean(axis=0)
+    origin = right.mean(axis=0) if centre is None else np.array(centre)
     left, right = left - origin, right - origin
     one, other = np.ones(left.shape[0]), np.ones(right.shape[0])
     lengths, others = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)

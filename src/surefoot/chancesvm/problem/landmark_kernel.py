@@ -61,11 +61,6 @@ class LandmarkKernel(Kernel):
         square = self._cross(self.landmarks)
         object.__setattr__(self, "root", np.linalg.cholesky(0.5 * (square + square.T)))
 
-    @property
-    def radius(self) -> float | None:
-        """Projections are not longer."""
-        return self.base.radius
-
     def products(self, left: FloatArray, right: FloatArray) -> FloatArray:
         return np.asarray(self.features(left) @ self.features(right).T)
 

@@ -17,6 +17,8 @@ class PlaneScaleParameters:
     bracket: tuple[float, float] = (0.5, 2.0)
     # Bracket of s for a w that solves another problem: least squares, or a neighbour on a path.
     wide_bracket: tuple[float, float] = (0.0, 64.0)
+    # Over the tolerance: by how much margins are exceeded, so that they hold in any arithmetic. Costs twice as much of the gap.
+    reserve: float = 0.02
     # Linear pieces of the loss that are examined at most; a safeguard, the search ends on the minimal piece long before.
     max_pieces: int = 60
     # Bounds the relative rise of the loss over both supporting lines below which their crossing is the minimum.

@@ -14,6 +14,11 @@ Step. The lines at the two ends of the bracket say where in it g can be least: w
 quadratic are least together. The supporting line there replaces the one on its side of the minimum.
 Termination. The line there lies on the other two up to rounding: this piece holds the minimum. That takes about as many steps
 as bisection among the pieces.
+
+Reserve. Where C is large a margin that is missed in the last digit costs more than the gap. So scale and intercept are those of
+slope_i + reserve, a small fraction of the tolerance: then margins hold in any arithmetic, an independent one's included. Since
+at an optimum the C_i of batches at or beyond their margin sum to at most twice the objective, this costs at most twice the
+reserve, relative to it.
 """
 
 from __future__ import annotations
@@ -61,10 +66,10 @@ class PlaneRun(SolveRun[KernelPlane, EllipsoidMix]):
             Whether w solves another problem and may be off in scale by much.
         """
         slopes = self.problem.demands(values, squared_norm) - 1.0
-        scale = _best_scale(self.problem, slopes, squared_norm, self.parameters, wide=wide)
-        demands = 1.0 + scale * slopes
-        intercept = self.problem.best_intercept(demands)
-        upper = 0.5 * scale * scale * float(squared_norm) + self.problem.hinge(demands, intercept)
+        reserved = slopes + self.parameters.reserve * self.options.tolerance
+        scale = _best_scale(self.problem, reserved, squared_norm, self.parameters, wide=wide)
+        intercept = self.problem.best_intercept(1.0 + scale * reserved)
+        upper = 0.5 * scale * scale * float(squared_norm) + self.problem.hinge(1.0 + scale * slopes, intercept)
         if upper < self.upper_bound:
             self.improve(KernelPlane(scale * coefficients, intercept), upper)
 
