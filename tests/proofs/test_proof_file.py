@@ -17,12 +17,13 @@ import pytest
 import scipy.sparse
 import trusted
 from proven_models import CHANGES, KINDS, proven_model
+from sklearn.svm import SVC
 
 import surefoot as sf
 from surefoot.proofs.compressed_rows import CompressedRows
 from surefoot.proofs.judge import CERTIFICATES, judge
 from surefoot.proofs.program import main
-from surefoot.proofs.proof_file import Proof, read_proof_file, write_proof
+from surefoot.proofs.proof_file import ANSWERS, read_proof_file, write_proof
 
 ALONE = """
 import runpy, sys
@@ -95,15 +96,11 @@ def test_the_program_refuses_a_changed_answer(exported: tuple[str, Path], tmp_pa
     kind, path = exported
     require_alone(kind)
     proof = read_proof_file(path)
-    name = next(name for name in ("coefficients", "card", "plane", "theta", "cost") if name in proof.arguments)
+    name = next(name for name in ANSWERS if name in proof.arguments)
     answer = proof.arguments[name]
-    if isinstance(answer, np.ndarray):
-        answer = answer * 1.5
-    else:
-        field = next(field for field in ("intercept", "theta") if hasattr(answer, field))
-        answer = replace(answer, **{field: getattr(answer, field) + 1})
-    changed = Proof(proof.kind, {**proof.arguments, name: answer}, proof.problem_digest, proof.model_digest)
-    write_proof(tmp_path / "changed.npz", changed)
+    field = "theta" if isinstance(answer, np.ndarray) or hasattr(answer, "theta") else "intercept"
+    changed = proof.answered(**{field: 1.0 + (answer if isinstance(answer, np.ndarray) else getattr(answer, field))})
+    write_proof(tmp_path / "changed.npz", replace(changed, model_digest=proof.model_digest))
     assert main([str(tmp_path / "changed.npz")]) == 1
     assert "refused" in capsys.readouterr().err
 
@@ -113,12 +110,43 @@ def test_an_answer_of_another_program_gets_both_bounds_where_there_is_a_witness(
     proven = proven_model("robust")
     sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "proof.npz")
     proof = read_proof_file(tmp_path / "proof.npz")
-    zero = replace(proof.arguments["coefficients"], intercept=0.0, numeric=np.zeros(3), price=0.0)
-    with_witness = judge(Proof("robust", {**proof.arguments, "coefficients": zero}))
-    without = judge(Proof("robust", {**proof.arguments, "coefficients": zero, "plan": None}))
+    zero = proof.answered(intercept=0.0, numeric=np.zeros(3), price=0.0)
+    with_witness, without = judge(zero), judge(zero.without_witness())
     assert with_witness.upper_bound == pytest.approx(np.log(2)) and not with_witness.verified
     assert 0.5 * proven.model.certificate_.lower_bound < with_witness.lower_bound <= proven.model.certificate_.upper_bound
     assert without.upper_bound == with_witness.upper_bound and without.lower_bound <= 0.0
+
+
+def test_a_card_of_another_program_is_judged(tmp_path: Path) -> None:
+    require_alone("card")
+    proven = proven_model("card")
+    sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "proof.npz")
+    proof = read_proof_file(tmp_path / "proof.npz")
+    own = proof.arguments["card"]
+    other = judge(proof.answered(points=-own.points, intercept=own.intercept))
+    assert not other.verified and other.upper_bound > proven.model.certificate_.upper_bound
+    assert other.lower_bound == proven.model.certificate_.lower_bound
+    with_rules_broken = judge(proof.answered(points=own.points + 100))
+    assert not with_rules_broken.verified and with_rules_broken.upper_bound == np.inf
+
+
+def test_a_plane_of_scikit_learn_is_judged(tmp_path: Path) -> None:
+    require_alone("plane")
+    proven = proven_model("plane")
+    rows = np.arange(len(proven.X))
+    with pytest.warns(sf.SingleSampleWarning):
+        model = sf.ChanceConstrainedSVC(kernel="linear", tol=1e-4).fit(proven.X, proven.y, groups=rows)
+    sf.export_proof(model, proven.X, proven.y, tmp_path / "proof.npz", groups=rows)
+    proof = read_proof_file(tmp_path / "proof.npz")
+    # Every row an input of its own, known exactly: the plain support vector machine.
+    other = SVC(kernel="linear", tol=1e-10).fit(proven.X, proven.y)
+    coefficients = np.zeros(len(rows))
+    coefficients[other.support_] = other.dual_coef_[0]
+    centre = getattr(proof.arguments["problem"].kernel, "centre", None)
+    intercept = other.intercept_[0] + (0.0 if centre is None else float(other.coef_[0] @ np.asarray(centre)))
+    found = judge(proof.answered(coefficients=coefficients, intercept=intercept))
+    assert found.verified and found.upper_bound == pytest.approx(model.certificate_.upper_bound, rel=1e-4)
+    assert not judge(proof.answered(coefficients=0.5 * coefficients, intercept=intercept)).verified
 
 
 def _document(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -39,6 +39,9 @@ from surefoot.exceptions import CertificateError
 from surefoot.proofs.compressed_rows import CompressedRows
 
 FORMAT, VERSION = "surefoot proof", 1
+# How the certificates of all families call what they judge, and what proves it best.
+ANSWERS = ("coefficients", "card", "plane", "theta", "cost")
+WITNESSES = ("plan", "proof", "tangent", "mix")
 _NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _DEEPEST = 60
 
@@ -51,6 +54,24 @@ class Proof:
     arguments: Mapping[str, Any]
     problem_digest: str = ""
     model_digest: str = ""
+
+    def answered(self, **fields: Any) -> Proof:
+        """The same problem and witness with another answer: one of another program, or of your own.
+
+        Parameters
+        ----------
+        **fields
+            What differs: ``intercept``, ``numeric``, ``levels`` and ``price`` of coefficients, ``points``, ``intercept`` and
+            ``multiplier`` of a card, ``coefficients`` and ``intercept`` of a plane, ``theta`` of a cost.
+        """
+        name = next(name for name in ANSWERS if name in self.arguments)
+        given = self.arguments[name]
+        answer = fields["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fields)
+        return Proof(self.kind, {**self.arguments, name: answer}, self.problem_digest)
+
+    def without_witness(self) -> Proof:
+        """The same problem and answer alone: whatever bound needs no witness is left."""
+        return Proof(self.kind, {**self.arguments, **{name: None for name in WITNESSES if name in self.arguments}})
 
 
 def write_proof(path: str | os.PathLike[str], proof: Proof) -> None:
