@@ -77,3 +77,16 @@ def test_the_examples_in_docstrings_run_and_print_what_they_show() -> None:
         assert result.failed == 0, module.name
         attempted += result.attempted
     assert attempted > 0
+
+
+VERIFIED = (
+    "`verified` means: recomputed from the raw rows, with rounding counted against the model, the objective of this model is "
+    "within the stated relative tolerance of the best that any model of the same class can have."
+)
+FAMILY_PAGES = ("robust_logistic_regression", "risk_scores", "uncertain_inputs", "inverse_optimization", "verifying")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/proofs.rst", *(f"docs/guide/{name}.rst" for name in FAMILY_PAGES)])
+def test_every_page_says_in_the_same_words_what_verified_means(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8").replace("``", "`")
+    assert VERIFIED in " ".join(text.split())
