@@ -76,6 +76,24 @@ def card() -> Proven:
     return Proven(sf.RiskScoreClassifier(max_features=2).fit(B, y), B, y)
 
 
+def ruled_card() -> Proven:
+    X, y, _ = _rows(9)
+    B = 1.0 * (X > 0)
+    rules = [
+        sf.constraints.Sign("x0", "+"),
+        sf.constraints.AtMost(1, ["x1", "x2"]),
+        sf.constraints.TruePositiveRate(0.2),
+        sf.constraints.MaxProbability({"x0": 1, "x1": 1}, 0.99),
+    ]
+    return Proven(sf.RiskScoreClassifier(max_features=2, constraints=rules).fit(B, y), B, y)
+
+
+def robust_card() -> Proven:
+    X, y, _ = _rows(10)
+    B = 1.0 * (X > 0)
+    return Proven(sf.RiskScoreClassifier(max_features=2, radius=0.02, max_points=3).fit(B, y), B, y)
+
+
 def free_card() -> Proven:
     X, y, _ = _rows(4)
     B = 1.0 * (X > 0)
@@ -114,6 +132,19 @@ def moments() -> Proven:
     means, covariances = rng.normal(size=(10, 2)) + 3 * y[:, None], np.tile(0.1 * np.eye(2), (10, 1, 1))
     model = sf.ChanceConstrainedSVC(kernel="linear").fit_moments(means, covariances, y)
     return Proven(model, (means, covariances), y)
+
+
+def landmarks() -> Proven:
+    X, y, _ = _rows(11)
+    X[:, 0] += 4.0 * (y == "yes")
+    return Proven(sf.ChanceConstrainedSVC(n_landmarks=15, random_state=0, tol=1e-3).fit(X, y), X, y)
+
+
+def precomputed() -> Proven:
+    X, y, _ = _rows(12)
+    X[:, 0] += 4.0 * (y == "yes")
+    gram = X @ X.T
+    return Proven(sf.ChanceConstrainedSVC(kernel="precomputed", random_state=0).fit(gram, y), gram, y)
 
 
 COST = {
@@ -158,10 +189,14 @@ _MAKERS: dict[str, tuple[Callable[[], Proven], dict[str, Callable[[Any], None]]]
     "robust, mixed columns and weights": (robust_mixed, COEFFICIENTS),
     "robust, cross-validated": (robust_path, COEFFICIENTS),
     "card": (card, POINTS),
+    "card with rules": (ruled_card, POINTS),
+    "robust card": (robust_card, POINTS),
     "card at a free scale": (free_card, {"multiplier_": _linear("multiplier_")}),
     "plane": (plane, {**PLANE, "coef_": _set("coef_", lambda value: 3 * value)}),
     "plane of groups": (grouped_plane, {**PLANE, "gamma_": _linear("gamma_")}),
     "plane of moments": (moments, PLANE),
+    "plane of landmarks": (landmarks, {"dual_coef_": PLANE["dual_coef_"]}),
+    "precomputed plane": (precomputed, {"dual_coef_": PLANE["dual_coef_"]}),
     "cost": (cost, COST),
     "circumcenter": (lambda: cost("circumcenter"), COST),
     "ellipsoid": (lambda: cost("ellipsoidal-incenter"), COST),

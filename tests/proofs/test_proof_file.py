@@ -44,7 +44,7 @@ finally:
 
 def family_of(kind: str) -> str:
     """The family whose certificate judges a model of this kind."""
-    return "robust" if "robust" in kind else "riskscore" if "card" in kind else "chancesvm" if "plane" in kind else "inverse"
+    return "riskscore" if "card" in kind else "robust" if "robust" in kind else "chancesvm" if "plane" in kind else "inverse"
 
 
 def stands_alone(family: str) -> bool:

@@ -184,6 +184,40 @@ def test_groups_of_the_fit_are_known_to_the_model() -> None:
         )
 
 
+def test_every_model_of_a_path_is_verified() -> None:
+    proven = proven_model("plane")
+    search = sf.ChanceConstrainedSVC(kernel="linear", random_state=0)
+    for row in search.fit_path(proven.X, proven.y, costs=[0.1, 1.0], violations=[0.2, 0.5]):
+        assert all(sf.verify(model, proven.X, proven.y).verified for model in row)
+
+
+def test_a_calibrated_shift_is_part_of_the_model_and_not_calibrated_again() -> None:
+    proven = proven_model("robust")
+    model = sf.RobustLogisticRegression(shift=sf.ShiftModel(numeric_certainty=0.8, numeric_interval="0.4 std"))
+    model.fit(proven.X, proven.y)
+    assert sf.verify(model, proven.X, proven.y).verified
+    model.shift = None
+    assert sf.verify(model, proven.X, proven.y).verified
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_of_every_library_are_read_as_in_the_fit(library: str, tmp_path: Path) -> None:
+    pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    columns = {"age": rng.integers(20, 80, 90), "channel": rng.choice(["web", "shop"], 90).tolist()}
+    y = (columns["age"] + rng.normal(0, 10, 90) > 50).tolist()
+    if library == "pyarrow":
+        import pyarrow
+
+        table = pyarrow.table({name: list(values) for name, values in columns.items()})
+    else:
+        table = __import__(library).DataFrame(columns)
+    model = sf.RobustLogisticRegression(radius=0.05).fit(table, y)
+    sf.save(model, tmp_path / "model")
+    assert sf.verify(sf.load(tmp_path / "model"), table, y).verified
+    assert sf.verify(model, pd.DataFrame(columns), y).verified
+
+
 def test_changed_settings_are_another_problem() -> None:
     proven = proven_model("card")
     model = copy.deepcopy(proven.model).set_params(max_points=3)
