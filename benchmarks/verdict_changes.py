@@ -45,7 +45,11 @@ def changed_witness(rng: np.random.Generator, witness: Any) -> Any:
     if not places or rng.random() < 0.05:
         return None
     path = places[int(rng.integers(len(places)))]
-    return _with(witness, path, lambda leaf: other(rng, leaf))
+    try:
+        return _with(witness, path, lambda leaf: other(rng, leaf))
+    except ValueError:
+        # A part of it cannot even be made with such numbers.
+        return None
 
 
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:

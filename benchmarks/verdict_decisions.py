@@ -124,12 +124,11 @@ def objective(facts: Facts, theta: Numbers, *, hard: bool) -> Decimal:
 @exactly
 def unexplained(facts: Facts, theta: Numbers) -> Decimal:
     """The largest loss above 0 relative to the sizes that it is made of."""
-    worst = Decimal(0)
+    worst, largest = Decimal(0), max(abs(part) for part in theta)
     for g, d in zip(facts.slopes, facts.distances, strict=True):
-        for slope, distance in zip(g, d, strict=True):
-            size = total(abs(a * b) for a, b in zip(slope, theta, strict=True)) + distance
-            value = slope @ theta + distance
-            worst = max(worst, value / size) if size > 0 else worst
+        size = max(abs(slope).max() for slope in g) * largest + max(d)
+        if size > 0:
+            worst = max(worst, max(g @ theta + d) / size)
     return worst
 
 
@@ -223,6 +222,21 @@ def _moved_inside(facts: Facts, found: NDArray[Any], side: tuple[int, float] | N
             return None
         theta = theta * Decimal(facts.total) / sum_of
     return theta if outside(facts, theta) <= Decimal("1e-40") else None
+
+
+def margin_exists(facts: Facts) -> bool:
+    """Whether some cost in the prior set leaves every decision its distance."""
+    lines = [(slope, d) for g, ds in zip(facts.slopes, facts.distances, strict=True) for slope, d in zip(g, ds, strict=True)]
+    if any(d > 0 for slope, d in lines if not any(slope)):
+        return False
+    lines = [(slope / max(abs(slope)), d / max(abs(slope))) for slope, d in lines if any(slope)]
+    A = np.array([[float(part) for part in slope] for slope, _ in lines]).reshape(-1, facts.p)
+    equal = (np.ones((1, facts.p)), [facts.total]) if facts.total is not None else (None, None)
+    found = scipy.optimize.linprog(
+        np.zeros(facts.p), A_ub=np.vstack((A, facts.matrix)), b_ub=np.append([-float(d) for _, d in lines], facts.ceiling),
+        A_eq=equal[0], b_eq=equal[1], bounds=list(zip(facts.lower, facts.upper, strict=True)),
+    )  # fmt: skip
+    return bool(found.status == 0)
 
 
 def consistent_exists(facts: Facts) -> bool:

@@ -21,6 +21,8 @@ from verdict_decisions import (
     consistent_exists,
     distance,
     inradius,
+    losses,
+    margin_exists,
     objective,
     outside,
     posed,
@@ -30,7 +32,7 @@ from verdict_decisions import (
 )
 from verdict_fits import begin, excuse_limit, fitted
 from verdict_numbers import Numbers, exact, exactly
-from verdict_record import EXTREME, FALSE_CLAIM, FALSE_VERDICT, NUMBER, REFUSED, UNVERIFIED, Record, judge, short
+from verdict_record import EXTREME, FALSE_CLAIM, FALSE_VERDICT, NUMBER, POSED, REFUSED, UNVERIFIED, Record, judge, short
 
 import surefoot as sf
 
@@ -208,6 +210,10 @@ def read(case: Case) -> Facts:
 def right_error(case: Case, error: Exception) -> bool:
     """Whether the sentence of an error is true."""
     facts = read(case)
+    if isinstance(error, sf.InconsistentDataError) and "not proven that there is none" in str(error):
+        return True
+    if isinstance(error, sf.InconsistentDataError) and "by the distance asked for" in str(error):
+        return not margin_exists(facts)
     if isinstance(error, sf.InconsistentDataError):
         return not consistent_exists(replace(facts, sides=[]) if facts.sides else facts)
     if isinstance(error, sf.InvalidObservationError):
@@ -263,7 +269,7 @@ def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any])
         if abs(values[1] - Decimal(upper)) < abs(values[0] - Decimal(upper)):
             facts, hard = other, False
     best = reference(facts, hard=hard)
-    if hard and unexplained(facts, theta) > EXPLAINED:
+    if hard and _broken(record, facts, certificate, theta):
         record.answered, record.verified = True, bool(certificate.verified)
         if certificate.verified:
             record.add(FALSE_VERDICT, f"verified, but an observation is not explained: {short(unexplained(facts, theta))}")
@@ -272,9 +278,22 @@ def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any])
         return
     if certificate.verified and outside(facts, theta) > MEMBER:
         record.add(FALSE_VERDICT, f"verified outside its set by {short(outside(facts, theta))}")
-    judge(record, certificate, objective(facts, theta, hard=hard), best, floor=scale(facts))
+    # What is no member of the class, if only by rounding, reaches nothing for it.
+    member = outside(facts, theta) <= 0 and (not hard or unexplained(facts, theta) <= 0)
+    reached = None if member else Decimal("Infinity")
+    judge(record, certificate, objective(facts, theta, hard=hard), best, floor=scale(facts), reached=reached)
     if approach == "incenter":
         _check_radius(record, facts, certificate)
+
+
+@exactly
+def _broken(record: Record, facts: Facts, certificate: Any, theta: Numbers) -> bool:
+    """Whether an observation is not explained, beyond what the claim says of the largest loss."""
+    largest = max(losses(facts, theta))
+    said = re.search(rf"largest loss is not proven to be 0, but at most {NUMBER}", certificate.claim)
+    if said and Decimal(said[1].lower()) < largest * (1 - POSED):
+        record.add(FALSE_CLAIM, f"'largest loss at most {said[1]}' where it is {short(largest)}")
+    return bool(unexplained(facts, theta) > EXPLAINED and largest > EXPLAINED * Decimal(scale(facts)))
 
 
 @exactly

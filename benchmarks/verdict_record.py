@@ -89,7 +89,7 @@ def judge(
     best : Decimal or None
         Of the reference; None if there is none.
     floor : float
-        Objectives below this count as this large in relative gaps.
+        Objectives below this count as this large in relative gaps; to call a model right, a hundredth of it does.
     least : Decimal or None
         The objective with everything that may be chosen chosen best, if that is less.
     reached : Decimal or None
@@ -119,7 +119,7 @@ def judge(
     if best is None or best - objective > POOR * size:
         record.add(NO_REFERENCE, "unverified, and the reference is no better")
         record.add(UNVERIFIED, f"gap {certificate.relative_gap:.1e}")
-    elif objective - best <= Decimal(certificate.tolerance) * size:
+    elif objective - best <= Decimal(certificate.tolerance) * max(abs(objective), Decimal(floor) / 100):
         record.add(REFUSED, f"{short(objective)} is within the tolerance of {short(best)}: {certificate.claim}")
     else:
         record.add(UNVERIFIED, f"{short(objective)} where {short(best)} is reachable, gap {certificate.relative_gap:.1e}")
