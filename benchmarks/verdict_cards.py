@@ -280,7 +280,9 @@ def card_of(model: Any) -> Card:
 
 def right_error(case: Case) -> Callable[[Exception], bool]:
     """That no card was found in the time given is true, that there is none only if there is none."""
-    return lambda error: isinstance(error, sf.InfeasibleProblemError) and ("in the time" in str(error) or not reference(case)[1])
+    return lambda error: (
+        isinstance(error, sf.InfeasibleProblemError) and ("in the time given" in str(error) or not reference(case)[1])
+    )
 
 
 def estimator(case: Case) -> Any:
