@@ -113,10 +113,8 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     if rng.random() < 0.4:
         case.rules = draw_rules(rng, d, case.params["max_points"], case.binary, scores=not free and not odd)
         case.params["constraints"] = [rule.given for rule in case.rules]
-    if record.stratum == EXTREME and free:
-        record.settings.append("free scale")
-    if record.stratum == EXTREME and robust:
-        record.settings.append("radius")
+        record.settings += sorted({f"rule {type(rule.given).__name__}" for rule in case.rules})
+    record.settings += [*(["free scale"] if free else []), *(["radius"] if robust else [])]
     return case
 
 

@@ -126,6 +126,7 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     }
     if rng.random() < 0.05:
         params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
+    record.settings += [f"{params['norm']} norm", *(["labels may flip"] if np.isfinite(params["label_weight"]) else [])]
     return Case(X, y, weight, n, params)
 
 
