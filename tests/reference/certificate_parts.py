@@ -44,10 +44,10 @@ def curved_bound(problem: Any, plan: Any, model: Any, limits: Any) -> float:
         sound = checked(problem, plan).without_negligible_mass(curvature.NEGLIGIBLE_MASS)
         if curvature.too_large(sound.frame, sound.row.size):
             return -np.inf
-        where = curvature.expansion_place(sound.frame, model, limits)
-        sums = curvature.expansion_sums(sound, where)
+        point = curvature.expansion_point(sound.frame, model)
+        sums = curvature.expansion_sums(sound, point)
 
         def longest(axes: Any, curvatures: Any) -> float:
-            return curvature.longest_entry(sound, where, axes, curvatures)
+            return curvature.longest_entry(sound, point, axes, curvatures)
 
-        return curvature.curvature_bound(sound.frame, sums, where, limits, longest)
+        return curvature.curvature_bound(sound.frame, sums, point, limits.price, longest)

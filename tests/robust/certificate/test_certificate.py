@@ -274,9 +274,9 @@ def test_residuals_are_paid_with_bounds_that_hold_for_every_better_model(monkeyp
     model = random_model(problem, np.random.default_rng(2), size)
     ceilings = []
 
-    def remember(frame: Frame, positive: Sums, negative: Sums, upper: float) -> CoefficientLimits:
+    def remember(frame: Frame, sums: Sums, upper: float) -> CoefficientLimits:
         ceilings.append(upper)
-        return coefficient_limits(frame, positive, negative, upper)
+        return coefficient_limits(frame, sums, upper)
 
     monkeypatch.setattr("surefoot.robust.certificate.certificate.coefficient_limits", remember)
     certificate = certify_robust_logistic(problem, model, best.plan, TOLERANCE)

@@ -185,6 +185,26 @@ def test_curvature_bound_needs_no_unique_optimum():
     assert curved_bound(more, best.plan, best.coefficients, nothing) == pytest.approx(once.optimum, abs=1e-7)
 
 
+@pytest.mark.parametrize("radius", [0.0, 1e-9])
+def test_equal_columns_stand_for_one_another(radius):
+    problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=radius)
+    twice = replace(
+        problem,
+        numeric=np.column_stack((problem.numeric, problem.numeric[:, 0])) + 1e6,
+        codes=np.column_stack((problem.codes, problem.codes)),
+        n_levels=np.array([3, 3]),
+        cost=replace(problem.cost, numeric_weights=np.ones(3), categorical_weights=np.ones(2)),
+    )
+    best = solve_enumerated(twice)
+    nothing = CoefficientBounds(price=np.inf, intercept=np.inf, levels=np.inf)
+    moved = replace(best.plan, moved=np.zeros_like(best.plan.moved))
+    # The plan that moves nothing is as good as the best one at so small a radius.
+    assert curved_bound(twice, moved, best.coefficients, nothing) == pytest.approx(best.optimum, abs=1e-6)
+    nearly = replace(twice, numeric=twice.numeric * (1 + np.array([0.0, 0.0, 1e-15])))
+    assert (nearly.numeric[:, 0] != nearly.numeric[:, 2]).any()
+    assert curved_bound(nearly, moved, best.coefficients, nothing) == -np.inf
+
+
 def test_columns_that_depend_on_each_other_to_rounding_only_are_not_taken_for_dependent():
     # The rounding of the third column is a column of its own: with coefficients of 1e16 it could lower the loss.
     problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,8 +54,8 @@ def survey(batch: Any, setting: Setting) -> Sums:
         np.maximum.at(high, x.indices, x.data)
     else:
         low, high = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf)
-    with np.errstate(all="ignore"):
-        columns = np.asarray(x.T @ part.weights)
+    with np.errstate(all="ignore"):  # not by BLAS, where equal columns may have different sums
+        columns = x.T @ part.weights if part.is_sparse else np.einsum("i,ij->j", part.weights, x)
     mark = digest("rows", {name: getattr(part, name) for name in ("numeric", "codes", "labels", "weights")})
     return Sums((enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), mark))
 
@@ -68,14 +68,13 @@ def frame_of(setting: Setting, seen: Sums, *, shares: bool) -> Frame:
         centre = np.where(low == high, low, columns / weight.mid)
     if not setting.fit_intercept or sparse_parts or not np.isfinite(centre).all():
         centre = np.zeros(setting.gamma.size)
-    largest = np.maximum((enclose(low) - centre).size, (enclose(high) - centre).size)
-    return Frame(setting, enclose(1.0) if shares else weight, centre, largest, (low != centre) | (high != centre))
+    return Frame(setting, enclose(1.0) if shares else weight, centre, (low != centre) | (high != centre))
 
 
 def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
     """Losses; sums over the rows of either label; sums of the plan, or why there are none."""
     part = read_part(batch, frame.setting)
-    sums = loss_sum(part, frame, model), label_sums(part, frame, 1.0), label_sums(part, frame, -1.0)
+    sums = loss_sum(part, frame, model), label_sums(part, frame)
     if plan is None:
         return Sums((*sums, [], ["there is no plan to prove a better bound"]))
     try:
@@ -85,9 +84,9 @@ def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
         return Sums((*sums, [], [f"the plan of {where} is refused because {refusal}"]))
 
 
-def expansion_of_part(batch: Any, plan: Any, frame: Frame, where: curvature.ExpansionPlace) -> Sums:
+def expansion_of_part(batch: Any, plan: Any, frame: Frame, point: FloatArray) -> Sums:
     """The third pass over one part and its plan, which the second pass has found sound."""
-    return curvature.expansion_sums(_significant_plan(batch, plan, frame), where)
+    return curvature.expansion_sums(_significant_plan(batch, plan, frame), point)
 
 
 def longest_of_part(batch: Any, plan: Any, frame: Frame, *arguments: Any) -> float:
@@ -103,21 +102,13 @@ def _significant_plan(batch: Any, plan: Any, frame: Frame) -> CheckedPlan:
     return checked.without_negligible_mass(curvature.NEGLIGIBLE_MASS)
 
 
-class PlannedRows(Protocol):
-    """Where the parts of a table live, each with its part of a plan.
+@dataclass(frozen=True)
+class LocalParts:
+    """Parts that are read here, one after the other. Parts that live elsewhere have the same methods.
 
     ``map`` calls ``work(batch, *arguments)`` with the rows of every part, wherever they are, and yields the answers in the
     order of the parts; ``map_with_plans`` calls ``work(batch, plan, *arguments)``. All of these can be pickled.
     """
-
-    def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
-
-    def map_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]: ...
-
-
-@dataclass(frozen=True)
-class LocalParts:
-    """Parts that are read here, one after the other."""
 
     parts: Iterable[tuple[Any, Any]]
 
@@ -156,12 +147,12 @@ def certify_parts(
     return _certificate(terms, coefficients, LocalParts(parts), tolerance, None, shares=False)
 
 
-def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: PlannedRows, tolerance: float) -> Certificate:
+def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: Any, tolerance: float) -> Certificate:
     """The same for parts whose sums are taken where they live."""
     return _certificate(terms, coefficients, parts, tolerance, None, shares=False)
 
 
-def _certificate(source: Any, model: Any, parts: PlannedRows, tolerance: float, witness: Any, *, shares: bool) -> Certificate:
+def _certificate(source: Any, model: Any, parts: Any, tolerance: float, witness: Any, *, shares: bool) -> Certificate:
     require_tolerance(tolerance)
     setting = read_setting(source)
     require_shapes(setting, model)
@@ -191,10 +182,10 @@ def _certificate(source: Any, model: Any, parts: PlannedRows, tolerance: float, 
     )
 
 
-def _bounds(frame: Frame, total: Enclosure, model: Any, parts: PlannedRows, tolerance: float) -> tuple[float, float, str]:
+def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: float) -> tuple[float, float, str]:
     """Upper bound, lower bound, and why there is no better one if somebody knows."""
-    losses, positive, negative, plans, refusals = reduce(add, parts.map_with_plans(judge, frame, model))
-    weight, expected = positive[0] + negative[0], float(total.mid / frame.total.mid)
+    losses, labels, plans, refusals = reduce(add, parts.map_with_plans(judge, frame, model))
+    weight, expected = labels[0].sum(), float(total.mid / frame.total.mid)
     _require_same_weight(weight, expected)
     upper = float(objective_of(frame, model, losses).high)
     if not np.isfinite(upper):
@@ -203,19 +194,19 @@ def _bounds(frame: Frame, total: Enclosure, model: Any, parts: PlannedRows, tole
         return upper, 0.0, refusals[0]
     # beta = 0, lambda = 0 is a model too, with loss log 2.
     zero = float((enclose(2.0).log() * weight).high)
-    limits = coefficient_limits(frame, positive, negative, min(upper, zero))
+    limits = coefficient_limits(frame, labels, min(upper, zero))
     plan: Sums = reduce(add, plans)
-    lower, enough = weak_duality_bound(frame, plan, limits), upper * (1.0 - 0.999 * tolerance)
+    lower = weak_duality_bound(frame, plan, limits)
     # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
-    if not lower >= enough and not curvature.too_large(frame, plan[-1]):
-        where = curvature.expansion_place(frame, model, limits)
-        sums: Sums = reduce(add, parts.map_with_plans(expansion_of_part, frame, where))
+    if not lower >= upper * (1.0 - 0.999 * tolerance) and not curvature.too_large(frame, plan[-1]):
+        point = curvature.expansion_point(frame, model)
+        sums: Sums = reduce(add, parts.map_with_plans(expansion_of_part, frame, point))
         _require_same_weight(sums[0], expected)
 
         def longest(axes: FloatArray, curvatures: FloatArray) -> float:
-            return float(max(parts.map_with_plans(longest_of_part, frame, where, axes, curvatures)))
+            return float(max(parts.map_with_plans(longest_of_part, frame, point, axes, curvatures)))
 
-        lower = max(lower, curvature.curvature_bound(frame, sums, where, limits, longest, enough))
+        lower = max(lower, curvature.curvature_bound(frame, sums, point, limits.price, longest))
     return upper, max(lower, 0.0), ""
 
 

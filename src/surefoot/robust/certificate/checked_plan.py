@@ -34,8 +34,9 @@ class RefusedPlanError(Exception):
 
 @dataclass(frozen=True)
 class EntryBlock:
-    """Some entries: mass, slope, final label s, centred numeric columns, place of each feature, ground cost of the shift."""
+    """Some entries: row, mass, slope, final label s, centred numeric columns, place of each feature, ground cost."""
 
+    row: RowArray
     mass: Enclosure
     slope: FloatArray
     sign: FloatArray
@@ -74,7 +75,7 @@ class CheckedPlan:
             sign = np.where(flipped, -part.labels[row], part.labels[row])
             places = np.where(moved, setting.n_levels + (sign < 0)[:, None], part.codes[row])
             price = enclose(moved[:, movable] * setting.delta[movable]).sum(axis=1) + kappa * flipped
-            yield EntryBlock(self.mass[at], self.slope[at], sign, part.columns(row, self.frame.centre), places, price)
+            yield EntryBlock(row, self.mass[at], self.slope[at], sign, part.columns(row, self.frame.centre), places, price)
 
     def place_matrix(self, feature: int) -> Enclosure:
         """One row per place of the feature: the level vector it stands for, (n_levels + 2, n_levels)."""
@@ -106,14 +107,10 @@ def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
 
 def _require_shapes(setting: Setting, plan: Any) -> None:
     entries, levels = (np.size(plan.row),), (setting.features.size,)
-    expected: dict[str, tuple[tuple[int, ...], str]] = {
-        "row": (entries, "iu"),
-        "mass": (entries, "f"),
-        "slope": (entries, "f"),
-        "flipped": (entries, "b"),
-    }
-    expected |= {"moved": ((*entries, setting.n_levels.size), "b"), "lowest": (levels, "f"), "highest": (levels, "f")}
-    for name, (shape, kind) in expected.items():
+    moved = (*entries, setting.n_levels.size)
+    shapes: list[tuple[int, ...]] = [entries, entries, entries, entries, moved, levels, levels]
+    names = ("row", "mass", "slope", "flipped", "moved", "lowest", "highest")
+    for name, shape, kind in zip(names, shapes, ("iu", "f", "f", "b", "b", "f", "f"), strict=True):
         array = np.asarray(getattr(plan, name))
         if array.shape != shape or array.dtype.kind not in kind:
             raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")

@@ -51,17 +51,18 @@ class CoefficientLimits:
     levels: float
 
 
-def label_sums(part: Part, frame: Frame, label: float) -> Sums:
-    """Weight, and weighted sum of each centred numeric column, over the rows of one label; weights as shares."""
-    weight, columns = enclose(0.0), enclose(np.zeros(frame.centre.size))
+def label_sums(part: Part, frame: Frame) -> Sums:
+    """Weight, and weighted sum of each centred numeric column, over the rows of label +1 and of label -1; weights as shares."""
+    weights, columns = enclose(np.zeros(2)), enclose(np.zeros((frame.centre.size, 2)))
     for rows in blocks(part.labels.size):
-        shares = enclose(np.where(part.labels[rows] == label, part.weights[rows], 0.0)) / frame.total
-        weight = weight + shares.sum()
+        own = part.labels[rows][:, None] == np.array([1.0, -1.0])
+        shares = enclose(np.where(own, part.weights[rows][:, None], 0.0)) / frame.total
+        weights = weights + shares.sum(axis=0)
         columns = columns + turned(part.columns(rows, frame.centre)) @ shares
-    return Sums((weight, columns))
+    return Sums((weights, columns))
 
 
-def coefficient_limits(frame: Frame, positive: Sums, negative: Sums, upper: float) -> CoefficientLimits:
+def coefficient_limits(frame: Frame, sums: Sums, upper: float) -> CoefficientLimits:
     """Limits of every model with an objective at or below ``upper``."""
     setting, intercept, levels = frame.setting, np.inf, np.inf
     price = enclose(upper) / setting.radius
@@ -70,9 +71,10 @@ def coefficient_limits(frame: Frame, positive: Sums, negative: Sums, upper: floa
         delta = enclose(moving).sum()
         # Ways to get final label +1, and final label -1: rows of that label, or of the other one at the price of a flip.
         flips = [delta + setting.kappa] if np.isfinite(setting.kappa) else []
+        inverses, means = 1.0 / sums[0], sums[1] / sums[0]
         above, below = (
-            [(1.0 / weight, columns / weight, charge) for (weight, columns), charges in way for charge in charges]
-            for way in (((positive, [delta]), (negative, flips)), ((negative, [delta]), (positive, flips)))
+            [(inverses[k], means[:, k], charge) for k, charges in ((own, [delta]), (1 - own, flips)) for charge in charges]
+            for own in (0, 1)
         )
 
         def limit(inverse: Enclosure, shift: Enclosure, charge: Enclosure) -> float:

@@ -82,12 +82,11 @@ def _norm(sizes: Enclosure, kind: str) -> Enclosure:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all parts have in common; ``largest`` bounds the centred numbers of each column."""
+    """What all parts have in common; see the module docstring."""
 
     setting: Setting
     total: Enclosure
     centre: FloatArray
-    largest: FloatArray
     live: BoolArray
 
 
