@@ -77,7 +77,7 @@ def test_fit_shows_its_guesses_and_proves_its_model(run: Run, folder: Path, tmp_
     assert lines["opened"][1:4] == ["date:", "left", "out"]
     assert "'customer' is left out" in err and "learned by heart" in err
     assert "gap" in err and "lower bound" in err  # progress
-    assert "No model whatsoever" in out and str(tmp_path / "model") in out
+    assert "No linear logistic model with these columns" in out and str(tmp_path / "model") in out
     model = sf.load(tmp_path / "model")
     table = pd.read_csv(folder / "visits.csv")
     assert list(model.feature_names_in_) == ["age", "channel", "visits", "batch"]

@@ -56,7 +56,8 @@ def survey(batch: Any, setting: Setting) -> Sums:
         low, high = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf)
     with np.errstate(all="ignore"):  # not by BLAS, where equal columns may have different sums
         columns = x.T @ part.weights if part.is_sparse else np.einsum("i,ij->j", part.weights, x)
-    mark = digest("rows", {name: getattr(part, name) for name in ("numeric", "codes", "labels", "weights")})
+    numeric = {"data": x.data, "at": x.indices, "rows": x.indptr, "shape": x.shape} if part.is_sparse else {"x": x}
+    mark = digest("rows", {**numeric, "codes": part.codes, "labels": part.labels, "weights": part.weights})
     return Sums((enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), mark))
 
 
