@@ -166,7 +166,10 @@ def curvature_bound(
     if priced.any() and budget > 0:
         inverse = np.linalg.pinv(scaled[np.ix_(~priced, ~priced)], rcond=1e-11, hermitian=True)
         step = scaled[np.ix_(priced, ~priced)] @ (inverse @ (slopes.mid / scale)[~priced])
-        part[np.flatnonzero(kept)[priced]] = slopes.mid[priced] - step * scale[priced]
+        wanted = slopes.mid[priced] - step * scale[priced]
+        # Hardly anything, in the units of its curvature: it costs less as a residual than as a part of the budget.
+        wanted[np.square(wanted / scale[priced]) < NEGLIGIBLE_CURVATURE * value.mid] = 0.0
+        part[np.flatnonzero(kept)[priced]] = wanted
         part = part[twin]
         part *= min(1.0, budget / float(setting.shift_price(enclose(part[numeric])).high) * (1.0 - 1e-12))
         if not setting.shift_price(enclose(part[numeric])).high <= budget:
