@@ -155,7 +155,7 @@ def _predicted(problem: InverseProblem, i: int, theta: Enclosure, proof: LossPro
         return 0.0 if bound is not None and bound <= TIED and example.inside else None
     gains = slopes(example, points) @ theta
     best = gains.low >= gains.high.max() - TIED * (1 - 1e-9)
-    same = np.all(points == example.response, axis=1)
+    same = np.all(points == example.response, axis=1) | (problem.distance.integer == "none")
     if np.any(best & same):
         return 0.0
     return float(distances(example, problem.distance, points[best]).high.min(initial=np.inf)) if best.any() else None
@@ -257,10 +257,10 @@ def _scales(problem: InverseProblem) -> tuple[float, float]:
     apart, steep = [], []
     for example in problem.examples:
         decisions: Any = example.instance.decisions
-        points = decisions.points if hasattr(decisions, "points") else None
-        if points is not None:
-            apart.append(float(distances(example, problem.distance, points).high.max(initial=0.0)))
-            steep.append(float(slopes(example, points).size.max(initial=0.0)))
+        if hasattr(decisions, "points"):
+            points = decisions.points[np.any(decisions.points != example.response, axis=1)]
+            apart.append(float(distances(example, problem.distance, points).mid.max(initial=0.0)))
+            steep.append(float(np.abs(slopes(example, points).mid).max(initial=0.0)))
             continue
         whole = whole_unknowns(decisions)
         named = "none" if (problem.distance.integer if whole.any() else problem.distance.continuous) == "none" else "some"

@@ -69,19 +69,19 @@ def certify_rays(
         if outer is None and proof.complete:
             flaw = "the cone that the decisions of the proof leave holds a line, or has too many rays to list"
         named = None if outer is None else _angles(proof.rays, outer)
-        if named is not None and float(named.high.max(initial=0.0)) > SAME_RAY:
+        if named is not None and float(named.max(initial=0.0)) > SAME_RAY:
             flaw = "the proof is refused because the cone that its decisions leave has rays that it does not name"
     if not flaw and ellipsoid:
         upper, lower, flat = _volumes(proof)
         trust = trust or flat
         off = _angles(theta[None, :], (enclose(np.maximum(proof.weights, 0.0)) @ proof.rays)[None, :])
-        if float(off.high[0]) > SAME_RAY:
+        if float(off[0]) > SAME_RAY:
             flaw = "the cost vector is not the centre of the ellipsoid"
         words = f"; all extreme rays of the consistent costs are within {SAME_RAY:g} rad of these"
     elif not flaw:
         length = (_normalised(proof.weights) @ _unit(enclose(proof.rays)))[None, :]
         lower = float(_arccos((length * length).sum().sqrt()).low)
-        upper = np.pi if outer is None else float(_angles(theta[None, :], outer).high.max())
+        upper = np.pi if outer is None else float(_angles(theta[None, :], outer).max(initial=0.0))
         if outer is None:
             upper, flaw = _widest(problem, theta), "the cone of consistent costs has too many rays to list"
         # The farthest cost is a ray only up to a right angle; beyond it a sum of rays may be farther than each of them.
@@ -100,7 +100,7 @@ def certify_rays(
         witness=proof,
         problem_digest=problem_digest(problem),
         model_digest=digest("cost vector", {"theta": theta}),
-        floor=1.0 if ellipsoid else 0.0,
+        floor=1.0 if ellipsoid else 0.1,
     )
 
 
@@ -246,10 +246,12 @@ def _arccos(cosine: Enclosure) -> Enclosure:
     return between(low * (1.0 - 2.0**-50), high * (1.0 + 2.0**-50))
 
 
-def _angles(few: FloatArray | Enclosure, many: Enclosure) -> Enclosure:
-    """Angles of all ``many`` vectors to the nearest of ``few``."""
-    products = _unit(many) @ _unit(enclose(few)).transposed
-    return _arccos(products.max(axis=1))
+def _angles(few: FloatArray | Enclosure, many: Enclosure) -> FloatArray:
+    """At or above the angles of all ``many`` vectors to the nearest of ``few``: twice the arc sine of half their chord."""
+    near, far = _unit(enclose(few)), _unit(many)
+    apart = [far - near[k][None, :] for k in range(near.shape[0])]
+    chords = [(each * each).sum(axis=1).sqrt().high for each in apart]
+    return np.asarray(2.0 * np.arcsin(np.clip(np.min(chords, axis=0) / 2.0, 0.0, 1.0)) * (1.0 + 2.0**-49))
 
 
 def _widest(problem: InverseProblem, theta: FloatArray) -> float:
@@ -366,8 +368,8 @@ def certify_ellipsoid(
 def _moving(every: FloatArray) -> FloatArray:
     """Columns that span all slopes: the identity where they vary in every direction."""
     p = every.shape[1]
-    _, size, axes = np.linalg.svd(np.linalg.qr(every, mode="r"))
-    rank = int((size > RANK_FRACTION * max(float(size.max(initial=0.0)), RANK_FRACTION)).sum())
+    _, size, axes = np.linalg.svd(np.linalg.qr(every / (np.abs(every).max(initial=0.0) or 1.0), mode="r"))
+    rank = int((size > RANK_FRACTION * max(float(size.max(initial=0.0)), 1e-300)).sum())
     return np.eye(p) if rank == p else np.ascontiguousarray(axes[:rank].T)
 
 

@@ -8,8 +8,9 @@ the rows of Theta, nu of its sum and a positive semidefinite S of its block,
                           + sum_k w_k d_k - mu . ceiling - nu total
 
 for every theta in Theta: weak duality. The right-hand side is a sum over coordinates, each smallest at an end of its bounds or
-where its slope is 0. Where nothing else bounds a coordinate its slope s must be 0 to the last digit. Weights of doubles do not
-achieve that, so they are corrected in rational arithmetic: as many of them as there are such coordinates solve s = 0 exactly.
+where its slope is 0. Where nothing else bounds a coordinate its slope s must be 0 to the last digit, or |s| <= kappa with an l1
+regularizer. Weights of doubles do not achieve that, so they are corrected in rational arithmetic: as many of them as there are
+such coordinates solve these equations exactly.
 """
 
 from __future__ import annotations
@@ -105,11 +106,11 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
     if problem.regularizer.kind == "l1" and kappa > 0:
         multipliers, extra = multipliers * SCALED_DOWN, extra * SCALED_DOWN
     slope, flat = multipliers @ columns + extra, np.zeros(prior.lower.size, dtype=np.bool_)
-    if kappa == 0 and not prior.psd:
+    if (kappa == 0 or problem.regularizer.kind == "l1") and not prior.psd:
         exact = _balanced(problem, proof, order, slope)
         if exact is not None:
-            multipliers, flat = exact
-            slope = choose(flat, 0.0, multipliers @ columns)
+            multipliers, flat, wanted = exact
+            slope = choose(flat, wanted, multipliers @ columns)
     return float((multipliers @ constants + _separable_minimum(problem, slope, flat)).low)
 
 
@@ -132,10 +133,16 @@ def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArra
     return (-((-values).max(axis=0))).sum()
 
 
-def _balanced(problem: InverseProblem, proof: Any, order: RowArray, slope: Enclosure) -> tuple[Enclosure, BoolArray] | None:
-    """Multipliers near those of a proof whose slopes are exactly 0 where nothing bounds a coordinate, and these coordinates."""
+def _balanced(
+    problem: InverseProblem, proof: Any, order: RowArray, slope: Enclosure
+) -> tuple[Enclosure, BoolArray, Enclosure] | None:
+    """Multipliers near those of a proof whose slopes are exactly 0, or kappa, where nothing bounds a coordinate.
+
+    With these coordinates, and their slopes.
+    """
     prior, n = problem.prior, len(problem.examples)
-    falling = (np.isinf(prior.lower) & (slope.high > 0)) | (np.isinf(prior.upper) & (slope.low < 0))
+    falling = (np.isinf(prior.lower) & (slope.high > problem.kappa)) | (np.isinf(prior.upper) & (slope.low < -problem.kappa))
+    wanted = np.sign(slope.mid) * problem.kappa * SCALED_DOWN
     at = np.flatnonzero(falling).tolist()
     if not 0 < len(at) <= MAX_EXACT:
         return None
@@ -148,14 +155,15 @@ def _balanced(problem: InverseProblem, proof: Any, order: RowArray, slope: Enclo
     used = [k for k, value in enumerate(values) if value]
     matrix = np.array([[float(columns[k][j]) * float(values[k]) for k in used] for j in range(len(at))])
     rows, picked = _pivots(matrix)
-    short = [-sum((values[k] * columns[k][j] for k in used), Fraction(0)) for j in range(len(at))]
+    goal = [Fraction(float(wanted[j])) for j in at]
+    short = [goal[j] - sum((values[k] * columns[k][j] for k in used), Fraction(0)) for j in range(len(at))]
     change = _solved([[columns[used[k]][j] for k in picked] + [short[j]] for j in rows])
     if change is None:
         return None
     for k, step in zip(picked, change, strict=True):
         values[used[k]] += step
     left = [sum((values[k] * columns[k][j] for k in used), Fraction(0)) for j in range(len(at))]
-    if any(left) or min(values[: len(values) - free], default=Fraction(0)) < 0:
+    if left != goal or min(values[: len(values) - free], default=Fraction(0)) < 0:
         return None
     if not problem.hard:
         sums_by = [Fraction(0)] * n
@@ -163,10 +171,14 @@ def _balanced(problem: InverseProblem, proof: Any, order: RowArray, slope: Enclo
             sums_by[owner] += value
         if not all(example.inside or problem.clamp for example in problem.examples):
             return None
-        most = max(sums_by) * n
-        values = [value / most for value in values] if most > 1 else values
-    near = np.array([float(value) for value in values])
-    return between(np.nextafter(near, -np.inf), np.nextafter(near, np.inf)), np.asarray(falling)
+        most = max(*sums_by, Fraction(1, n)) * n
+        values, wanted = [value / most for value in values], wanted / float(most)
+    return _around([float(value) for value in values]), np.asarray(falling), choose(wanted == 0, 0.0, _around(wanted))
+
+
+def _around(near: Any) -> Enclosure:
+    """Numbers within two units in the last place of these."""
+    return between(np.asarray(near) - 4e-16 * np.abs(near), np.asarray(near) + 4e-16 * np.abs(near))
 
 
 def exact_slope(example: Example, point: FloatArray, at: list[int]) -> list[Fraction]:

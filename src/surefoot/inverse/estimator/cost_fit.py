@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InvalidObservationError, UnsupportedProblemError
 from surefoot.inverse.mirror.mirror_run import MirrorSwitches
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.approaches import APPROACHES
+from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem
 from surefoot.inverse.registry import SOLVERS, InverseOutcome
 
@@ -39,6 +41,20 @@ def fit_cost(
         task = APPROACHES[approach.otherwise].pose(replace(problem, kappa=0.0))
         outcome = SOLVERS.make(model.solver, approach.otherwise, separation).solve(task, options)
     return task, outcome
+
+
+def require_members(prior: PriorSet) -> None:
+    """Raise if a prior set holds no cost vector, to the tolerances of a linear programme."""
+    if prior.total is None and not prior.ceiling.size:
+        return
+    columns = np.arange(prior.n_features, dtype=np.int32)
+    programme = LinearProgramme(prior.lower, prior.upper, np.zeros(prior.n_features))
+    for row, side in zip(prior.matrix, prior.ceiling, strict=True):
+        programme.add_row(columns, row, -np.inf, float(side))
+    if prior.total is not None:
+        programme.add_row(columns, np.ones(prior.n_features), prior.total, prior.total)
+    if programme.solve().status is Status.INFEASIBLE:
+        raise ValueError("prior: no cost vector meets all its bounds and rows; the set is empty.")
 
 
 def mirror_switches(model: Any, start: FloatArray | None = None) -> MirrorSwitches:

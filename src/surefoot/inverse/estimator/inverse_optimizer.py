@@ -20,7 +20,7 @@ from surefoot.exceptions import (
     InvalidObservationError,
     UnsupportedProblemError,
 )
-from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all
+from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments
 from surefoot.inverse.forward.programs import ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
@@ -201,12 +201,18 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
         separation = Separation()
         try:
-            problem, outcome = fit_cost(self, separation, problem, options)
-            outcome = handed_over(outcome)
+            problem, found = fit_cost(self, separation, problem, options)
+            outcome = handed_over(found)
+            cost, certificate = judged(self.approach, separation, problem, outcome, self.tol)
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
-                found = flaw.outcome
-                flaw.certificate = certified(separation, flaw.problem, found.primal, found.dual, self.tol)
+                tried = flaw.outcome
+                flaw.certificate = certified(separation, flaw.problem, tried.primal, tried.dual, self.tol)
+                if not flaw.certificate.lower_bound > 0:
+                    unproven = (
+                        "no cost vector was found that explains all observations, and it is not proven that there is none."
+                    )
+                    raise InconsistentDataError(unproven, flaw.problem, tried) from flaw
             raise
         except ForwardSolveError as flaw:
             if isinstance(flaw.outcome, SolveOutcome):
@@ -214,7 +220,6 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                 self._forget_fit()
                 self.outcome_, self.cost_ = flaw.outcome, np.array(flaw.outcome.primal, dtype=np.float64)
             raise
-        cost, certificate = judged(self.approach, separation, problem, outcome, self.tol)
         self._forget_fit()
         self.cost_, self.certificate_, self.outcome_, self.n_iter_ = cost, certificate, outcome, outcome.iterations
         self._seal_proof()
@@ -310,6 +315,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                 "the suboptimality loss."
             )
         prior = PriorSet.of(self.prior, p, quadratic.n_continuous if isinstance(quadratic, QuadraticFeatures) else 0)
+        require_members(prior)
         clamp = self.infeasible == "clamp"
         return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]
 

@@ -19,8 +19,9 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
+from surefoot.exceptions import UnsupportedProblemError
 from surefoot.inverse.exact.circumcenter_search import CircumcenterSearch
+from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.double_description import RayCone, consistent_rays
 from surefoot.inverse.exact.least_distance import nearest_to_zero
@@ -75,7 +76,7 @@ class Circumcenter:
         if len(rays) == 0:
             if options.out_of_time:
                 raise UnsupportedProblemError("no consistent cost was found within the time limit; choose approach='incenter'.")
-            raise InconsistentDataError("no cost vector but 0 explains all observations. approach='asl' learns from such data.")
+            refuse_without_rays(self.separation, problem, options)
         proof = RayProof(np.empty(0, dtype=np.int32), (), rays, weights, complete=False)
         upper, lower = widest_angle(theta, problem.prior), least_angle(rays, weights)
         run = CostRun(options, theta, upper, lower_bound=lower, dual=proof)
@@ -118,7 +119,7 @@ class EllipsoidalCircumcenter(Circumcenter):
     def solve(self, problem: InverseProblem, options: SolveOptions) -> RayOutcome:
         pool = CutPool(problem)
         cone = self._rays(problem, pool, options, self.parameters.max_rays)
-        middle, weights = ellipsoid_center(cone.rays)
+        middle, weights, ended = ellipsoid_center(cone.rays)
         outcome = self._outcome(problem, cone, pool, middle / np.linalg.norm(middle), weights, options)
         upper, lower = ellipsoid_volumes(cone.rays, weights)
-        return replace(outcome, upper_bound=upper, lower_bound=lower)
+        return replace(outcome, upper_bound=upper, lower_bound=lower, status=ended)

@@ -9,13 +9,14 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.exceptions import InconsistentDataError
+from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_run import CUT_SHORT
 from surefoot.inverse.exact.parameters import ConsistencyParameters
 from surefoot.inverse.exact.sphere_facets import LeastSuboptimality
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import FacetProof
+from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.problem import InverseProblem
 
 
@@ -39,14 +40,27 @@ class ConsistentCost:
             If there is none, with a proof.
         """
         found = self.suboptimality.solve(problem, options)
-        if found.lower_bound > ConsistencyParameters.conflict:
+        # Suboptimality is a difference of costs of this size.
+        size = np.mean([np.abs(example.own) @ np.abs(found.primal) for example in problem.examples])
+        if found.lower_bound > max(0.5 * found.upper_bound, ConsistencyParameters.conflict * min(1.0, float(size))):
+            assert found.dual is not None
+            whole = problem.prior.is_cone or len(found.dual.facets) == 1
+            which = "but 0" if whole else "whose largest entry, without its sign, is 1"
             raise InconsistentDataError(
-                f"no cost vector of norm 1 explains all observations: the mean suboptimality is {found.lower_bound:.3g} or "
-                "more, whatever the cost. approach='asl' learns from inconsistent data.",
+                f"no cost vector of the prior set {which} explains all observations: the mean suboptimality is "
+                f"{found.lower_bound:.3g} or more. approach='asl' learns from inconsistent data.",
                 problem,
                 found,
             )
         return found
+
+
+def refuse_without_rays(separation: Separation, problem: InverseProblem, options: SolveOptions) -> None:
+    """Raise where a cone of consistent costs has no rays: because there is no such cost, or because arithmetic hides them."""
+    ConsistentCost(separation).solve(replace(problem, distance=NO_DISTANCE, kappa=0.0, hard=False), options)
+    raise UnsupportedProblemError(
+        "the consistent costs leave too little room for their extreme rays to be told apart; choose approach='feasibility'."
+    )
 
 
 class NearestConsistentCost:

@@ -28,6 +28,7 @@ from surefoot.inverse.exact.parameters import ConstraintGenerationParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
+from surefoot.inverse.problem.decision_set import ListedSet
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
 CostOutcome = SolveOutcome[FloatArray, CostProof]
@@ -77,7 +78,8 @@ class _Generation:
         self.separation, self.parameters = solver.separation, solver.parameters
         self.problem, self.options, self.pool, self.cutoff = problem, options, pool, cutoff
         first = np.clip(problem.regularizer.center, problem.prior.lower, problem.prior.upper)
-        self.run: CostRun[FloatArray, CostProof] = CostRun(options, first, absolute=self.parameters.absolute_gap)
+        self.unit = _loss_unit(problem)
+        self.run: CostRun[FloatArray, CostProof] = CostRun(options, first, absolute=self.parameters.absolute_gap * self.unit)
         self.nonzero_objective = np.inf
         self.iterations = 0
         self.is_linear = (problem.regularizer.kind == "l1" or problem.kappa == 0) and not problem.prior.psd
@@ -154,7 +156,7 @@ class _Generation:
         if np.any(theta) and (self.run.fallback is None or objective < self.nonzero_objective):
             self.run.fallback, self.nonzero_objective = (theta, objective), objective
         if problem.hard:
-            if bounds.max() > parameters.hard_tolerance:
+            if bounds.max() > parameters.hard_tolerance * self.unit:
                 return
             theta = theta / fraction if problem.scalable else theta
         if not self.run.improve(theta, problem.objective(theta, bounds)) and np.isinf(self.run.upper_bound):
@@ -166,6 +168,17 @@ class _Generation:
             # Losses that must be 0 are no objective.
             self.run.fallback = (self.run.fallback[0], self.run.upper_bound)
         return self.run.outcome(status, self.iterations)
+
+
+def _loss_unit(problem: InverseProblem) -> float:
+    """What tolerances on losses are fractions of: 1, or less where listed decisions differ by less."""
+    sizes = [1.0]
+    for example in problem.examples:
+        if isinstance(example.instance.decisions, ListedSet):
+            points = example.instance.decisions.points
+            sizes.append(float(np.abs(example.slopes(points)).max(initial=0.0)))
+            sizes.append(float(example.distances(problem.distance, points).max(initial=0.0)))
+    return min(size for size in sizes if size > 0)
 
 
 def _inside(problem: InverseProblem, theta: FloatArray) -> FloatArray:

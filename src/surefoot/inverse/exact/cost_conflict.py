@@ -27,13 +27,17 @@ def few_in_conflict(problem: InverseProblem, cuts: Cuts, box_radius: float) -> C
     columns = np.arange(p + 1, dtype=np.int32)
     for row in prior.matrix:
         programme.add_row(columns[:p], row, -np.inf, 0.0)
-    for slope, offset in zip(cuts.slopes, cuts.offsets, strict=True):
-        programme.add_row(columns, np.append(slope, offset), -np.inf, 0.0)
+    # Rows of length 1 and t in units of their largest offset: whatever the units of the data.
+    length = np.linalg.norm(cuts.slopes, axis=1)
+    length = np.where(length > 0, length, 1.0)
+    unit = float(np.max(cuts.offsets / length)) or 1.0
+    for slope, offset, size in zip(cuts.slopes, cuts.offsets, length, strict=True):
+        programme.add_row(columns, np.append(slope / size, offset / size / unit), -np.inf, 0.0)
     answer = programme.solve()
     if answer.prices is None or answer.bound < -1e-7:
         return None
     multipliers = np.maximum(-answer.prices, 0.0)
-    rows, weights = multipliers[: prior.matrix.shape[0]], multipliers[prior.matrix.shape[0] :]
+    rows, weights = multipliers[: prior.matrix.shape[0]], multipliers[prior.matrix.shape[0] :] / length
     small = ConsistencyParameters.multiplier_fraction
     used = np.flatnonzero(weights > small * max(float(weights.max()), small))
     if used.size == 0:

@@ -100,7 +100,10 @@ def unpacked(triangle: FloatArray, order: int) -> FloatArray:
 
 
 def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOptions) -> MasterPoint:
-    """The master by an interior point."""
+    """The master by an interior point; losses are in units of the largest cut, whatever the units of the data."""
+    unit = float(max(np.abs(cuts.slopes).max(initial=0.0), np.abs(cuts.offsets).max(initial=0.0))) or 1.0
+    unit = 1.0 if problem.hard else unit
+    kappa = problem.kappa / unit
     p, n, prior = problem.n_features, 0 if problem.hard else problem.n_examples, problem.prior
     known = PriorRows.of(prior)
     l1 = problem.regularizer.kind == "l1"
@@ -108,8 +111,8 @@ def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOption
     n_equal, m, at_loss, at_size = known.equal.shape[0], cuts.size, p, p + n
     size = p + n + (p if l1 else 0)
     # Blocks of rows: dense ones over theta, and single entries beside them.
-    blocks = [known.equal, cuts.slopes, np.empty((floor.size, p)), known.rows]
-    sides = [known.equal_sides, -cuts.offsets, np.zeros(floor.size), known.sides]
+    blocks = [known.equal, cuts.slopes / unit, np.empty((floor.size, p)), known.rows]
+    sides = [known.equal_sides, -cuts.offsets / unit, np.zeros(floor.size), known.sides]
     blocks[2][:] = 0.0
     owners = cuts.owners if n else cuts.owners[:0]
     single = [(n_equal + np.arange(owners.size), at_loss + owners), (n_equal + m + np.arange(floor.size), at_loss + floor)]
@@ -127,11 +130,11 @@ def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOption
     values = np.concatenate((over[row, column], np.full(at_row.size, -1.0)))
     place = (np.concatenate((row, at_row)), np.concatenate((column, at_column)))
     rows = scipy.sparse.csc_matrix((values, place), shape=(over.shape[0], size))
-    cost = np.concatenate((np.zeros(p), np.full(n, 1.0 / max(n, 1)), np.full(size - p - n, problem.kappa)))
+    cost = np.concatenate((np.zeros(p), np.full(n, 1.0 / max(n, 1)), np.full(size - p - n, kappa)))
     curvature = None
     if not l1:
-        cost[:p] = -problem.kappa * problem.regularizer.center
-        curvature = np.concatenate((np.full(p, problem.kappa), np.zeros(n)))
+        cost[:p] = -kappa * problem.regularizer.center
+        curvature = np.concatenate((np.full(p, kappa), np.zeros(n)))
     cones = (Cone("zero", n_equal), Cone("nonnegative", n_linear), Cone("psd", prior.psd))
     found = ConeProgramme(cost, rows, np.concatenate(sides), cones, curvature).solve(options, CLOSE)
     triangle = found.multipliers[rows.shape[0] - known.block.shape[0] :]
@@ -139,9 +142,9 @@ def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOption
     return MasterPoint(
         found.x[:p],
         np.maximum(found.multipliers[n_equal : n_equal + m], 0.0),
-        np.maximum(found.multipliers[prior_at : prior_at + prior.matrix.shape[0]], 0.0),
-        float(found.multipliers[0]) if prior.total is not None else 0.0,
-        unpacked(triangle, prior.psd) if prior.psd else None,
+        unit * np.maximum(found.multipliers[prior_at : prior_at + prior.matrix.shape[0]], 0.0),
+        unit * float(found.multipliers[0]) if prior.total is not None else 0.0,
+        unit * unpacked(triangle, prior.psd) if prior.psd else None,
         Status.OPTIMAL if found.nearly else found.status,
     )
 
@@ -153,6 +156,7 @@ class LinearMaster:
         p, n, prior = problem.n_features, problem.n_examples, problem.prior
         center = problem.regularizer.center
         self.problem, self.p, self._n_cuts = problem, p, 0
+        self._unit: float | None = None
         # theta = center + plus - minus
         low = np.maximum(prior.lower - center, -box_radius)
         high = np.minimum(prior.upper - center, box_radius)
@@ -160,8 +164,7 @@ class LinearMaster:
         lower = np.concatenate((np.maximum(low, 0.0), np.maximum(-high, 0.0), least))
         most = np.full(n, 0.0 if problem.hard else np.inf)
         upper = np.concatenate((np.maximum(high, 0.0), np.maximum(-low, 0.0), most))
-        cost = np.concatenate((np.full(2 * p, problem.kappa), np.full(n, 1.0 / max(n, 1))))
-        self._programme = LinearProgramme(lower, upper, cost)
+        self._programme = LinearProgramme(lower, upper, np.concatenate((np.zeros(2 * p), np.full(n, 1.0 / max(n, 1)))))
         both = np.arange(2 * p, dtype=np.int32)
         for row, side in zip(prior.matrix, prior.ceiling, strict=True):
             self._programme.add_row(both, np.concatenate((row, -row)), -np.inf, float(side - row @ center))
@@ -173,12 +176,18 @@ class LinearMaster:
     def solve(self, cuts: Cuts, options: SolveOptions) -> MasterPoint:
         """The master with these cuts, of which the earlier ones are the same as last time."""
         p, center = self.p, self.problem.regularizer.center
+        if self._unit is None:
+            # Losses are in units of the first cuts, whatever the units of the data.
+            self._unit = float(max(np.abs(cuts.slopes).max(initial=0.0), np.abs(cuts.offsets).max(initial=0.0))) or 1.0
+            n = self.problem.n_examples
+            self._programme.price(np.append(np.full(2 * p, self.problem.kappa / self._unit), np.full(n, 1.0 / max(n, 1))))
+        unit = self._unit
         for k in range(self._n_cuts, cuts.size):
-            slope = cuts.slopes[k]
+            slope = cuts.slopes[k] / unit
             at = np.flatnonzero(slope)
             columns = np.concatenate((at, p + at, [2 * p + int(cuts.owners[k])])).astype(np.int32)
             values = np.concatenate((slope[at], -slope[at], [-1.0]))
-            self._programme.add_row(columns, values, -np.inf, -float(cuts.offsets[k] + slope @ center))
+            self._programme.add_row(columns, values, -np.inf, -float(cuts.offsets[k] / unit + slope @ center))
         self._n_cuts = cuts.size
         seconds = np.inf if options.time_limit is None else options.time_limit - options.elapsed
         answer = self._programme.solve(seconds=seconds)
@@ -187,6 +196,6 @@ class LinearMaster:
             return MasterPoint(center.copy(), np.zeros(cuts.size), np.zeros(m), 0.0, None, answer.status)
         theta = center + answer.point[:p] - answer.point[p : 2 * p]
         multipliers = -answer.prices
-        total = float(multipliers[m]) if self.problem.prior.total is not None else 0.0
+        total = unit * float(multipliers[m]) if self.problem.prior.total is not None else 0.0
         weights = np.maximum(multipliers[self._first :], 0.0)
-        return MasterPoint(theta, weights, np.maximum(multipliers[:m], 0.0), total, None, Status.OPTIMAL)
+        return MasterPoint(theta, weights, unit * np.maximum(multipliers[:m], 0.0), total, None, Status.OPTIMAL)

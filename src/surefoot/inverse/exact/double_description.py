@@ -16,7 +16,8 @@ import scipy.linalg
 
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.solve_options import SolveOptions
-from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
+from surefoot.exceptions import UnsupportedProblemError
+from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.parameters import DoubleDescriptionParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
@@ -117,7 +118,7 @@ def consistent_rays(
                     "choose approach='incenter'."
                 )
     if len(cone.rays) == 0:
-        raise InconsistentDataError("no cost vector but 0 explains all observations. approach='asl' learns from such data.")
+        refuse_without_rays(separation, problem, options)
     return cone
 
 

@@ -18,13 +18,10 @@ from surefoot.exceptions import InconsistentDataError
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_conflict import few_in_conflict
 from surefoot.inverse.exact.cost_run import CUT_SHORT
-from surefoot.inverse.exact.parameters import ConsistencyParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.problem import InverseProblem
-
-CONFLICT = ConsistencyParameters.conflict
 
 
 class Incenter:
@@ -55,10 +52,10 @@ class Incenter:
         proof = few_in_conflict(soft, pool.cuts(), self.generation.parameters.box_radius)
         if proof is not None:
             bound = proven_bound(soft, soft.cuts(proof.owners.tolist(), proof.points), proof)
-            if bound > CONFLICT:
+            if bound > 0:
                 found = replace(least, dual=proof, lower_bound=bound)
                 raise InconsistentDataError(_conflict_message(problem, proof, bound), soft, found)
-        if least.lower_bound > CONFLICT and least.dual is not None:
+        if least.lower_bound > 0.5 * least.upper_bound > 0 and least.dual is not None:
             raise InconsistentDataError(_conflict_message(problem, least.dual, least.lower_bound), soft, least)
         # Infeasible to the master's tolerances, and yet without a proof: nothing is known.
         return replace(least, status=Status.STALLED)
@@ -70,7 +67,9 @@ def _conflict_message(problem: InverseProblem, proof: CostProof, bound: float) -
     at = np.flatnonzero(weights > 1e-6 * weights.max())
     names = ", ".join(str(problem.examples[k].index) for k in at[:10].tolist())
     more = f" and {at.size - 10} others" if at.size > 10 else ""
+    continuous, integer = problem.distance.spelled()
     return (
-        f"no cost vector explains observations {names}{more} together: the mean loss is at least {bound:.3g}, "
-        "whatever the cost. approach='asl' learns from inconsistent data."
+        f"no cost vector explains observations {names}{more} together by the distance asked for: none of the prior set prices "
+        f"every other decision above the observed one by its distance ({continuous!r} of continuous, {integer!r} of whole "
+        f"unknowns); the mean loss is at least {bound:.3g}. approach='asl' learns from such data; distance='none' allows ties."
     )

@@ -13,27 +13,32 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.outcome import Status
 from surefoot.inverse.exact.parameters import MinimumEllipsoidParameters
 
 PARAMETERS = MinimumEllipsoidParameters()
 
 
-def ellipsoid_center(points: FloatArray, parameters: MinimumEllipsoidParameters = PARAMETERS) -> tuple[FloatArray, FloatArray]:
-    """The centre of the ellipsoid and the weights of the points."""
+def ellipsoid_center(
+    points: FloatArray, parameters: MinimumEllipsoidParameters = PARAMETERS
+) -> tuple[FloatArray, FloatArray, Status]:
+    """The centre of the ellipsoid, the weights of the points, and whether the optimality conditions were met."""
     middle = points.mean(axis=0)
     _, size, axes = np.linalg.svd(points - middle, full_matrices=False)
     rank = int((size > parameters.rank * max(float(size[0]), 1e-300)).sum()) if size.size else 0
     if rank == 0:
-        return middle, np.full(len(points), 1.0 / len(points))
+        return middle, np.full(len(points), 1.0 / len(points)), Status.OPTIMAL
     flat = (points - middle) @ axes[:rank].T
     lifted = np.hstack((flat, np.ones((len(flat), 1))))
     d = rank + 1
     weights = np.full(len(flat), 1.0 / len(flat))
+    ended = Status.ITERATION_LIMIT
     for _ in range(parameters.max_steps):
         inverse = np.linalg.inv((lifted * weights[:, None]).T @ lifted)
         values = np.einsum("ki,ij,kj->k", lifted, inverse, lifted)
         largest, smallest = int(np.argmax(values)), int(np.argmin(np.where(weights > parameters.support, values, np.inf)))
         if values[largest] - d <= parameters.gap * d and d - values[smallest] <= parameters.gap * d:
+            ended = Status.OPTIMAL
             break
         if values[largest] - d >= d - values[smallest]:
             step, at = (values[largest] - d) / (d * (values[largest] - 1.0)), largest
@@ -42,4 +47,4 @@ def ellipsoid_center(points: FloatArray, parameters: MinimumEllipsoidParameters 
             step, at = max(step, -weights[smallest] / (1.0 - weights[smallest])), smallest
         weights = (1.0 - step) * weights
         weights[at] += step
-    return middle + (weights @ flat) @ axes[:rank], weights
+    return middle + (weights @ flat) @ axes[:rank], weights, ended

@@ -28,7 +28,7 @@ from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
 # Slopes up to this, of weights that sum to 1 at most, are 0 where a coordinate has no bound.
-SLOPE_ROUNDING = 1e-9
+SLOPE_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.exceptions import UnsupportedProblemError
 from surefoot.inverse.problem.problem import InverseProblem
 
 # Singular values below this fraction of the largest are 0: features are constant in such a direction.
@@ -55,8 +56,13 @@ class EllipsoidProof:
 def moving_directions(slopes: FloatArray) -> FloatArray:
     """The basis B of the module docstring, as columns: the identity where features vary in every direction."""
     p = slopes.shape[1]
-    _, size, axes = np.linalg.svd(np.linalg.qr(slopes, mode="r"))
-    rank = int((size > RANK_FRACTION * max(float(size[0]), RANK_FRACTION)).sum())
+    largest = float(np.abs(slopes).max(initial=0.0))
+    if largest == 0:
+        raise UnsupportedProblemError(
+            "no observation has decisions that differ in their features, so that every ellipsoid of costs explains them."
+        )
+    _, size, axes = np.linalg.svd(np.linalg.qr(slopes / largest, mode="r"))
+    rank = int((size > RANK_FRACTION * float(size[0])).sum())
     return np.eye(p) if rank == p else np.ascontiguousarray(axes[:rank].T)
 
 
