@@ -79,7 +79,10 @@ class _Generation:
         self.problem, self.options, self.pool, self.cutoff = problem, options, pool, cutoff
         first = np.clip(problem.regularizer.center, problem.prior.lower, problem.prior.upper)
         self.unit = _loss_unit(problem)
-        self.run: CostRun[FloatArray, CostProof] = CostRun(options, first, absolute=self.parameters.absolute_gap * self.unit)
+        # Half of the tolerance: proofs over real numbers lose a little of what doubles tell.
+        self.run: CostRun[FloatArray, CostProof] = CostRun(
+            options, first, relative=options.tolerance / 2, absolute=self.parameters.absolute_gap * self.unit
+        )
         self.nonzero_objective = np.inf
         self.iterations = 0
         self.is_linear = (problem.regularizer.kind == "l1" or problem.kappa == 0) and not problem.prior.psd

@@ -27,7 +27,7 @@ class ConstraintGenerationParameters:
     """
 
     box_radius: float = 1e4
-    absolute_gap: float = 1e-9
+    absolute_gap: float = 1e-10
     member_tolerance: float = 1e-9
     hard_tolerance: float = 2e-8
     distance_fraction: float = 1e-7

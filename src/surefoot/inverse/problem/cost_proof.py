@@ -27,8 +27,9 @@ from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
-# Slopes up to this, of weights that sum to 1 at most, are 0 where a coordinate has no bound.
-SLOPE_ROUNDING = 1e-12
+# Slopes up to this fraction of their terms are 0 where a coordinate has no bound. A certificate makes them so exactly, or
+# proves nothing; solvers need to know when to stop.
+SLOPE_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,11 +90,15 @@ def proven_bound(problem: InverseProblem, cuts: Cuts, proof: CostProof) -> float
         values, vectors = np.linalg.eigh((proof.block_price + proof.block_price.T) / 2)
         slope = slope.copy()
         slope[: prior.psd**2] -= ((vectors * np.maximum(values, 0.0)) @ vectors.T).ravel()
-    return constant + float(separable_minimum(problem, slope, proof.reach).sum())
+    noise = SLOPE_ROUNDING * (weights @ np.abs(cuts.slopes) + np.abs(prior.matrix).T @ multipliers + abs(proof.total_price))
+    return constant + float(separable_minimum(problem, slope, proof.reach, noise).sum())
 
 
-def separable_minimum(problem: InverseProblem, slope: FloatArray, radius: float) -> FloatArray:
-    """min of kappa R_j(t) + slope_j t over lower_j <= t <= upper_j and |t - center_j| <= radius, for every coordinate j."""
+def separable_minimum(problem: InverseProblem, slope: FloatArray, radius: float, noise: FloatArray | float = 0.0) -> FloatArray:
+    """min of kappa R_j(t) + slope_j t over lower_j <= t <= upper_j and |t - center_j| <= radius, for every coordinate j.
+
+    Towards an infinite end slopes up to ``noise`` are none.
+    """
     center, kappa = problem.regularizer.center, problem.kappa
     lower, upper = np.maximum(problem.prior.lower, center - radius), np.minimum(problem.prior.upper, center + radius)
     # Of a prior that lies outside of the radius altogether its nearest end is left.
@@ -106,7 +111,5 @@ def separable_minimum(problem: InverseProblem, slope: FloatArray, radius: float)
     growth = np.array([kappa - slope, kappa + slope, np.zeros_like(slope)])
     finite = np.where(np.isfinite(ends), ends, 0.0)
     values = kappa * np.abs(finite - center) + slope * finite
-    # Slopes of 0 are 0 to rounding here; certificates make them so exactly, or prove nothing.
-    falls = growth < -SLOPE_ROUNDING * np.maximum(1.0, np.abs(slope))
-    values = np.where(np.isfinite(ends), values, np.where(falls, -np.inf, np.inf))
+    values = np.where(np.isfinite(ends), values, np.where(growth < -noise, -np.inf, np.inf))
     return np.asarray(values.min(axis=0))
