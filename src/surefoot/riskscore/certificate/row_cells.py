@@ -18,7 +18,7 @@ from math import comb
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
 
