@@ -54,7 +54,6 @@ OUTSIDE: dict[str, set[str]] = {
 # What certificates may use of core: types, sums and the verdict, nothing that solves.
 TRUSTED_CORE = {
     "surefoot.core.arrays",
-    "surefoot.core.array_checks",
     "surefoot.core.certificate",
     "surefoot.core.enclosure",
 }
