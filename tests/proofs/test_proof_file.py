@@ -47,12 +47,6 @@ def family_of(kind: str) -> str:
     return "riskscore" if "card" in kind else "robust" if "robust" in kind else "chancesvm" if "plane" in kind else "inverse"
 
 
-def stands_alone(family: str) -> bool:
-    """Whether a certificate reads plain fields, so that it needs none of its family's problems."""
-    modules = [name for name in trusted.trusted_modules() if name.startswith(f"surefoot.{family}.")]
-    return all(".certificate" in name for name in modules)
-
-
 @pytest.fixture(params=KINDS)
 def exported(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     proven = proven_model(request.param)
@@ -61,14 +55,8 @@ def exported(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]
     return request.param, path
 
 
-def require_alone(kind: str) -> None:
-    if not stands_alone(family_of(kind)):
-        pytest.skip(f"the certificate of {family_of(kind)} still asks problems for more than their fields")
-
-
 def test_the_program_verifies_with_numpy_and_the_trusted_base_alone(exported: tuple[str, Path]) -> None:
     kind, path = exported
-    require_alone(kind)
     program = subprocess.run([sys.executable, "-c", ALONE, str(path)], capture_output=True, text=True, check=False, timeout=120)
     proof = proven_model(kind).model.certificate_
     assert program.returncode == (0 if proof.verified else 1), program.stderr
@@ -93,8 +81,7 @@ def test_a_file_holds_what_the_certificate_judges(exported: tuple[str, Path]) ->
 
 
 def test_the_program_refuses_a_changed_answer(exported: tuple[str, Path], tmp_path: Path, capsys: Any) -> None:
-    kind, path = exported
-    require_alone(kind)
+    _, path = exported
     proof = read_proof_file(path)
     name = next(name for name in ANSWERS if name in proof.arguments)
     answer = proof.arguments[name]
@@ -106,7 +93,6 @@ def test_the_program_refuses_a_changed_answer(exported: tuple[str, Path], tmp_pa
 
 
 def test_an_answer_of_another_program_gets_both_bounds_where_there_is_a_witness(tmp_path: Path) -> None:
-    require_alone("robust")
     proven = proven_model("robust")
     sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "proof.npz")
     proof = read_proof_file(tmp_path / "proof.npz")
@@ -118,7 +104,6 @@ def test_an_answer_of_another_program_gets_both_bounds_where_there_is_a_witness(
 
 
 def test_a_card_of_another_program_is_judged(tmp_path: Path) -> None:
-    require_alone("card")
     proven = proven_model("card")
     sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "proof.npz")
     proof = read_proof_file(tmp_path / "proof.npz")
@@ -131,7 +116,6 @@ def test_a_card_of_another_program_is_judged(tmp_path: Path) -> None:
 
 
 def test_a_plane_of_scikit_learn_is_judged(tmp_path: Path) -> None:
-    require_alone("plane")
     proven = proven_model("plane")
     rows = np.arange(len(proven.X))
     with pytest.warns(sf.SingleSampleWarning):
@@ -227,9 +211,8 @@ def test_sparse_columns_are_read_without_scipy(tmp_path: Path) -> None:
     sf.export_proof(model, X, y, tmp_path / "proof.npz")
     read = read_proof_file(tmp_path / "proof.npz").arguments["problem"].numeric
     assert isinstance(read, CompressedRows) and np.array_equal(read.toarray(), X.toarray())
-    if stands_alone("robust"):
-        found = judge(read_proof_file(tmp_path / "proof.npz"))
-        assert found.verified and found.problem_digest == model.certificate_.problem_digest
+    found = judge(read_proof_file(tmp_path / "proof.npz"))
+    assert found.verified and found.problem_digest == model.certificate_.problem_digest
 
 
 def test_compressed_rows_multiply_like_the_matrix_they_are() -> None:

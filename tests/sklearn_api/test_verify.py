@@ -253,11 +253,12 @@ def test_arithmetic_is_double_or_ball(monkeypatch: pytest.MonkeyPatch) -> None:
         proven.verify(arithmetic="ball")
 
 
-def test_balls_agree_with_doubles() -> None:
+@pytest.mark.parametrize("kind", ["robust", "card", "plane of moments", "cost"])
+def test_balls_agree_with_doubles(kind: str) -> None:
     pytest.importorskip("flint")
-    pytest.importorskip("surefoot.core.flint_enclosure")
-    proven = proven_model("robust")
-    assert proven.verify(arithmetic="ball").verified == proven.verify().verified
+    found, double = proven_model(kind).verify(arithmetic="ball"), proven_model(kind).verify()
+    assert found.verified and found.problem_digest == double.problem_digest and found.model_digest == double.model_digest
+    assert found.lower_bound <= double.upper_bound and double.lower_bound <= found.upper_bound
 
 
 def test_the_function_and_the_program_go_by_one_name() -> None:
