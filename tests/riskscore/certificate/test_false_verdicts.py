@@ -9,11 +9,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference.drawn_score import draw_problem
 
 import surefoot as sf
+from surefoot.core.enclosure import computing_in
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ConvergenceLimitWarning
+from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
+from surefoot.riskscore.certificate.claim_bounds import bounds_of, largest_gains
+from surefoot.riskscore.certificate.loss_planes import LossPlanes
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NOT_FIRST, NodeClaims
+from surefoot.riskscore.certificate.row_cells import CountedCells, RowCells
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS, FitParameters
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
@@ -148,3 +155,62 @@ def test_the_fingerprint_of_the_certificate_is_that_of_the_problem():
     assert dataclasses.replace(problem, max_features=3).digest() != problem.digest()
     assert "on these columns" in found.claim
     assert "limits" in found.claim
+
+
+@pytest.mark.parametrize("budget", range(4))
+@pytest.mark.parametrize("seed", range(5))
+def test_a_node_counts_every_set_of_columns_that_it_may_add(budget: int, seed: int):
+    """The most that a support with a pruned candidate gains, by trying all of them: one column of room less would be less."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, 8)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    gains = rng.normal(size=starts[-1]).round(1)
+    marks = rng.integers(0, 4 if budget else 3, starts[-1])
+    marks[marks == 1] = 1 if budget else 0
+    found = largest_gains(gains, marks, np.repeat(np.arange(8), sizes), starts, budget)
+    for k in range(8):
+        own, mark = gains[starts[k] : starts[k + 1]], marks[starts[k] : starts[k + 1]]
+        best = -np.inf
+        for size in range(1, budget + 2):
+            for chosen in itertools.combinations(range(len(own)), size):
+                excluded = any(mark[j] == EXCLUDED for j in chosen)
+                if excluded or mark[chosen[0]] == NOT_FIRST:
+                    best = max(best, sum(own[j] for j in chosen))
+        assert found[k] == pytest.approx(best, abs=1e-12)
+        assert found[k] >= best
+
+
+def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
+    """Rows that only two columns together explain: the tangent at the intercept must count both gains."""
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3, dtype=float)
+    labels = np.where(X.sum(axis=1) > 1, 1.0, -1.0)
+    problem = RiskScoreProblem(X, labels, np.full(12, 1 / 12), np.full(2, -3), np.full(2, 3), -5, 5, 2)
+    table = CardTable(problem)
+    columns = np.arange(2)
+    claim = NodeClaims(
+        np.zeros((1, 0), dtype=np.int64), np.array([0, 2]), columns, np.array([EXCLUDED, EXCLUDED]), np.zeros((1, 1))
+    )
+    best = min(float(value.lower()) for card, value in exact_objectives(problem).items() if any(card[1:]))
+    for cells in (RowCells(table), CountedCells(table, columns)):
+        bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
+        assert bound <= best
+    skewed = dataclasses.replace(problem, labels=np.where(X[:, 0] + X[:, 1] >= 1, 1.0, -1.0))
+    table = CardTable(skewed)
+    # g_0 = (1/4 - 3/4) / 2, g_1 = g_2 = -(1/2) / 2: the bound is log 2 - 5 / 4 - 3 / 4 - 3 / 4.
+    for cells in (RowCells(table), CountedCells(table, columns)):
+        bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
+        assert bound == pytest.approx(math.log(2) - 5 / 4 - 3 / 4 - 3 / 4, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["binary", "mixed"])
+def test_ball_arithmetic_comes_to_the_same_verdict(kind: str, seed: int):
+    flint_enclosure = pytest.importorskip("surefoot.core.flint_enclosure", exc_type=ImportError)
+    problem = draw_problem(seed, kind, weighted=True, ruled=seed == 2)
+    outcome = ExactScore(proof_limit=10**8).solve(problem, SolveOptions(tolerance=0.0))
+    doubles = certify_risk_score(problem, outcome.primal, outcome.dual.proof, 1e-9)
+    with computing_in(flint_enclosure.FlintEnclosure):
+        balls = certify_risk_score(problem, outcome.primal, outcome.dual.proof, 1e-9)
+    assert doubles.verified and balls.verified
+    assert doubles.lower_bound <= balls.lower_bound <= balls.upper_bound <= doubles.upper_bound
+    assert balls.problem_digest == doubles.problem_digest

@@ -151,19 +151,17 @@ class CountedCells:
         return found
 
     def _moments(self, sets: Integers, of: Integers, last: Integers | None = None) -> FloatArray:
-        """n_T of every part T of a set, together with a last column if there is one: entries by label and part."""
+        """n_T of every part T of a set, together with a last column if there is one: entries by part and label."""
         k = sets.shape[1]
-        found = np.zeros((len(of), 2, 2**k))
+        found = np.zeros((len(of), 2**k, 2))
         for part in range(2**k):
             chosen = [j for j in range(k) if part >> j & 1]
             size = len(chosen) + (last is not None)
-            if size <= TABLED:
-                rank = self._rank(sets[:, chosen])[of]
-                if last is not None:
-                    rank = rank + self.choices[last, size]
-                found[:, :, part] = self.tables[size][rank]
-            else:
-                found[:, :, part] = self._five(sets if last is None else np.column_stack([sets[of], last]))
+            if size > TABLED:
+                found[:, part] = self._five(sets if last is None else np.column_stack([sets[of], last]))
+                continue
+            rank = self._rank(sets[:, chosen])
+            found[:, part] = self.tables[size][rank if last is None else rank[of] + self.choices[last, size]]
         return found
 
     def cells(self, support: Integers) -> tuple[FloatArray, Enclosure, Enclosure]:
@@ -171,16 +169,16 @@ class CountedCells:
         n, k = support.shape
         counts = self._moments(self.position[support], np.arange(n))
         for j in range(k):
-            split = counts.reshape(n, 2, 2 ** (k - 1 - j), 2, 2**j)
-            split[:, :, :, 0] -= split[:, :, :, 1]
-        return patterns(k), enclose(counts[:, 0]) * self.unit[0], enclose(counts[:, 1]) * self.unit[1]
+            split = counts.reshape(n, 2 ** (k - 1 - j), 2, 2**j, 2)
+            split[:, :, 0] -= split[:, :, 1]
+        return patterns(k), enclose(counts[:, :, 0]) * self.unit[0], enclose(counts[:, :, 1]) * self.unit[1]
 
     def slopes(self, support: Integers, of: Integers, further: Integers, negative: Enclosure, positive: Enclosure) -> Enclosure:
         """As of ``RowCells``, with the residuals as sums over parts T of the support: each meets n_T with a further column."""
         n, k = support.shape
-        parts = join([negative * self.unit[0], positive * self.unit[1]], axis=1)
+        parts = join([(negative * self.unit[0])[:, :, None], (positive * self.unit[1])[:, :, None]], axis=2)
         for j in range(k):
-            split = parts.reshape(n, 2 ** (k - j), 2, 2**j)
-            parts = join([split[:, :, :1], split[:, :, 1:] - split[:, :, :1]], axis=2).reshape(n, -1)
+            split = parts.reshape(n, 2 ** (k - 1 - j), 2, 2 ** (j + 1))
+            parts = join([split[:, :, :1], split[:, :, 1:] - split[:, :, :1]], axis=2)
         counts = self._moments(self.position[support], of, self.position[further])
-        return parts[of].inner(enclose(counts.reshape(len(of), -1)))
+        return parts.reshape(n, -1)[of].inner(enclose(counts.reshape(len(of), -1)))
