@@ -67,10 +67,11 @@ class LossPlanes:
 
     def kinds(self, support: Integers) -> Integers:
         """Supports with the same number here make one batch: their columns are 0/1, flip and move at the same places."""
-        flags = [np.all(self.table.binary[support], axis=1, keepdims=True)]
-        if self.shifted:
-            flags += [np.isfinite(self.table.prices[support]), self.table.flips[support]]
-        return np.unique(np.concatenate(flags, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        binary: Integers = np.all(self.table.binary[support], axis=1).astype(np.int64)
+        if not self.shifted:
+            return binary
+        flags = np.column_stack([binary, np.isfinite(self.table.prices[support]), self.table.flips[support]])
+        return np.unique(flags, axis=0, return_inverse=True)[1].reshape(-1)
 
     def at(self, support: Integers, points: FloatArray) -> Planes:
         """Planes that touch the loss at points, one a row; under a shift each is followed by a price and a smoothing."""

@@ -95,7 +95,7 @@ class CountedCells:
         self.position[columns] = np.arange(columns.size)
         self.work, n = 2 ** (TABLED + 1), columns.size
         self.choices = np.array([[comb(a, b) for b in range(TABLED + 2)] for a in range(n + 1)], dtype=np.int64)
-        self.tables = [np.zeros((comb(n, size), 2)) for size in range(TABLED + 1)]
+        self.tables = [np.zeros((comb(n, size), 2), dtype=np.float32) for size in range(TABLED + 1)]
         self._fill(n)
 
     @staticmethod
