@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.dear_columns import finish_without_dear_columns
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
 from surefoot.robust.sqp.sqp import SQP
@@ -28,8 +29,10 @@ class Automatic:
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
     ) -> RobustOutcome:
-        """Solve with the method chosen."""
-        return self._choose(problem).solve(problem, options, warm_start)
+        """Solve with the method chosen, and once more without columns that are too dear to move if that one got stuck."""
+        chosen = self._choose(problem)
+        outcome = chosen.solve(problem, options, warm_start)
+        return finish_without_dear_columns(chosen.solve, problem, options, outcome)
 
     def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
         fits = self._dense.refuses(problem) is None or self._matrix_free.refuses(problem) is not None
