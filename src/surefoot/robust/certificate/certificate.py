@@ -7,8 +7,8 @@ one part at a time, or in up to four where the first bound is not enough:
 
 1. total weight, weighted means of the numeric columns, fingerprint of the rows (``survey``);
 2. losses of the model, sums over either label, and the plan of each part, checked and summed (``judge``);
-3. where that leaves something to prove: the expansion of the loss at the model (``expansion_of_part``);
-4. the one maximum over entries that ``curvature_bound`` needs, if it does (``longest_of_part``).
+3. where that leaves something to prove: the expansion of the loss at the model (``curvature_bound.expansion_sums``);
+4. and the one maximum over entries that it needs (``curvature_bound.longest_entry``).
 
 A whole table is one part, and its weights are shares already. The weights of parts are divided by the total found in the first
 pass. Each lower bound is valid, so the largest counts, and 0 is one whatever the plan, as losses are positive. Nothing here
@@ -30,7 +30,7 @@ from surefoot.core.certificate import Certificate, Statement, digest, require_to
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate import curvature_bound as curvature
-from surefoot.robust.certificate.checked_plan import CheckedPlan, RefusedPlanError, check_plan
+from surefoot.robust.certificate.checked_plan import RefusedPlanError, check_plan
 from surefoot.robust.certificate.coefficient_limits import coefficient_limits, label_sums
 from surefoot.robust.certificate.objective import flaw, loss_sum, model_digest, objective_of, require_shapes
 from surefoot.robust.certificate.posed_rows import Frame, Setting, Sums, read_part, read_setting
@@ -85,22 +85,13 @@ def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
         return Sums((*sums, [], [f"the plan of {where} is refused because {refusal}"]))
 
 
-def expansion_of_part(batch: Any, plan: Any, frame: Frame, point: FloatArray) -> Sums:
-    """The third pass over one part and its plan, which the second pass has found sound."""
-    return curvature.expansion_sums(_significant_plan(batch, plan, frame), point)
-
-
-def longest_of_part(batch: Any, plan: Any, frame: Frame, *arguments: Any) -> float:
-    """The fourth pass over one part and its plan."""
-    return curvature.longest_entry(_significant_plan(batch, plan, frame), *arguments)
-
-
-def _significant_plan(batch: Any, plan: Any, frame: Frame) -> CheckedPlan:
+def expand(batch: Any, plan: Any, frame: Frame, work: Callable[..., Any], *arguments: Any) -> Any:
+    """The third or fourth pass, ``work``, over one part and its plan, which the second pass has found sound."""
     try:
         checked = check_plan(read_part(batch, frame.setting), frame, plan)
     except RefusedPlanError as refusal:
         raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
-    return checked.without_negligible_mass(curvature.NEGLIGIBLE_MASS)
+    return work(checked.without_negligible_mass(curvature.NEGLIGIBLE_MASS), *arguments)
 
 
 @dataclass(frozen=True)
@@ -135,10 +126,7 @@ def certify_robust_logistic(
 
 
 def certify_parts(
-    terms: Terms,
-    coefficients: RobustCoefficients,
-    parts: Iterable[tuple[RowBatch, ShiftPlan | None]],
-    tolerance: float,
+    terms: Terms, coefficients: RobustCoefficients, parts: Iterable[tuple[RowBatch, ShiftPlan | None]], tolerance: float
 ) -> Certificate:
     """The same for a table in parts, which are read up to four times and start again each time.
 
@@ -201,11 +189,11 @@ def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: f
     # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
     if not lower >= upper * (1.0 - 0.999 * tolerance) and not curvature.too_large(frame, plan[-1]):
         point = curvature.expansion_point(frame, model)
-        sums: Sums = reduce(add, parts.map_with_plans(expansion_of_part, frame, point))
+        sums: Sums = reduce(add, parts.map_with_plans(expand, frame, curvature.expansion_sums, point))
         _require_same_weight(sums[0], expected)
 
         def longest(axes: FloatArray, curvatures: FloatArray) -> float:
-            return float(max(parts.map_with_plans(longest_of_part, frame, point, axes, curvatures)))
+            return float(max(parts.map_with_plans(expand, frame, curvature.longest_entry, point, axes, curvatures)))
 
         lower = max(lower, curvature.curvature_bound(frame, sums, point, limits.price, longest))
     return upper, max(lower, 0.0), ""
