@@ -109,6 +109,8 @@ def test_a_radius_does_not_vanish_where_its_parts_underflow() -> None:
     exact = sum((Fraction(a) * Fraction(b) for a, b in zip(left.tolist(), right.tolist(), strict=True)), Fraction(0))
     assert contains(left @ enclose(right), exact)
     assert contains(enclose(left) @ right, exact)
+    assert contains(enclose(left).inner(enclose(right)), exact)
+    assert contains(enclose(right).inner(enclose(left)), exact)
     # A subnormal numerator: the radius of the quotient is a product that is subnormal too.
     over, under = Enclosure(5e-324), Enclosure(1e-200, 3e-201)
     assert contains(over / under, members(over)[0] / members(under)[0])
@@ -134,6 +136,7 @@ def test_a_radius_covers_every_order_of_addition() -> None:
         "running sum": enclose(terms).cumsum(0)[-1],
         "sum by place": enclose(terms).sums_by_place(places, 3)[0],
         "product": terms @ enclose(ones),
+        "inner product": enclose(terms[None]).inner(enclose(ones[None]))[0],
         "product with a matrix": (terms[None] @ enclose(ones))[0],
         "sparse product by rows": (sparse.csr_array(terms[None]) @ enclose(ones))[0],
         "sparse product by columns": (sparse.csc_array(terms[None]) @ enclose(ones))[0],
@@ -156,12 +159,20 @@ def test_a_radius_covers_every_order_of_addition() -> None:
 def test_the_radii_of_the_terms_enter_every_sum_and_product() -> None:
     wide = Enclosure(np.array([1.0, -2.0, 3.0]), np.array([0.5, 0.25, 0.125]))
     ones = np.ones(3)
-    for total in (wide.sum(), wide.cumsum(0)[-1], wide.sums_by_place(np.zeros(3, dtype=int), 1)[0], ones @ wide, wide @ ones):
+    for total in (
+        wide.sum(),
+        wide.cumsum(0)[-1],
+        wide.sums_by_place(np.zeros(3, dtype=int), 1)[0],
+        ones @ wide,
+        wide @ ones,
+        wide.inner(enclose(ones)),
+    ):
         assert total.rad == pytest.approx(0.875)
     assert wide.cumsum(0).rad.tolist() == pytest.approx([0.5, 0.75, 0.875])
     assert wide.sums_by_place(np.array([1, 0, 1]), 2).rad.tolist() == pytest.approx([0.25, 0.625])
     # |1| 0.5 + 0.5 (|1| + 0.5), and so on: the radii of both factors, and their products.
     assert (wide @ wide).rad == pytest.approx(1.25 + 1.0625 + 0.765625)
+    assert wide.inner(wide).rad == pytest.approx(1.25 + 1.0625 + 0.765625)
     assert (wide * wide).sum().rad == pytest.approx(1.25 + 1.0625 + 0.765625)
 
 

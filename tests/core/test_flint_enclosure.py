@@ -47,6 +47,7 @@ FORMULAS: dict[str, Formula] = {
     "inner products": lambda A, b, w: (enclose(A) * 3.0).inner(enclose(A) / 7.0),
     "binary entropy": lambda A, b, w: (1.0 / (2.0 + abs(enclose(A)))).entropy(),
     "reshaped": lambda A, b, w: (enclose(A) * b).reshape(3, 5).sum(axis=0),
+    "inner products of all rows": lambda A, b, w: enclose(A).reshape(5, 1, 3).inner(enclose(A).reshape(1, 5, 3)),
     "transposed": lambda A, b, w: enclose(A).transposed @ w,
 }
 
@@ -98,6 +99,7 @@ def test_enclosures_that_are_wide_from_the_start_stay_as_wide(seed: int, wide: f
         "quotient": lambda x: x / (abs(x) + 2.0),
         "greatest": lambda x: x.max(),
         "positive part": lambda x: x.maximum(0.0).sum(),
+        "inner product": lambda x: x.inner(x),
     }
     for name, formula in formulas.items():
         doubles, balls = both(lambda A, b, w, formula=formula: formula(between(w - wide, w + wide)), A, b, w)
@@ -117,6 +119,18 @@ def test_sums_and_products_contain_the_exact_ones(values: list[float], seed: int
         assert Fraction(float(each.low)) <= exact <= Fraction(float(each.high))
         assert abs(Fraction(float(each.mid)) - exact) <= Fraction(float(each.rad))
     assert found[-1].mid == float(exact)
+
+
+@pytest.mark.parametrize("kind", [Enclosure, FlintEnclosure])
+def test_the_entropy_of_shares_that_are_not_exact_contains_that_of_all_shares(kind: type[Enclosure]) -> None:
+    with computing_in(kind):
+        found = between([-1e-3, 0.2, 0.4, 0.5], [0.1, 0.3, 0.6, 0.5]).entropy()
+    shares = np.array([[0.0, 0.05, 0.1], [0.2, 0.25, 0.3], [0.4, 0.45, 0.5], [0.5, 0.5, 0.5]])
+    with np.errstate(all="ignore"):
+        exact = np.where(shares > 0, -shares * np.log(shares), 0.0) - (1 - shares) * np.log1p(-shares)
+    assert np.all((found.low[:, None] <= exact) & (exact <= found.high[:, None]))
+    assert found.high.tolist() == pytest.approx(exact.max(axis=1))
+    assert found.low.tolist() == pytest.approx(exact.min(axis=1), abs=1e-9)
 
 
 def test_ends_are_rounded_outward_and_the_middle_to_the_nearest_double() -> None:

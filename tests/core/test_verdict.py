@@ -182,6 +182,16 @@ def test_a_digest_does_not_depend_on_how_things_are_stored() -> None:
     assert digest("k", {"a": "1", "b": ""}) != digest("k", {"a text () 1\n1b": ""})
 
 
+def test_a_sparse_array_is_not_made_dense_for_its_digest() -> None:
+    from scipy import sparse
+
+    class Wide(sparse.csr_array):
+        def __array__(self, *arguments: object, **options: object) -> np.ndarray:
+            raise MemoryError("a sparse table was made dense")
+
+    assert digest("k", {"table": Wide(np.eye(3))}) == digest("k", {"table": sparse.csr_array(np.eye(3))})
+
+
 @pytest.mark.parametrize("part", [object(), {"a": 1}, {1, 2}, 1j, [object()], 2**70, b"bytes"])
 def test_what_has_no_bytes_of_its_own_has_no_digest(part: object) -> None:
     with pytest.raises(CertificateError, match="no fingerprint"):

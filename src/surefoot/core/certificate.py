@@ -192,15 +192,16 @@ def digest(kind: str, parts: Mapping[str, Any]) -> str:
     """A fingerprint of named arrays, numbers, texts and None; lists and sparse arrays give their own parts."""
     mark = hashlib.sha256(f"{kind!r}\n".encode())
     for name, part in parts.items():
-        array = np.asarray(part)
+        sparse = hasattr(part, "indptr")
+        array = np.asarray(part.shape if sparse else part)  # a sparse array must not be made dense
         form = FORMS.get(array.dtype.kind, "")
-        if form:
+        if sparse:
+            inner = {"data": part.data, "indices": part.indices, "indptr": part.indptr, "shape": part.shape}
+            form, content = "sparse", digest(part.format, inner).encode()
+        elif form:
             content = (array.astype(form) + np.zeros((), form)).tobytes()  # -0 + 0 = 0: the sign of zero does not count
         elif part is None or isinstance(part, str):
             form, content = ("none", b"") if part is None else ("text", part.encode())
-        elif hasattr(part, "indptr"):
-            inner = {"data": part.data, "indices": part.indices, "indptr": part.indptr, "shape": part.shape}
-            form, content = "sparse", digest(part.format, inner).encode()
         elif array.ndim:
             form, content = "list", digest("list", {str(k): entry for k, entry in enumerate(array.ravel().tolist())}).encode()
         else:  # the bytes of any other object are its address, which is another one in every run

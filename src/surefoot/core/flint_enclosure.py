@@ -199,9 +199,7 @@ class FlintEnclosure(Enclosure):
             return _made(np.add.reduce(self.balls * self.of(other).balls, axis=-1, initial=arb(0)))
 
     def entropy(self) -> FlintEnclosure:
-        return self._at_ends(
-            lambda end: -end * end.log() - (1 - end) * (-end).log1p() if end > 0 else arb(0) if end == 0 else arb("nan")
-        )
+        return self._at_ends(_entropy)
 
     def maximum(self, other: Any) -> FlintEnclosure:
         a, b = self.balls, self.of(other).balls
@@ -264,6 +262,14 @@ def _larger(first: arb, second: arb) -> arb:
     if first.is_nan() or second.is_nan():
         return arb("nan")
     return first if first > second else second
+
+
+def _entropy(end: arb) -> arb:
+    """What an end outside of [0, 1/2] has beyond it is rounding: the members lie inside, where the entropy rises."""
+    if not end > 0:
+        return arb("nan") if end.is_nan() else arb(0)
+    end = end if end < 0.5 else arb(0.5)
+    return -end * end.log() - (1 - end) * (-end).log1p()
 
 
 def _nearest(ball: arb) -> float:
