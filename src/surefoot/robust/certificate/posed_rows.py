@@ -76,7 +76,7 @@ def _norm(sizes: Enclosure, kind: str) -> Enclosure:
     if kind != "l2":
         return sizes.max() if kind == "linf" else sizes.sum()
     # Relative to a power of 2 near the largest, no square overflows.
-    unit: float = 2.0 ** np.clip(np.ceil(np.log2(sizes.size.max())), -900, 900)
+    unit: float = 2.0 ** np.ceil(np.log2(np.clip(sizes.size.max(), 2.0**-900, 2.0**900)))
     return ((sizes / unit) * (sizes / unit)).sum().sqrt() * unit
 
 
