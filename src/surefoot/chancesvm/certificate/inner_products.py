@@ -33,6 +33,8 @@ from surefoot.exceptions import CertificateError
 
 # A matrix further from symmetric and positive semidefinite than this, over its largest entry, holds no inner products.
 INDEFINITE = 1e-8
+# Exponents of RBF kernels are a single product while none is below this; then differences of columns keep more digits.
+FAR = -1e3
 
 
 class InnerProducts:
@@ -99,6 +101,11 @@ class InnerProducts:
             left, right = (u * u).sum(axis=1) * -self.gamma, (v * v).sum(axis=1) * -self.gamma
             wide = join((u * (2 * self.gamma), left[:, None], np.ones((rows.size, 1))), axis=1)
             exponents = wide @ join((v, np.ones((others.size, 1)), right[:, None]), axis=1).transposed
+            if min(left.low.min(), right.low.min()) < FAR:
+                exponents = enclose(np.zeros((rows.size, others.size)))
+                for column in self.samples.T:
+                    apart = enclose(column[rows, None]) - column[others]
+                    exponents = exponents - apart * apart * self.gamma
             return exponents.expm1() - left.expm1()[:, None] - right.expm1() if self.centred else exponents.exp()
         total, q = (u * self.gamma) @ v.transposed, (v @ self.centre) * self.gamma
         p = ((u @ self.centre) * self.gamma)[:, None]

@@ -254,12 +254,11 @@ def _short(samples: FloatArray) -> FloatArray:
     spread = np.abs(samples - means).max(axis=0)
     constant = spread <= 1e-12 * np.abs(means)
     unit = np.exp2(np.floor(np.log2(np.where(constant, 1.0, spread))) - 6)
-    found: FloatArray = np.where(constant, samples[0], np.round(means / unit) * unit)
-    return found
+    return np.asarray(np.where(constant, samples[0], np.round(means / unit) * unit))
 
 
 def centred(kernel: Kernel, samples: FloatArray) -> Kernel:
-    """The kernel seen from near the mean of the samples, where that keeps digits: linear, polynomial, nearly constant RBF."""
+    """The kernel seen from about the mean of samples, where that keeps digits: linear, polynomial, and nearly constant RBF."""
     with np.errstate(over="ignore", invalid="ignore"):
         centre = _short(samples)
         farthest = float(np.square(samples - centre).sum(axis=1).max())
