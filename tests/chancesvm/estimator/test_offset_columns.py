@@ -105,3 +105,16 @@ def test_a_solve_that_did_not_end_at_its_tolerance_is_told_even_if_it_is_verifie
     with pytest.warns(ConvergenceLimitWarning, match=rf"{status.value}.*the lower bound .* still holds"):
         model = ChanceConstrainedSVC(kernel="linear").fit(X, y, groups=groups)
     assert model.certificate_.verified
+
+
+@pytest.mark.parametrize("C", [1.0, 1e6])
+def test_the_cone_programme_is_balanced_whatever_the_units(C: float) -> None:
+    X, y, groups = sensors(0)
+    found = []
+    for unit in (1e-4, 1.0, 300.0):
+        model = ChanceConstrainedSVC(kernel="linear", C=C / unit**2, solver="socp")
+        found.append(model.fit(unit * X + np.array([21.0, 101325.0]), y, groups=groups).certificate_)
+    assert all(certificate.verified for certificate in found)
+    # Lengths in other units: w shrinks as samples grow, and the objective with its square.
+    assert found[0].upper_bound * 1e-8 == pytest.approx(found[1].upper_bound, rel=2e-6)
+    assert found[2].upper_bound * 9e4 == pytest.approx(found[1].upper_bound, rel=2e-6)

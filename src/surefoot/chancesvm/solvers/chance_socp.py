@@ -15,12 +15,18 @@ Full form. The paper's own, (DRCKSVM_aSOCP) of Lin, Fang, Fang and Gao (2024): o
 v' K v, and cones in K itself. It is here for comparison; the Gram matrix of an RBF kernel is dense and has full numerical rank,
 which a conic solver cannot use.
 
+Units. Lengths are divided by that of a typical sample, w is multiplied by it, and the objective by its square. In these units
+an optimum without slack has multipliers of moderate size, however large C is: costs are cut off first, and the programme is
+solved again with all of them if that leaves a gap.
+
 Step and termination are Clarabel's: a primal-dual interior-point method on the homogeneous embedding, to its own residuals. Its
 w and its dual point are then made feasible here, and only a closed gap between the two is called optimal.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -69,20 +75,36 @@ class ChanceSOCP:
         ended, iterations = Status.INTERRUPTED, 0
         try:
             features, back = _coordinates(problem, self.form, self.parameters.rank_tolerance)
-            programme = _programme(problem, features, _quadratic(problem, features, self.form))
-            found = _solve(programme, options)
-            ended, iterations = found.status, found.iterations
-            mix, own = _mix(problem, found.multipliers), back @ found.x[: features.shape[1]]
-            feasible = feasible_mix(problem, mix)
-            values = problem.values(np.stack((mix, feasible.coefficients, own), axis=1))
-            run.tighten(feasible.bound(values[:, 1]), EllipsoidMix(mix))
-            # Both are w at the optimum. Without radii the dual point is the better one; with them it is longer than w.
-            for coefficients, at in ((mix, values[:, 0]), (own, values[:, 2])):
-                run.improve_along(coefficients, at, max(float(coefficients @ at), 0.0))
+            unit = max(float(problem.kernel.diagonal(problem.samples).mean()), np.finfo(np.float64).tiny)
+            # The basis of the full form is the Gram matrix, which has lengths squared.
+            scale = unit if self.form == "full" else math.sqrt(unit)
+            for ceiling in (self.parameters.first_cost, math.inf):
+                posed = _balanced(problem, unit, ceiling)
+                found = _solve(_programme(posed, features / scale, _quadratic(posed, features / scale, self.form)), options)
+                ended, iterations = found.status, iterations + found.iterations
+                mix, own = _mix(problem, found.multipliers) / unit, back @ found.x[: features.shape[1]] / scale
+                feasible = feasible_mix(problem, mix)
+                values = problem.values(np.stack((mix, feasible.coefficients, own), axis=1))
+                run.tighten(feasible.bound(values[:, 1]), EllipsoidMix(mix))
+                # Both are w at the optimum. Without radii the dual point is the better one; with them it is longer than w.
+                for coefficients, at in ((mix, values[:, 0]), (own, values[:, 2])):
+                    run.improve_along(coefficients, at, max(float(coefficients @ at), 0.0))
+                if run.converged or unit * float(problem.costs.max()) <= ceiling:
+                    break
         except KeyboardInterrupt:
             ended = Status.INTERRUPTED
         run.record(iterations)
         return run.outcome(ended, iterations)
+
+
+def _balanced(problem: ChanceSVMProblem, unit: float, ceiling: float) -> ChanceSVMProblem:
+    """The problem in lengths over sqrt(unit), its objective times unit; costs are at most the ceiling."""
+    return replace(
+        problem,
+        costs=np.minimum(unit * problem.costs, ceiling),
+        mean_radius=problem.mean_radius / math.sqrt(unit),
+        covariance_radius=problem.covariance_radius / unit,
+    )
 
 
 def _solve(programme: ConeProgramme, options: SolveOptions) -> ConeResult:

@@ -118,5 +118,7 @@ class ChanceSocpParameters:
 
     # Rows of the largest Gram matrix that is accepted; Clarabel takes about an hour for it.
     max_gram_rows: int = 4000
+    # Costs are cut off here at first, in units of a typical squared length: larger ones spoil the last digits.
+    first_cost: float = 1e5
     # Bounds eigenvalues of the Gram matrix over the largest: those below are rounding and leave the basis.
     rank_tolerance: float = 1e-13
