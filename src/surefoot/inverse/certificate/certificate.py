@@ -72,7 +72,10 @@ def certify_cost(
     lower, wrong = _lower(problem, facets, proof)
     star, outside = min((_member(facet, theta) for facet in facets), key=lambda pair: pair[1])
     scale, unit = _scales(problem)
-    known = [decision_bound(example, star, problem.distance, _at(loss_proofs, i)) for i, example in enumerate(problem.examples)]
+    known = [
+        decision_bound(example, star, problem.distance, _at(loss_proofs, i), claimed=float(losses[i]))
+        for i, example in enumerate(problem.examples)
+    ]
     missing = [example.instance.index for example, bound in zip(problem.examples, known, strict=True) if bound is None]
     free = np.array([example.inside or problem.clamp for example in problem.examples])
     bounds = np.array([losses[i] if bound is None else bound for i, bound in enumerate(known)])

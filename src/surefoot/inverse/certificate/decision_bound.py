@@ -1,7 +1,8 @@
 """An upper bound on what any decision adds to a loss: max over x in X of <theta, phi(x_hat) - phi(x)> + weight d(x_hat, x).
 
-Lists, and vectors of a few 0/1 unknowns, are gone through. Other sets need multipliers, which prove what they prove by weak
-duality, whoever found them.
+Lists, and vectors of a few 0/1 unknowns, are gone through, more 0/1 unknowns are searched
+(:mod:`surefoot.inverse.certificate.binary_bound`). Other sets need multipliers, which prove what they prove by weak duality,
+whoever found them.
 
 Linear sets {low <= A x <= high, lower <= x <= upper}, linear cost c. A distance is the largest of a few terms constant -
 tilt . x + table[h(x)], h(x) = base + f . x being the number of 0/1 unknowns that differ from the response. For any
@@ -30,6 +31,7 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose
+from surefoot.inverse.certificate.binary_bound import binary_bound
 from surefoot.inverse.certificate.observation import SLACK, distances, ellipsoid_slack, features_of, listed, row_slack, slopes
 
 if TYPE_CHECKING:
@@ -39,15 +41,25 @@ if TYPE_CHECKING:
 
 # Values of the whole unknowns, each of which has multipliers of its own where the cost is quadratic.
 MAX_VALUES = 4096
+# 0/1 unknowns up to which going through all vectors is no slower than a search.
+FEW_UNKNOWNS = 9
 
 
 def decision_bound(
-    example: Example, cost: Enclosure | FloatArray, distance: Distance, proof: LossProof | None = None
+    example: Example,
+    cost: Enclosure | FloatArray,
+    distance: Distance,
+    proof: LossProof | None = None,
+    *,
+    claimed: float = 0.0,
 ) -> float | None:
-    """A bound that no decision exceeds; None where nothing is proven."""
+    """A bound that no decision exceeds; None where nothing is proven. Many 0/1 unknowns are searched above ``claimed``."""
     theta = enclose(cost)
     decisions: Any = example.instance.decisions
     features: Any = example.instance.features
+    searched = _searched_bound(example, theta, distance, claimed)
+    if searched is not None:
+        return searched
     points = listed(decisions)
     if points is not None:
         # The response itself adds exactly 0.
@@ -65,6 +77,23 @@ def decision_bound(
     else:
         bound = _tree_bound(example, theta, distance, proof)
     return bound if np.isfinite(bound) else None
+
+
+def _searched_bound(example: Example, theta: Enclosure, distance: Distance, claimed: float) -> float | None:
+    """The bound of a search over more 0/1 unknowns than are listed at ease; None for other sets and distances."""
+    decisions: Any = example.instance.decisions
+    features: Any = example.instance.features
+    response = example.response
+    if hasattr(decisions, "solve") or not (hasattr(decisions, "lower") and hasattr(features, "matrix")):
+        return None
+    binary = decisions.whole & (decisions.lower == 0) & (decisions.upper == 1)
+    if response.size <= FEW_UNKNOWNS or not binary.all() or not np.isin(response, (0.0, 1.0)).all():
+        return None
+    counts = np.arange(response.size + 1, dtype=np.float64)
+    tables = {"l1": enclose(counts), "squared-l2": enclose(counts), "l2": enclose(counts).sqrt(), "none": enclose(0.0 * counts)}
+    table = tables.get(distance.integer, enclose(np.minimum(counts, 1.0)))
+    rows, sides = _inequalities(decisions)
+    return binary_bound(rows, sides, response, theta @ enclose(features.matrix), table, claimed)
 
 
 def _terms(decisions: Any, response: FloatArray, distance: Distance) -> list[tuple[Enclosure, Enclosure, Enclosure | None]]:

@@ -71,8 +71,7 @@ class Separation:
             return None
         if isinstance(decisions, EllipsoidSet) or isinstance(features, QuadraticFeatures):
             return self.oracle.multipliers(example, theta, problem.distance)
-        few = decisions.n_unknowns <= ProofTreeParameters.listed_unknowns
-        if (few and decisions.binary.all()) or not isinstance(features, LinearFeatures):
+        if decisions.binary.all() or not isinstance(features, LinearFeatures):
             return None
         # Rounding grows with the cost; what is not needed of it is not allowed for.
         sizes = (max(1.0, abs(loss)), max(1.0, abs(loss), float(np.abs(theta).sum())))

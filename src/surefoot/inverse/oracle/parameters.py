@@ -68,15 +68,12 @@ class ProofTreeParameters:
     lean : float
         By how much the cost of an unknown without a bound is lowered for the multipliers, per unit of 1 + ||cost||_1: above
         rounding, below what a claim may add.
-    listed_unknowns : int
-        0/1 unknowns up to which certificates list all decisions and need no tree.
     """
 
     row_penalty: float = 1e4
     max_nodes: int = 5000
     claim_tolerance: float = 1e-8
     lean: float = 1e-11
-    listed_unknowns: int = 16
 
 
 @dataclass(frozen=True)
