@@ -100,14 +100,14 @@ class Circumcenter:
         facets = np.flatnonzero((size > 0) & (touching >= problem.n_features - 1))
         _, first = np.unique(np.round(normals[facets], 9), axis=0, return_index=True)
         bounding = cuts.chosen(facets[first])
-        proof = RayProof(bounding.owners, bounding.points, _inward(problem, cone.rays, theta, self.parameters.inward), weights)
+        proof = RayProof(bounding.owners, bounding.points, _inward(problem, cone.rays, self.parameters.inward), weights)
         upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
         return CostRun(options, theta, upper, lower_bound=lower, dual=proof).outcome(Status.OPTIMAL, cuts.size)
 
 
-def _inward(problem: InverseProblem, rays: FloatArray, theta: FloatArray, inward: float) -> FloatArray:
-    """Rays moved towards a cost in the middle, by more than what rounding leaves of them outside of the cone."""
-    moved = np.clip(rays + inward * theta, problem.prior.lower, problem.prior.upper)
+def _inward(problem: InverseProblem, rays: FloatArray, inward: float) -> FloatArray:
+    """Rays moved towards their mean, by more than what rounding leaves of them outside of the cone."""
+    moved = np.clip(rays + inward * rays.mean(axis=0), problem.prior.lower, problem.prior.upper)
     return np.asarray(moved / np.linalg.norm(moved, axis=1)[:, None])
 
 
