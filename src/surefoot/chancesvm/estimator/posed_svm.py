@@ -261,7 +261,8 @@ def _pose(
         labels=inputs.labels,
         costs=np.full(len(inputs.names), settings.cost),
         violation=violation,
-        kernel=centred(kernel, samples),
+        # Combinations of landmarks need not add up to 0, so they are other planes seen from a centre.
+        kernel=centred(kernel, samples) if settings.n_landmarks is None else kernel,
         weights=inputs.weights,
         **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
     )

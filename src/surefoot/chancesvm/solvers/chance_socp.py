@@ -83,6 +83,7 @@ class ChanceSOCP:
                 found = _solve(_programme(posed, features / scale, _quadratic(posed, features / scale, self.form)), options)
                 ended, iterations = found.status, iterations + found.iterations
                 mix, own = _mix(problem, found.multipliers) / unit, back @ found.x[: features.shape[1]] / scale
+                own = own if problem.kernel.centre is None else _summing_to_0(own, features / scale)
                 feasible = feasible_mix(problem, mix)
                 values = problem.values(np.stack((mix, feasible.coefficients, own), axis=1))
                 run.tighten(feasible.bound(values[:, 1]), EllipsoidMix(mix))
@@ -105,6 +106,14 @@ def _balanced(problem: ChanceSVMProblem, unit: float, ceiling: float) -> ChanceS
         mean_radius=problem.mean_radius / math.sqrt(unit),
         covariance_radius=problem.covariance_radius / unit,
     )
+
+
+def _summing_to_0(coefficients: FloatArray, features: FloatArray) -> FloatArray:
+    """Nearly the same w by coefficients that add up to 0: the same plane, then, seen from any centre."""
+    wide = np.column_stack((features, np.ones(len(features))))
+    # Of all changes by which the sum falls by 1, the one that moves w least.
+    change = np.linalg.lstsq(wide.T, np.concatenate((np.zeros(features.shape[1]), [1.0])), rcond=None)[0]
+    return np.asarray(coefficients - coefficients.sum() / change.sum() * change)
 
 
 def _solve(programme: ConeProgramme, options: SolveOptions) -> ConeResult:
