@@ -124,6 +124,11 @@ def test_the_sentence_names_the_class_the_bounds_and_the_gap() -> None:
     )
 
 
+@pytest.mark.parametrize(("quantity", "printed"), [("objective", "an objective"), ("log loss", "a log loss")])
+def test_the_article_suits_the_quantity(quantity: str, printed: str) -> None:
+    assert f"has {printed} below" in judged(1.0, 1.0, words=Statement("plane", quantity)).claim
+
+
 @pytest.mark.parametrize("tolerance", [-1e-9, np.nan, np.inf])
 def test_a_tolerance_that_means_nothing_is_refused(tolerance: float) -> None:
     with pytest.raises(CertificateError, match="tolerance"):

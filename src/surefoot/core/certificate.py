@@ -154,7 +154,8 @@ def verdict(
 
 def _claim(words: Statement, flaw: str, upper: float, lower: float, relative: float, tolerance: float, *, closed: bool) -> str:
     scope = f" {words.scope}" if words.scope else ""
-    below = f"no {words.models} has a {words.quantity} below {rounded_down(lower)}{scope}" if np.isfinite(lower) else ""
+    quantity = f"{'an' if words.quantity[0] in 'aeiou' else 'a'} {words.quantity}"
+    below = f"no {words.models} has {quantity} below {rounded_down(lower)}{scope}" if np.isfinite(lower) else ""
     has = f"this one has at most {rounded_up(upper)}" if np.isfinite(upper) else ""
     trust = f", provided that {words.trust}, which was not recomputed" if words.trust else ""
     if closed and not flaw:
