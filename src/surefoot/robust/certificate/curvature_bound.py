@@ -171,7 +171,8 @@ def curvature_bound(
         wanted[np.square(wanted / scale[priced]) < NEGLIGIBLE_CURVATURE * value.mid] = 0.0
         part[np.flatnonzero(kept)[priced]] = wanted
         part = part[twin]
-        part *= min(1.0, budget / float(setting.shift_price(enclose(part[numeric])).high) * (1.0 - 1e-12))
+        used = float(setting.shift_price(enclose(part[numeric])).high)
+        part *= min(1.0, budget / used * (1.0 - 1e-12)) if used > 0 else 1.0
         if not setting.shift_price(enclose(part[numeric])).high <= budget:
             part = np.zeros(kept.size)
     residual = enclose(axes[kept]).transposed @ (slopes - part[kept])
