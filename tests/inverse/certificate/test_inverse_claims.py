@@ -170,6 +170,24 @@ def test_costs_that_miss_their_conditions_by_more_than_rounding_are_refused() ->
     assert not certify_cost(simplex, found.primal * (1 + 1e-5), none, found.dual, 1e-6).verified
 
 
+def test_the_upper_bound_is_that_of_the_cost_itself_and_not_of_a_member_nearby() -> None:
+    signals, responses = choices(3, 8, noise=0.5)
+    problem = posed(signals, responses, kappa=50.0, prior="simplex")
+    found = ConstraintGeneration().solve(problem, SolveOptions())
+    theta = found.primal * (1 + 5e-8)
+    exact = 25 * sum(Fraction(each) ** 2 for each in theta.tolist())
+    for signal, at in zip(signals, responses, strict=True):
+        gains = [
+            sum(Fraction(t) * (Fraction(a) - Fraction(b)) for t, a, b in zip(theta.tolist(), signal[at], row, strict=True))
+            + Fraction(float(np.linalg.norm(row - signal[at]))) * (1 - Fraction(1, 10**15))
+            for row in signal
+        ]
+        exact += max(gains) / len(signals)
+    certificate = certify_cost(problem, theta, np.zeros(8), found.dual, 1e-6)
+    assert np.isfinite(certificate.upper_bound)
+    assert Fraction(certificate.upper_bound) >= exact
+
+
 def test_points_that_violate_a_row_by_more_than_is_said_are_no_decisions() -> None:
     decisions = forward.LinearProgram(upper=1.0).decisions((np.array([[1.0, 1.0]]), np.array([1.0])))
     points = np.array([[0.5, 0.5], [0.5, 0.5 + 1e-9], [0.5, 0.5 + 1e-6], [1.0 + 1e-6, 0.0], [-1e-6, 0.0]])

@@ -1,9 +1,10 @@
 """Certificates of learned costs: bounds on the optimal objective, recomputed from the raw arrays.
 
 The upper bound is the objective of the cost vector itself, over losses that no decision exceeds
-(:mod:`surefoot.inverse.certificate.decision_bound`). If the prior set prescribes a sum, it is that of the multiple with exactly
-this sum. The lower bound is that of :mod:`surefoot.inverse.certificate.cost_bound`. Costs of norm 1 lie on the facets
-theta_j = +-1 of a cube, or on the one facet sum(theta) = 1 where they cannot be negative; each facet has a proof of its own.
+(:mod:`surefoot.inverse.certificate.decision_bound`). If the prior set prescribes a sum, it holds for the cost vector and for
+its multiple with exactly this sum. The lower bound is that of :mod:`surefoot.inverse.certificate.cost_bound`. Costs of norm 1
+lie on the facets theta_j = +-1 of a cube, or on the one facet sum(theta) = 1 where they cannot be negative; each facet has a
+proof of its own.
 
 Objectives that are 0 have no relative gap. ``floor`` is a tenth of the scale of the data: of a distance and of the features of
 one observation, on average; it does not depend on the cost vector. A cost vector may miss its prior set, or losses that must
@@ -20,7 +21,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, rounded_down, rounded_up, verdict
-from surefoot.core.enclosure import Enclosure, enclose
+from surefoot.core.enclosure import Enclosure, between, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
 from surefoot.inverse.certificate.decision_bound import decision_bound
@@ -233,6 +234,8 @@ def _member(prior: PriorSet, theta: FloatArray) -> tuple[Enclosure, float]:
         off = float((total - prior.total).size)
         if prior.total != 0 and off <= NEAR * abs(prior.total):
             star = star * prior.total / total
+            # What is said of the cost vector holds for itself and for the member beside it.
+            star = between(np.minimum(star.low, theta), np.maximum(star.high, theta))
         else:
             parts.append(off)
     # A bound that the vector itself meets is met by its multiple up to rounding, which is part of what is reported.
