@@ -254,6 +254,17 @@ def test_a_proof_that_was_recomputed_in_part_is_never_verified(answer):
     assert "All" in every.claim
 
 
+def test_claims_for_which_no_time_is_left_are_taken_on_trust_and_coverage_is_not(answer):
+    card, proof = answer
+    certificate = certify_risk_score(TABLE, card, proof, GAP, max_seconds=0.0)
+    assert not certificate.verified
+    assert "which was not recomputed" in certificate.claim
+    assert "drawn" not in certificate.claim
+    cut = dataclasses.replace(proof, steps=proof.steps[:-1])
+    assert "refused" in certify_risk_score(TABLE, card, cut, GAP, max_seconds=0.0).claim
+    assert certify_risk_score(TABLE, card, proof, GAP, max_seconds=600.0).verified
+
+
 def test_without_a_proof_a_tangent_bounds_all_cards(answer):
     card, _ = answer
     assert certify_risk_score(TABLE, card, None, GAP).lower_bound == 0.0

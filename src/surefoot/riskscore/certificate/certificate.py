@@ -10,6 +10,7 @@ knows how card and proof were found.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +41,7 @@ def certify_risk_score(
     *,
     tangent: FloatArray | None = None,
     max_claims: int | None = None,
+    max_seconds: float = np.inf,
     random_state: int = 0,
 ) -> Certificate:
     """Judge a score card and what is said to prove it best.
@@ -57,6 +59,9 @@ def certify_risk_score(
     max_claims : int, optional
         Recompute at most so many claims, drawn at random with ``random_state``. The others are then taken on trust, the
         certificate says so, and it is not verified. All are recomputed unless this is given.
+    max_seconds : float, optional
+        Claims that are left after so many seconds are taken on trust as well; that the proof covers all cards is checked
+        nevertheless.
     random_state : int, default=0
 
     Returns
@@ -83,7 +88,7 @@ def certify_risk_score(
         lower = max(lower, _tangent_bound(table, np.asarray(tangent, dtype=np.float64)))
     if proof is not None:
         try:
-            proven, trust, remark = _proven_bound(table, proof, fingerprint, max_claims, random_state)
+            proven, trust, remark = _proven_bound(table, proof, fingerprint, max_claims, max_seconds, random_state)
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
             flaw = flaw or f"the proof is refused because {refusal}"
@@ -146,9 +151,10 @@ def _tangent_bound(table: CardTable, point: FloatArray) -> float:
 
 
 def _proven_bound(
-    table: CardTable, proof: ScoreProof, fingerprint: str, max_claims: int | None, random_state: int
+    table: CardTable, proof: ScoreProof, fingerprint: str, max_claims: int | None, max_seconds: float, random_state: int
 ) -> tuple[float, str, str]:
     """What the proof proves, what of it was taken on trust, and a sentence on what was recomputed."""
+    started = time.monotonic()
     if proof.problem_digest != fingerprint:
         raise RefusedProofError("it is about other data")
     threshold = float(proof.threshold)
@@ -168,6 +174,8 @@ def _proven_bound(
             at = chosen[(chosen >= n_claims) & (chosen < n_claims + len(part))] - n_claims
             own = part.take(at)
         n_claims += len(part)
+        if time.monotonic() - started > max_seconds:
+            continue
         n_checked += len(own)
         if len(own):
             bounds = bounds_of(own, planes, reader.intercepts, threshold)
@@ -180,7 +188,6 @@ def _proven_bound(
     trust = ""
     if n_checked < n_claims:
         trust = f"{n_claims - n_checked:,} of the {n_claims:,} claims of its proof hold"
-        remark = (
-            f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof, drawn with random_state={random_state}."
-        )
+        drawn = "" if max_claims is None else f", drawn with random_state={random_state}"
+        remark = f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof{drawn}."
     return min(least, threshold), trust, remark

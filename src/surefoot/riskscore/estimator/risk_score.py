@@ -83,7 +83,8 @@ class RiskScoreClassifier(RiskScoreModel):
         Relative gap between the objective of the card and a proven lower bound at which the search may stop. With 0 it goes on
         to the end; the certificate, which computes in doubles, then confirms a relative gap of 1e-9.
     time_limit : float, optional
-        Most seconds to spend; the best card found by then is returned, with a bound that holds.
+        Most seconds to spend; the best card found by then is returned, with a bound that holds. What is left of them after
+        the search is for recomputing its proof; a proof that takes longer can be checked later, by ``surefoot.verify``.
     near_optimal : float, optional
         Collect every card whose objective is at most (1 + near_optimal) times the best, in ``near_optimal_``; 0.01 for one
         percent. Needs the exact search, which then closes its gap entirely.
@@ -227,7 +228,8 @@ class RiskScoreClassifier(RiskScoreModel):
                 certificate = self._certify(posed, stop.outcome)
                 self._unpack(rows, block, stop.outcome, certificate, solver.name, frame_library(X))
             raise
-        certificate = self._certify(posed, outcome)
+        left = math.inf if self.time_limit is None else max(float(self.time_limit) - (time.perf_counter() - started), 0.0)
+        certificate = self._certify(posed, outcome, left)
         self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL:
             _warn_of_limit(outcome, f"{type(self).__name__}.fit")
@@ -300,10 +302,10 @@ class RiskScoreClassifier(RiskScoreModel):
             rules = "".join(f"\n- {rule!r}" for rule in posed.constraints)
             raise InfeasibleProblemError(f"{error} The rules are:{rules}") from error
 
-    def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> Certificate:
+    def _certify(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any], max_seconds: float = math.inf) -> Certificate:
         # The bounds rest on NumPy's matrix products, whose threads know nothing of n_jobs and fight over shared machines.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            return certify_risk_score(**self._proof_arguments(posed, outcome))
+            return certify_risk_score(**self._proof_arguments(posed, outcome), max_seconds=max_seconds)
 
     def _proof_arguments(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> dict[str, Any]:
         """What the certificate judges, by name."""
@@ -327,6 +329,8 @@ def _warn_of_proof(tally: SearchTally, certificate: Certificate, where: str) -> 
     if tally.proof is None:
         most = FIT_PARAMETERS.most_proof_numbers
         reason = f" Its proof was not kept: it has more than {most:,} numbers, or time_limit came before it was written down."
+    elif certificate.witness is not None:
+        reason = " surefoot.verify recomputes the whole proof, without a time limit."
     warnings.warn(
         f"{where} searched to the end, but the certificate does not confirm it. {certificate.claim}{reason}",
         ConvergenceLimitWarning,
