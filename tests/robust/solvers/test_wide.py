@@ -36,7 +36,8 @@ def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome, tolera
     assert outcome.upper_bound - outcome.lower_bound <= tolerance * outcome.upper_bound
     certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
     assert certificate.verified, certificate.claim
-    assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-12)
+    # Columns near 1e6 cost the solver's own sums digits that the certificate keeps.
+    assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-11)
     assert certificate.lower_bound == pytest.approx(outcome.lower_bound, rel=1e-8)
 
 

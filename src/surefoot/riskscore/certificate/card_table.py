@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int64]
 SLACK = 1e-9
 EDGE = 1e-12
+# Cards whose scores are held at once.
+CARDS_AT_ONCE = 1000
 WEIGHT_SLACK = 1e-9
 # The fields that say all about a rule; a rule without exactly these is refused.
 RULE_FIELDS = {
@@ -157,6 +159,28 @@ class CardTable:
                 low, high = self._rate_scales(rule, scores, (low, high), sure=sure)
         return (low, high) if fine else (np.inf, -np.inf)
 
+    def breaks_rules(self, support: Integers, cards: FloatArray) -> BoolArray:
+        """Cards (intercept, then points of their support) that surely break a rule about supports or about rates."""
+        found: BoolArray = np.all(cards[:, 1:] != 0, axis=1) & ~self.admits_supports(support)
+        rates = [rule for kind, rule in self.rules if kind == "RateRule" and self._is_even(rule)]
+        for start in range(0, len(cards) if rates else 0, CARDS_AT_ONCE):
+            at = slice(start, start + CARDS_AT_ONCE)
+            values = np.moveaxis(self.columns[:, support[at]], 0, 1)
+            scores = (enclose(values) @ cards[at, 1:, None]).reshape(len(values), -1) + cards[at, :1]
+            for rule in rates:
+                chosen = (self.labels == rule.label) & (self.weights > 0)
+                weights, least = enclose(self.weights[chosen]), rule.threshold + SLACK
+                most, fewest = (
+                    enclose((ends[:, chosen] >= least).astype(np.float64)) @ weights / weights.sum()
+                    for ends in (scores.high, scores.low)
+                )
+                found[at] |= (most.high < rule.lower - SLACK) | (fewest.low > rule.upper + SLACK)
+        return found
+
+    def _is_even(self, rule: Any) -> bool:
+        """Whether who is flagged does not depend on the scale."""
+        return not self.free or bool(abs(rule.threshold) <= SLACK)
+
     def _at_least(
         self, score: Enclosure, least: float, slack: float, within: tuple[float, float], *, sure: bool
     ) -> tuple[float, float]:
@@ -175,7 +199,7 @@ class CardTable:
         """A rate lies in its limits if the row that attains the least is flagged and the one that exceeds the most is not."""
         chosen = (self.labels == rule.label) & (self.weights > 0)
         scores, weights = scores[chosen], enclose(self.weights[chosen])
-        even = not self.free or abs(rule.threshold) <= SLACK
+        even = self._is_even(rule)
         for sign, ends, limit in (
             (1.0, scores.low if sure else scores.high, rule.lower),
             (-1.0, scores.high if sure else scores.low, rule.upper),

@@ -102,7 +102,9 @@ def _cards(part: BoxClaims, planes: LossPlanes, threshold: float) -> FloatArray:
     ends = np.tile(np.array(table.scales), (len(part), 1))
     bounds = card_bounds(part.support, part.lower, ends, planes)
     below = np.flatnonzero(~(bounds >= threshold)) if table.rules else np.zeros(0, dtype=np.int64)
-    for k in below.tolist():
+    broken = table.breaks_rules(part.support[below], part.lower[below])
+    bounds[below[broken]] = np.inf
+    for k in below[~broken].tolist():
         points = np.zeros(table.columns.shape[1], dtype=np.int64)
         points[part.support[k]] = part.lower[k, 1:]
         low, high = table.scales_of(int(part.lower[k, 0]), points, sure=False)
