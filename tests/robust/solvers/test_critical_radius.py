@@ -125,6 +125,20 @@ def test_at_or_above_it_the_model_is_certified(seed, rows, numeric, levels, shar
     certified(problem, tolerance=1e-8)
 
 
+def test_rows_that_all_have_one_level_are_certified():
+    # Its coefficient and the intercept are told apart by no row: the loss has no curvature along their difference.
+    problem = RobustLogisticProblem(
+        numeric=np.zeros((2, 0)),
+        codes=np.array([[1], [1]]),
+        n_levels=np.array([4]),
+        labels=np.array([-1.0, 1.0]),
+        weights=np.array([0.5, 0.5]),
+        cost=GroundCost(numeric_weights=np.zeros(0), categorical_weights=np.array([1.3])),
+        radius=0.0,
+    )
+    certified(problem, tolerance=1e-9)
+
+
 @pytest.mark.parametrize("name", FINITE)
 @pytest.mark.parametrize("share", [1.0, 1.5])
 def test_the_problem_bank_is_certified_at_and_above_it(name, share):

@@ -87,7 +87,9 @@ def _marks(plan: CheckedPlan, row: RowArray, places: RowArray) -> AnyArray:
     for l, count in enumerate(setting.n_levels):
         mixed = f" mixed in {l}" if (places[:, l] >= count).any() else ""
         texts += [f"level: {_text(places[:, l] == level)}{f'{mixed} {level}' if mixed else ''}" for level in range(1, count)]
-    return np.array(["intercept"] * int(setting.fit_intercept) + texts, dtype=object)
+    # A level that all entries have is the intercept once more.
+    intercept = f"level: {_text(np.ones(row.size, dtype=np.bool_))}"
+    return np.array([intercept] * int(setting.fit_intercept) + texts, dtype=object)
 
 
 def _text(column: AnyArray) -> str:
