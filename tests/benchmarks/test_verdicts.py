@@ -162,6 +162,23 @@ def test_tampered_answers_are_judged_and_untouched_ones_stay_verified(family: st
     assert any(not record.verified for record in records) and not any("crash" in record.found for record in records)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_certificates_in_doubles_and_in_balls_agree(family: str) -> None:
+    pytest.importorskip("flint", reason="balls need python-flint, the extra 'proof'")
+    records = [_module("verdict_balls").compared(family, seed) for seed in range(6)]
+    assert sum(record.answered for record in records) >= 5 and any(record.verified for record in records)
+    assert [record.found for record in records] == [{}] * 6
+
+
+def test_another_verdict_or_other_bounds_in_balls_are_noticed() -> None:
+    records, balls = _module("verdict_record"), _module("verdict_balls")
+    for other in (_certificate(0.5, 0.1), _certificate(0.4, 0.3999999)):
+        record = records.Record("robust", 0, "ordinary", balls=True)
+        double = _certificate(0.5000001, 0.5)
+        balls.judge_twice(record, lambda arithmetic, told=(double, other): told[arithmetic == "ball"])
+        assert records.DISAGREED in record.found
+
+
 def test_an_abort_is_a_finding_and_not_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     children = _module("verdict_children")
     # The child imports the family by name: this one kills its own process at one seed.
@@ -180,7 +197,7 @@ def test_an_abort_is_a_finding_and_not_the_end(monkeypatch: pytest.MonkeyPatch, 
 
 def test_the_quick_campaign_writes_its_tables_and_goes_on_where_it_was_cut(tmp_path: Path) -> None:
     run = _module("run").main
-    asked = ["verdicts", "--quick", "--family", "cards", "--problems", "4", "--tampered", "2", "--jobs", "1"]
+    asked = ["verdicts", "--quick", "--family", "cards", "--problems", "4", "--tampered", "2", "--balls", "1", "--jobs", "1"]
     run([*asked, "--output", str(tmp_path)])
     with (tmp_path / "verdicts.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -196,8 +213,8 @@ def test_the_quick_campaign_writes_its_tables_and_goes_on_where_it_was_cut(tmp_p
 def test_the_command_of_a_finding_repeats_it() -> None:
     bench = _module("bench_verdicts")
     assert bench.command("svm", "trial", 25) == (
-        "python benchmarks/run.py verdicts --quick --family svm --problems 1 --tampered 0 --seed 25"
+        "python benchmarks/run.py verdicts --quick --family svm --problems 1 --tampered 0 --balls 0 --seed 25"
     )
     record = replace(_module("verdict_record").Record("svm", 25, "extreme"), found={"crash": "it\ndied"}, tampered="plane")
     failure = bench._failure(record, "crash", "it\ndied")
-    assert failure["detail"] == "it died" and failure["command"].endswith("--problems 0 --tampered 1 --seed 25")
+    assert failure["detail"] == "it died" and failure["command"].endswith("--problems 0 --tampered 1 --balls 0 --seed 25")
