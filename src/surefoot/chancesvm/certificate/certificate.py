@@ -28,12 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.chancesvm.certificate.inner_products import InnerProducts, least_eigenvalue
-from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
+from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 from surefoot.exceptions import CertificateError
@@ -64,35 +64,34 @@ def certify_chance_svm(
 def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Certificate]:
     """Judge answers to problems on the same samples with the same kernel, whose products are computed once for all of them."""
     require_tolerance(tolerance)
-    problem, kernel = answers[0][0], cast(Any, answers[0][0].kernel)
+    problem = answers[0][0]
     for answer in answers:
         _require_answer(*answer)
-        if not (np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel == kernel):
+        if not (np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel == problem.kernel):
             raise CertificateError("answers are judged together only if their problems have the same samples and kernel.")
-    landmarks = np.asarray(kernel.places) if kernel.name == "landmarks" else None
-    products = InnerProducts(kernel if landmarks is None else kernel.base, problem.samples, landmarks)
+    products = InnerProducts(problem.kernel, problem.samples)
     batches = [_Batches(problem) for problem, _, _ in answers]
     mixes = [own.mix(None if mix is None else mix.coefficients) for own, (_, _, mix) in zip(batches, answers, strict=True)]
     planes = np.stack([plane.coefficients for _, plane, _ in answers], axis=1)
-    support, flaw = np.flatnonzero(np.any(planes != 0, axis=1)), ""
-    if landmarks is not None and not np.isin(support, landmarks).all():
-        support, flaw = landmarks, "a plane uses samples that are no landmarks"
-    values = products.combined(np.arange(len(planes)), support, enclose(planes[support]))
-    lengths = products.lengths(support, enclose(planes[support]), values[support])
-    used = np.flatnonzero(np.any([mix.used for mix in mixes], axis=0))
-    mixed = join([mix.coefficients[used, None] for mix in mixes], axis=1)
-    if landmarks is None:
-        squares = products.lengths(used, mixed)
+    mixed = join([mix.coefficients[:, None] for mix in mixes], axis=1)
+    flaw = ""
+    if products.landmarks is None:
+        used = np.flatnonzero(np.any([planes.any(axis=1), *(mix.used for mix in mixes)], axis=0))
+        values, lengths = products.evaluated(used, join((planes, mixed), axis=1))
+        squares = lengths[len(answers) :]
     else:
-        squares = _projected(products.block(landmarks, landmarks), products.combined(landmarks, used, mixed))
+        found = products.evaluated_on_landmarks(products.landmarks, enclose(planes), mixed)
+        values, lengths, squares = *found[:2], _projected(found[2], found[3])
+        if planes[np.isin(np.arange(len(planes)), products.landmarks, invert=True)].any():
+            flaw = "a plane uses samples that are no landmarks"
     return [
         verdict(
-            _statement(products, landmarks, flaw),
+            _statement(products, flaw),
             upper=np.inf if flaw else float(own.objective(lengths[at], values[:, at], float(plane.intercept)).high),
             lower=max(0.0, float(mixes[at].bound(squares[at]).low)),
             tolerance=tolerance,
             witness=mix,
-            problem_digest=_problem_digest(problem, products, landmarks),
+            problem_digest=_problem_digest(problem, products),
             model_digest=digest("plane", {"coefficients": plane.coefficients, "intercept": plane.intercept}),
         )
         for at, (own, (problem, plane, mix)) in enumerate(zip(batches, answers, strict=True))
@@ -136,8 +135,8 @@ class _Batches:
 
     def mix(self, given: FloatArray | None) -> _Mix:
         """The feasible mix made from any coefficients."""
-        problem, labels = self.problem, self.problem.labels
-        signed = enclose(np.zeros(self.batch.size) if given is None else labels[self.batch] * given)
+        problem, labels, nothing = self.problem, self.problem.labels, np.zeros(self.batch.size)
+        signed = enclose(nothing if given is None else labels[self.batch] * given)
         alpha = self.sums(signed)
         beside = signed - alpha[self.batch] * self.weights
         lengths = self.sums(beside * beside / self.weights).maximum(0.0).sqrt()
@@ -148,9 +147,7 @@ class _Batches:
         weights = alpha * scale
         one, other = weights[labels > 0].sum(), weights[labels < 0].sum()
         if not (one.low > 0 and other.low > 0):
-            return _Mix(
-                enclose(np.zeros(self.batch.size)), np.zeros(self.batch.size, dtype=np.bool_), enclose(0.0), enclose(0.0)
-            )
+            return _Mix(enclose(nothing), nothing > 0, enclose(0.0), enclose(0.0))
         heavy = 1.0 if one.mid >= other.mid else -1.0
         ratio = other / one if heavy > 0 else one / other
         balance = choose(labels == heavy, ratio, 1.0) * _below_one(np.array(1.0), ratio.high)
@@ -171,7 +168,7 @@ def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
     return np.where(numerator >= divisor, 1.0, np.clip(quotient, 0.0, 1.0))
 
 
-def _projected(square: Enclosure, inner: Enclosure) -> Enclosure:
+def _projected(inner: Enclosure, square: Enclosure) -> Enclosure:
     """||P g||^2 and a little more, for each column of the inner products of landmarks with g."""
     middle = 0.5 * square.mid + 0.5 * square.mid.T
     least = float(np.linalg.eigvalsh(middle)[0])
@@ -184,21 +181,18 @@ def _projected(square: Enclosure, inner: Enclosure) -> Enclosure:
     return ((inner + left) * solved).sum(axis=0) + between(0.0, (left * left).sum(axis=0).high) / least
 
 
-def _statement(products: InnerProducts, landmarks: AnyArray | None, flaw: str) -> Statement:
-    if landmarks is None:
+def _statement(products: InnerProducts, flaw: str) -> Statement:
+    if products.landmarks is None:
         return Statement(f"plane of {products.words()}", "objective", "on these batches", flaw=flaw)
     beyond = f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."
-    models = f"plane that combines these {landmarks.size} landmarks by {products.words()}"
+    models = f"plane that combines these {products.landmarks.size} landmarks by {products.words()}"
     return Statement(models, "objective", "on these batches", flaw=flaw, remark=beyond)
 
 
-def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts, landmarks: AnyArray | None) -> str:
+def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts) -> str:
     parts = {name: getattr(problem, name) for name in ("samples", "starts", "weights", *PER_BATCH)}
-    if landmarks is not None:
-        parts["landmarks"] = landmarks
-    if products.matrix is not None:
-        parts["matrix"] = products.matrix
-    return digest(f"chance-constrained SVM {products.words()}", {**parts, "centre": products.centre})
+    own = {"landmarks": products.landmarks, "matrix": products.matrix, "centre": products.centre}
+    return digest(f"chance-constrained SVM {products.words()}", {**parts, **own})
 
 
 def _is_sound(problem: ChanceSVMProblem) -> bool:
@@ -220,12 +214,11 @@ def _is_sound(problem: ChanceSVMProblem) -> bool:
 def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:
     if not _is_sound(problem):
         raise CertificateError("the problem breaks its own conventions, those of ChanceSVMProblem for shapes and numbers.")
-    count = problem.samples.shape[0]
-    for name, given in (("plane", plane.coefficients), ("mix", np.zeros(count) if mix is None else mix.coefficients)):
-        if given.shape != (count,):
-            raise CertificateError(f"the {name} has coefficients of shape {given.shape}; there are {count} samples.")
-        wrong = np.flatnonzero(~np.isfinite(given))
-        if wrong.size:
-            raise CertificateError(f"coefficient {wrong[0]} of the {name} is {given[wrong[0]]}.")
+    of_plane, of_mix = plane.coefficients, plane.coefficients if mix is None else mix.coefficients
+    for name, given in (("coefficients of the plane", of_plane), ("coefficients of the mix", of_mix)):
+        if np.shape(given) != problem.weights.shape or not np.isfinite(given).all():
+            raise CertificateError(
+                f"{name}: {given!r:.200} is not one finite number per sample, {problem.weights.size} in all."
+            )
     if not np.isfinite(plane.intercept):
         raise CertificateError(f"the plane's intercept is {plane.intercept}.")

@@ -23,6 +23,7 @@ from surefoot.chancesvm.estimator.uncertain_inputs import (
     require_enough_samples,
     violation_of,
 )
+from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel, centred
 from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
@@ -266,7 +267,10 @@ def _pose(
         weights=inputs.weights,
         **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
     )
-    return PosedSVM(problem, on_landmarks(problem, settings.n_landmarks), inputs, radii, from_rows)
+    solved = on_landmarks(problem, settings.n_landmarks)
+    if solved is problem:
+        problem = solved = mended(problem)
+    return PosedSVM(problem, solved, inputs, radii, from_rows)
 
 
 def _radii(inputs: UncertainInputs, settings: SVMSettings) -> MomentRadii | None:

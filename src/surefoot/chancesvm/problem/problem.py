@@ -83,6 +83,8 @@ class ChanceSVMProblem:
         Above 0, summing to 1 within every batch; equal if not given.
     mean_radius, covariance_radius : ndarray of shape (n_batches,), optional
         r_i and v_i, not negative; 0 if not given.
+    gram : ndarray of shape (n_samples, n_samples), optional
+        What the function of a "callable" kernel returned for all samples, where that is at hand.
 
     Raises
     ------
@@ -99,6 +101,7 @@ class ChanceSVMProblem:
     weights: FloatArray = None  # type: ignore[assignment]
     mean_radius: FloatArray = None  # type: ignore[assignment]
     covariance_radius: FloatArray = None  # type: ignore[assignment]
+    gram: FloatArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", np.ascontiguousarray(self.starts, dtype=np.int64))
@@ -193,10 +196,21 @@ class ChanceSVMProblem:
         self, coefficients: FloatArray, memory: int = BLOCK_MEMORY, on_block: Callable[[], None] | None = None
     ) -> FloatArray:
         """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; in blocks as in :meth:`Kernel.combined`."""
-        if self.kernel.name == "precomputed":
-            return np.asarray(self.samples @ coefficients)
-        used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
-        return self.kernel.combined(self.samples, self.samples[used], coefficients[used], memory, on_block)
+        gram = self.samples if self.kernel.name == "precomputed" else self.gram
+        if gram is not None:
+            found = np.asarray(gram @ coefficients)
+        else:
+            used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
+            found = self.kernel.combined(self.samples, self.samples[used], coefficients[used], memory, on_block)
+        return found if self.kernel.added == 0 else found + self.kernel.added * coefficients
+
+    def kernel_matrix(self) -> FloatArray:
+        """k of all pairs of samples; not to be written to."""
+        if self.kernel.name == "precomputed" or self.gram is None:
+            found = self.kernel.products(self.samples, self.samples)
+        else:
+            found = self.gram
+        return found if self.kernel.added == 0 else found + self.kernel.added * np.eye(self.n_samples)
 
     def objective(self, plane: KernelPlane) -> float:
         """The objective of the module docstring."""

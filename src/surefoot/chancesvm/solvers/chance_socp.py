@@ -139,12 +139,12 @@ def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:
 def _coordinates(problem: ChanceSVMProblem, form: str, rank_tolerance: float) -> tuple[FloatArray, FloatArray]:
     """Coordinates of the samples, and the matrix that turns those of w into coefficients of the samples."""
     if form == "full":
-        return problem.kernel.products(problem.samples, problem.samples), np.eye(problem.n_samples)
+        return problem.kernel_matrix(), np.eye(problem.n_samples)
     n_features = problem.kernel.n_features(problem.samples.shape[1])
     if n_features is not None and n_features < problem.n_samples:
         features = problem.kernel.features(problem.samples)
         return features, np.asarray(np.linalg.pinv(features).T, dtype=np.float64)
-    values, vectors = np.linalg.eigh(problem.kernel.products(problem.samples, problem.samples))
+    values, vectors = np.linalg.eigh(problem.kernel_matrix())
     positive = values > rank_tolerance * values[-1]
     roots = np.sqrt(values[positive])
     return vectors[:, positive] * roots, vectors[:, positive] / roots

@@ -84,8 +84,8 @@ class GramFeatureSpace:
     def __init__(self, problem: ChanceSVMProblem, parameters: FeatureSpaceParameters, options: SolveOptions) -> None:
         self.problem, self.parameters, self.options = problem, parameters, options
         self.gram: FloatArray | None = None
-        if problem.kernel.name == "precomputed":
-            self.gram = problem.samples
+        if problem.kernel.name == "precomputed" or problem.gram is not None:
+            self.gram = problem.kernel_matrix()
         elif 8 * problem.n_samples**2 <= parameters.gram_memory:
             self.gram = _gram_matrix(problem, parameters.block_memory, options)
             if problem.kernel.name == "callable":
