@@ -30,7 +30,7 @@ ODD = (
 )  # fmt: skip
 SMALL_EIGENVALUE = 1e-13
 # Coefficients that count from an origin far away have this few digits.
-ROUGHLY, LOST = Decimal("1e-3"), Decimal("1e-13")
+ROUGHLY, LOST, ROUNDED = Decimal("1e-3"), Decimal("1e-13"), Decimal("1e-15")
 
 
 @dataclass
@@ -346,6 +346,9 @@ def _compare_public(record: Record, plain: Inputs, model: Any, coefficients: Num
     if plain.kernel == "linear":
         w, names, apart = exact(model.coef_[0]), "coef_", Decimal(certificate.tolerance)
         told = min(objective(plain, exact(plain.X) @ w, w @ w, intercept))
+        # Coefficients and intercept are the nearest doubles; far from the origin half a unit of their last place is a margin.
+        farthest = max(total(abs(part) for part in row) for row in exact(plain.X) * w)
+        told -= ROUNDED * plain.cost * len(plain.members) * (farthest + abs(intercept))
     else:
         names, apart, products = "dual_coef_", ROUGHLY, gram(plain)
         told = min(kernel_objective(plain, products, coefficients, intercept))

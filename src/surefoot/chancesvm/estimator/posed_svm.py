@@ -156,7 +156,8 @@ class PosedSVM:
 
 def _options(settings: SVMSettings, started: float, title: str | None) -> SolveOptions:
     return SolveOptions(
-        tolerance=settings.tolerance,
+        # The certificate counts rounding against the model; a pass of a solver closes much more than half of a gap.
+        tolerance=0.5 * settings.tolerance,
         max_iter=settings.max_iter,
         time_limit=settings.time_limit,
         on_progress=None if title is None else progress_listener(title),
@@ -265,6 +266,8 @@ def _pose(
         # Combinations of landmarks need not add up to 0, so they are other planes seen from a centre.
         kernel=centred(kernel, samples) if settings.n_landmarks is None else kernel,
         weights=inputs.weights,
+        # Checked and mended below.
+        gram=samples if kernel.name == "precomputed" and settings.n_landmarks is None else None,
         **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
     )
     solved = on_landmarks(problem, settings.n_landmarks)

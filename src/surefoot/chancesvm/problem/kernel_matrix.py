@@ -11,7 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem, require_inner_products
+from surefoot.chancesvm.problem.problem import (
+    INDEFINITE_SLACK,
+    ChanceSVMProblem,
+    require_inner_products,
+    require_symmetry,
+)
 from surefoot.core.arrays import FloatArray
 
 _LEAST = 1e-290
@@ -27,27 +32,29 @@ def mended(problem: ChanceSVMProblem) -> ChanceSVMProblem:
     """
     if problem.kernel.name not in ("callable", "precomputed"):
         return problem
-    matrix = problem.kernel_matrix()
-    if problem.kernel.name == "callable":
-        require_inner_products(matrix, "matrix of the kernel function")
-        problem = replace(problem, gram=matrix)
-    added = least_addition(matrix)
-    return problem if added == 0 else replace(problem, kernel=replace(problem.kernel, added=added))
+    plain = replace(problem.kernel, added=0.0)
+    matrix = replace(problem, kernel=plain).kernel_matrix() if problem.gram is None else problem.gram
+    name = "precomputed kernel" if plain.name == "precomputed" else "matrix of the kernel function"
+    added = least_addition(matrix, name)
+    return replace(problem, gram=matrix, kernel=replace(plain, added=added))
 
 
-def least_addition(matrix: FloatArray) -> float:
+def least_addition(matrix: FloatArray, name: str) -> float:
     """About the least number that, added to the diagonal, lets Cholesky's method succeed by more than its rounding."""
+    require_symmetry(matrix, name)
     count = matrix.shape[0]
     symmetric, at = 0.5 * matrix + 0.5 * matrix.T, np.arange(count)
     diagonal = symmetric[at, at]
-    # Twice what the certificate takes the rounding for; a matrix of zeros has none.
-    step = max(8 * (count + 2) * np.finfo(np.float64).epsneg * float(np.abs(diagonal).sum()), _LEAST)
+    # A little more than the certificate takes the rounding for; a matrix of zeros has none.
+    step = max(3 * (count + 2) * np.finfo(np.float64).epsneg * float(np.abs(diagonal).sum()), _LEAST)
     added = 0.0
     while True:
         symmetric[at, at] = diagonal + (added - step)
         try:
             np.linalg.cholesky(symmetric)
         except np.linalg.LinAlgError:
-            added = 4 * added + 2 * step
+            if added > INDEFINITE_SLACK * float(np.abs(matrix).max()):
+                require_inner_products(matrix, name)
+            added = 4 * added + 1.1 * step
         else:
             return added

@@ -84,7 +84,8 @@ class ChanceSVMProblem:
     mean_radius, covariance_radius : ndarray of shape (n_batches,), optional
         r_i and v_i, not negative; 0 if not given.
     gram : ndarray of shape (n_samples, n_samples), optional
-        What the function of a "callable" kernel returned for all samples, where that is at hand.
+        The matrix of a "callable" or "precomputed" kernel, without what is added to it, once somebody has made sure that it is
+        positive semidefinite: :func:`surefoot.chancesvm.problem.kernel_matrix.mended`.
 
     Raises
     ------
@@ -252,7 +253,7 @@ def _check_samples(problem: ChanceSVMProblem) -> None:
     if wrong.size:
         row, column = wrong[0]
         raise ValueError(f"sample {row} holds {problem.samples[row, column]} in column {column}; samples are finite.")
-    if problem.kernel.name == "precomputed":
+    if problem.kernel.name == "precomputed" and problem.gram is None:
         require_inner_products(problem.samples)
 
 
@@ -280,17 +281,8 @@ def _check_numbers(problem: ChanceSVMProblem) -> None:
 
 def require_inner_products(gram: FloatArray, name: str = "precomputed kernel") -> None:
     """Raise ``ValueError`` unless the matrix is square, symmetric and positive semidefinite up to rounding."""
-    if gram.shape[0] != gram.shape[1]:
-        raise ValueError(f"the {name} must be square, but it has shape {gram.shape}.")
-    largest = float(np.abs(gram).max(initial=0.0))
-    skew = np.abs(gram - gram.T)
-    if skew.max(initial=0.0) > INDEFINITE_SLACK * largest:
-        row, column = np.unravel_index(int(skew.argmax()), skew.shape)
-        raise ValueError(
-            f"the {name} is not symmetric: it holds {gram[row, column]} at ({row}, {column}), but "
-            f"{gram[column, row]} at ({column}, {row})."
-        )
-    slack = INDEFINITE_SLACK * max(largest, np.finfo(np.float64).tiny)
+    require_symmetry(gram, name)
+    slack = INDEFINITE_SLACK * max(float(np.abs(gram).max(initial=0.0)), np.finfo(np.float64).tiny)
     try:
         # Many times faster than eigenvalues, which are only needed for the message.
         np.linalg.cholesky(gram + slack * np.eye(gram.shape[0]))
@@ -301,3 +293,17 @@ def require_inner_products(gram: FloatArray, name: str = "precomputed kernel") -
                 f"the {name} is indefinite: its smallest eigenvalue is {least:.3g}. Inner products have none below "
                 "0; clip the negative eigenvalues, or choose another kernel."
             ) from None
+
+
+def require_symmetry(gram: FloatArray, name: str) -> None:
+    """Raise ``ValueError`` unless the matrix is square, and symmetric up to rounding."""
+    if gram.shape[0] != gram.shape[1]:
+        raise ValueError(f"the {name} must be square, but it has shape {gram.shape}.")
+    largest = float(np.abs(gram).max(initial=0.0))
+    skew = np.abs(gram - gram.T)
+    if skew.max(initial=0.0) > INDEFINITE_SLACK * largest:
+        row, column = np.unravel_index(int(skew.argmax()), skew.shape)
+        raise ValueError(
+            f"the {name} is not symmetric: it holds {gram[row, column]} at ({row}, {column}), but "
+            f"{gram[column, row]} at ({column}, {row})."
+        )
