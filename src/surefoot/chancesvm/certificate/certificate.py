@@ -191,7 +191,9 @@ def _statement(products: InnerProducts, flaw: str) -> Statement:
 
 def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts) -> str:
     parts = {name: getattr(problem, name) for name in ("samples", "starts", "weights", *PER_BATCH)}
-    own = {"landmarks": products.landmarks, "matrix": products.matrix, "centre": products.centre}
+    own = {"landmarks": products.landmarks, "centre": products.centre}
+    if products.name == "callable":
+        own["matrix"] = products.matrix
     return digest(f"chance-constrained SVM {products.words()}", {**parts, **own})
 
 

@@ -159,17 +159,17 @@ def least_eigenvalue(matrix: FloatArray, shift: float) -> float:
 
 def _matrix(kernel: Any, samples: FloatArray, landmarks: AnyArray | None) -> FloatArray:
     """The kernel matrix, certainly positive semidefinite with what is added; or its columns of landmarks."""
-    columns = np.arange(samples.shape[0]) if landmarks is None else landmarks
+    columns = slice(None) if landmarks is None else landmarks
     given = samples[:, columns] if kernel.name == "precomputed" else kernel.function(samples, samples[columns])
     matrix = np.array(given, dtype=np.float64)
-    if matrix.shape != (samples.shape[0], columns.size) or not np.isfinite(matrix).all():
+    if matrix.shape != (samples.shape[0], samples[columns].shape[0]) or not np.isfinite(matrix).all():
         raise CertificateError(f"the kernel matrix is not finite, or has shape {matrix.shape}.")
     square = matrix[columns]
     if np.abs(square - square.T).max() > ASYMMETRY * np.abs(square).max():
         raise CertificateError("the kernel matrix is not symmetric: it holds no inner products.")
     matrix[columns] = 0.5 * square + 0.5 * square.T
     # What Cholesky's method cannot tell from 0. Of landmarks the least eigenvalue is looked at later.
-    step = max(2.5 * sum_error(columns.size + 2) * float(np.abs(np.diagonal(square)).sum()), 0.5 * kernel.added)
+    step = max(2.5 * sum_error(len(square) + 2) * float(np.abs(np.diagonal(square)).sum()), 0.5 * kernel.added)
     if landmarks is None and not least_eigenvalue(matrix, step - kernel.added) >= -kernel.added:
         raise CertificateError("the kernel matrix may have negative eigenvalues: too little is added to its diagonal.")
     return matrix

@@ -227,7 +227,10 @@ def pose_rows(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings
     inputs = gather_inputs(groups, rows.labels, rows.classes, rows.weights)
     violation = read_violation(settings.violation, None if given is None else groups.names)
     order = inputs.order
-    samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
+    if np.array_equal(order, np.arange(order.size)):
+        samples = np.ascontiguousarray(block)
+    else:
+        samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
     return _pose(samples, inputs, violation_of(violation, inputs.names), kernel, settings)
 
 

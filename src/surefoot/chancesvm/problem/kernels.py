@@ -265,10 +265,12 @@ def _short(samples: FloatArray) -> FloatArray:
 
 def centred(kernel: Kernel, samples: FloatArray) -> Kernel:
     """The kernel seen from about the mean of samples, where that keeps digits: linear, polynomial, and nearly constant RBF."""
+    if kernel.name not in ("linear", "poly", "rbf"):
+        return kernel
     with np.errstate(over="ignore", invalid="ignore"):
         centre = _short(samples)
         farthest = float(np.square(samples - centre).sum(axis=1).max())
-    if kernel.name not in ("linear", "poly", "rbf") or not np.isfinite(farthest):
+    if not np.isfinite(farthest):
         return kernel
     if kernel.name == "rbf" and kernel.gamma * farthest > FLAT_EXPONENT:
         return kernel
