@@ -169,7 +169,7 @@ def _matrix(kernel: Any, samples: FloatArray, landmarks: AnyArray | None) -> Flo
         raise CertificateError("the kernel matrix is not symmetric: it holds no inner products.")
     matrix[columns] = 0.5 * square + 0.5 * square.T
     # What Cholesky's method cannot tell from 0. Of landmarks the least eigenvalue is looked at later.
-    step = max(2.5 * sum_error(len(square) + 2) * float(np.abs(np.diagonal(square)).sum()), 0.5 * kernel.added)
+    step = max(2.5 * sum_error(len(square) + 4) * float(np.abs(np.diagonal(square)).sum()), 0.5 * kernel.added)
     if landmarks is None and not least_eigenvalue(matrix, step - kernel.added) >= -kernel.added:
         raise CertificateError("the kernel matrix may have negative eigenvalues: too little is added to its diagonal.")
     return matrix
