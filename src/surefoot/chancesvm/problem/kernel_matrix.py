@@ -46,7 +46,7 @@ def least_addition(matrix: FloatArray, name: str) -> float:
     symmetric, at = 0.5 * matrix + 0.5 * matrix.T, np.arange(count)
     diagonal = symmetric[at, at]
     # A little more than the certificate takes the rounding for; a matrix of zeros has none.
-    step = max(3 * (count + 4) * np.finfo(np.float64).epsneg * float(np.abs(diagonal).sum()), _LEAST)
+    step = max(3 * (count + 4) * 2.0**-53 * float(np.abs(diagonal).sum()), _LEAST)
     added = 0.0
     while True:
         symmetric[at, at] = diagonal + (added - step)
