@@ -41,7 +41,7 @@ from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
 from surefoot.chancesvm.solvers.parameters import ChanceSocpParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeResult, ConeSettings
+from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeSettings
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
@@ -91,15 +91,22 @@ class ChanceSOCP:
         require_chance_acceptance(self, problem)
         self._require_time(problem, options)
         run = PlaneRun(problem, options)
-        ended, iterations = Status.INTERRUPTED, 0
+        ended, iterations = Status.TIME_LIMIT, 0
+        if options.out_of_time:
+            return run.outcome(ended, iterations)
         try:
             features, back = _coordinates(problem, self.form, self.parameters.rank_tolerance)
             unit = max(float(problem.kernel.diagonal(problem.samples).mean()), np.finfo(np.float64).tiny)
             # The basis of the full form is the Gram matrix, which has lengths squared.
             scale = unit if self.form == "full" else math.sqrt(unit)
             for ceiling in (self.parameters.first_cost, math.inf):
+                left = ConeSettings.max_iter if options.max_iter is None else options.max_iter - iterations
+                if options.out_of_time or left < 1:
+                    ended = Status.TIME_LIMIT if options.out_of_time else Status.ITERATION_LIMIT
+                    break
                 posed = _balanced(problem, unit, ceiling)
-                found = _solve(posed, features / scale, self.form, options, iterations)
+                programme = _programme(posed, features / scale, _quadratic(posed, features / scale, self.form))
+                found = programme.solve(options, ConeSettings(max_iter=left))
                 ended, iterations = found.status, iterations + found.iterations
                 mix, own = _mix(problem, found.multipliers) / unit, back @ found.x[: features.shape[1]] / scale
                 own = own if problem.kernel.centre is None else _summing_to_0(own, features / scale)
@@ -133,18 +140,6 @@ def _summing_to_0(coefficients: FloatArray, features: FloatArray) -> FloatArray:
     # Of all changes by which the sum falls by 1, the one that moves w least.
     change = np.linalg.lstsq(wide.T, np.concatenate((np.zeros(features.shape[1]), [1.0])), rcond=None)[0]
     return np.asarray(coefficients - coefficients.sum() / change.sum() * change)
-
-
-def _solve(
-    problem: ChanceSVMProblem, features: FloatArray, form: Literal["reduced", "full"], options: SolveOptions, iterations: int
-) -> ConeResult:
-    """What Clarabel finds in the time and iterations that are left, so many being spent already; zeros if there are none."""
-    programme = _programme(problem, features, _quadratic(problem, features, form))
-    left = ConeSettings.max_iter if options.max_iter is None else options.max_iter - iterations
-    if options.out_of_time or left < 1:
-        ended = Status.TIME_LIMIT if options.out_of_time else Status.ITERATION_LIMIT
-        return ConeResult(np.zeros(programme.cost.size), np.zeros(programme.right.size), ended, False, 0)
-    return programme.solve(options, ConeSettings(max_iter=left))
 
 
 def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:
