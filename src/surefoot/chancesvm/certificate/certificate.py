@@ -34,7 +34,7 @@ import numpy as np
 
 from surefoot.chancesvm.certificate.inner_products import InnerProducts, least_eigenvalue
 from surefoot.core.arrays import BoolArray, FloatArray
-from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
+from surefoot.core.certificate import Certificate, Statement, digest, verdict
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 from surefoot.exceptions import CertificateError
 
@@ -63,7 +63,6 @@ def certify_chance_svm(
 
 def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Certificate]:
     """Judge answers to problems on the same samples with the same kernel, whose products are computed once for all of them."""
-    require_tolerance(tolerance)
     problem = answers[0][0]
     for answer in answers:
         _require_answer(*answer)
@@ -74,16 +73,16 @@ def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Cer
     mixes = [own.mix(None if mix is None else mix.coefficients) for own, (_, _, mix) in zip(batches, answers, strict=True)]
     planes = np.stack([plane.coefficients for _, plane, _ in answers], axis=1)
     mixed = join([mix.coefficients[:, None] for mix in mixes], axis=1)
-    flaw = ""
     if products.landmarks is None:
+        flaw = ""
         used = np.flatnonzero(np.any([planes.any(axis=1), *(mix.used for mix in mixes)], axis=0))
         values, lengths = products.evaluated(used, join((planes, mixed), axis=1))
         squares = lengths[len(answers) :]
     else:
         found = products.evaluated_on_landmarks(products.landmarks, enclose(planes), mixed)
         values, lengths, squares = *found[:2], _projected(found[2], found[3])
-        if planes[np.isin(np.arange(len(planes)), products.landmarks, invert=True)].any():
-            flaw = "a plane uses samples that are no landmarks"
+        outside = np.delete(planes, products.landmarks, axis=0).any()
+        flaw = "a plane uses samples that are no landmarks" if outside else ""
     return [
         verdict(
             _statement(products, flaw),
@@ -140,10 +139,9 @@ class _Batches:
         alpha = self.sums(signed)
         beside = signed - alpha[self.batch] * self.weights
         lengths = self.sums(beside * beside / self.weights).maximum(0.0).sqrt()
-        kept = alpha.low > 0
         # Doubles that are certainly small enough: alpha_i scale_i <= C_i and l_i shrink_i <= tau_i alpha_i.
-        scale = np.where(kept, _below_one(problem.costs, alpha.high), 0.0)
-        shrink = np.where(kept, _below_one((self.tau * alpha).low, lengths.high), 0.0)
+        scale = np.where(alpha.low > 0, _below_one(problem.costs, alpha.high), 0.0)
+        shrink = _below_one((self.tau * alpha).low, lengths.high)
         weights = alpha * scale
         one, other = weights[labels > 0].sum(), weights[labels < 0].sum()
         if not (one.low > 0 and other.low > 0):
@@ -163,17 +161,14 @@ class _Batches:
 
 def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
     """Doubles at or below 1 and at or below the quotients."""
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        quotient = np.nextafter(numerator / divisor, -np.inf)
-    return np.where(numerator >= divisor, 1.0, np.clip(quotient, 0.0, 1.0))
+    return np.where(numerator >= divisor, 1.0, np.clip((enclose(numerator) / divisor).low, 0.0, 1.0))
 
 
 def _projected(inner: Enclosure, square: Enclosure) -> Enclosure:
     """||P g||^2 and a little more, for each column of the inner products of landmarks with g."""
     middle = 0.5 * square.mid + 0.5 * square.mid.T
-    least = float(np.linalg.eigvalsh(middle)[0])
-    off = square - middle
-    least = float((least_eigenvalue(middle, 0.5 * least) - (off * off).sum().sqrt()).low)
+    off, shift = square - middle, 0.5 * float(np.linalg.eigvalsh(middle)[0])
+    least = float((least_eigenvalue(middle, shift) - (off * off).sum().sqrt()).low)
     if not least > 0:
         return between(np.zeros(inner.shape[1]), np.inf)
     solved = np.linalg.solve(middle, inner.mid)
@@ -191,20 +186,20 @@ def _statement(products: InnerProducts, flaw: str) -> Statement:
 
 def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts) -> str:
     parts = {name: getattr(problem, name) for name in ("samples", "starts", "weights", *PER_BATCH)}
-    own = {"landmarks": products.landmarks, "centre": products.centre}
-    if products.name == "callable":
-        own["matrix"] = products.matrix
-    return digest(f"chance-constrained SVM {products.words()}", {**parts, **own})
+    called = products.matrix if products.name == "callable" else None
+    own = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
+    return digest(f"chance-constrained SVM {products.words()}", parts | own)
 
 
 def _is_sound(problem: ChanceSVMProblem) -> bool:
     """Whether shapes and numbers are those that ChanceSVMProblem asks for."""
     starts, count, sizes = problem.starts, problem.samples.shape[0], np.diff(problem.starts)
-    parts = [getattr(problem, name) for name in PER_BATCH]
     return bool(
         (problem.samples.ndim, starts.ndim, problem.weights.shape) == (2, 1, (count,))
         and (sizes.size >= 2 and sizes.min() > 0 and starts[0] == 0 and starts[-1] == count)
-        and all(part.shape == sizes.shape and np.isfinite(part).all() for part in parts)
+        and all(
+            part.shape == sizes.shape and np.isfinite(part).all() for part in [getattr(problem, name) for name in PER_BATCH]
+        )
         and (np.isfinite(problem.samples).all() and np.isfinite(problem.weights).all() and problem.weights.min() > 0)
         and np.abs(np.add.reduceat(problem.weights, starts[:-1]) - 1.0).max() <= WEIGHT_SLACK
         and (set(problem.labels.tolist()) == {-1.0, 1.0} and problem.costs.min() > 0)

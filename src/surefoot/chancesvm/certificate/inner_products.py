@@ -41,7 +41,8 @@ class InnerProducts:
     """The inner products k(x_s, x_t) of samples, by their places; the second of each pair is a landmark if there are any."""
 
     def __init__(self, kernel: Any, samples: FloatArray) -> None:
-        self.landmarks = np.asarray(kernel.places) if kernel.name == "landmarks" else None
+        # Landmarks in their order, and none twice, whatever a file says.
+        self.landmarks = np.flatnonzero(np.isin(np.arange(len(samples)), kernel.places)) if kernel.name == "landmarks" else None
         kernel = kernel if self.landmarks is None else kernel.base
         self.name, self.samples, self.added = str(kernel.name), samples, float(kernel.added)
         parameters = (1.0, 0.0, 1) if self.name == "linear" else (float(kernel.gamma), float(kernel.coef0), int(kernel.degree))
