@@ -74,10 +74,9 @@ def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Cer
     planes = np.stack([plane.coefficients for _, plane, _ in answers], axis=1)
     mixed = join([mix.coefficients[:, None] for mix in mixes], axis=1)
     if products.landmarks is None:
-        flaw = ""
         used = np.flatnonzero(np.any([planes.any(axis=1), *(mix.used for mix in mixes)], axis=0))
         values, lengths = products.evaluated(used, join((planes, mixed), axis=1))
-        squares = lengths[len(answers) :]
+        squares, flaw = lengths[len(answers) :], ""
     else:
         found = products.evaluated_on_landmarks(products.landmarks, enclose(planes), mixed)
         values, lengths, squares = *found[:2], _projected(found[2], found[3])
@@ -211,11 +210,8 @@ def _is_sound(problem: ChanceSVMProblem) -> bool:
 def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:
     if not _is_sound(problem):
         raise CertificateError("the problem breaks its own conventions, those of ChanceSVMProblem for shapes and numbers.")
-    of_plane, of_mix = plane.coefficients, plane.coefficients if mix is None else mix.coefficients
-    for name, given in (("coefficients of the plane", of_plane), ("coefficients of the mix", of_mix)):
+    for name, given in (("plane", plane.coefficients), ("mix", plane.coefficients if mix is None else mix.coefficients)):
         if np.shape(given) != problem.weights.shape or not np.isfinite(given).all():
-            raise CertificateError(
-                f"{name}: {given!r:.200} is not one finite number per sample, {problem.weights.size} in all."
-            )
+            raise CertificateError(f"the {name} needs a finite coefficient for each sample, {problem.weights.size} in all.")
     if not np.isfinite(plane.intercept):
         raise CertificateError(f"the plane's intercept is {plane.intercept}.")
