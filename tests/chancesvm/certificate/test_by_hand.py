@@ -109,17 +109,17 @@ def test_a_system_of_landmarks_that_is_solved_badly_costs_bound_and_not_truth(mo
         assert certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-6).lower_bound < good
 
 
-def test_landmarks_that_are_one_point_prove_nothing() -> None:
-    plain = line(1.0, 1.0, -1.0, labels=(1.0, 1.0, -1.0))
-    twice = object.__new__(LandmarkKernel)
-    for name, value in {"name": "landmarks", "base": Kernel("linear"), "places": np.array([0, 1])}.items():
-        object.__setattr__(twice, name, value)
-    assert lower(dataclasses.replace(plain, kernel=Kernel("linear")), 0.1, 0.1, -0.2) > 0
-    problem = object.__new__(ChanceSVMProblem)
+@pytest.mark.parametrize("apart", [0.0, 1e-15, 2e-15, 3e-15])
+def test_landmarks_that_rounding_cannot_tell_apart_prove_nothing(apart: float) -> None:
+    """Their least eigenvalue is ``apart``, above 0, and still below what Cholesky's method loses."""
+    gram = np.array([[1.0, 1.0 - apart, -1.0], [1.0 - apart, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+    plain = dataclasses.replace(line(1.0, 1.0, -1.0, labels=(1.0, 1.0, -1.0)), samples=gram, kernel=Kernel("precomputed"))
+    near, problem = object.__new__(LandmarkKernel), object.__new__(ChanceSVMProblem)
+    for name, value in {"name": "landmarks", "base": Kernel("precomputed"), "places": np.array([0, 1])}.items():
+        object.__setattr__(near, name, value)
     for field in dataclasses.fields(plain):
-        object.__setattr__(problem, field.name, twice if field.name == "kernel" else getattr(plain, field.name))
-    nothing = KernelPlane(np.zeros(3), 0.0)
-    assert certify_chance_svm(problem, nothing, EllipsoidMix(np.array([0.1, 0.1, -0.2])), 1e-6).lower_bound == 0.0
+        object.__setattr__(problem, field.name, near if field.name == "kernel" else getattr(plain, field.name))
+    assert lower(problem, 0.1, 0.1, -0.2) == 0.0
 
 
 def products(kernel: Kernel, x: np.ndarray, z: np.ndarray) -> np.ndarray:
