@@ -185,8 +185,7 @@ def tampered_svm(seed: int) -> Record:
     inputs = verdict_svm.read(case, model)
     plane, start = verdict_svm.plane_of(case, inputs, model)
     coefficients, intercept = plane.astype(np.float64), float(start)
-    # Kernels of earlier versions are not seen from anywhere.
-    seen = {} if inputs.centre is None else {"centre": tuple(inputs.centre.tolist())}
+    seen = {"centre": None if inputs.centre is None else tuple(inputs.centre.tolist()), "added": float(inputs.added)}
     mix = model.certificate_.witness
     kind = _kind(rng, record, "plane", "plane", "intercept", "witness", "witness", "rows", "labels", "C")
 

@@ -114,6 +114,42 @@ def test_the_svm_reference_separates_two_points_at_the_known_margin() -> None:
     assert float(svm.reference(inputs, svm.gram(inputs))) == pytest.approx(0.5, rel=1e-8)
 
 
+def test_the_svm_reference_keeps_to_landmarks_and_widens_by_radii() -> None:
+    svm = _module("verdict_svm")
+    one = np.array([Decimal(1)], dtype=object)
+    common = {"kernel": "linear", "gamma": Decimal(1), "degree": 1, "coef0": Decimal(0), "cost": Decimal(10)}
+    three = svm.Inputs(
+        X=np.array([[0.0, 0.0], [2.0, 2.0], [2.0, 0.0]]), members=[np.array([k]) for k in range(3)], labels=[-1, 1, 1],
+        shares=[one] * 3, rounded=[one] * 3, tau=[Decimal(3)] * 3, **common,
+    )  # fmt: skip
+    # w = (1, 0) separates at a margin of 1; along the second sample alone w = (1, 1) is needed.
+    assert float(svm.reference(three, svm.gram(three))) == pytest.approx(0.5, rel=1e-8)
+    along = replace(three, landmarks=np.array([1]))
+    assert float(svm.reference(along, svm.gram(along))) == pytest.approx(1.0, rel=1e-8)
+    # Half the distance is 1, of which the radius and 3 times the root of the other one take a quarter each: w = 2.
+    wide = svm.Inputs(
+        X=np.array([[0.0], [2.0]]), members=[np.array([0]), np.array([1])], labels=[-1, 1], shares=[one] * 2,
+        rounded=[one] * 2, tau=[Decimal(3)] * 2, mean_radius=[Decimal("0.25")] * 2,
+        covariance_radius=[Decimal(1) / Decimal(144)] * 2, **common,
+    )  # fmt: skip
+    assert float(svm.reference(wide, svm.gram(wide))) == pytest.approx(2.0, rel=1e-7)
+
+
+def test_the_svm_campaign_draws_every_kind() -> None:
+    kinds, record = _module("verdict_svm_kinds"), _module("verdict_record")
+    drawn = set()
+    for seed in range(60):
+        rng, note = np.random.default_rng(seed), record.Record("svm", seed, "ordinary")
+        kinds.varied(_module("verdict_svm").draw(rng, note), rng, note)
+        drawn.update(note.settings)
+    assert drawn >= {"landmarks", "confidence", "function", "moments"}
+    points, mean, covariance = (
+        np.array(part, dtype=object) for part in ([[Decimal(-1)], [Decimal(1)]], [Decimal(0)], [[Decimal(4)]])
+    )
+    with pytest.raises(ValueError, match="points for a covariance of 4"):
+        kinds._require_moments(points, mean, covariance)
+
+
 def test_a_card_is_the_best_of_all_and_rules_are_kept() -> None:
     cards, rules = _module("verdict_cards"), _module("verdict_card_rules")
     X, y = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3), np.array([1, 1, 0, 0, 0, 0])
