@@ -17,10 +17,12 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ConvergenceLimitWarning
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
-from surefoot.riskscore.certificate.claim_bounds import bounds_of, largest_gains
+from surefoot.riskscore.certificate.claim_bounds import bounds_of
+from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
 from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NOT_FIRST, NodeClaims
-from surefoot.riskscore.certificate.row_cells import CountedCells, RowCells
+from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS, FitParameters
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
@@ -167,7 +169,7 @@ def test_a_node_counts_every_set_of_columns_that_it_may_add(budget: int, seed: i
     gains = rng.normal(size=starts[-1]).round(1)
     marks = rng.integers(0, 4 if budget else 3, starts[-1])
     marks[marks == 1] = 1 if budget else 0
-    found = largest_gains(gains, marks, np.repeat(np.arange(8), sizes), starts, budget)
+    found = largest_gains(gains, marks, starts, budget)
     for k in range(8):
         own, mark = gains[starts[k] : starts[k + 1]], marks[starts[k] : starts[k + 1]]
         best = -np.inf
@@ -191,13 +193,13 @@ def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
         np.zeros((1, 0), dtype=np.int64), np.array([0, 2]), columns, np.array([EXCLUDED, EXCLUDED]), np.zeros((1, 1))
     )
     best = min(float(value.lower()) for card, value in exact_objectives(problem).items() if any(card[1:]))
-    for cells in (RowCells(table), CountedCells(table, columns)):
+    for cells in (RowCells(table), RowCells(table, SubsetCounts(table, columns))):
         bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
         assert bound <= best
     skewed = dataclasses.replace(problem, labels=np.where(X[:, 0] + X[:, 1] >= 1, 1.0, -1.0))
     table = CardTable(skewed)
     # g_0 = (1/4 - 3/4) / 2, g_1 = g_2 = -(1/2) / 2: the bound is log 2 - 5 / 4 - 3 / 4 - 3 / 4.
-    for cells in (RowCells(table), CountedCells(table, columns)):
+    for cells in (RowCells(table), RowCells(table, SubsetCounts(table, columns))):
         bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
         assert bound == pytest.approx(math.log(2) - 5 / 4 - 3 / 4 - 3 / 4, abs=1e-12)
 

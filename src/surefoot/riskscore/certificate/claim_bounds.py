@@ -18,8 +18,10 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, enclose, join
 from surefoot.riskscore.certificate.card_table import EDGE, Integers
+from surefoot.riskscore.certificate.counted_claims import CountedClaims
+from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes, scores_of, smaller, tangents
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NOT_FIRST, BoxClaims, NodeClaims
+from surefoot.riskscore.certificate.proof_reader import BoxClaims, NodeClaims
 
 # Numbers in a batch, which should stay in the cache.
 BATCH = 400_000
@@ -29,13 +31,18 @@ HALVINGS = 60
 
 def bounds_of(claims: NodeClaims | BoxClaims, planes: LossPlanes, intercepts: tuple[int, int], threshold: float) -> FloatArray:
     """A number at or below the objective of every card that a claim is about, claim by claim; inf if there is none."""
-    found = np.full(len(claims), -np.inf)
-    kinds = planes.kinds(claims.support)
+    counts, exact = planes.rows.counts, isinstance(claims, BoxClaims) and claims.points is None
+    if counts is not None and not (exact or planes.shifted) and type(enclose(0.0)) is Enclosure:
+        found = CountedClaims(planes.table, counts, intercepts).bounds(claims, threshold)
+        rest = np.flatnonzero(~(found >= threshold))
+    else:
+        found, rest = np.full(len(claims), -np.inf), np.arange(len(claims))
+    kinds = planes.kinds(claims.support[rest])
     n_sets = 2 ** (claims.support.shape[1] + 1) if planes.shifted else 1
     wide = 1 + (len(claims.candidates) // len(claims) if isinstance(claims, NodeClaims) else claims.support.shape[1])
     step = max(BATCH // (planes.rows.work * n_sets * wide), 1)
     for kind in np.unique(kinds):
-        own = np.flatnonzero(kinds == kind)
+        own = rest[kinds == kind]
         for begin in range(0, own.size, step):
             at = own[begin : begin + step]
             part = claims.take(at)
@@ -59,41 +66,12 @@ def _nodes(part: NodeClaims, planes: LossPlanes, intercepts: tuple[int, int]) ->
     of = np.repeat(np.arange(len(part)), np.diff(part.starts))
     slopes = planes.rows.slopes(support, of, part.candidates, found.negative, found.positive)
     gains = -smaller(slopes * table.lower[part.candidates], slopes * table.upper[part.candidates])
-    gained = largest_gains(gains.high, part.marks, of, part.starts, table.size - support.shape[1] - 1)
+    gained = largest_gains(gains.high, part.marks, part.starts, table.size - support.shape[1] - 1)
     ends = [np.full((len(part), 1), float(end)) for end in intercepts]
     lower, upper = (np.column_stack([end, limit[support]]) for end, limit in zip(ends, (table.lower, table.upper), strict=True))
     pruned = np.isfinite(gained) | np.isnan(gained) | (gained == np.inf)
     least = planes.least(found, support, lower, upper, -enclose(np.where(pruned, gained, 0.0)))
     return np.where(pruned, (least + enclose(table.penalty) * (support.shape[1] + 1)).low, np.inf)
-
-
-def largest_gains(gains: FloatArray, marks: Integers, of: Integers, starts: Integers, budget: int) -> FloatArray:
-    """For every node the most that a support with a pruned candidate can gain; -inf for nodes that prune none."""
-    widest = int(np.max(np.diff(starts), initial=0))
-    wide = np.full((len(starts) - 1, widest), -np.inf)
-    mark = np.full(wide.shape, -1)
-    place = np.arange(len(gains)) - starts[:-1][of]
-    wide[of, place], mark[of, place] = np.where(np.isnan(gains), np.inf, gains), marks
-    # The largest others of an excluded column: the first of all in falling order, itself left out.
-    falling = -np.sort(-np.maximum(wide, 0.0), axis=1)
-    next_one = falling[:, budget] if budget < widest else np.zeros(len(wide))
-    excluded = np.where(mark == EXCLUDED, np.minimum(wide, next_one[:, None]), -np.inf).max(axis=1, initial=-np.inf)
-    most = _added(falling[:, :budget], excluded)
-    if budget == 0:
-        return most
-    after = np.zeros((len(wide), budget))
-    for k in range(widest - 1, -1, -1):
-        most = np.maximum(most, _added(after, np.where(mark[:, k] == NOT_FIRST, wide[:, k], -np.inf)))
-        remains = (mark[:, k] != EXCLUDED) & (wide[:, k] > after[:, 0])
-        after[remains, 0] = wide[remains, k]
-        after.sort(axis=1)
-    return most
-
-
-def _added(others: FloatArray, own: FloatArray) -> FloatArray:
-    finite = np.isfinite(own)
-    total = (enclose(others).sum(axis=1) + np.where(finite, own, 0.0)).high
-    return np.where(finite, total, own)
 
 
 def _cards(part: BoxClaims, planes: LossPlanes, threshold: float) -> FloatArray:

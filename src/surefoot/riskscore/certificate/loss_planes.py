@@ -33,7 +33,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
-from surefoot.riskscore.certificate.row_cells import CountedCells, RowCells, patterns
+from surefoot.riskscore.certificate.row_cells import RowCells, patterns
 
 # Smallest u: any does, and its logarithm is finite.
 LEAST_SHARE = 1e-290
@@ -54,7 +54,7 @@ class Planes:
 class LossPlanes:
     """Planes of one problem and the least that they are over sets of cards."""
 
-    def __init__(self, table: CardTable, cells: RowCells | CountedCells) -> None:
+    def __init__(self, table: CardTable, cells: RowCells) -> None:
         self.table, self.rows, self.shifted = table, cells, table.radius > 0
         # A flip gains at most its points; a new label at most the score, where flipped columns are 0 or 1.
         points = np.where(table.usable, np.maximum(np.abs(table.lower), np.abs(table.upper)), 0.0)

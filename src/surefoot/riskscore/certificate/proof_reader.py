@@ -112,21 +112,23 @@ class ProofReader:
         for depth in range(size if n else 0):
             marks = self._take(candidates.size)
             points = self._take_points(len(prefix), depth + 1 + self.extra)
-            node = np.repeat(np.arange(len(prefix)), np.diff(starts))
-            self._check_marks(marks, prefix[node], candidates, last=depth + 1 == size)
+            self._check_marks(marks, prefix, starts, candidates, last=depth + 1 == size)
             yield NodeClaims(self.columns[prefix], starts, self.columns[candidates], marks, points)
-            remains, children = marks != EXCLUDED, np.flatnonzero(marks == CHILD)
-            support = np.column_stack([prefix[node[children]], candidates[children]])
+            children = np.flatnonzero(marks == CHILD)
+            parents = _nodes_of(children, starts)
+            support = np.column_stack([prefix[parents], candidates[children]])
             yield from self._cards(support)
+            if depth + 1 == size:
+                break
             # The remaining candidates after each child, up to the end of its parent's list.
-            order = np.cumsum(remains)
-            ends = np.concatenate([[0], order])[starts[1:]]
-            counts, firsts, remaining = (ends[node] - order)[children], order[children], candidates[remains]
+            remains = marks != EXCLUDED
+            order = np.concatenate([[0], np.cumsum(remains)])
+            firsts, remaining = order[children + 1], candidates[remains]
+            counts = order[starts[1:]][parents] - firsts
             branches = counts > 0
             prefix, counts, firsts = support[branches], counts[branches], firsts[branches]
             starts = np.concatenate([[0], np.cumsum(counts)])
-            if depth + 1 < size:
-                candidates = remaining[np.repeat(firsts - starts[:-1], counts) + np.arange(starts[-1])]
+            candidates = remaining[np.repeat(firsts - starts[:-1], counts) + np.arange(starts[-1])]
         if self.at != self.steps.size or self.point_at != self.points.size:
             raise RefusedProofError("numbers are left over after its last claim")
 
@@ -134,7 +136,7 @@ class ProofReader:
         self.at += count
         if self.at > self.steps.size:
             raise RefusedProofError("its steps end before all supports are covered")
-        return self.steps[self.at - count : self.at].astype(np.int64)
+        return self.steps[self.at - count : self.at]
 
     def _take_points(self, count: int, width: int) -> FloatArray:
         self.point_at += count * width
@@ -142,13 +144,13 @@ class ProofReader:
             raise RefusedProofError("its points end before all supports are covered")
         return self.points[self.point_at - count * width : self.point_at].reshape(count, width)
 
-    def _check_marks(self, marks: Integers, prefix: Integers, candidates: Integers, *, last: bool) -> None:
+    def _check_marks(self, marks: Integers, prefix: Integers, starts: Integers, candidates: Integers, *, last: bool) -> None:
         # Children of the largest size have no candidates, so there is no list to stay in.
         if np.any((marks < EXCLUDED) | (marks > TWIN)) or (last and np.any(marks == NOT_FIRST)):
             raise RefusedProofError("a column of a node has a mark that means nothing")
         hidden = np.flatnonzero(marks == TWIN)
         twins = self.twins[candidates[hidden]]
-        if np.any(twins < 0) or np.any(prefix[hidden] == twins[:, None]):
+        if np.any(twins < 0) or np.any(prefix[_nodes_of(hidden, starts)] == twins[:, None]):
             raise RefusedProofError("a column is left to a twin that it does not have, or that is there already")
 
     def _cards(self, support: Integers) -> Iterator[BoxClaims]:
@@ -185,6 +187,11 @@ class ProofReader:
         covered[ruled] |= ~self.table.admits_supports(chosen[ruled])
         if not np.all(covered):
             raise RefusedProofError(f"cards of support {tuple(chosen[np.argmin(covered)].tolist())} are left out")
+
+
+def _nodes_of(places: Integers, starts: Integers) -> Integers:
+    """The nodes whose candidates stand at these places."""
+    return np.searchsorted(starts, places, side="right") - 1
 
 
 def intercept_range(table: CardTable, threshold: float) -> tuple[int, int]:
