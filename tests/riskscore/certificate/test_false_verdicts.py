@@ -71,7 +71,7 @@ def test_a_table_with_a_large_column_that_is_searched_to_the_end_is_verified_or_
 
 def wide_table(seed: int = 3) -> RiskScoreProblem:
     rng = np.random.default_rng(seed)
-    n, d = 400, 40
+    n, d = 400, 46
     X = (rng.random((n, d)) < rng.uniform(0.1, 0.6, d)).astype(float)
     y = np.where(rng.random(n) < 1 / (1 + np.exp(-(X[:, :6] @ np.array([1.5, -1.2, 1.0, 0.8, -0.7, 0.6]) - 0.5))), 1.0, -1.0)
     return RiskScoreProblem(X, y, np.full(n, 1 / n), np.full(d, -5), np.full(d, 5), -20, 20, 4)
@@ -190,7 +190,12 @@ def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
     table = CardTable(problem)
     columns = np.arange(2)
     claim = NodeClaims(
-        np.zeros((1, 0), dtype=np.int64), np.array([0, 2]), columns, np.array([EXCLUDED, EXCLUDED]), np.zeros((1, 1))
+        np.zeros((1, 0), dtype=np.int64),
+        np.array([0, 2]),
+        columns,
+        np.array([EXCLUDED, EXCLUDED]),
+        np.zeros((1, 1)),
+        np.zeros(1, dtype=bool),
     )
     best = min(float(value.lower()) for card, value in exact_objectives(problem).items() if any(card[1:]))
     for cells in (RowCells(table), RowCells(table, SubsetCounts(table, columns))):

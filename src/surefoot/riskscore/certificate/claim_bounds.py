@@ -18,7 +18,6 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, enclose, join
 from surefoot.riskscore.certificate.card_table import EDGE, Integers
-from surefoot.riskscore.certificate.counted_claims import CountedClaims
 from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes, scores_of, smaller, tangents
 from surefoot.riskscore.certificate.proof_reader import BoxClaims, NodeClaims
@@ -31,9 +30,9 @@ HALVINGS = 60
 
 def bounds_of(claims: NodeClaims | BoxClaims, planes: LossPlanes, intercepts: tuple[int, int], threshold: float) -> FloatArray:
     """A number at or below the objective of every card that a claim is about, claim by claim; inf if there is none."""
-    counts, exact = planes.rows.counts, isinstance(claims, BoxClaims) and claims.points is None
-    if counts is not None and not (exact or planes.shifted) and type(enclose(0.0)) is Enclosure:
-        found = CountedClaims(planes.table, counts, intercepts).bounds(claims, threshold)
+    single = isinstance(claims, BoxClaims) and claims.points is None
+    if planes.counted is not None and not single and type(enclose(0.0)) is Enclosure:
+        found = planes.counted.bounds(claims, intercepts, threshold)
         rest = np.flatnonzero(~(found >= threshold))
     else:
         found, rest = np.full(len(claims), -np.inf), np.arange(len(claims))
@@ -69,9 +68,11 @@ def _nodes(part: NodeClaims, planes: LossPlanes, intercepts: tuple[int, int]) ->
     gained = largest_gains(gains.high, part.marks, part.starts, table.size - support.shape[1] - 1)
     ends = [np.full((len(part), 1), float(end)) for end in intercepts]
     lower, upper = (np.column_stack([end, limit[support]]) for end, limit in zip(ends, (table.lower, table.upper), strict=True))
-    pruned = np.isfinite(gained) | np.isnan(gained) | (gained == np.inf)
-    least = planes.least(found, support, lower, upper, -enclose(np.where(pruned, gained, 0.0)))
-    return np.where(pruned, (least + enclose(table.penalty) * (support.shape[1] + 1)).low, np.inf)
+    bounds = np.full(len(part), np.inf)
+    for also, gain, size in ((part.own, 0.0, support.shape[1]), (gained > -np.inf, gained, support.shape[1] + 1)):
+        least = planes.least(found, support, lower, upper, -enclose(np.where(also, gain, 0.0)))
+        bounds = np.where(also, np.minimum(bounds, (least + enclose(table.penalty) * size).low), bounds)
+    return bounds
 
 
 def _cards(part: BoxClaims, planes: LossPlanes, threshold: float) -> FloatArray:

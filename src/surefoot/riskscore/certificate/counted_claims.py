@@ -40,12 +40,12 @@ BATCH = 48_000
 class CountedClaims:
     """Bounds of nodes and boxes of one table."""
 
-    def __init__(self, table: CardTable, counts: SubsetCounts, intercepts: tuple[int, int]) -> None:
-        self.table, self.counts, self.intercepts = table, counts, intercepts
+    def __init__(self, table: CardTable, counts: SubsetCounts) -> None:
+        self.table, self.counts = table, counts
         self.weights = [counts.weighted(found).sum(axis=0) for found in counts.tables]
         self.positive = counts.weighted(counts.tables[1])[1]
 
-    def bounds(self, claims: NodeClaims | BoxClaims, threshold: float) -> FloatArray:
+    def bounds(self, claims: NodeClaims | BoxClaims, intercepts: tuple[int, int], threshold: float) -> FloatArray:
         """A number at or below the objective of every card of a claim, and a good one where it is above the threshold."""
         found = np.full(len(claims), -np.inf)
         step = max(BATCH // 2 ** claims.support.shape[1], 1)
@@ -55,17 +55,17 @@ class CountedClaims:
             if isinstance(part, BoxClaims):
                 found[at] = self._boxes(part)
                 continue
-            found[at] = self._nodes(part, exact=False)
+            found[at] = self._nodes(part, intercepts, exact=False)
             rest = np.flatnonzero(found[at] < threshold)
             if rest.size:
-                found[at[rest]] = self._nodes(part.take(rest), exact=True)
+                found[at[rest]] = self._nodes(part.take(rest), intercepts, exact=True)
         return found
 
     def _planes(self, sets: Integers, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Constants, gradients and u by cell of the planes at these points; claims are along the last axis."""
         k = sets.shape[1]
-        negative, positive = self.counts.weighted(self.counts.cells(sets))
-        weights = negative + positive
+        weights, positive = self.counts.weighted(self.counts.cells(sets))
+        weights += positive
         scores = np.empty(weights.shape)
         scores[0] = points[:, 0]
         for j in range(k):
@@ -75,9 +75,12 @@ class CountedClaims:
         heights = 1.0 + shares
         shares /= heights
         np.log(heights, out=heights)
-        heights -= shares * scores
-        constant = (weights * heights).sum(axis=0)
-        slopes = weights * shares - positive
+        scores *= shares
+        heights -= scores
+        heights *= weights
+        constant = heights.sum(axis=0)
+        weights *= shares
+        slopes = np.subtract(weights, positive, out=weights)
         gradient = np.empty((k + 1, len(sets)))
         # The last column halves the patterns; with both halves added up the one before does.
         for j in range(k, 0, -1):
@@ -103,7 +106,7 @@ class CountedClaims:
         penalty = self.table.penalty * part.support.shape[1] * (1.0 - ERROR)
         return self._least(constant, gradient, part.lower, part.upper, np.zeros(len(part))) + penalty
 
-    def _nodes(self, part: NodeClaims, *, exact: bool) -> FloatArray:
+    def _nodes(self, part: NodeClaims, intercepts: tuple[int, int], *, exact: bool) -> FloatArray:
         table, support = self.table, part.support
         sets = self.counts.position[support]
         constant, gradient, shares = self._planes(sets, part.points)
@@ -112,36 +115,36 @@ class CountedClaims:
         gains = np.maximum(np.maximum(-low * least, -low * most), np.maximum(-high * least, -high * most))
         gains += SLOPE_ERROR * np.maximum(np.abs(least), np.abs(most))
         gained = largest_gains(gains, part.marks, part.starts, table.size - support.shape[1] - 1)
-        pruned = gained > -np.inf
         lower, upper = (
             np.column_stack([np.full(len(part), float(end)), limit[support]])
-            for end, limit in zip(self.intercepts, (table.lower, table.upper), strict=True)
+            for end, limit in zip(intercepts, (table.lower, table.upper), strict=True)
         )
-        bounds = self._least(constant, gradient, lower, upper, np.where(pruned, gained, 0.0))
-        return np.where(pruned, bounds + table.penalty * (support.shape[1] + 1) * (1.0 - ERROR), np.inf)
+        bounds = np.full(len(part), np.inf)
+        for also, gain, size in ((part.own, 0.0, support.shape[1]), (gained > -np.inf, gained, support.shape[1] + 1)):
+            least = self._least(constant, gradient, lower, upper, np.where(also, gain, 0.0))
+            bounds = np.where(also, np.minimum(bounds, least + table.penalty * size * (1.0 - ERROR)), bounds)
+        return bounds
 
     def _slopes(self, sets: Integers, part: NodeClaims, shares: FloatArray, *, exact: bool) -> tuple[FloatArray, FloatArray]:
         """Ends of g_f for every candidate; a single set too large for a table has between no rows and the fewest of others."""
         (n, k), counts = sets.shape, np.diff(part.starts)
-        exact = exact or k > self.counts.tabled
         alternating, further = shares.copy(), self.counts.position[part.candidates]
         for j in range(k):
             split = alternating.reshape(2 ** (k - 1 - j), 2, 2**j, n)
             split[:, 1] -= split[:, 0]
-        low = -self.positive[further]
-        high, fewest = low, self.weights[1][further]
+        offsets = [choices[further] for choices in self.counts.choices]
+        total, fewest = -self.positive[further], self.weights[1][further]
         for factor, (places, rank) in zip(alternating, self.counts.ranks(sets), strict=True):
-            size = len(places) + 1
-            factor = np.repeat(factor, counts)
+            term, size = np.repeat(factor, counts), len(places) + 1
             if size <= self.counts.tabled:
-                weight = self.weights[size][np.repeat(rank, counts) + self.counts.choices[size][further]]
+                weight = self.weights[size][np.repeat(rank, counts) + offsets[size]]
                 fewest = np.minimum(fewest, weight)
-            elif exact:
+            elif exact or k > self.counts.tabled:
                 whole = np.column_stack([np.repeat(sets[:, places], counts, axis=0), further])
                 weight = self.counts.weighted(self.counts.count(whole)).sum(axis=0)
-            else:
-                low, high = low + np.minimum(factor * fewest, 0.0), high + np.maximum(factor * fewest, 0.0)
-                continue
-            term = factor * weight
-            low, high = (low + term, high + term) if high is not low else (low + term,) * 2
-        return low, high
+            else:  # all of the support, which comes last
+                term *= fewest
+                return total + np.minimum(term, 0.0), total + np.maximum(term, 0.0)
+            term *= weight
+            total += term
+        return total, total

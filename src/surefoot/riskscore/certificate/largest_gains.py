@@ -15,7 +15,11 @@ from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NOT_FIRST
 
 
 def largest_gains(gains: FloatArray, marks: Integers, starts: Integers, budget: int) -> FloatArray:
-    """For every node the most that a support with a pruned candidate can gain; -inf for nodes that prune none."""
+    """For every node the most that a support with a pruned candidate can gain; -inf for nodes that prune none.
+
+    Gains of which nothing is known are infinite.
+    """
+    gains = np.where(np.isnan(gains), np.inf, gains)
     if budget == 0:
         return np.maximum.reduceat(np.where(marks == EXCLUDED, gains, -np.inf), starts[:-1])
     counts = np.diff(starts)

@@ -33,6 +33,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
+from surefoot.riskscore.certificate.counted_claims import CountedClaims
 from surefoot.riskscore.certificate.row_cells import RowCells, patterns
 
 # Smallest u: any does, and its logarithm is finite.
@@ -56,6 +57,7 @@ class LossPlanes:
 
     def __init__(self, table: CardTable, cells: RowCells) -> None:
         self.table, self.rows, self.shifted = table, cells, table.radius > 0
+        self.counted = None if cells.counts is None or self.shifted else CountedClaims(table, cells.counts)
         # A flip gains at most its points; a new label at most the score, where flipped columns are 0 or 1.
         points = np.where(table.usable, np.maximum(np.abs(table.lower), np.abs(table.upper)), 0.0)
         sizes = np.where(table.flips, 1.0, np.abs(table.columns).max(axis=0, initial=0.0))

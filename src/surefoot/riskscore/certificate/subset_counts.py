@@ -88,7 +88,9 @@ class SubsetCounts:
 
     def weighted(self, counts: Counts) -> FloatArray:
         """What so many rows of either label weigh, in doubles: a rounding each."""
-        return counts * self.unit.reshape(2, *[1] * (counts.ndim - 1))
+        found: FloatArray = counts.astype(np.float64)
+        found *= self.unit.reshape(2, *[1] * (counts.ndim - 1))
+        return found
 
     def ranks(self, sets: Integers) -> list[tuple[list[int], Integers]]:
         """Every part of the sets, as bits of its number: which places it has, and its rank among all sets of its size."""
@@ -105,8 +107,11 @@ class SubsetCounts:
         n, k = sets.shape
         found: Counts = np.zeros((2, 2**k, n), dtype=np.float32)
         for part, (places, rank) in enumerate(self.ranks(sets)):
-            tabled = len(places) <= self.tabled
-            found[:, part] = self.tables[len(places)][:, rank] if tabled else self.count(sets[:, places])
+            if len(places) > self.tabled:
+                found[:, part] = self.count(sets[:, places])
+                continue
+            for table, side in zip(self.tables[len(places)], found, strict=True):
+                np.take(table, rank, out=side[part], mode="clip")  # ranks are those of sets; this mode is fast
         for place in range(k):
             split = found.reshape(2, 2 ** (k - 1 - place), 2, 2**place, n)
             split[:, :, 0] -= split[:, :, 1]
