@@ -121,6 +121,7 @@ class SubsetCounts:
 def _packed(ones: BoolArray) -> AnyArray:
     """Rows of bits in whole words of 64."""
     octets = np.packbits(ones, axis=1)
-    padded = np.zeros((len(ones), -(-octets.shape[1] // 8) * 8), dtype=np.uint8)
+    n_words = -(-octets.shape[1] // 8)
+    padded = np.zeros((len(ones), 8 * n_words), dtype=np.uint8)
     padded[:, : octets.shape[1]] = octets
-    return padded.reshape(len(ones), -1, 8).view(np.uint64)[:, :, 0]
+    return padded.reshape(len(ones), n_words, 8).view(np.uint64)[:, :, 0]
