@@ -78,21 +78,16 @@ def _nodes(part: NodeClaims, planes: LossPlanes, intercepts: tuple[int, int]) ->
 def _cards(part: BoxClaims, planes: LossPlanes, threshold: float) -> FloatArray:
     """Bounds on single cards; those below the threshold may still break a rule, or keep them at fewer scales."""
     table = planes.table
-    ends = np.tile(np.array(table.scales), (len(part), 1))
-    bounds = card_bounds(part.support, part.lower, ends, planes)
-    below = np.flatnonzero(~(bounds >= threshold)) if table.rules else np.zeros(0, dtype=np.int64)
-    broken = table.breaks_rules(part.support[below], part.lower[below])
-    bounds[below[broken]] = np.inf
-    for k in below[~broken].tolist():
-        points = np.zeros(table.columns.shape[1], dtype=np.int64)
-        points[part.support[k]] = part.lower[k, 1:]
-        low, high = table.scales_of(int(part.lower[k, 0]), points, sure=False)
-        ends[k] = low * (1 - 2 * EDGE), high * (1 + 2 * EDGE)
-        if low > high * (1 + 4 * EDGE):
-            bounds[k] = np.inf
-        elif table.free:
-            one = slice(k, k + 1)
-            bounds[k] = card_bounds(part.support[one], part.lower[one], ends[one], planes)[0]
+    bounds = card_bounds(part.support, part.lower, np.tile(np.array(table.scales), (len(part), 1)), planes)
+    below = np.flatnonzero(~(bounds >= threshold))
+    if not table.rules or not below.size:
+        return bounds
+    low, high = table.scales_of(part.support[below], part.lower[below], sure=False)
+    kept = low <= high * (1 + 4 * EDGE)
+    bounds[below[~kept]] = np.inf
+    rest, ends = below[kept], np.column_stack([low * (1 - 2 * EDGE), high * (1 + 2 * EDGE)])[kept]
+    if table.free and rest.size:
+        bounds[rest] = card_bounds(part.support[rest], part.lower[rest], ends, planes)
     return bounds
 
 

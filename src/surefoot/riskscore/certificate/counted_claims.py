@@ -103,8 +103,8 @@ class CountedClaims:
     def _boxes(self, part: BoxClaims) -> FloatArray:
         assert part.points is not None
         constant, gradient, _ = self._planes(self.counts.position[part.support], part.points)
-        penalty = self.table.penalty * part.support.shape[1] * (1.0 - ERROR)
-        return self._least(constant, gradient, part.lower, part.upper, np.zeros(len(part))) + penalty
+        least = self._least(constant, gradient, part.lower, part.upper, np.zeros(len(part)))
+        return np.asarray(least + self.table.penalty * part.support.shape[1] * (1.0 - ERROR))
 
     def _nodes(self, part: NodeClaims, intercepts: tuple[int, int], *, exact: bool) -> FloatArray:
         table, support = self.table, part.support

@@ -21,18 +21,20 @@ def largest_gains(gains: FloatArray, marks: Integers, starts: Integers, budget: 
     """
     gains = np.where(np.isnan(gains), np.inf, gains)
     if budget == 0:
-        return np.maximum.reduceat(np.where(marks == EXCLUDED, gains, -np.inf), starts[:-1])
+        found: FloatArray = np.maximum.reduceat(np.where(marks == EXCLUDED, gains, -np.inf), starts[:-1])
+        return found
     counts = np.diff(starts)
     inside = np.arange(counts.max()) < counts[:, None]
-    wide, mark = np.full(inside.shape, -np.inf), np.full(inside.shape, -1)
+    wide: FloatArray = np.full(inside.shape, -np.inf)
+    mark: Integers = np.full(inside.shape, -1)
     wide[inside], mark[inside] = gains, marks
     # The largest others of an excluded column: the first of all in falling order, itself left out.
     falling = -np.sort(-np.maximum(wide, 0.0), axis=1)
-    next_one = falling[:, budget] if budget < wide.shape[1] else np.zeros(len(wide))
+    next_one = falling[:, budget] if budget < counts.max() else np.zeros(len(wide))
     excluded = np.where(mark == EXCLUDED, np.minimum(wide, next_one[:, None]), -np.inf).max(axis=1)
     most = _added(falling[:, :budget], excluded)
     after = np.zeros((len(wide), budget))
-    for k in range(wide.shape[1] - 1, -1, -1):
+    for k in range(counts.max() - 1, -1, -1):
         most = np.maximum(most, _added(after, np.where(mark[:, k] == NOT_FIRST, wide[:, k], -np.inf)))
         remains = (mark[:, k] != EXCLUDED) & (wide[:, k] > after[:, 0])
         after[remains, 0] = wide[remains, k]

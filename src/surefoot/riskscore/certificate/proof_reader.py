@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
 from surefoot.core.enclosure import enclose, join
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
 
@@ -145,14 +145,15 @@ class ProofReader:
         if self.at != self.steps.size or self.point_at != self.points.size:
             raise RefusedProofError("numbers are left over after its last claim")
 
-    def _take(self, count: int) -> Integers:
-        self.at += count
+    def _take(self, count: Any) -> AnyArray:
+        self.at += int(count)
         if self.at > self.steps.size:
             raise RefusedProofError("its steps end before all supports are covered")
-        return self.steps[self.at - count : self.at]
+        found: AnyArray = self.steps[self.at - count : self.at]
+        return found
 
-    def _take_points(self, count: int, width: int) -> FloatArray:
-        self.point_at += count * width
+    def _take_points(self, count: Any, width: int) -> FloatArray:
+        self.point_at += int(count) * width
         if self.point_at > self.points.size:
             raise RefusedProofError("its points end before all supports are covered")
         return self.points[self.point_at - count * width : self.point_at].reshape(count, width)
@@ -183,7 +184,7 @@ class ProofReader:
                 lower, upper = self._limits(chosen[at]) if narrowed is None else (narrowed[0][at], narrowed[1][at])
                 self._check_covered(codes[at], by_node[at], chosen[at], lower, upper)
                 bounded, branched, single = (codes[at] == code for code in (BOUNDED, BRANCHED, SINGLE_CARD))
-                first, n_bounded = n_bounded, n_bounded + np.count_nonzero(bounded)
+                first, n_bounded = n_bounded, n_bounded + int(np.count_nonzero(bounded))
                 yield BoxClaims(chosen[at][bounded], lower[bounded], upper[bounded], points[first:n_bounded])
                 # Without points a column is not in the support: a card with 0 there is none of its cards.
                 single &= np.all(lower[:, 1:] != 0, axis=1)

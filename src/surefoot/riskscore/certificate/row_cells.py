@@ -30,7 +30,8 @@ class RowCells:
         self.table, self.counts, self.rows = table, counts, np.ascontiguousarray(seen[:, :-1])
         self.negative = seen[:, -1] < 0
         self.weights = enclose(table.weights).sums_by_place(at.reshape(-1), len(seen))
-        self.work = len(seen)  # numbers per claim, for the size of a batch
+        # Numbers per claim, for the size of a batch; rules about rates look at all rows.
+        self.work = len(seen) if counts is None or table.rules else 2**table.size
 
     def cells(self, support: Integers) -> tuple[FloatArray, Enclosure, Enclosure]:
         """Values (intercept first; one table, or one for every support) and weights of negatives and positives."""
