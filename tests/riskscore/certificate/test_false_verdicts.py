@@ -69,6 +69,33 @@ def test_a_table_with_a_large_column_that_is_searched_to_the_end_is_verified_or_
     assert "Best possible" in model.score_card().proof.sentence
 
 
+def test_a_stopped_fit_warns_with_the_bound_that_its_claim_has():
+    """The search's own bound has no proof, and is said to have none."""
+    X, y = table_with_a_large_column(size=1e3)
+    with pytest.warns(ConvergenceLimitWarning) as warned:
+        model = fit(X, y, solver="exact", time_limit=1e-6)
+    text = str(warned[0].message)
+    assert model.certificate_.claim in text
+    believed = model.outcome_.lower_bound > model.certificate_.lower_bound
+    assert ("which has no proof" in text) == believed
+
+
+def test_a_printed_card_says_how_much_of_its_proof_was_recomputed():
+    X, y = table_with_a_large_column(size=1.0)
+    model = fit(X, y, solver="exact")
+    said = model.score_card().proof.sentence
+    assert "checked independently" in said
+    assert "claims of its proof were recomputed" in said
+    arguments = model._proof_parts(X, y, None, None).arguments
+    part = certify_risk_score(**arguments, max_seconds=0.0)
+    model.certificate_ = part
+    model._seal_proof()
+    said = model.score_card().proof.sentence
+    assert "checked independently" not in said
+    assert "if the rest of its proof holds" in said
+    assert "Recomputed were 0 of the" in said
+
+
 def wide_table(seed: int = 3) -> RiskScoreProblem:
     rng = np.random.default_rng(seed)
     n, d = 400, 46

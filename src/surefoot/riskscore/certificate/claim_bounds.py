@@ -209,7 +209,7 @@ class WorstCard:
             least = left["value"] + left["slope"] * (meeting - left["at"])
             middle = 0.5 * (left["at"] + right["at"])
             tried = meeting if k % 3 < 2 and left["at"] < meeting < right["at"] else middle
-            if min(left["value"], right["value"]) - least <= 1e-16 or not left["at"] < tried < right["at"]:
+            if min(left["value"], right["value"]) - least <= 1e-14 or not left["at"] < tried < right["at"]:
                 break
             found = at(tried)
             if found["slope"] == 0:
