@@ -21,7 +21,7 @@ from surefoot.core.enclosure import enclose
 from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.claim_bounds import WorstCard, bounds_of
-from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller, tangents
+from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller
 from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, ProofReader, RefusedProofError
 from surefoot.riskscore.certificate.row_cells import RowCells
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
@@ -110,38 +110,29 @@ def certify_risk_score(
 
 
 def _objective(table: CardTable, card: RiskScore) -> float:
-    """A number at or above the objective of the card."""
-    used, scale = np.flatnonzero(card.points), 1.0 / float(card.multiplier)
+    """A number at or above the objective of the card; without a shift every row stays as it is."""
+    used = np.flatnonzero(card.points)
     points = np.append(float(card.intercept), np.asarray(card.points)[used].astype(np.float64))
-    penalty = enclose(table.penalty) * used.size
-    if table.radius > 0:
-        loss = enclose(WorstCard(used, points, LossPlanes(table, RowCells(table))).objective(scale))
-    else:
-        scores = (points[0] + table.columns[:, used] @ enclose(points[1:])) / float(card.multiplier)
-        loss = (table.weights * (-table.labels * scores).softplus()).sum()
-    return float((loss + penalty).high)
+    worst = WorstCard(used, points, LossPlanes(table, RowCells(table))).objective(1.0 / enclose(float(card.multiplier)))
+    return float((worst + enclose(table.penalty) * used.size).high)
 
 
 def _tangent_bound(table: CardTable, point: FloatArray) -> float:
     """Bound on every card from the plane at a point with an entry for the intercept and for every column."""
-    if point.shape != (table.columns.shape[1] + 1,):
-        raise CertificateError(
-            f"the tangent's point has shape {point.shape}; it needs an intercept and {table.columns.shape[1]} columns."
-        )
+    n_columns = table.columns.shape[1]
+    if point.shape != (n_columns + 1,):
+        raise CertificateError(f"the tangent's point has shape {point.shape}; it needs an intercept and {n_columns} columns.")
     if not np.all(np.abs(point) < LARGEST_POINT):
         return 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        up, down, height = tangents(np.nan_to_num(point[0] + table.columns @ point[1:]))
-    # choose is spelled out by labels: u of negative rows, minus u of positive ones.
-    negative = (table.labels < 0).astype(np.float64)
-    residuals = (up * negative - down * (1.0 - negative)) * table.weights
-    slope, slopes = residuals.sum(), table.columns.T[table.usable] @ residuals
+    # Without shifts the loss is no larger.
+    found = LossPlanes(table, RowCells(table)).plain(np.arange(n_columns)[None, :], point[None, :])
+    slope, slopes = found.gradient[0, 0], found.gradient[0, 1:][table.usable]
     gains = -smaller(slopes * table.lower[table.usable], slopes * table.upper[table.usable])
     bounds = []
     for t in table.scales:
         worth = np.sort((gains * t - table.penalty).high)[::-1][: table.size]
         start = smaller(slope * (t * table.intercepts[0]), slope * (t * table.intercepts[1]))
-        bounds.append(float(((height * table.weights).sum() + start - enclose(np.maximum(worth, 0.0)).sum()).low))
+        bounds.append(float((found.constant[0] + start - enclose(np.maximum(worth, 0.0)).sum()).low))
     return max(min(bounds), 0.0)
 
 

@@ -120,9 +120,9 @@ class WorstCard:
         values, negative, positive = planes.rows.cells(support[None, :])
         turned, costs = planes.shifts(support[None, :], values if values.ndim == 2 else values[0])
         table = planes.table
-        self.table, self.card, self.n_sets = table, card, costs.shape[1]
+        self.table = table
         # Loss arguments of negative and positive rows; the last axis runs over flips, then over flips with a new label.
-        scores = (enclose(turned) @ card).reshape(-1, self.n_sets)
+        scores = (enclose(turned) @ card).reshape(-1, costs.shape[1])
         labels = np.isfinite(table.label_price)
         self.costs = enclose(costs[0]) if not labels else join([costs[0], enclose(costs[0]) + table.label_price])
         self.arguments = [
@@ -135,16 +135,16 @@ class WorstCard:
         self.least_price = self.least_price.max()
         self.most_price = max(planes.most_price, float(self.least_price.high))
 
-    def objective(self, scale: float) -> float:
-        """A number at or above the worst loss at a scale."""
-        sides = self._near(scale)
+    def objective(self, scale: Enclosure) -> Enclosure:
+        """The worst loss at a scale, or a little more."""
+        sides = self._near(float(scale.mid))
         price = enclose(min((side for side, _ in sides), key=lambda side: side["value"])["price"]).maximum(
             self.least_price * scale
         )
         total = price * self.table.radius
         for weights, arguments in zip(self.weights, self.arguments, strict=True):
             total = total + (weights * ((arguments * scale).softplus() - price * self.costs).max(axis=1)).sum()
-        return float(total.high)
+        return total
 
     def bound(self, low: float, high: float) -> Enclosure:
         """At or below the worst loss at every scale between two."""

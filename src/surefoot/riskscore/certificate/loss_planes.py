@@ -77,10 +77,14 @@ class LossPlanes:
 
     def at(self, support: Integers, points: FloatArray) -> Planes:
         """Planes that touch the loss at points, one a row; under a shift each is followed by a price and a smoothing."""
-        values, negative, positive = self.rows.cells(support)
+        if not self.shifted:
+            return self.plain(support, points)
         n = support.shape[1] + 1
-        if self.shifted:
-            return self._shifted(support, values, negative, positive, points[:, :n], points[:, n:])
+        return self._shifted(support, *self.rows.cells(support), points[:, :n], points[:, n:])
+
+    def plain(self, support: Integers, points: FloatArray) -> Planes:
+        """The same without any shift, below every loss with shifts."""
+        values, negative, positive = self.rows.cells(support)
         up, down, height = tangents(scores_of(values, points))
         constant = ((negative + positive) * height).sum(axis=1)
         return Planes(constant, gradient_of(negative * up - positive * down, values), enclose(np.zeros(len(points))), up, -down)
