@@ -124,7 +124,7 @@ def _search_in_scip(run: LatticeRun) -> Status:
         except Exception as failure:  # pyscipopt has no class of its own for SCIP's errors
             if not str(failure).startswith("SCIP:"):
                 raise
-            _log.info("%s Its own tree goes on from the cuts and cards that there are.", failure)
+            _log.info("%s Our own tree goes on from the cuts and cards there are.", failure)
             run.tree = "own"
             return _search(run)
         if result.status is Status.TIME_LIMIT and run.primal is None:
