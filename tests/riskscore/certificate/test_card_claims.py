@@ -12,13 +12,14 @@ import pytest
 
 from surefoot.core.enclosure import computing_in
 from surefoot.riskscore.certificate.card_table import CardTable
+from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.counted_claims import CountedClaims
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
 from surefoot.riskscore.certificate.proof_reader import CHILD, EXCLUDED, NOT_FIRST, BoxClaims, NodeClaims
 from surefoot.riskscore.certificate.row_cells import RowCells
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
-from surefoot.riskscore.problem.problem import RiskScoreProblem
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_shift import ScoreShift
 
 INTERCEPTS = (-3, 4)
@@ -290,3 +291,38 @@ def test_counted_bounds_are_below_those_in_ball_arithmetic(form: str) -> None:
         balls = bounds_of(claim, planes_of(problem)[0], (-100, 100), -1e9)
     assert np.all(found <= balls)
     assert np.all(found >= balls - 1e-10)
+
+
+@pytest.mark.parametrize("form", ["counted", "rows weighted"])
+def test_the_smaller_of_both_bounds_of_a_node_counts(form: str) -> None:
+    """A column of zeros gains nothing and costs a penalty: cards without it are the better ones."""
+    problem = drawn(1, form, n=140)
+    X = problem.columns.copy()
+    X[:, 5] = 0.0
+    problem = dataclasses.replace(problem, columns=X)
+    planes, _ = planes_of(problem)
+    low, high = np.array([-3.0, -2.0]), np.array([4.0, 3.0])
+    point = np.array([0.2, -0.4])
+    for own, size in ((False, 2), (True, 1)):
+        claim = NodeClaims(
+            np.array([[0]]), np.array([0, 1]), np.array([5]), np.array([EXCLUDED]), point[None, :], np.array([own])
+        )
+        expected = least(problem, [0], point, low, high) + 0.01 * size
+        assert bounds_of(claim, planes, INTERCEPTS, -1e9)[0] == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("form", ["counted", "counted, free scale", "numbers", "shift"])
+def test_without_a_proof_one_plane_bounds_all_cards(form: str) -> None:
+    problem = drawn(2, form, n=140 if form != "shift" else 12, size=3)
+    problem = dataclasses.replace(problem, lower=np.full(6, -1), upper=np.full(6, 1), penalty=0.001)
+    odds = problem.weights[problem.labels > 0].sum() / problem.weights[problem.labels < 0].sum()
+    point = np.append(math.log(odds), np.random.default_rng(0).normal(size=6) * 0.05)
+    constant, slopes, _ = plane(dataclasses.replace(problem, shift=None), list(range(6)), point)
+    gains = np.sort(np.abs(slopes[1:]))[::-1][:3]
+    bounds = [
+        constant + t * min(-3 * slopes[0], 4 * slopes[0]) - np.maximum(t * gains - 0.001, 0.0).sum()
+        for t in ((0.5, 2.0) if problem.scale == "free" else (1.0,))
+    ]
+    found = certify_risk_score(problem, RiskScore(0, np.zeros(6, dtype=np.int32)), None, 1e-9, tangent=point)
+    assert 0 < found.lower_bound < found.upper_bound
+    assert found.lower_bound == pytest.approx(min(bounds), abs=1e-11)
