@@ -326,3 +326,20 @@ def test_without_a_proof_one_plane_bounds_all_cards(form: str) -> None:
     found = certify_risk_score(problem, RiskScore(0, np.zeros(6, dtype=np.int32)), None, 1e-9, tangent=point)
     assert 0 < found.lower_bound < found.upper_bound
     assert found.lower_bound == pytest.approx(min(bounds), abs=1e-11)
+
+
+def test_the_price_of_columns_that_move_is_the_best_within_the_box() -> None:
+    """Their points are bounded by price and box: the least lies where one of the two is met, above or below."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(12, 2)).round(1)
+    y = np.where(X[:, 0] - X[:, 1] + rng.normal(size=12) > 0, 1.0, -1.0)
+    shift = ScoreShift(0.03, np.array([1.0, 1.6]), np.zeros(2, dtype=bool), 2.0)
+    problem = RiskScoreProblem(X, y, np.full(12, 1 / 12), np.full(2, -2), np.full(2, 3), *INTERCEPTS, 2, 0.01, shift=shift)
+    planes, _ = planes_of(problem)
+    for low, high in ((-1.0, 2.0), (-2.0, 1.0), (1.0, 3.0), (-2.0, -1.0)):
+        for _ in range(10):
+            point = np.append(rng.normal(size=3), [rng.uniform(0.1, 1.0), 0.1])
+            ends = np.array([-1.0, low, low]), np.array([1.0, high, high])
+            claim = BoxClaims(np.array([[0, 1]]), ends[0][None, :], ends[1][None, :], point[None, :])
+            expected = least(problem, [0, 1], point, *ends) + 0.02
+            assert bounds_of(claim, planes, INTERCEPTS, 0.0)[0] == pytest.approx(expected, abs=1e-10)
