@@ -249,7 +249,8 @@ def test_claims_for_which_no_time_is_left_are_taken_on_trust_and_coverage_is_not
     assert not certificate.verified
     assert "which was not recomputed" in certificate.claim
     assert "Recomputed were 0 of the" in certificate.claim
-    assert certificate.lower_bound <= proof.threshold
+    # Claims hold to a millionth: what is taken on trust is not said to more digits than that.
+    assert proof.threshold * (1 - 1.1e-6) <= certificate.lower_bound <= proof.threshold * (1 - 0.9e-6)
     cut = dataclasses.replace(proof, steps=proof.steps[:-1])
     assert "refused" in certify_risk_score(TABLE, card, cut, GAP, max_seconds=0.0).claim
     every = certify_risk_score(TABLE, card, proof, GAP, max_seconds=600.0)

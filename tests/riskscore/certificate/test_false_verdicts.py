@@ -24,6 +24,7 @@ from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NOT_FIRST, Nod
 from surefoot.riskscore.certificate.row_cells import RowCells
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS, FitParameters
+from surefoot.riskscore.problem.card_rules import PointSetRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
 
@@ -94,6 +95,20 @@ def test_a_printed_card_says_how_much_of_its_proof_was_recomputed():
     assert "checked independently" not in said
     assert "if the rest of its proof holds" in said
     assert "Recomputed were 0 of the" in said
+
+
+def test_a_rule_that_forbids_a_column_leaves_no_column_to_its_twin():
+    """The search knew it as a limit only, claimed twins, and the certificate, which sees a rule, refused them."""
+    rng = np.random.default_rng(5)
+    X = (rng.random((60, 4)) < 0.5).astype(float)
+    X[:, 3] = X[:, 0]
+    y = np.where(rng.random(60) < 1 / (1 + np.exp(-(2 * X[:, 0] - X[:, 1]))), 1.0, -1.0)
+    rules = (PointSetRule(2, (0,)),)
+    problem = RiskScoreProblem(X, y, np.full(60, 1 / 60), np.full(4, -3), np.full(4, 3), -5, 5, 2, rules=rules)
+    outcome = ExactScore(proof_limit=10**7).solve(problem, SolveOptions(tolerance=0.0))
+    assert outcome.primal.points[2] == 0
+    certificate = certify_risk_score(problem, outcome.primal, outcome.dual.proof, 1e-9)
+    assert certificate.verified, certificate.claim
 
 
 def wide_table(seed: int = 3) -> RiskScoreProblem:

@@ -147,6 +147,8 @@ def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_sec
     reader = ProofReader(table, proof)
     counts = SubsetCounts(table, reader.columns) if SubsetCounts.suits(table, reader.columns) else None
     planes = LossPlanes(table, RowCells(table, counts))
+    # What a claim must prove, at least, to count as one that holds.
+    enough = threshold - SHORT * max(abs(threshold), 1e-3)
     n_claims, n_checked, least = 0, 0, threshold
     for part in reader.claims():
         n_claims += len(part)
@@ -155,11 +157,11 @@ def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_sec
         n_checked += len(part)
         bounds = bounds_of(part, planes, reader.intercepts, threshold)
         worst = int(np.argmin(bounds))
-        if not bounds[worst] >= threshold - SHORT * max(abs(threshold), 1e-3):
+        if not bounds[worst] >= enough:
             columns = tuple(part.support[worst].tolist())
             raise RefusedProofError(f"its claim on columns {columns} proves {bounds[worst]:.10g}, not {threshold:.10g}")
         least = min(least, float(bounds[worst]))
     if n_checked == n_claims:
         return least, "", f"All {n_claims:,} claims of its proof were recomputed."
     trust = f"{n_claims - n_checked:,} of the {n_claims:,} claims of its proof hold"
-    return least, trust, f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof."
+    return min(least, enough), trust, f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof."
