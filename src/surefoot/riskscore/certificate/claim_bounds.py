@@ -1,8 +1,8 @@
 """What every claim of a proof proves, in batches of claims of one size: nodes, boxes of points, single cards.
 
 A node with prefix P prunes candidates: the plane at its point, least over the points of P, less the gains of the columns that a
-support may add. An excluded candidate e comes with the largest gains of any others, one that is not the first with those of the
-remaining ones after it, at most max_features - |P| - 1 of them.
+support may add (``largest_gains``). Where whole counts decide, ``counted_claims`` comes first, and what it leaves below the
+threshold is done once more in enclosures.
 
 A single card is a box with one point. At a free scale its plane touches at the best scale. Under a shift its loss is convex in
 scale and lambda, and it is bounded by a mixture of up to four planes around the best ones; whatever the mixture, it holds.
