@@ -15,6 +15,7 @@ from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.counted_claims import CountedClaims
+from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
 from surefoot.riskscore.certificate.proof_reader import CHILD, EXCLUDED, NOT_FIRST, BoxClaims, NodeClaims
 from surefoot.riskscore.certificate.row_cells import RowCells
@@ -343,3 +344,28 @@ def test_the_price_of_columns_that_move_is_the_best_within_the_box() -> None:
             claim = BoxClaims(np.array([[0, 1]]), ends[0][None, :], ends[1][None, :], point[None, :])
             expected = least(problem, [0, 1], point, *ends) + 0.02
             assert bounds_of(claim, planes, INTERCEPTS, 0.0)[0] == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("budget", range(4))
+@pytest.mark.parametrize("seed", range(3))
+def test_a_node_counts_every_set_of_columns_that_it_may_add(budget: int, seed: int):
+    """The most that a support with a pruned candidate gains, by trying all of them: one column of room less would be less."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, 8)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    gains = rng.normal(size=starts[-1]).round(1)
+    marks = rng.integers(0, 4 if budget else 3, starts[-1])
+    marks[marks == 1] = 1 if budget else 0
+    if budget and seed == 2:
+        marks[marks == EXCLUDED] = CHILD  # what is not excluded counts as well
+    found = largest_gains(gains, marks, starts, budget)
+    for k in range(8):
+        own, mark = gains[starts[k] : starts[k + 1]], marks[starts[k] : starts[k + 1]]
+        best = -np.inf
+        for size in range(1, budget + 2):
+            for chosen in itertools.combinations(range(len(own)), size):
+                excluded = any(mark[j] == EXCLUDED for j in chosen)
+                if excluded or mark[chosen[0]] == NOT_FIRST:
+                    best = max(best, sum(own[j] for j in chosen))
+        assert found[k] == pytest.approx(best, abs=1e-12)
+        assert found[k] >= best

@@ -18,9 +18,8 @@ from surefoot.exceptions import ConvergenceLimitWarning
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NOT_FIRST, NodeClaims
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NodeClaims
 from surefoot.riskscore.certificate.row_cells import RowCells
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS, FitParameters
@@ -199,29 +198,6 @@ def test_the_fingerprint_of_the_certificate_is_that_of_the_problem():
     assert dataclasses.replace(problem, max_features=3).digest() != problem.digest()
     assert "on these columns" in found.claim
     assert "limits" in found.claim
-
-
-@pytest.mark.parametrize("budget", range(4))
-@pytest.mark.parametrize("seed", range(5))
-def test_a_node_counts_every_set_of_columns_that_it_may_add(budget: int, seed: int):
-    """The most that a support with a pruned candidate gains, by trying all of them: one column of room less would be less."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 7, 8)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    gains = rng.normal(size=starts[-1]).round(1)
-    marks = rng.integers(0, 4 if budget else 3, starts[-1])
-    marks[marks == 1] = 1 if budget else 0
-    found = largest_gains(gains, marks, starts, budget)
-    for k in range(8):
-        own, mark = gains[starts[k] : starts[k + 1]], marks[starts[k] : starts[k + 1]]
-        best = -np.inf
-        for size in range(1, budget + 2):
-            for chosen in itertools.combinations(range(len(own)), size):
-                excluded = any(mark[j] == EXCLUDED for j in chosen)
-                if excluded or mark[chosen[0]] == NOT_FIRST:
-                    best = max(best, sum(own[j] for j in chosen))
-        assert found[k] == pytest.approx(best, abs=1e-12)
-        assert found[k] >= best
 
 
 def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
