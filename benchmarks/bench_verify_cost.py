@@ -26,7 +26,7 @@ import surefoot as sf
 from surefoot.riskscore.estimator import risk_score
 
 DESCRIPTION = "CPU seconds of a certificate and of surefoot.verify beside those of the search"
-# Folder and file, name of the label (none: the first column), most thresholds of a numeric column (0: columns stay as they are).
+# Folder and file, name of the label (none: the first column), most thresholds of a numeric column (0: it stays as it is).
 CARDS = {
     "mammo": ("riskslim/mammo_data.csv", None, 0),
     "bank": ("riskslim/bank_data.csv.gz", None, 0),
@@ -62,7 +62,8 @@ def run(options: argparse.Namespace) -> Report:
             "the writing of the proof included; certificate_s is that certificate; verify_s is surefoot.verify of the fitted "
             "model, reading and encoding of the rows included.",
             "witness_bytes is what the proof adds to the model file.",
-            "mammo has a column of other numbers than 0 and 1 (Density), so its claims are computed in enclosures, not from counts.",
+            "mammo has a column of other numbers than 0 and 1 (Density), so its claims are computed in enclosures, not from "
+            "counts.",
         ],
         not_measured=["Other families, free scales and shifts."],
     )
