@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from surefoot.inverse.certificate.cone_center import certify_rays
+from surefoot.inverse.cone.cone_cover import cone_cover
 from surefoot.inverse.problem.decision_set import ListedSet
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, Instance, InverseProblem, Regularizer
-from surefoot.inverse.problem.ray_proof import RayProof
+from surefoot.inverse.problem.ray_proof import RayProof, largest_angle
 
 
 def chosen_zero(decisions: list[list[float]]) -> InverseProblem:
@@ -26,7 +27,11 @@ def proof_of(decisions: list[list[float]], rays: list[list[float]]) -> RayProof:
     """All decisions, and rays of equal weight."""
     owners = np.zeros(len(decisions), dtype=np.int32)
     weights = np.full(len(rays), 1.0 / len(rays))
-    return RayProof(owners, tuple(np.array(point) for point in decisions), np.array(rays), weights)
+    axis = np.mean(rays, axis=0) / (np.linalg.norm(np.mean(rays, axis=0)) or 1.0)
+    slope = np.tan(largest_angle(axis, np.array(rays))) if axis.any() else 0.0
+    normals = -np.array(decisions).reshape(len(decisions), len(rays[0]))
+    cover = cone_cover(normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), slope + 1e-9)
+    return RayProof(owners, tuple(np.array(point) for point in decisions), np.array(rays), weights, cover=cover)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ master is as good as its arithmetic; or a limit of the options.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
@@ -23,6 +25,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.exact.cost_master import LinearMaster, MasterPoint, solve_conic_master
 from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.exact_weights import exact_proof
 from surefoot.inverse.exact.least_distance import LeastDistance
 from surefoot.inverse.exact.parameters import ConstraintGenerationParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
@@ -170,7 +173,8 @@ class _Generation:
         if self.problem.hard and self.run.fallback is not None:
             # Losses that must be 0 are no objective.
             self.run.fallback = (self.run.fallback[0], self.run.upper_bound)
-        return self.run.outcome(status, self.iterations)
+        found = self.run.outcome(status, self.iterations)
+        return replace(found, dual=exact_proof(self.problem, found.dual))
 
 
 def _loss_unit(problem: InverseProblem) -> float:

@@ -97,6 +97,10 @@ class DoubleDescriptionParameters:
         Pivots up to this, relative to normals of length 1, are 0: the cone contains a line.
     prior_weight : float
         Factor on the normals of the prior set, so that the pivots prefer them.
+    largest_whole, largest_multiple : int, float
+        Denominators of a ray whose largest entry is 1, and entries of its whole multiple, up to which it counts as whole.
+    same_whole : float
+        Distance of a ray of length 1 from a whole one up to which they are the same.
     """
 
     max_rays: int = 5000
@@ -107,6 +111,56 @@ class DoubleDescriptionParameters:
     facet_tolerance: float = 1e-8
     rank: float = 1e-8
     prior_weight: float = 1e3
+    largest_whole: int = 10_000
+    largest_multiple: float = 1e9
+    same_whole: float = 1e-13
+
+
+@dataclass(frozen=True)
+class ConeCoverParameters:
+    """Covers of space by simplicial cones.
+
+    Attributes
+    ----------
+    max_cones : int
+        Larger covers are not sought.
+    touching : float
+        Products of corners and half-spaces, of length about 1, up to this are 0.
+    spare : float
+        Factor on the multipliers of a leaf.
+    slope_room : float
+        By how much the angle to be proven is larger than the one found: rounding of corners and multipliers.
+    same_ray : float
+        How far from the cone of the rays a consistent cost may be, of its length; half of what certificates allow.
+    """
+
+    max_cones: int = 20_000
+    touching: float = 1e-12
+    spare: float = 1.0 + 1e-9
+    slope_room: float = 1e-8
+    same_ray: float = 5e-7
+
+
+@dataclass(frozen=True)
+class ExactWeightParameters:
+    """Multipliers as fractions.
+
+    Attributes
+    ----------
+    scaled_down : float
+        Factor on the multipliers of l1 problems, which then keep their slopes at or below kappa in spite of rounding.
+    noise : float
+        Slopes are known to this fraction of their terms.
+    max_coordinates : int
+        Coordinates whose slopes are made exact, at most: rational elimination is slow.
+    pivot : float
+        Pivots up to this, of rows scaled to 1, are 0.
+    """
+
+    scaled_down: float = 1.0 - 2.0**-40
+    noise: float = 1e-14
+    max_coordinates: int = 64
+    pivot: float = 1e-7
 
 
 @dataclass(frozen=True)

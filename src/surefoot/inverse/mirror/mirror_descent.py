@@ -32,6 +32,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.exact.constraint_generation import CostOutcome
 from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.exact_weights import exact_proof
 from surefoot.inverse.mirror.mirror_map import EuclideanMap, ExponentiatedMap, MirrorMap, project, refuses_exponentiated
 from surefoot.inverse.mirror.mirror_run import Draws, MirrorRun, MirrorSwitches
 from surefoot.inverse.mirror.native_steps import NativeSteps
@@ -201,7 +202,7 @@ class _Solve:
             run.improve(theta, upper)
         else:
             run.primal = theta
-        proof = self.cuts.proof()
+        proof = exact_proof(self.problem, self.cuts.proof())
         run.tighten(proven_bound(self.problem, self.cuts.pool.cuts(), proof), proof)
         run.record(self.descent.steps)
         return run.converged

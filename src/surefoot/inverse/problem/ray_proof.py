@@ -18,8 +18,35 @@ from surefoot.inverse.problem.prior_set import PriorSet
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ConeCover:
+    """Simplicial cones over all of space, none of which holds consistent costs far away; see ``certificate.cone_center``.
+
+    The first corners are the unit vectors and minus their sum, of which any p span a cone.
+
+    Attributes
+    ----------
+    edges, shares : ndarray of shape (corners - p - 1, 2)
+        The other corners: each is a sum of two earlier ones with positive factors.
+    split : ndarray of shape (nodes,)
+        Cones in preorder, those of the first corners without the last one, without the one before it, and so on: which of the
+        other corners splits a cone, or -1 for a leaf. First comes the part without the edge's first end.
+    prices : ndarray of shape (leaves, half-spaces)
+        Multipliers of the slopes of the proof's decisions, of the prior set's bounds that are 0, lower ones first, and of its
+        rows.
+    mixes : ndarray of shape (corners, rays)
+        Every corner is as near to a sum of rays, with these factors, as it matters; empty where rays do not matter.
+    """
+
+    edges: IntArray
+    shares: FloatArray
+    split: IntArray
+    prices: FloatArray
+    mixes: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RayProof:
-    """Rays inside the cone with weights, and the decisions that bound the cone from outside.
+    """Rays inside the cone with weights, and decisions that bound the cone from outside, as far as ``cover`` tells.
 
     Unless it is ``complete``, nothing says that the cone has no other rays.
     """
@@ -29,6 +56,7 @@ class RayProof:
     rays: FloatArray
     weights: FloatArray
     complete: bool = True
+    cover: ConeCover | None = None
 
 
 def ellipsoid_volumes(rays: FloatArray, weights: FloatArray) -> tuple[float, float]:

@@ -15,22 +15,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy.optimize
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
-from surefoot.inverse.exact.circumcenter_search import CircumcenterSearch
+from surefoot.inverse.cone.circumcenter_search import CircumcenterSearch
+from surefoot.inverse.cone.cone_cover import cone_cover
+from surefoot.inverse.cone.double_description import RayCone, consistent_rays, prior_rows, whole_ray
+from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.cost_run import CostRun
-from surefoot.inverse.exact.double_description import RayCone, consistent_rays
 from surefoot.inverse.exact.least_distance import nearest_to_zero
-from surefoot.inverse.exact.minimum_ellipsoid import ellipsoid_center
-from surefoot.inverse.exact.parameters import DoubleDescriptionParameters
+from surefoot.inverse.exact.parameters import ConeCoverParameters, DoubleDescriptionParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.problem import InverseProblem
-from surefoot.inverse.problem.ray_proof import RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
+from surefoot.inverse.problem.ray_proof import ConeCover, RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 
 RayOutcome = SolveOutcome[FloatArray, RayProof]
 PARAMETERS = DoubleDescriptionParameters()
@@ -77,7 +79,9 @@ class Circumcenter:
             if options.out_of_time:
                 raise UnsupportedProblemError("no consistent cost was found within the time limit; choose approach='incenter'.")
             refuse_without_rays(self.separation, problem, options)
-        proof = RayProof(np.empty(0, dtype=np.int32), (), rays, weights, complete=False)
+        # Nothing but the prior set bounds the cone from outside.
+        cover = self._cover(prior_rows(problem.prior), theta, np.eye(theta.size), rays)
+        proof = RayProof(np.empty(0, dtype=np.int32), (), rays, weights, complete=False, cover=cover)
         upper, lower = widest_angle(theta, problem.prior), least_angle(rays, weights)
         run = CostRun(options, theta, upper, lower_bound=lower, dual=proof)
         return run.outcome(Status.TIME_LIMIT if options.out_of_time else Status.STALLED, len(pool.owners))
@@ -93,28 +97,60 @@ class Circumcenter:
     ) -> RayOutcome:
         theta = np.clip(theta, problem.prior.lower, problem.prior.upper)
         cuts = pool.cuts()
-        # Facets touch p - 1 rays or more; other decisions bound nothing, and one per facet will do.
+        # Half-spaces that no ray touches bound nothing, and one decision for each will do.
         size = np.linalg.norm(cuts.slopes, axis=1)
         normals = cuts.slopes / np.where(size > 0, size, 1.0)[:, None]
-        touching = (np.abs(cone.rays @ normals.T) <= self.parameters.facet_tolerance).sum(axis=0)
-        facets = np.flatnonzero((size > 0) & (touching >= problem.n_features - 1))
+        touching = np.any(np.abs(cone.rays @ normals.T) <= self.parameters.facet_tolerance, axis=0)
+        facets = np.flatnonzero((size > 0) & touching)
         _, first = np.unique(np.round(normals[facets], 9), axis=0, return_index=True)
         bounding = cuts.chosen(facets[first])
-        proof = RayProof(bounding.owners, bounding.points, _inward(problem, cone.rays, self.parameters.inward), weights)
+        rays = _inside(problem, cone.rays, self.parameters.inward)
+        cover = self._cover(np.vstack((bounding.slopes, prior_rows(problem.prior))), theta, cone.rays, rays)
+        proof = RayProof(bounding.owners, bounding.points, rays, weights, cover=cover)
         upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
         return CostRun(options, theta, upper, lower_bound=lower, dual=proof).outcome(Status.OPTIMAL, cuts.size)
 
+    def _cover(self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray) -> ConeCover | None:
+        """A cover that proves the largest angle to the corners of the cone."""
+        axis = theta / np.linalg.norm(theta)
+        angle = largest_angle(theta, corners)
+        if not angle < np.pi / 2:
+            return None
+        room = ConeCoverParameters.slope_room
+        return cone_cover(
+            normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), np.tan(angle) * (1 + room) + room
+        )
 
-def _inward(problem: InverseProblem, rays: FloatArray, inward: float) -> FloatArray:
-    """Rays moved towards their mean, by more than what rounding leaves of them outside of the cone."""
+
+def _inside(problem: InverseProblem, rays: FloatArray, inward: float) -> FloatArray:
+    """Rays that are consistent beyond doubt: whole multiples where there are such, others moved towards their mean."""
     moved = np.clip(rays + inward * rays.mean(axis=0), problem.prior.lower, problem.prior.upper)
-    return np.asarray(moved / np.linalg.norm(moved, axis=1)[:, None])
+    found = moved / np.linalg.norm(moved, axis=1)[:, None]
+    for k, ray in enumerate(rays):
+        whole = whole_ray(ray)
+        if whole is not None:
+            found[k] = whole
+    return np.asarray(found)
 
 
 class EllipsoidalCircumcenter(Circumcenter):
     """The centre of the smallest ellipsoid around the ends of the rays."""
 
     name = "ellipsoidal-circumcenter"
+
+    def _cover(self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray) -> ConeCover | None:
+        """A cover that proves that consistent costs lie in the cone of the rays."""
+        axis, unit = theta / np.linalg.norm(theta), rays / np.linalg.norm(rays, axis=1)[:, None]
+        if not np.all(unit @ axis > 0):
+            return None
+
+        def mix(v: FloatArray) -> FloatArray:
+            return np.asarray(scipy.optimize.nnls(unit.T, v)[0])
+
+        def height(v: FloatArray) -> float:
+            return float(np.linalg.norm(v - mix(v) @ unit))
+
+        return cone_cover(normals, axis, height, ConeCoverParameters.same_ray, mix)
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> RayOutcome:
         pool = CutPool(problem)
