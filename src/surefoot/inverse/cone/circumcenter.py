@@ -27,11 +27,12 @@ from surefoot.inverse.cone.double_description import RayCone, consistent_rays, p
 from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.exact_weights import exact_slope
 from surefoot.inverse.exact.least_distance import nearest_to_zero
 from surefoot.inverse.exact.parameters import ConeCoverParameters, DoubleDescriptionParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
-from surefoot.inverse.problem.problem import InverseProblem
+from surefoot.inverse.problem.problem import Cuts, InverseProblem
 from surefoot.inverse.problem.ray_proof import ConeCover, RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 
 RayOutcome = SolveOutcome[FloatArray, RayProof]
@@ -97,15 +98,19 @@ class Circumcenter:
     ) -> RayOutcome:
         theta = np.clip(theta, problem.prior.lower, problem.prior.upper)
         cuts = pool.cuts()
-        # Half-spaces that no ray touches bound nothing, and one decision for each will do.
+        # One decision for each half-space will do.
         size = np.linalg.norm(cuts.slopes, axis=1)
-        normals = cuts.slopes / np.where(size > 0, size, 1.0)[:, None]
-        touching = np.any(np.abs(cone.rays @ normals.T) <= self.parameters.facet_tolerance, axis=0)
-        facets = np.flatnonzero((size > 0) & touching)
-        _, first = np.unique(np.round(normals[facets], 9), axis=0, return_index=True)
-        bounding = cuts.chosen(facets[first])
-        rays = _inside(problem, cone.rays, self.parameters.inward)
+        moving = np.flatnonzero(size > 0)
+        _, first = np.unique(np.round(cuts.slopes[moving] / size[moving, None], 9), axis=0, return_index=True)
+        bounding = cuts.chosen(moving[first])
+        rays = _inside(problem, cone.rays, cuts, self.parameters.inward)
         cover = self._cover(np.vstack((bounding.slopes, prior_rows(problem.prior))), theta, cone.rays, rays)
+        if cover is not None:
+            # Decisions without a price say nothing.
+            used = np.flatnonzero(np.append(cover.prices[:, : bounding.size], np.zeros((1, bounding.size)), axis=0).any(axis=0))
+            rest = np.arange(bounding.size, cover.prices.shape[1])
+            cover = replace(cover, prices=cover.prices[:, np.concatenate((used, rest))])
+            bounding = bounding.chosen(used)
         proof = RayProof(bounding.owners, bounding.points, rays, weights, cover=cover)
         upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
         return CostRun(options, theta, upper, lower_bound=lower, dual=proof).outcome(Status.OPTIMAL, cuts.size)
@@ -122,15 +127,26 @@ class Circumcenter:
         )
 
 
-def _inside(problem: InverseProblem, rays: FloatArray, inward: float) -> FloatArray:
+def _inside(problem: InverseProblem, rays: FloatArray, cuts: Cuts, inward: float) -> FloatArray:
     """Rays that are consistent beyond doubt: whole multiples where there are such, others moved towards their mean."""
     moved = np.clip(rays + inward * rays.mean(axis=0), problem.prior.lower, problem.prior.upper)
     found = moved / np.linalg.norm(moved, axis=1)[:, None]
     for k, ray in enumerate(rays):
         whole = whole_ray(ray)
-        if whole is not None:
+        if whole is not None and problem.prior.excess(whole) <= 0 and _is_consistent(problem, cuts, whole):
             found[k] = whole
     return np.asarray(found)
+
+
+def _is_consistent(problem: InverseProblem, cuts: Cuts, ray: FloatArray) -> bool:
+    """Whether no decision found so far saves anything at a ray of whole entries, without rounding."""
+    gains, size = cuts.slopes @ ray, np.abs(cuts.slopes) @ np.abs(ray)
+    every = list(range(ray.size))
+    for k in np.flatnonzero(gains > -1e-12 * size).tolist():
+        slope = exact_slope(problem.examples[int(cuts.owners[k])], cuts.points[k], every)
+        if sum(part * int(entry) for part, entry in zip(slope, ray.tolist(), strict=True)) > 0:
+            return False
+    return True
 
 
 class EllipsoidalCircumcenter(Circumcenter):

@@ -26,8 +26,9 @@ from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.exact.cost_master import LinearMaster, MasterPoint, solve_conic_master
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.exact_weights import exact_proof
+from surefoot.inverse.exact.kkt_polish import polished
 from surefoot.inverse.exact.least_distance import LeastDistance
-from surefoot.inverse.exact.parameters import ConstraintGenerationParameters
+from surefoot.inverse.exact.parameters import ConstraintGenerationParameters, KktPolishParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
@@ -116,6 +117,8 @@ class _Generation:
                 self._separate(_inside(problem, master.theta))
             self.run.record(self.iterations)
             if len(self.pool.owners) == known and not self.closed:
+                self._polish(cuts, master)
+            if len(self.pool.owners) == known and not self.closed:
                 return self.outcome(Status.STALLED)
         return self.outcome(Status.OPTIMAL if self.closed else Status.ITERATION_LIMIT)
 
@@ -135,6 +138,16 @@ class _Generation:
         if self._linear is None:
             self._linear = LinearMaster(self.problem, self.box_radius)
         return self._linear.solve(cuts, self.options)
+
+    def _polish(self, cuts: Cuts, master: MasterPoint) -> None:
+        """Bounds from the KKT equations of what is active, where a quadratic master ends short of the tolerance."""
+        if self.is_linear or self.problem.prior.psd or master.status is not Status.OPTIMAL:
+            return
+        for active in KktPolishParameters.active:
+            found = polished(self.problem, cuts, master, active)
+            if not self.closed and np.isfinite(found.theta).all():
+                self._tighten(cuts, found)
+                self._separate(_inside(self.problem, found.theta))
 
     def _tighten(self, cuts: Cuts, master: MasterPoint) -> None:
         """The lower bound that the master's multipliers prove."""

@@ -142,6 +142,47 @@ class ConeCoverParameters:
 
 
 @dataclass(frozen=True)
+class KktPolishParameters:
+    """The last digits of quadratic masters.
+
+    Attributes
+    ----------
+    active : tuple of float
+        Fractions of the largest weight above which cuts are active; each is tried.
+    full : float
+        An observation whose weights fall short of 1/N by this fraction has a loss of 0.
+    touching : float
+        Coordinates within this of a bound, per unit of the largest one, are at the bound.
+    equilibrations, refinements : int
+    rank : float
+        Singular values below this fraction of the largest are 0.
+    """
+
+    active: tuple[float, ...] = (1e-3, 1e-6)
+    full: float = 1e-4
+    touching: float = 1e-9
+    equilibrations: int = 8
+    refinements: int = 4
+    rank: float = 1e-13
+
+
+@dataclass(frozen=True)
+class SphereParameters:
+    """Facets of the sphere of costs.
+
+    Attributes
+    ----------
+    violated : float
+        Rows that must be violated by more than this on a facet leave nothing of it.
+    worth : float
+        The bound that such rows are made to prove: above every objective.
+    """
+
+    violated: float = 1e-7
+    worth: float = 1e30
+
+
+@dataclass(frozen=True)
 class ExactWeightParameters:
     """Multipliers as fractions.
 
