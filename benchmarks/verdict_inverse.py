@@ -259,11 +259,10 @@ def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any])
             record.add(FALSE_VERDICT, f"lower bound {certificate.lower_bound!r} above upper bound {certificate.upper_bound!r}")
         return
     hard = approach in ("incenter", "cutting-plane")
-    if approach == "cutting-plane":
+    if approach == "cutting-plane" and "mean suboptimality loss" in certificate.claim:
         # Where no consistent cost is nearer to the guess than 0, the least suboptimality is sought instead. Which of the two
         # it was, the claim says; objectives do not tell, since both may be the same number.
-        if "mean suboptimality loss" in certificate.claim:
-            facts, hard = posed(replace(facts, kappa=0.0, kind="l2", center=np.zeros(facts.p)), "suboptimality"), False
+        facts, hard = posed(replace(facts, kappa=0.0, kind="l2", center=np.zeros(facts.p)), "suboptimality"), False
     best = reference(facts, hard=hard)
     if hard and _broken(record, facts, certificate, theta):
         record.answered, record.verified = True, bool(certificate.verified)

@@ -171,7 +171,7 @@ class EllipsoidalCircumcenter(Circumcenter):
     def solve(self, problem: InverseProblem, options: SolveOptions) -> RayOutcome:
         pool = CutPool(problem)
         cone = self._rays(problem, pool, options, self.parameters.max_rays)
-        middle, weights, ended = ellipsoid_center(cone.rays)
+        middle, weights, ended = ellipsoid_center(cone.rays, options)
         outcome = self._outcome(problem, cone, pool, middle / np.linalg.norm(middle), weights, options)
         upper, lower = ellipsoid_volumes(cone.rays, weights)
         return replace(outcome, upper_bound=upper, lower_bound=lower, status=ended)

@@ -16,6 +16,7 @@ master is as good as its arithmetic; or a limit of the options.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -143,11 +144,17 @@ class _Generation:
         """Bounds from the KKT equations of what is active, where a quadratic master ends short of the tolerance."""
         if self.is_linear or self.problem.prior.psd or master.status is not Status.OPTIMAL:
             return
-        for active in KktPolishParameters.active:
-            found = polished(self.problem, cuts, master, active)
-            if not self.closed and np.isfinite(found.theta).all():
+        candidates = [partial(polished, self.problem, cuts, master, active) for active in KktPolishParameters.active]
+        if not self.problem.hard:
+            # Where regularizers are tiny beside losses the best cost may be the nearest one without any.
+            candidates.insert(0, partial(LeastDistance(replace(self.problem, hard=True)).solve, cuts))
+        for candidate in candidates:
+            found = candidate()
+            if found.status is Status.OPTIMAL and np.isfinite(found.theta).all():
                 self._tighten(cuts, found)
                 self._separate(_inside(self.problem, found.theta))
+            if self.closed:
+                return
 
     def _tighten(self, cuts: Cuts, master: MasterPoint) -> None:
         """The lower bound that the master's multipliers prove."""

@@ -52,7 +52,10 @@ def polished(problem: InverseProblem, cuts: Cuts, master: MasterPoint, active: f
         system[a + b + mine, a + place] = -1.0
     fixed = np.where(np.isin(np.arange(p), free), 0.0, theta)
     right = np.concatenate((problem.kappa * problem.regularizer.center[free], np.full(b, 1.0 / n), sides - matrix @ fixed))
-    found = _refined(system, right)
+    try:
+        found = _refined(system, right)
+    except np.linalg.LinAlgError:  # nothing that a system of such sizes could add
+        return replace(master, status=Status.NUMERICAL_ERROR)
     theta = theta.copy()
     theta[free] = found[:a]
     weights, prices = np.zeros(cuts.size), np.zeros(len(prior.matrix))
