@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse.certificate.cone_center import certify_rays
 from surefoot.inverse.cone.cone_cover import cone_cover
 from surefoot.inverse.problem.decision_set import ListedSet
@@ -30,7 +31,7 @@ def proof_of(decisions: list[list[float]], rays: list[list[float]]) -> RayProof:
     axis = np.mean(rays, axis=0) / (np.linalg.norm(np.mean(rays, axis=0)) or 1.0)
     slope = np.tan(largest_angle(axis, np.array(rays))) if axis.any() else 0.0
     normals = -np.array(decisions).reshape(len(decisions), len(rays[0]))
-    cover = cone_cover(normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), slope + 1e-9)
+    cover = cone_cover(normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), slope + 1e-9, SolveOptions())
     return RayProof(owners, tuple(np.array(point) for point in decisions), np.array(rays), weights, cover=cover)
 
 

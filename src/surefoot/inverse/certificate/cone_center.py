@@ -4,8 +4,8 @@ Rays inside the cone C, with weights w_k >= 0 of sum 1, bound the largest angle 
 min_k <theta, e_k> <= ||sum_k w_k e_k||.
 
 Decisions and the prior set bound C from outside: g_k . c <= 0 for their slopes and normals g_k. Let h be a convex function
-with h(a c) = a h(c) for a >= 0. A cover is a tree of simplicial cones over all of space, in which a cone is split in two along
-one of its edges, and each leaf has multipliers y >= 0. If every corner v of every leaf has
+with h(a c) = a h(c) for a >= 0. A cover is a tree of simplicial cones over all of space, in which a cone is split at a point of
+it, and each leaf has multipliers y >= 0. If every corner v of every leaf has
 
     h(v) - (sum_k y_k g_k) . v   <=   t theta . v,
 
@@ -174,30 +174,24 @@ def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, ends: En
 def _leaves(cover: Any, p: int) -> tuple[Enclosure, Any] | None:
     """Corners of all cones, and the places of those of every leaf; None if this is no cover.
 
-    Unit vectors and minus their sum are the first corners, of which any p span a cone; the others stand on edges.
+    Unit vectors and minus their sum are the first corners, of which any p span a cone. A point with coefficients s >= 0 in a
+    cone takes the place of each corner with s_i > 0: together these parts are the cone.
     """
-    count = len(cover.edges)
-    earlier = np.arange(count)[:, None] + p + 1
-    if cover.edges.shape != (count, 2) or cover.shares.shape != (count, 2) or not np.all(cover.shares > 0):
-        return None
-    if np.any((cover.edges < 0) | (cover.edges >= earlier)):
+    if cover.shares.shape != (int(cover.split.sum()), p) or not np.all((cover.shares >= 0) & (cover.shares < np.inf)):
         return None
     corners = [enclose(row)[None, :] for row in np.vstack((np.eye(p), -np.ones(p)))]
-    for (first, second), (a, b) in zip(cover.edges.tolist(), cover.shares.tolist(), strict=True):
-        corners.append(a * corners[first] + b * corners[second])
     open_ = [[k for k in range(p + 1) if k != left_out] for left_out in range(p + 1)]
     leaves = []
-    for made in cover.split.tolist():
+    for is_split in cover.split.tolist():
         if not open_:
             return None
         here = open_.pop()
-        if made < 0:
+        if not is_split:
             leaves.append(here)
             continue
-        first, second = cover.edges[made] if made < count else (-1, -1)
-        if first == second or first not in here or second not in here:
-            return None
-        open_ += [[made + p + 1 if k == old else k for k in here] for old in (second, first)]
+        share, new = cover.shares[len(corners) - p - 1], len(corners)
+        corners.append(enclose(share)[None, :] @ join([corners[k] for k in here]))
+        open_ += [[new if j == i else k for j, k in enumerate(here)] for i in reversed(np.flatnonzero(share).tolist())]
     return None if open_ else (join(corners), np.array(leaves))
 
 

@@ -149,9 +149,9 @@ def _leaves(decisions: Any, n_terms: int, tree: Any) -> tuple[Any, FloatArray, F
             continue
         if j >= lower.size or not (decisions.whole[j] and at == np.floor(at) and abs(at) < LARGEST_WHOLE):
             return None
-        here = np.arange(lower.size) == j
-        open_.append((term, np.where(here, np.maximum(lower, at + 1.0), lower), upper))
-        open_.append((term, lower, np.where(here, np.minimum(upper, at), upper)))
+        raised, lowered = lower.copy(), upper.copy()
+        raised[j], lowered[j] = max(lower[j], at + 1.0), min(upper[j], at)
+        open_ += [(term, raised, upper), (term, lower, lowered)]
     numbers = np.append(tree.multipliers.ravel(), tree.slope)
     fits = tree.multipliers.shape == (len(leaves), decisions.high.size) and tree.slope.shape == (len(leaves),)
     if open_ or not leaves or not fits or not np.isfinite(numbers).all():

@@ -81,7 +81,7 @@ class Circumcenter:
                 raise UnsupportedProblemError("no consistent cost was found within the time limit; choose approach='incenter'.")
             refuse_without_rays(self.separation, problem, options)
         # Nothing but the prior set bounds the cone from outside.
-        cover = self._cover(prior_rows(problem.prior), theta, np.eye(theta.size), rays)
+        cover = self._cover(prior_rows(problem.prior), theta, np.eye(theta.size), rays, options)
         proof = RayProof(np.empty(0, dtype=np.int32), (), rays, weights, complete=False, cover=cover)
         upper, lower = widest_angle(theta, problem.prior), least_angle(rays, weights)
         run = CostRun(options, theta, upper, lower_bound=lower, dual=proof)
@@ -104,7 +104,7 @@ class Circumcenter:
         _, first = np.unique(np.round(cuts.slopes[moving] / size[moving, None], 9), axis=0, return_index=True)
         bounding = cuts.chosen(moving[first])
         rays = _inside(problem, cone.rays, cuts, self.parameters.inward)
-        cover = self._cover(np.vstack((bounding.slopes, prior_rows(problem.prior))), theta, cone.rays, rays)
+        cover = self._cover(np.vstack((bounding.slopes, prior_rows(problem.prior))), theta, cone.rays, rays, options)
         if cover is not None:
             # Decisions without a price say nothing.
             used = np.flatnonzero(np.append(cover.prices[:, : bounding.size], np.zeros((1, bounding.size)), axis=0).any(axis=0))
@@ -115,16 +115,17 @@ class Circumcenter:
         upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
         return CostRun(options, theta, upper, lower_bound=lower, dual=proof).outcome(Status.OPTIMAL, cuts.size)
 
-    def _cover(self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray) -> ConeCover | None:
+    def _cover(
+        self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray, options: SolveOptions
+    ) -> ConeCover | None:
         """A cover that proves the largest angle to the corners of the cone."""
         axis = theta / np.linalg.norm(theta)
         angle = largest_angle(theta, corners)
         if not angle < np.pi / 2:
             return None
         room = ConeCoverParameters.slope_room
-        return cone_cover(
-            normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), np.tan(angle) * (1 + room) + room
-        )
+        slope = np.tan(angle) * (1 + room) + room
+        return cone_cover(normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), slope, options)
 
 
 def _inside(problem: InverseProblem, rays: FloatArray, cuts: Cuts, inward: float) -> FloatArray:
@@ -154,7 +155,9 @@ class EllipsoidalCircumcenter(Circumcenter):
 
     name = "ellipsoidal-circumcenter"
 
-    def _cover(self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray) -> ConeCover | None:
+    def _cover(
+        self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray, options: SolveOptions
+    ) -> ConeCover | None:
         """A cover that proves that consistent costs lie in the cone of the rays."""
         axis, unit = theta / np.linalg.norm(theta), rays / np.linalg.norm(rays, axis=1)[:, None]
         if not np.all(unit @ axis > 0):
@@ -166,7 +169,7 @@ class EllipsoidalCircumcenter(Circumcenter):
         def height(v: FloatArray) -> float:
             return float(np.linalg.norm(v - mix(v) @ unit))
 
-        return cone_cover(normals, axis, height, ConeCoverParameters.same_ray, mix)
+        return cone_cover(normals, axis, height, ConeCoverParameters.same_ray, options, mix)
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> RayOutcome:
         pool = CutPool(problem)

@@ -125,9 +125,9 @@ class ConeCoverParameters:
     max_cones : int
         Larger covers are not sought.
     touching : float
-        Products of corners and half-spaces, of length about 1, up to this are 0.
-    spare : float
-        Factor on the multipliers of a leaf.
+        Coefficients of a corner up to this fraction of the largest are 0.
+    margin : float
+        By how much the multipliers of a leaf must do more than they have to: rounding.
     slope_room : float
         By how much the angle to be proven is larger than the one found: rounding of corners and multipliers.
     same_ray : float
@@ -136,7 +136,7 @@ class ConeCoverParameters:
 
     max_cones: int = 20_000
     touching: float = 1e-12
-    spare: float = 1.0 + 1e-9
+    margin: float = 1e-10
     slope_room: float = 1e-8
     same_ray: float = 5e-7
 

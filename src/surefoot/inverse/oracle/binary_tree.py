@@ -86,19 +86,18 @@ def prove_binary_loss(example: Example, theta: FloatArray, distance: Distance, c
 
 def _boxes(log: IntArray, order: IntArray, response: FloatArray) -> tuple[BoolArray, FloatArray]:
     """Which unknowns are fixed at every node, and which of them are flipped."""
-    n = response.size
-    fixed, flips = np.zeros((log.size, n), dtype=np.bool_), np.zeros((log.size, n))
-    open_ = [(0, np.zeros(n))]
-    for k, entry in enumerate(log.tolist()):
+    depths, flips, open_ = [], [], [(0, np.zeros(response.size))]
+    places, lower_flips = order.tolist(), response.tolist()
+    for entry in log.tolist():
         depth, flip = open_.pop()
-        fixed[k, order[:depth]] = True
-        flips[k] = flip
+        depths.append(depth)
+        flips.append(flip)
         if entry == BRANCHED:
-            j = order[depth]
+            j = places[depth]
             lower, upper = flip.copy(), flip.copy()
-            lower[j], upper[j] = response[j], 1.0 - response[j]
+            lower[j], upper[j] = lower_flips[j], 1.0 - lower_flips[j]
             open_ += [(depth + 1, upper), (depth + 1, lower)]
-    return fixed, flips
+    return np.argsort(order)[None, :] < np.array(depths)[:, None], np.array(flips)
 
 
 def _table_slopes(gain: FloatArray, fixed: BoolArray, flips: FloatArray, table: FloatArray) -> FloatArray:

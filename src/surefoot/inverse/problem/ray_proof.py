@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.inverse.problem.prior_set import PriorSet
 
 
@@ -25,11 +25,12 @@ class ConeCover:
 
     Attributes
     ----------
-    edges, shares : ndarray of shape (corners - p - 1, 2)
-        The other corners: each is a sum of two earlier ones with positive factors.
     split : ndarray of shape (nodes,)
-        Cones in preorder, those of the first corners without the last one, without the one before it, and so on: which of the
-        other corners splits a cone, or -1 for a leaf. First comes the part without the edge's first end.
+        Cones in preorder, those of the first corners without the last one, without the one before it, and so on: whether a
+        cone is split, or a leaf.
+    shares : ndarray of shape (corners - p - 1, p)
+        The other corners, one for each split: its coefficients in terms of the corners of the cone that it splits. It takes
+        the place of each one with a coefficient above 0, in their order.
     prices : ndarray of shape (leaves, half-spaces)
         Multipliers of the slopes of the proof's decisions, of the prior set's bounds that are 0, lower ones first, and of its
         rows.
@@ -37,9 +38,8 @@ class ConeCover:
         Every corner is as near to a sum of rays, with these factors, as it matters; empty where rays do not matter.
     """
 
-    edges: IntArray
+    split: BoolArray
     shares: FloatArray
-    split: IntArray
     prices: FloatArray
     mixes: FloatArray
 
