@@ -113,7 +113,7 @@ NOT_MEASURED = (
     "Large problems: nothing here has more than some dozens of rows. Rows in batches or partitions, and Dask.",
     "Whether the words of a claim name the right class of models: only its numbers are read.",
     "Cards: robust ones at a free scale, rules about risks at a free scale. SVMs: landmarks, confidence, kernels that are "
-    "functions, given moments. Inverse: volumes of ellipsoidal circumcenters, quadratic and mixed programmes, solver samd.",
+    "functions, given moments. Inverse: quadratic programmes, ellipsoids of decisions.",
 )
 
 

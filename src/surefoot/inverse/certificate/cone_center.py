@@ -11,7 +11,7 @@ it, and each leaf has multipliers y >= 0. If every corner v of every leaf has
 
 then every consistent c = sum_i a_i v_i, a_i >= 0, of that leaf has h(c) <= sum_i a_i h(v_i) <= t theta . c. With
 h(c) = ||c - <theta, c> theta|| for a unit vector theta no consistent cost is farther from theta than arctan t; with the
-distance from the cone of the rays, none is outside of that by more than t of its length.
+distance from the cone of the rays, and any unit vector for theta, none is outside of it by more than t of its length.
 
 An ellipsoid around the ends of rays has no smaller volume than (x - c)' S^-1 (x - c) <= n, c and S being their weighted mean
 and covariance in n dimensions, whatever the weights; blown up until it holds all ends it is one.
@@ -74,11 +74,12 @@ def certify_rays(
         lower = float(_arccos((middle * middle).sum().sqrt()).low)
         flaw = "" if proof.complete else "the cone of consistent costs has too many rays to list"
     if not flaw and ellipsoid:
-        scope = f"; every consistent cost lies within {SAME_RAY:g} rad of the cone that these span"
         off = axis - _unit(middle)
         if upper > SAME_RAY:
             flaw = "consistent costs may lie outside of the cone that the rays of the proof span"
-        elif float((off * off).sum().sqrt().high) > SAME_RAY:
+        else:
+            scope = f"; every consistent cost lies within {SAME_RAY:g} rad of the cone that these span"
+        if not flaw and float((off * off).sum().sqrt().high) > SAME_RAY:
             flaw = "the cost vector is not the centre of the ellipsoid"
         upper, lower, flat = _volumes(weights, ends)
         trust = trust or flat
@@ -145,24 +146,19 @@ def _arccos(cosine: Enclosure) -> Enclosure:
 def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, ends: Enclosure | None) -> float:
     """t of the module docstring, for the distance from the axis, or from the cone of ``ends``; infinite if none is proven."""
     prior, cover, p = problem.prior, proof.cover, problem.prior.lower.size
-    found = None if cover is None else _leaves(cover, p)
     eye, order = np.eye(p), np.argsort(proof.owners, kind="stable")
     steep = proof_cuts(problem, proof.owners, proof.points)[0][np.argsort(order)]
     normals = join([steep, -eye[prior.lower == 0], eye[prior.upper == 0], prior.matrix])
-    if (
-        found is None
-        or cover is None
-        or cover.prices.shape != (len(found[1]), normals.shape[0])
-        or not np.all(cover.prices >= 0)
-    ):
+    found = None if cover is None else _leaves(cover, p, normals.shape[0])
+    if found is None or cover is None:
         return np.inf
     corners, leaves = found
-    toward = corners @ theta
-    near = toward[:, None] * theta
     if ends is not None:
-        if cover.mixes.shape != (corners.shape[0], ends.shape[0]) or not np.all(cover.mixes >= 0):
+        if cover.mixes.shape != (corners.shape[0], ends.shape[0]) or not np.all(cover.mixes >= 0) or not cover.axis.any():
             return np.inf
-        near = enclose(cover.mixes) @ ends
+        theta = _unit(enclose(cover.axis)[None, :])[0]
+    toward = corners @ theta
+    near = toward[:, None] * theta if ends is None else enclose(cover.mixes) @ ends
     height = ((corners - near) * (corners - near)).sum(axis=1).sqrt()
     pull = enclose(cover.prices) @ normals
     need, ahead = height[leaves] - (corners[leaves] * pull[:, None, :]).sum(axis=2), toward[leaves]
@@ -171,7 +167,7 @@ def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, ends: En
     return t if np.isfinite(t) and np.all((need - t * ahead).high[~front] <= 0) else np.inf
 
 
-def _leaves(cover: Any, p: int) -> tuple[Enclosure, Any] | None:
+def _leaves(cover: Any, p: int, n_normals: int) -> tuple[Enclosure, Any] | None:
     """Corners of all cones, and the places of those of every leaf; None if this is no cover.
 
     Unit vectors and minus their sum are the first corners, of which any p span a cone. A point with coefficients s >= 0 in a
@@ -192,7 +188,8 @@ def _leaves(cover: Any, p: int) -> tuple[Enclosure, Any] | None:
         share, new = cover.shares[len(corners) - p - 1], len(corners)
         corners.append(enclose(share)[None, :] @ join([corners[k] for k in here]))
         open_ += [[new if j == i else k for j, k in enumerate(here)] for i in reversed(np.flatnonzero(share).tolist())]
-    return None if open_ else (join(corners), np.array(leaves))
+    priced = cover.prices.shape == (len(leaves), n_normals) and np.all(cover.prices >= 0)
+    return None if open_ or not priced else (join(corners), np.array(leaves))
 
 
 def _volumes(weights: Enclosure, ends: Enclosure) -> tuple[float, float, str]:

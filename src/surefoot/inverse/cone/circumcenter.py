@@ -159,9 +159,11 @@ class EllipsoidalCircumcenter(Circumcenter):
         self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray, options: SolveOptions
     ) -> ConeCover | None:
         """A cover that proves that consistent costs lie in the cone of the rays."""
-        axis, unit = theta / np.linalg.norm(theta), rays / np.linalg.norm(rays, axis=1)[:, None]
+        unit = rays / np.linalg.norm(rays, axis=1)[:, None]
+        axis = nearest_to_zero(unit) @ unit
         if not np.all(unit @ axis > 0):
             return None
+        axis = axis / np.linalg.norm(axis)
 
         def mix(v: FloatArray) -> FloatArray:
             return np.asarray(scipy.optimize.nnls(unit.T, v)[0])

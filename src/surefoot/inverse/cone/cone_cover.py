@@ -62,7 +62,11 @@ def cone_cover(
         open_ += reversed(parts)
     mixes = np.empty((0, 0)) if mix is None else np.array([mix(v) for v in corners])
     return ConeCover(
-        np.array(split), np.array(shares).reshape(-1, p), np.array(prices).reshape(len(prices), len(normals)), mixes
+        np.array(split),
+        np.array(shares).reshape(-1, p),
+        np.array(prices).reshape(len(prices), len(normals)),
+        mixes,
+        np.empty(0) if mix is None else theta,
     )
 
 

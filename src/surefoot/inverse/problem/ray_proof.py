@@ -36,12 +36,15 @@ class ConeCover:
         rows.
     mixes : ndarray of shape (corners, rays)
         Every corner is as near to a sum of rays, with these factors, as it matters; empty where rays do not matter.
+    axis : ndarray of shape (p,)
+        What stands for theta there, since a centre may be at a right angle to rays; empty where rays do not matter.
     """
 
     split: BoolArray
     shares: FloatArray
     prices: FloatArray
     mixes: FloatArray
+    axis: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
