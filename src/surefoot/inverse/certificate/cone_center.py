@@ -90,17 +90,15 @@ def certify_rays(
 
 
 def _rays_flaw(problem: InverseProblem, proof: RayProof) -> str:
-    prior = problem.prior
-    shapes = proof.rays.ndim == 2 and proof.rays.shape == (len(proof.weights), prior.lower.size) and len(proof.weights) > 0
-    if not shapes or not np.isfinite(proof.rays).all() or not np.isfinite(proof.weights).all() or not proof.weights.max() > 0:
+    prior, rays, weights = problem.prior, proof.rays, proof.weights
+    fits = rays.ndim == 2 and rays.shape == (len(weights), prior.lower.size) and len(weights) > 0
+    if not fits or not np.isfinite(rays).all() or not np.isfinite(weights).all() or not weights.max() > 0:
         return "the proof is refused because rays and weights do not fit"
-    if not np.abs(proof.rays).max(axis=1).min() > 0:
-        return "the proof is refused because one of its rays is 0"
     if prior.psd or not is_cone(prior):
         return "the prior set is no cone of linear conditions"
-    inside = np.all((proof.rays >= prior.lower) & (proof.rays <= prior.upper))
-    if not inside or any(_product(row, ray) > 0 for row in prior.matrix for ray in proof.rays):
-        return "the proof is refused because one of its rays lies outside the prior set"
+    inside = np.all((rays >= prior.lower) & (rays <= prior.upper)) and np.abs(rays).max(axis=1).min() > 0
+    if not inside or any(_product(row, ray) > 0 for row in prior.matrix for ray in rays):
+        return "the proof is refused because one of its rays is 0, or lies outside the prior set"
     return ""
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose
 from surefoot.inverse.certificate.observation import SLACK, cuts, ellipsoid_slack, features_of, listed, row_slack
 
@@ -218,7 +218,7 @@ def _quadratic_bound(example: Example, theta: Enclosure, distance: Distance, pri
     if prices.shape != (len(values), len(turns), len(sides)) or not np.all((prices >= 0) & np.isfinite(prices)):
         return np.inf
     square, slope = theta[: u * u].reshape(u, u), theta[u * u : u * u + u * m].reshape(m, u)
-    reach, seen = _reach(rows, sides, whole), example.response[~whole]
+    seen, reach = example.response[~whole], (np.maximum(-decisions.lower, decisions.upper) + SLACK)[~whole]
     # Distances of the whole part alone: the continuous one is that of the response.
     apart = cuts([(example, np.column_stack((np.tile(seen, (len(values), 1)), values)))], distance)[1]
     own = (features_of(example, example.response[None, :]) @ theta)[0]
@@ -241,15 +241,3 @@ def _inequalities(decisions: Any) -> tuple[FloatArray, FloatArray]:
     ends = (decisions.high + slack, slack - decisions.low, decisions.upper[free] + SLACK, SLACK - decisions.lower[free])
     sides = np.concatenate(ends)
     return rows[np.isfinite(sides)], sides[np.isfinite(sides)]
-
-
-def _reach(rows: FloatArray, sides: FloatArray, whole: BoolArray) -> FloatArray:
-    """How large continuous unknowns can be, by rows with no other entry; infinite where nothing tells."""
-    ends = np.full((2, whole.size), np.inf)
-    for row, side in zip(rows, sides, strict=True):
-        at = np.flatnonzero(row)
-        if at.size == 1:
-            way = int(row[at[0]] > 0)
-            ends[way, at] = np.minimum(ends[way, at], (enclose(side) / abs(row[at[0]])).high)
-    # An interval from -below to above; where it is empty there is no decision to be bounded.
-    return np.asarray(np.abs(ends).max(axis=0)[~whole])
