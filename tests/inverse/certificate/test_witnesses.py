@@ -212,3 +212,19 @@ def test_facets_that_hold_no_cost_are_proven_empty() -> None:
     model = InverseOptimizer(forward.FiniteChoice(), approach="suboptimality", prior={"A": [[-1.0, 0.0]], "b": [0.0]})
     assert model.fit(signals, [2, 1]).certificate_.verified
     assert model.certificate_.lower_bound > 0.1
+
+
+@pytest.mark.parametrize(("slope", "bound"), [(Fraction(0), 0.5), (Fraction(1, 10**30), 0.5), (Fraction(-1, 10**30), -np.inf)])
+def test_a_coordinate_with_one_bound_may_rise_towards_infinity(slope: Fraction, bound: float) -> None:
+    """Slopes 1 and -2 with weights 1/3 + slope and 1/6, over theta >= 0."""
+    problem = replace(three_choices(), prior=PriorSet.of("nonnegative", 1))
+    points = (np.array([-1.0]), np.array([2.0]))
+    exact = (str(Fraction(1, 3) + slope), "1/6")
+    proof = CostProof(np.zeros(2, dtype=np.int32), points, np.array([1 / 3, 1 / 6]), np.empty(0), exact=exact)
+    assert cost_bound(problem, proof) == pytest.approx(bound, abs=1e-12)
+
+
+def test_fractions_beyond_doubles_prove_nothing() -> None:
+    points = (np.array([-1.0]), np.array([2.0]))
+    proof = CostProof(np.zeros(2, dtype=np.int32), points, np.ones(2), np.empty(0), exact=("2e400", "1e400"))
+    assert certify_cost(three_choices(), np.zeros(1), np.ones(1), proof, 1e-6).lower_bound == 0.0

@@ -75,7 +75,7 @@ def certify_rays(
         flaw = "" if proof.complete else "the cone of consistent costs has too many rays to list"
     if not flaw and ellipsoid:
         off = axis - _unit(middle)
-        if upper > SAME_RAY:
+        if spread > 0.999 * SAME_RAY:  # a sine
             flaw = "consistent costs may lie outside of the cone that the rays of the proof span"
         else:
             scope = f"; every consistent cost lies within {SAME_RAY:g} rad of the cone that these span"

@@ -76,8 +76,8 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
     free = np.array([example.inside or problem.clamp for example in problem.examples])
     values = _exact_multipliers(problem, proof, order) if free.all() or problem.hard else []
     if values:
-        near = np.array([float(value) for value in values])
-        multipliers = choose(near == 0, 0.0, between(np.nextafter(near, -np.inf), np.nextafter(near, np.inf)))
+        near, none = np.array([float(value) for value in values]), np.array([value == 0 for value in values])
+        multipliers = choose(none, 0.0, between(np.nextafter(near, -np.inf), np.nextafter(near, np.inf)))
     else:
         weights = enclose(np.maximum(proof.weights[order], 0.0))
         if not problem.hard:
@@ -101,16 +101,19 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
         at = np.flatnonzero(falling).tolist()
         columns = [exact_slope(problem.examples[proof.owners[k]], proof.points[k], at) for k in order]
         columns += [[Fraction(float(row[j])) for j in at] for row in prior.matrix] + [[Fraction(1)] * len(at)] * len(total)
-        sums_at = [sum(value * column[j] for value, column in zip(values, columns, strict=True)) for j in range(len(at))]
-        flat[at] = [abs(Fraction(each)) <= Fraction(float(problem.kappa)) for each in sums_at]
+        kappa = Fraction(float(problem.kappa))
+        for place, j in enumerate(at):
+            total_slope = sum((value * column[place] for value, column in zip(values, columns, strict=True)), Fraction(0))
+            rises = total_slope <= kappa or np.isfinite(prior.lower[j]), total_slope >= -kappa or np.isfinite(prior.upper[j])
+            flat[j] = all(rises)
     return float((multipliers @ join(sides) + _separable_minimum(problem, slope, flat)).low)
 
 
 def _exact_multipliers(problem: InverseProblem, proof: Any, order: Any) -> list[Fraction]:
     """The multipliers of a proof as fractions, scaled down until no observation has more than its weight; or none."""
     try:
-        given = [Fraction(text) for text in proof.exact]
-    except (TypeError, ValueError, ZeroDivisionError):
+        given = [Fraction(text) for text in proof.exact if np.isfinite(float(Fraction(text)))]
+    except (TypeError, ValueError, ArithmeticError):
         return []
     signed = len(given) - (problem.prior.total is not None)
     if not given or min(given[:signed], default=Fraction(0)) < 0:
@@ -126,7 +129,7 @@ def _exact_multipliers(problem: InverseProblem, proof: Any, order: Any) -> list[
 
 
 def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArray) -> Enclosure:
-    """The least kappa R(theta) + slope . theta within lower <= theta <= upper; it does not fall where it is ``flat``."""
+    """The least kappa R(theta) + slope . theta within lower <= theta <= upper; it falls to no infinite end where ``flat``."""
     center, kappa, lower, upper = problem.regularizer.center, problem.kappa, problem.prior.lower, problem.prior.upper
     if problem.regularizer.kind == "l2" and kappa > 0:
         at = np.clip(center - slope.mid / kappa, lower, upper)
