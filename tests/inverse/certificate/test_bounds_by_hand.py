@@ -13,6 +13,7 @@ from reference.decision_bound import bound_of
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
 from surefoot.inverse.certificate.cost_bound import cost_bound
 from surefoot.inverse.certificate.observation import are_decisions
+from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 from surefoot.inverse.problem.cost_proof import CostProof
 from surefoot.inverse.problem.decision_proof import DecisionTrees
 from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
@@ -198,3 +199,22 @@ def test_predictions_are_those_of_the_cost(theta: float, apart: float) -> None:
     found = certify_predictions(posed(choices([0.0], [3.0])), np.array([theta]), 1e-6)
     assert found.upper_bound == pytest.approx(apart)
     assert found.verified == (apart == 0.0)
+
+
+def test_a_curvature_that_least_squares_overlook_is_followed_to_its_minimum() -> None:
+    """y_1^2 + 1e-20 y_2^2 + y_2 falls to -1/4e-20: to take 1e-20 for 0 makes it 0."""
+    example = QuadraticProgram().example(0, (np.array([[1.0, 0.0]]), np.array([1e3])), np.zeros(2))
+    theta = np.array([1.0, 0.0, 0.0, 1e-20, 0.0, 1.0])
+    decisions = example.instance.decisions
+    assert isinstance(decisions, LinearSet)
+    assert decisions.upper[0] == 1e3 and np.isinf(decisions.upper[1])
+    found = bound_of(example, theta, Distance.of("none"), np.zeros((1, 1, 2)))
+    assert found is None or found >= 0.25e20 * (1 - 1e-9)
+
+
+def test_a_tree_that_ends_too_early_or_too_late_is_none() -> None:
+    example = observed(interval(0.0, 5.0, whole=True, row=(1.0, -np.inf, 5.0)), [0.0])
+    for columns in ([0, -1], [0, -1, -1, -1], [0], [1, -1, -1]):
+        count = columns.count(-1)
+        tree = DecisionTrees(np.array(columns, dtype=np.int32), np.zeros(len(columns)), np.zeros((count, 1)), np.zeros(count))
+        assert bound_of(example, np.array([-1.0]), Distance.of("none"), tree) is None
