@@ -188,3 +188,20 @@ def test_bounds_hold_without_a_box_around_the_centre() -> None:
         bounds.append((verdict.lower_bound, verdict.upper_bound))
         assert "within" not in verdict.claim.split("observations")[0]
     assert all(low <= high for low, high in bounds)
+
+
+@pytest.mark.parametrize("approach", ["ellipsoidal-incenter", "ellipsoidal-asl"])
+def test_no_weights_or_directions_prove_more_room_than_there_is(approach: str) -> None:
+    _, signals, responses = drawn(3, 3, 8, seed=5, noise=0.0 if approach == "ellipsoidal-incenter" else 0.5)
+    task = APPROACHES[approach].pose(posed(signals, responses, prior="nonnegative"))
+    outcome = ExactSolver(approach).solve(task, SolveOptions())
+    proof = outcome.dual
+    best = certify_ellipsoid(task, outcome.primal, proof, 1e-5)
+    assert best.verified
+    random = np.random.default_rng(0)
+    changes = [replace(proof, directions=5.0 * proof.directions), replace(proof, directions=-proof.directions)]
+    changes += [replace(proof, weights=factor * proof.weights) for factor in (0.5, 3.0, 30.0)]
+    changes += [replace(proof, weights=proof.weights * random.uniform(0, 3, proof.weights.size)) for _ in range(10)]
+    changes += [replace(proof, directions=proof.directions + random.normal(size=proof.directions.shape)) for _ in range(10)]
+    for wrong in changes:
+        assert certify_ellipsoid(task, outcome.primal, wrong, 1e-5).lower_bound <= best.upper_bound
