@@ -114,7 +114,9 @@ def test_a_cover_is_worth_what_its_worst_corner_is(prices: list[list[float]], an
 def test_rays_must_be_consistent_costs(stray: list[float]) -> None:
     problem = chosen_zero([[1.0, 0.0], [0.0, 1.0]])
     proof = quarter([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], stray])
-    assert not certify_rays(problem, np.ones(2), proof, 1e-6).verified
+    refused = certify_rays(problem, np.ones(2), proof, 1e-6)
+    assert not refused.verified
+    assert "explain" in refused.claim or "the proof is refused" in refused.claim
     inside = replace(proof, rays=np.array([[1.0, 0.0], [0.0, 1.0], [1e-300, 1.0]]))
     assert certify_rays(problem, np.ones(2), replace(inside, weights=np.array([0.5, 0.5, 0.0])), 1e-6).verified
 
