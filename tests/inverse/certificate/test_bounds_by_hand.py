@@ -12,12 +12,14 @@ from reference.decision_bound import bound_of
 
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
 from surefoot.inverse.certificate.cost_bound import cost_bound
+from surefoot.inverse.certificate.cost_ellipsoid import certify_ellipsoid
 from surefoot.inverse.certificate.observation import are_decisions
 from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 from surefoot.inverse.problem.cost_proof import CostProof
 from surefoot.inverse.problem.decision_proof import DecisionTrees
 from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
 from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
 from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, Instance, InverseProblem, Regularizer
@@ -218,3 +220,19 @@ def test_a_tree_that_ends_too_early_or_too_late_is_none() -> None:
         count = columns.count(-1)
         tree = DecisionTrees(np.array(columns, dtype=np.int32), np.zeros(len(columns)), np.zeros((count, 1)), np.zeros(count))
         assert bound_of(example, np.array([-1.0]), Distance.of("none"), tree) is None
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.5, 9.0])
+def test_room_on_a_line_is_bounded_by_weights_of_one_over_the_number_of_observations(weight: float) -> None:
+    """0 was chosen, not 1 or -1, twice: -kappa log a + |theta| + a is kappa - kappa log kappa at best, at 0 and a = kappa."""
+    kappa = 0.3
+    problem = posed(choices([0.0], [1.0], [-1.0]), choices([0.0], [1.0], [-1.0]), kappa=kappa)
+    points = tuple(np.array([x]) for x in (1.0, -1.0, 1.0, -1.0))
+    directions = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    proof = EllipsoidProof(np.array([0, 0, 1, 1], dtype=np.int32), points, np.full(4, weight), directions)
+    found = certify_ellipsoid(problem, EllipsoidalCost(np.zeros(1), np.array([[kappa]])), proof, 1e-6)
+    assert found.verified
+    assert found.lower_bound == pytest.approx(kappa - kappa * np.log(kappa))
+    fewer = replace(proof, weights=np.full(4, 0.125))
+    half = certify_ellipsoid(problem, EllipsoidalCost(np.zeros(1), np.array([[kappa]])), fewer, 1e-6)
+    assert half.lower_bound == pytest.approx(kappa - kappa * np.log(2 * kappa))
