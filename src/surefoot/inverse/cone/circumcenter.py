@@ -27,11 +27,11 @@ from surefoot.inverse.cone.double_description import RayCone, consistent_rays, p
 from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.cost_run import CostRun
-from surefoot.inverse.exact.exact_weights import exact_slope
 from surefoot.inverse.exact.least_distance import nearest_to_zero
 from surefoot.inverse.exact.parameters import ConeCoverParameters, DoubleDescriptionParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.problem.exact_weights import exact_slope
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 from surefoot.inverse.problem.ray_proof import ConeCover, RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 

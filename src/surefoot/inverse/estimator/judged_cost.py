@@ -14,10 +14,10 @@ from surefoot.core.outcome import SolveOutcome
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
 from surefoot.inverse.certificate.cone_center import certify_rays
 from surefoot.inverse.certificate.cost_ellipsoid import certify_ellipsoid
-from surefoot.inverse.exact.exact_weights import exact_proof
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
+from surefoot.inverse.problem.exact_weights import exact_proof
 from surefoot.inverse.problem.problem import InverseProblem
 from surefoot.inverse.problem.ray_proof import RayProof
 

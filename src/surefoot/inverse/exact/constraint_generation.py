@@ -26,7 +26,6 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.exact.cost_master import LinearMaster, MasterPoint, solve_conic_master
 from surefoot.inverse.exact.cost_run import CostRun
-from surefoot.inverse.exact.exact_weights import exact_proof
 from surefoot.inverse.exact.kkt_polish import polished
 from surefoot.inverse.exact.least_distance import LeastDistance
 from surefoot.inverse.exact.parameters import ConstraintGenerationParameters, KktPolishParameters
@@ -34,6 +33,7 @@ from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.decision_set import ListedSet
+from surefoot.inverse.problem.exact_weights import exact_proof
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
 CostOutcome = SolveOutcome[FloatArray, CostProof]

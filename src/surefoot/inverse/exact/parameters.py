@@ -183,28 +183,6 @@ class SphereParameters:
 
 
 @dataclass(frozen=True)
-class ExactWeightParameters:
-    """Multipliers as fractions.
-
-    Attributes
-    ----------
-    scaled_down : float
-        Factor on the multipliers of l1 problems, which then keep their slopes at or below kappa in spite of rounding.
-    noise : float
-        Slopes are known to this fraction of their terms.
-    max_coordinates : int
-        Coordinates whose slopes are made exact, at most: rational elimination is slow.
-    pivot : float
-        Pivots up to this, of rows scaled to 1, are 0.
-    """
-
-    scaled_down: float = 1.0 - 2.0**-40
-    noise: float = 1e-14
-    max_coordinates: int = 64
-    pivot: float = 1e-7
-
-
-@dataclass(frozen=True)
 class CircumcenterSearchParameters:
     """Search for consistent rays at a large angle, for cones such as those of bench_inverse_approaches. Not tuned.
 

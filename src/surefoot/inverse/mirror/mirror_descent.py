@@ -32,7 +32,6 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.exact.constraint_generation import CostOutcome
 from surefoot.inverse.exact.cost_run import CostRun
-from surefoot.inverse.exact.exact_weights import exact_proof
 from surefoot.inverse.mirror.mirror_map import EuclideanMap, ExponentiatedMap, MirrorMap, project, refuses_exponentiated
 from surefoot.inverse.mirror.mirror_run import Draws, MirrorRun, MirrorSwitches
 from surefoot.inverse.mirror.native_steps import NativeSteps
@@ -40,6 +39,7 @@ from surefoot.inverse.mirror.parameters import MirrorParameters
 from surefoot.inverse.mirror.weighted_decisions import WeightedDecisions
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
+from surefoot.inverse.problem.exact_weights import exact_proof
 from surefoot.inverse.problem.problem import InverseProblem
 
 

@@ -9,17 +9,39 @@ scaled down by more than rounding, it is not done.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.inverse.exact.parameters import ExactWeightParameters
 from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
 from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.problem import Example, InverseProblem
+
+
+@dataclass(frozen=True)
+class ExactWeightParameters:
+    """Multipliers as fractions.
+
+    Attributes
+    ----------
+    scaled_down : float
+        Factor on the multipliers of l1 problems, which then keep their slopes at or below kappa in spite of rounding.
+    noise : float
+        Slopes are known to this fraction of their terms.
+    max_coordinates : int
+        Coordinates whose slopes are made exact, at most: rational elimination is slow.
+    pivot : float
+        Pivots up to this, of rows scaled to 1, are 0.
+    """
+
+    scaled_down: float = 1.0 - 2.0**-40
+    noise: float = 1e-14
+    max_coordinates: int = 64
+    pivot: float = 1e-7
+
 
 PARAMETERS = ExactWeightParameters()
 Proof = TypeVar("Proof")
