@@ -14,17 +14,21 @@ import math
 import warnings
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 from numpy.typing import NDArray
 from verdict_conic import Programme
 from verdict_decisions import EXPLAINED, Facts
 from verdict_numbers import Numbers, exact, exactly, total
-from verdict_record import FALSE_VERDICT, Record, judge
+from verdict_record import FALSE_VERDICT, UNVERIFIED, Record, judge
 
 ANGLE_SLACK = 1e-9
-TOUCHING = 1e-9
+# How far outside of the named rays an extreme one may be, and what an interior point leaves of a log volume.
+RAY_SLACK = 1.1e-6
+VOLUME_SLACK = 1e-5
 SHRUNK = 1e-9
 
 
@@ -58,17 +62,39 @@ def cone_rows(facts: Facts) -> NDArray[Any]:
 
 
 def extreme_rays(facts: Facts) -> NDArray[Any] | None:
-    """Unit vectors along all extreme rays of a pointed cone, or None."""
-    rows = cone_rows(facts)
-    if len(rows) == 0 or np.linalg.matrix_rank(rows) < facts.p:
+    """Unit vectors along all extreme rays of a pointed cone, or None.
+
+    Without rounding: a tolerance of 1e-9 on rows whose entries differ by factors of 1e13 moved rays by 1e-8.
+    """
+    rows = _exact_rows(facts)
+    if len(rows) == 0 or np.linalg.matrix_rank(cone_rows(facts)) < facts.p:
         return None
     found = []
-    for chosen in itertools.combinations(range(len(rows)), facts.p - 1):
-        _, size, axes = np.linalg.svd(rows[list(chosen)])
-        if size[-1] < TOUCHING:
-            continue
-        found += [ray for ray in (axes[-1], -axes[-1]) if (rows @ ray <= TOUCHING).all()]
-    return np.unique(np.round(found, 12), axis=0) if found else None
+    for chosen in itertools.combinations(rows, facts.p - 1):
+        ray = [(-1) ** j * _minor(chosen, j) for j in range(facts.p)]
+        if any(ray):
+            sides = [sum(a * b for a, b in zip(row, ray, strict=True)) for row in rows]
+            found += [[sign * part for part in ray] for sign in (1, -1) if all(sign * side <= 0 for side in sides)]
+    scaled = [[float(part / max(map(abs, ray))) for part in ray] for ray in found]
+    unit = np.array(scaled).reshape(len(found), facts.p)
+    return np.unique(np.round(unit / np.linalg.norm(unit, axis=1)[:, None], 15), axis=0) if found else None
+
+
+def _exact_rows(facts: Facts) -> list[tuple[Fraction, ...]]:
+    """Rows g with g . theta <= 0 for consistent costs, whose largest entries are 1 or -1, none twice."""
+    rows = [[Fraction(part) for part in slope] for g in facts.slopes for slope in g]
+    eye = np.eye(facts.p)
+    ends = [*-eye[facts.lower == 0], *eye[facts.upper == 0], *facts.matrix]
+    rows += [[Fraction(float(part)) for part in row] for row in ends]
+    return list(dict.fromkeys(tuple(part / max(map(abs, row)) for part in row) for row in rows if any(row)))
+
+
+def _minor(rows: Any, left_out: int) -> Fraction:
+    """The determinant of rows without one column."""
+    kept = [[part for j, part in enumerate(row) if j != left_out] for row in rows]
+    if not kept:
+        return Fraction(1)
+    return sum(((-1) ** j * part * _minor(kept[1:], j) for j, part in enumerate(kept[0]) if part), Fraction(0))
 
 
 def largest_angle(theta: NDArray[Any], rays: NDArray[Any]) -> float:
@@ -88,6 +114,46 @@ def _centre(rays: NDArray[Any]) -> NDArray[Any] | None:
     programme.cones.append(("second", [({}, 1.0), *(({part: 1.0}, 0.0) for part in theta)]))
     found = programme.solve()
     return None if found is None or not np.any(found[list(theta)]) else found[list(theta)]
+
+
+def judge_volume(record: Record, facts: Facts, certificate: Any) -> None:
+    """Hold the volume of an ellipsoid around rays against that of cvxpy, and the rays against the extreme ones."""
+    record.answered, record.verified = True, bool(certificate.verified)
+    upper, lower = certificate.upper_bound, certificate.lower_bound
+    if lower > upper:
+        record.add(FALSE_VERDICT, f"lower bound {lower!r} above upper bound {upper!r}")
+    rays = extreme_rays(facts)
+    if not certificate.verified or rays is None:
+        if not certificate.verified:
+            record.add(UNVERIFIED, certificate.claim)
+        return
+    named = certificate.witness.rays / np.linalg.norm(certificate.witness.rays, axis=1)[:, None]
+    outside = max(scipy.optimize.nnls(named.T, ray)[1] for ray in rays)
+    if outside > RAY_SLACK:
+        record.add(FALSE_VERDICT, f"an extreme ray is {outside:.3g} outside of the cone of the rays")
+    best = _log_volume(named)
+    if best is not None and not lower - VOLUME_SLACK <= best <= upper + VOLUME_SLACK:
+        record.add(FALSE_VERDICT, f"log volume {best:.9g} is not between {lower!r} and {upper!r}")
+
+
+def _log_volume(points: NDArray[Any]) -> float | None:
+    """Logarithm of the product of the half axes of the smallest ellipsoid around points, in the plane that they span."""
+    import cvxpy as cp
+
+    _, size, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    n = int((size > 1e-7 * max(size[0], 1e-300)).sum())
+    if n == 0 or size[n - 1] < 1e-4:
+        return 0.0 if len(points) == 1 else None
+    flat = (points - points.mean(axis=0)) @ axes[:n].T / size[:n]
+    shape, shift = cp.Variable((n, n), PSD=True), cp.Variable(n)
+    rules = [cp.norm(shape @ point + shift) <= 1 for point in flat]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = cp.Problem(cp.Minimize(-cp.log_det(shape)), rules).solve(solver="CLARABEL")
+    except cp.error.SolverError:
+        return None
+    return float(found + np.log(size[:n]).sum())
 
 
 def judge_ellipsoid(record: Record, facts: Facts, certificate: Any, answer: Any, *, hard: bool) -> None:

@@ -135,7 +135,8 @@ def unexplained(facts: Facts, theta: Numbers) -> Decimal:
 def scale(facts: Facts) -> float:
     """How large losses are for a cost of size 1: objectives that are 0 have no relative gap."""
     sizes = [max(abs(g).max() for g in block) + max(d) for block, d in zip(facts.slopes, facts.distances, strict=True)]
-    return float(sum(sizes) / len(sizes))
+    # Where decisions do not differ at all, what is left is the size of the centre.
+    return float(sum(sizes) / len(sizes)) or float(max(1.0, *np.abs(facts.center)))
 
 
 def reference(facts: Facts, *, hard: bool) -> Decimal | None:

@@ -23,9 +23,14 @@ void bind_binary_search(nb::module_& module) {
       .def_ro("complete", &BinarySearchResult::complete)
       .def_ro("value", &BinarySearchResult::value)
       .def_ro("n_nodes", &BinarySearchResult::n_nodes)
-      .def_prop_ro("flips", [](const BinarySearchResult& result) {
-        return to_numpy(std::vector<double>(result.flips.begin(), result.flips.end()));
-      });
+      .def_prop_ro("flips",
+                   [](const BinarySearchResult& result) {
+                     return to_numpy(std::vector<double>(result.flips.begin(), result.flips.end()));
+                   })
+      .def_prop_ro("log", [](const BinarySearchResult& result) { return to_numpy(std::vector<std::int32_t>(result.log)); })
+      .def_prop_ro("order", [](const BinarySearchResult& result) { return to_numpy(std::vector<int>(result.order)); })
+      .def_prop_ro("multipliers",
+                   [](const BinarySearchResult& result) { return to_numpy(std::vector<double>(result.multipliers)); });
   nb::class_<BinaryBatchResult>(module, "BinaryBatchResult")
       .def_prop_ro(
           "flips",
@@ -36,19 +41,21 @@ void bind_binary_search(nb::module_& module) {
   module.def(
       "search_binary",
       [](Matrix<double> rows, Vector<double> right, Vector<double> row_tolerance, Vector<double> gain, Vector<double> table,
-         double cutoff, std::int64_t max_nodes) {
+         double cutoff, std::int64_t max_nodes, Vector<double> start) {
         const std::size_t n = gain.shape(0), m = right.shape(0);
         require(rows.shape(0) == m && rows.shape(1) == n && row_tolerance.shape(0) == m,
                 "rows, right-hand sides and tolerances must agree in size");
         require(table.shape(0) == n + 1, "the table needs an entry for every number of flips");
         const BinaryProgram program{static_cast<int>(n),  static_cast<int>(m), rows.data(), right.data(),
                                     row_tolerance.data(), gain.data(),         table.data()};
+        // An empty start means that nothing is logged.
+        require(start.shape(0) == n || start.shape(0) == 0, "the start needs an entry for every unknown");
         nb::gil_scoped_release free;
         BinarySearch search;
-        return BinarySearchResult(search.search(program, {cutoff, max_nodes}));
+        return BinarySearchResult(search.search(program, {cutoff, max_nodes, start.shape(0) ? start.data() : nullptr}));
       },
       nb::kw_only(), nb::arg("rows"), nb::arg("right"), nb::arg("row_tolerance"), nb::arg("gain"), nb::arg("table"),
-      nb::arg("cutoff"), nb::arg("max_nodes"));
+      nb::arg("cutoff"), nb::arg("max_nodes"), nb::arg("start"));
   module.def(
       "search_binary_batch",
       [](Matrix<double> rows, Matrix<double> right, Matrix<double> row_tolerance, Matrix<double> gain, Matrix<double> table,

@@ -481,6 +481,12 @@ class BinarySearchResult:
     def n_nodes(self) -> int: ...
     @property
     def flips(self) -> _Float: ...
+    @property
+    def log(self) -> _Int32: ...
+    @property
+    def order(self) -> _Int32: ...
+    @property
+    def multipliers(self) -> _Float: ...
 
 class BinaryBatchResult:
     @property
@@ -499,6 +505,7 @@ def search_binary(
     table: _Float,
     cutoff: float,
     max_nodes: int,
+    start: _Float,
 ) -> BinarySearchResult: ...
 def search_binary_batch(
     *,

@@ -13,6 +13,8 @@ const BinarySearchResult& BinarySearch::search(const BinaryProgram& program, con
   p_ = program, parameters_ = options.parameters;
   n_ = program.n_unknowns, m_ = program.n_rows;
   incumbent_ = options.cutoff, max_nodes_ = options.max_nodes, n_nodes_ = 0, found_ = false;
+  start_ = options.start;
+  result_.log.clear();
   right_.resize(static_cast<std::size_t>(m_));
   for (int r = 0; r < m_; ++r) right_[r] = p_.right[r] + p_.row_tolerance[r];
   mu_.assign(static_cast<std::size_t>(m_), 0.0);
@@ -37,6 +39,7 @@ const BinarySearchResult& BinarySearch::search(const BinaryProgram& program, con
   result_.value = incumbent_, result_.n_nodes = n_nodes_;
   result_.flips.assign(static_cast<std::size_t>(n_), 0);
   for (int j = 0; j < n_; ++j) result_.flips[order_[j]] = best_[j];
+  if (start_) result_.order = order_, result_.multipliers = mu_;
   return result_;
 }
 
@@ -138,15 +141,17 @@ void BinarySearch::branch(int j, int h, double plain, double reduced) {
   if (++n_nodes_ > max_nodes_) return;
   const std::size_t cell = static_cast<std::size_t>(j) * (n_ + 1) + h;
   const double least = incumbent_ - parameters_.bound_tolerance;
-  if (reduced + completion_[cell] <= least || plain + plain_completion_[cell] <= least) return;
+  if (reduced + completion_[cell] <= least) return note(kLagrangianBound);
+  if (plain + plain_completion_[cell] <= least) return note(kPlainBound);
   for (int r = 0; r < m_; ++r)
-    if (activity_[at(j, r)] + least_rest_[at(j, r)] > right_[r]) return;
+    if (activity_[at(j, r)] + least_rest_[at(j, r)] > right_[r]) return note(r);
+  note(j == n_ ? kVector : kBranched);
   if (j == n_) {
     const double value = plain + p_.table[h];
     if (value > incumbent_) incumbent_ = value, best_ = flip_, found_ = true;
     return;
   }
-  const int first = reduced_[j] > 0 ? 1 : 0;
+  const int first = start_ ? (start_[order_[j]] > 0.5 ? 1 : 0) : (reduced_[j] > 0 ? 1 : 0);
   for (int turn = 0; turn < 2; ++turn) {
     const int f = turn == 0 ? first : 1 - first;
     flip_[j] = static_cast<char>(f);

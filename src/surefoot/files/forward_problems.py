@@ -82,10 +82,14 @@ def _is_pair_of_bounds(value: Any) -> bool:
 
 
 def _are_edges(value: Any) -> bool:
-    nodes = (bool, int, float, str)
     return isinstance(value, (list, tuple)) and all(
-        isinstance(edge, (list, tuple)) and len(edge) == 2 and all(type(node) in nodes for node in edge) for edge in value
+        isinstance(edge, (list, tuple)) and len(edge) == 2 and all(map(_is_node, edge)) for edge in value
     )
+
+
+def _is_node(value: Any) -> bool:
+    """A value of Python's own that can be a key: tuples too, such as the rows and columns of a grid."""
+    return type(value) in (bool, int, float, str) or (type(value) is tuple and all(map(_is_node, value)))
 
 
 _CHECKS: dict[str, Any] = {

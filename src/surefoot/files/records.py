@@ -30,7 +30,7 @@ from surefoot.exceptions import ModelFileError
 from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
 from surefoot.inverse.problem.prior_set import PriorSet
-from surefoot.inverse.problem.ray_proof import RayProof
+from surefoot.inverse.problem.ray_proof import ConeCover, RayProof
 from surefoot.riskscore.baselines.tangent_bound import TangentProof
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.riskscore.lattice.cut_run import CutTally
@@ -53,6 +53,7 @@ RECORDS: dict[str, Any] = {
         BinaryPlan,
         Certificate,
         ColumnSchema,
+        ConeCover,
         CostProof,
         CutTally,
         EllipsoidMix,

@@ -31,9 +31,9 @@ EXACT_SOLVERS: SolverRegistry[InverseSolver] = SolverRegistry(
         "suboptimality": "surefoot.inverse.exact.sphere_facets:LeastSuboptimality",
         "feasibility": "surefoot.inverse.exact.consistent_cost:ConsistentCost",
         "cutting-plane": "surefoot.inverse.exact.consistent_cost:NearestConsistentCost",
-        "circumcenter": "surefoot.inverse.exact.circumcenter:Circumcenter",
+        "circumcenter": "surefoot.inverse.cone.circumcenter:Circumcenter",
         "ellipsoidal-incenter": "surefoot.inverse.exact.ellipsoidal_master:EllipsoidalIncenter",
-        "ellipsoidal-circumcenter": "surefoot.inverse.exact.circumcenter:EllipsoidalCircumcenter",
+        "ellipsoidal-circumcenter": "surefoot.inverse.cone.circumcenter:EllipsoidalCircumcenter",
         "ellipsoidal-asl": "surefoot.inverse.exact.ellipsoidal_master:EllipsoidalLoss",
         "predictability": "surefoot.inverse.exact.predictability_search:Predictability",
     }

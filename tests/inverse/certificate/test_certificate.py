@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.decision_bound import bound_of
 from reference.enumerated_inverse import binary_vectors, drawn, loss, smallest_loss
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.certificate import certify_cost
-from surefoot.inverse.certificate.cone_center import certify_ellipsoid, certify_rays
-from surefoot.inverse.certificate.decision_bound import decision_bound
+from surefoot.inverse.certificate.cone_center import certify_rays
+from surefoot.inverse.certificate.cost_ellipsoid import certify_ellipsoid
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.exact.exact_solver import ExactSolver
 from surefoot.inverse.forward.programs import BinaryProgram
@@ -131,7 +132,7 @@ def test_the_bound_on_decisions_is_the_largest_value(name: str, n: int) -> None:
         points = every[np.all(every @ matrix.T <= ceiling, axis=1)]
         values = example.slopes(points) @ theta + example.distances(Distance.of(name), points)
         best = values.max()
-        assert decision_bound(example, theta, Distance.of(name)) == pytest.approx(best, abs=1e-9)
+        assert bound_of(example, theta, Distance.of(name)) == pytest.approx(best, abs=1e-9)
 
 
 def test_fractional_responses_are_priced_too() -> None:
@@ -141,7 +142,7 @@ def test_fractional_responses_are_priced_too() -> None:
     points = every[np.all(every @ signals[0][0].T <= signals[0][1], axis=1)]
     for name in ("l1", "squared-l2", "l2", "linf"):
         best = (example.slopes(points) @ theta + example.distances(Distance.of(name), points)).max()
-        assert decision_bound(example, theta, Distance.of(name)) == pytest.approx(best, abs=1e-9)
+        assert bound_of(example, theta, Distance.of(name)) == pytest.approx(best, abs=1e-9)
 
 
 def test_rays_that_are_missing_or_stray_are_noticed() -> None:
@@ -151,7 +152,7 @@ def test_rays_that_are_missing_or_stray_are_noticed() -> None:
     proof = outcome.dual
     assert certify_rays(task, outcome.primal, proof, 1e-6).verified
     fewer = replace(proof, rays=proof.rays[1:], weights=np.full(len(proof.rays) - 1, 1.0))
-    assert "rays that it does not name" in certify_rays(task, outcome.primal, fewer, 1e-6).claim
+    assert not certify_rays(task, outcome.primal, fewer, 1e-6).verified
     stray = replace(proof, rays=np.vstack((proof.rays, np.full(4, -0.5))), weights=np.append(proof.weights, 0.0))
     assert "outside the prior set" in certify_rays(task, outcome.primal, stray, 1e-6).claim
     wrong = np.roll(outcome.primal, 1)
@@ -187,3 +188,20 @@ def test_bounds_hold_without_a_box_around_the_centre() -> None:
         bounds.append((verdict.lower_bound, verdict.upper_bound))
         assert "within" not in verdict.claim.split("observations")[0]
     assert all(low <= high for low, high in bounds)
+
+
+@pytest.mark.parametrize("approach", ["ellipsoidal-incenter", "ellipsoidal-asl"])
+def test_no_weights_or_directions_prove_more_room_than_there_is(approach: str) -> None:
+    _, signals, responses = drawn(3, 3, 8, seed=5, noise=0.0 if approach == "ellipsoidal-incenter" else 0.5)
+    task = APPROACHES[approach].pose(posed(signals, responses, prior="nonnegative"))
+    outcome = ExactSolver(approach).solve(task, SolveOptions())
+    proof = outcome.dual
+    best = certify_ellipsoid(task, outcome.primal, proof, 1e-5)
+    assert best.verified
+    random = np.random.default_rng(0)
+    changes = [replace(proof, directions=5.0 * proof.directions), replace(proof, directions=-proof.directions)]
+    changes += [replace(proof, weights=factor * proof.weights) for factor in (0.5, 3.0, 30.0)]
+    changes += [replace(proof, weights=proof.weights * random.uniform(0, 3, proof.weights.size)) for _ in range(10)]
+    changes += [replace(proof, directions=proof.directions + random.normal(size=proof.directions.shape)) for _ in range(10)]
+    for wrong in changes:
+        assert certify_ellipsoid(task, outcome.primal, wrong, 1e-5).lower_bound <= best.upper_bound

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse.certificate.cone_center import certify_rays
+from surefoot.inverse.cone.cone_cover import cone_cover
 from surefoot.inverse.problem.decision_set import ListedSet
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, Instance, InverseProblem, Regularizer
-from surefoot.inverse.problem.ray_proof import RayProof
+from surefoot.inverse.problem.ray_proof import ConeCover, RayProof, largest_angle
 
 
 def chosen_zero(decisions: list[list[float]]) -> InverseProblem:
@@ -26,7 +30,11 @@ def proof_of(decisions: list[list[float]], rays: list[list[float]]) -> RayProof:
     """All decisions, and rays of equal weight."""
     owners = np.zeros(len(decisions), dtype=np.int32)
     weights = np.full(len(rays), 1.0 / len(rays))
-    return RayProof(owners, tuple(np.array(point) for point in decisions), np.array(rays), weights)
+    axis = np.mean(rays, axis=0) / (np.linalg.norm(np.mean(rays, axis=0)) or 1.0)
+    slope = np.tan(largest_angle(axis, np.array(rays))) if axis.any() else 0.0
+    normals = -np.array(decisions).reshape(len(decisions), len(rays[0]))
+    cover = cone_cover(normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), slope + 1e-9, SolveOptions())
+    return RayProof(owners, tuple(np.array(point) for point in decisions), np.array(rays), weights, cover=cover)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +68,69 @@ def test_no_consistent_cost_is_farther_than_the_claim_says(theta: list[float]) -
     turns = np.linspace(0.0, np.pi / 2, 91)
     products = (np.cos(turns) * theta[0] + np.sin(turns) * theta[1]) / np.linalg.norm(theta)
     assert np.arccos(np.clip(products, -1.0, 1.0)).max() <= certificate.upper_bound + 1e-9
+
+
+def quarter(prices: list[list[float]], rays: list[list[float]] | None = None) -> RayProof:
+    """Costs without negative entries are consistent; the three cones of e_1, e_2 and -e_1 - e_2 are the leaves of the cover.
+
+    Each of these corners is a sum of the first two rays, or as far from them as it is long.
+    """
+    named = np.array([[1.0, 0.0], [0.0, 1.0]] if rays is None else rays)
+    cover = ConeCover(np.zeros(3, dtype=np.bool_), np.empty((0, 2)), np.array(prices), np.eye(3, len(named)), np.ones(2))
+    proof = proof_of([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
+    return replace(proof, cover=cover, rays=named, weights=np.full(len(named), 1.0 / len(named)))
+
+
+@pytest.mark.parametrize(
+    ("prices", "angle"),
+    [
+        # Behind the axis the half-space that e_1 touches has to pull; then e_2.
+        ([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0]], np.pi / 4),
+        ([[0.0, 0.0], [0.0, np.sqrt(2) + 1e-9], [np.sqrt(2) + 1e-9, 0.0]], np.pi / 4),
+        # Too little of it, or none.
+        ([[0.0, 0.0], [0.0, 1.4], [2.0, 0.0]], np.pi),
+        ([[0.0, 0.0], [0.0, 0.0], [2.0, 0.0]], np.pi),
+        ([[0.0, 0.0], [0.0, 2.0], [0.0, 0.0]], np.pi),
+        # The other half-space pushes the corner e_1 up by as much.
+        ([[0.0, 0.0], [2.0, 0.0], [2.0, 0.0]], np.pi),
+        ([[0.0, 0.0], [0.0, 2.0], [0.0, 2.0]], np.pi),
+        # 1 + sqrt(2) at e_2: h is sqrt(1/2), and so is its component along the axis.
+        ([[0.0, 1.0], [0.0, 9.0], [9.0, 0.0]], np.arctan(1.0 + np.sqrt(2.0))),
+        ([[0.0, 0.0], [0.0, -2.0], [2.0, 0.0]], np.pi),
+        # Multipliers below 0 would pull every corner down.
+        ([[-1.0, -1.0], [-1.0, 3.0], [3.0, -1.0]], np.pi),
+        ([[0.0, 0.0], [0.0, 2.0]], np.pi),
+    ],
+)
+def test_a_cover_is_worth_what_its_worst_corner_is(prices: list[list[float]], angle: float) -> None:
+    problem = chosen_zero([[1.0, 0.0], [0.0, 1.0]])
+    certificate = certify_rays(problem, np.ones(2), quarter(prices), 1e-6)
+    assert certificate.upper_bound == pytest.approx(angle, abs=1e-8)
+    assert certificate.lower_bound == pytest.approx(np.pi / 4, abs=1e-8)
+    assert certificate.verified == (angle == np.pi / 4)
+
+
+@pytest.mark.parametrize("stray", [[-0.1, 1.0], [-1e-9, 1.0], [1.0, -1e-300], [0.0, 0.0], [np.nan, 1.0]])
+def test_rays_must_be_consistent_costs(stray: list[float]) -> None:
+    problem = chosen_zero([[1.0, 0.0], [0.0, 1.0]])
+    proof = quarter([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], stray])
+    refused = certify_rays(problem, np.ones(2), proof, 1e-6)
+    assert not refused.verified
+    assert "explain" in refused.claim or "the proof is refused" in refused.claim
+    inside = replace(proof, rays=np.array([[1.0, 0.0], [0.0, 1.0], [1e-300, 1.0]]))
+    assert certify_rays(problem, np.ones(2), replace(inside, weights=np.array([0.5, 0.5, 0.0])), 1e-6).verified
+
+
+@pytest.mark.parametrize("first", [0.5, 0.9, 0.2])
+def test_an_ellipsoid_around_two_ends_is_as_long_as_its_farther_half(first: float) -> None:
+    """The ends are sqrt(2) apart: any weights bound the half axis from below by their deviation, and that of an ellipsoid
+    around the weighted mean is the distance of the farther end."""
+    problem = chosen_zero([[1.0, 0.0], [0.0, 1.0]])
+    proof = replace(quarter([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0]]), weights=np.array([first, 1.0 - first]))
+    theta = np.array([first, 1.0 - first])
+    found = certify_rays(problem, theta, proof, 1e-6, ellipsoid=True)
+    assert found.lower_bound == pytest.approx(np.log(np.sqrt(2.0 * first * (1.0 - first))), abs=1e-9)
+    assert found.upper_bound == pytest.approx(np.log(np.sqrt(2.0) * max(first, 1.0 - first)), abs=1e-9)
+    assert found.verified == (first == 0.5)
+    assert "not the centre" in certify_rays(problem, theta + np.array([0.1, 0.0]), proof, 1e-6, ellipsoid=True).claim
+    assert "may lie outside" in certify_rays(problem, theta, replace(proof, cover=None), 1e-6, ellipsoid=True).claim

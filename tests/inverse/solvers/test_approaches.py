@@ -213,7 +213,7 @@ def test_rays_that_a_search_finds_have_the_circumcenter_of_all_rays(seed: int, m
     model = InverseOptimizer(forward.BinaryProgram(), approach="circumcenter", prior="nonnegative")
     every = clone(model).fit(signals, responses)
     limits = DoubleDescriptionParameters(few_dimensions=1, few_rays=1)
-    monkeypatch.setattr("surefoot.inverse.exact.circumcenter.PARAMETERS", limits)
+    monkeypatch.setattr("surefoot.inverse.cone.circumcenter.PARAMETERS", limits)
     few = clone(model).fit(signals, responses)
     np.testing.assert_allclose(few.cost_, every.cost_, atol=1e-6)
     proven = few.certificate_

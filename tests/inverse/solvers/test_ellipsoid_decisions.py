@@ -5,10 +5,10 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
+from reference.decision_bound import bound_of
 
 from surefoot.exceptions import InvalidObservationError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
-from surefoot.inverse.certificate.decision_bound import decision_bound
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.oracle.trust_region import smallest_in_ball
 from surefoot.inverse.problem.distance import Distance
@@ -53,15 +53,15 @@ def test_certificates_bound_ellipsoids_by_the_multiplier_they_are_given_and_no_o
     best = oracle.augmented(example, theta, distance).value
     proof = oracle.multipliers(example, theta, distance)
     assert proof is not None
-    assert decision_bound(example, theta, distance, proof=proof) == pytest.approx(best, abs=1e-9)
+    assert bound_of(example, theta, distance, proof=proof) == pytest.approx(best, abs=1e-9)
     for factor in (1.5, 3.0):
-        assert decision_bound(example, theta, distance, proof=factor * proof) > best
-    assert decision_bound(example, theta, distance, proof=-proof) is None
+        assert bound_of(example, theta, distance, proof=factor * proof) > best
+    assert bound_of(example, theta, distance, proof=-proof) is None
     # Without a multiplier the function is not convex, and nothing but the size of the ellipsoid bounds it.
-    loose = decision_bound(example, theta, distance, proof=0.0 * proof)
+    loose = bound_of(example, theta, distance, proof=0.0 * proof)
     assert loose is not None and loose > best + 1.0
-    assert decision_bound(example, theta, distance, proof=np.tile(proof, 2)) is None
-    assert decision_bound(example, theta, distance) is None
+    assert bound_of(example, theta, distance, proof=np.tile(proof, 2)) is None
+    assert bound_of(example, theta, distance) is None
 
 
 @pytest.mark.parametrize("name", ["squared-l2", "none"])

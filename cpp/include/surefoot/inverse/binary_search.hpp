@@ -48,8 +48,13 @@ struct BinarySearchParameters {
 struct BinarySearchOptions {
   double cutoff;  // vectors whose objective does not exceed it are of no interest
   std::int64_t max_nodes;
+  // The vector that flips change: if given, the search is logged, the part with x_j = 0 of every node before that with x_j = 1.
+  const double* start = nullptr;
   BinarySearchParameters parameters = {};
 };
+
+// An entry of the log, one per node in the order of the search: a row that cannot be satisfied any more (0, 1, ...), or this.
+enum LoggedNode : std::int32_t { kBranched = -1, kLagrangianBound = -2, kPlainBound = -3, kVector = -4 };
 
 struct BinarySearchResult {
   bool found;     // whether a vector better than the cutoff was found
@@ -57,6 +62,10 @@ struct BinarySearchResult {
   double value;   // objective of the incumbent, or the cutoff
   std::vector<char> flips;
   std::int64_t n_nodes;
+  // What was logged, the unknowns in the order of branching, and the multipliers of the rows.
+  std::vector<std::int32_t> log;
+  std::vector<int> order;
+  std::vector<double> multipliers;
 };
 
 // A search that keeps its memory for the next one.
@@ -74,6 +83,9 @@ class BinarySearch {
   void order_unknowns();
   void tabulate(const std::vector<double>& gain, std::vector<double>& completion);
   void branch(int j, int h, double plain, double reduced);
+  void note(std::int32_t entry) {
+    if (start_) result_.log.push_back(entry);
+  }
 
   BinaryProgram p_{};
   BinarySearchParameters parameters_{};
@@ -81,6 +93,7 @@ class BinarySearch {
   double incumbent_ = 0, constant_ = 0;
   std::int64_t max_nodes_ = 0, n_nodes_ = 0;
   bool found_ = false;
+  const double* start_ = nullptr;
   std::vector<double> right_, mu_, trial_, gain_, subgradient_, sorted_, reduced_, plain_, column_, completion_,
       plain_completion_, least_rest_, activity_;
   std::vector<int> order_;

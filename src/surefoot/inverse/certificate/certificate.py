@@ -8,7 +8,8 @@ proof of its own.
 
 Objectives that are 0 have no relative gap. ``floor`` is a tenth of the scale of the data: of a distance and of the features of
 one observation, on average; it does not depend on the cost vector. A cost vector may miss its prior set, or losses that must
-not be above 0, by ``NEAR`` of that scale; the claim then says by how much it does.
+not be above 0, by ``NEAR`` of that scale; the claim then says by how much it does. Such a cost vector may have a smaller
+objective than all that miss nothing, but not by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from surefoot.core.certificate import Certificate, Statement, digest, require_to
 from surefoot.core.enclosure import Enclosure, between, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
-from surefoot.inverse.certificate.decision_bound import decision_bound
-from surefoot.inverse.certificate.observation import SLACK, distances, features_of, listed, slopes, whole_unknowns
+from surefoot.inverse.certificate.decision_bound import decision_bounds
+from surefoot.inverse.certificate.observation import SLACK, cuts, features_of, listed, whole_unknowns
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.decision_proof import LossProof
     from surefoot.inverse.problem.prior_set import PriorSet
-    from surefoot.inverse.problem.problem import InverseProblem
+    from surefoot.inverse.problem.problem import Example, InverseProblem
 
 NEAR = 1e-7
 FLOOR_FRACTION = 0.1
@@ -62,57 +63,71 @@ def certify_cost(
     loss_proofs : sequence, one entry per observation, optional
         Proofs that no decision exceeds a loss, for sets that are neither lists nor vectors of a few 0/1 unknowns.
     """
-    require_tolerance(tolerance)
-    require_cost(problem, theta)
+    require_cost(problem, theta, tolerance)
     n = len(problem.examples)
     if losses.shape != (n,):
         raise CertificateError(f"{losses.size} losses were given; there are {n} observations.")
-    facets, models, flaw = _facets(problem, proof)
+    facets, models = ([problem.prior], "") if not hasattr(proof, "proofs") else _sphere(problem.prior)
+    models = f"cost vector of the prior set{models}"
     if problem.hard:
         models += f" that prices every other decision above the observed one by {_spelled(problem)} or more"
     lower, wrong = _lower(problem, facets, proof)
     star, outside = min((_member(facet, theta) for facet in facets), key=lambda pair: pair[1])
-    scale, unit = _scales(problem)
-    known = [
-        decision_bound(example, star, problem.distance, _at(loss_proofs, i), claimed=float(losses[i]))
-        for i, example in enumerate(problem.examples)
-    ]
+    scale, floor = _scales(problem)
+    known = decision_bounds(problem.examples, star, problem.distance, loss_proofs)
     missing = [example.instance.index for example, bound in zip(problem.examples, known, strict=True) if bound is None]
     free = np.array([example.inside or problem.clamp for example in problem.examples])
     bounds = np.array([losses[i] if bound is None else bound for i, bound in enumerate(known)])
     bounds = np.where(free, np.maximum(bounds, 0.0), bounds)
     worst = int(np.argmax(bounds))
-    remarks = []
-    flaw = flaw or wrong
+    flaw, remarks = "", []
     if outside > NEAR * max(1.0, float(np.abs(theta).max())):
-        flaw = flaw or f"the cost vector lies outside its prior set by {outside:.3g}"
+        flaw = f"the cost vector lies outside its prior set by {outside:.3g}"
     elif problem.hard and bounds[worst] > NEAR * scale:
-        flaw = flaw or f"observation {problem.examples[worst].instance.index} is not explained by the cost vector"
+        flaw = f"observation {problem.examples[worst].instance.index} is not explained by the cost vector"
     else:
         remarks += [f"It lies outside its prior set by at most {rounded_up(outside, 3)}."] if outside > 0 else []
         if problem.hard and bounds[worst] > 0:
             remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(bounds[worst], 3)}.")
     upper = np.inf
-    if not flaw or flaw == wrong:
+    if not flaw:
         mean = enclose(0.0) if problem.hard else enclose(bounds).sum() / float(n)
         upper = float((_regularizer(problem, star) + mean).high)
-    remarks += _radius(problem, upper, lower) if not flaw and not missing and not remarks else []
+    remarks += _radius(problem, upper, lower) if not (flaw or wrong or missing or remarks) else []
+    trust = f"the forward solver is right about the losses of observation {missing[0]}" if missing else ""
+    words = Statement(models, _quantity(problem), flaw=wrong or flaw, trust=trust, remark=" ".join(remarks))
+    return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor)
+
+
+def conclude(
+    problem: InverseProblem,
+    words: Statement,
+    answer: dict[str, FloatArray],
+    bounds: tuple[float, float],
+    tolerance: float,
+    proof: Any,
+    floor: float,
+) -> Certificate:
+    """The verdict on an answer, with the digests of problem and answer.
+
+    One that misses its conditions, as the remark says, may fall short of all that miss nothing, if only by the tolerance.
+    """
+    upper, lower = bounds
+    if words.remark and upper < lower and not words.flaw:
+        close = lower - upper <= tolerance * max(abs(lower), floor)
+        words = words if close else replace(words, flaw="what it misses makes its objective smaller than it can be")
+        upper = lower
+    sets = any(not hasattr(example.instance.decisions, "points") for example in problem.examples)
+    rows = f", whose decisions meet their rows to within {SLACK:g} of the largest entry" if sets else ""
     return verdict(
-        Statement(
-            models=models,
-            quantity=_quantity(problem),
-            scope=scope(problem),
-            flaw=flaw,
-            trust=f"the forward solver is right about the losses of observation {missing[0]}" if missing else "",
-            remark=" ".join(remarks),
-        ),
+        replace(words, scope=f"on these {len(problem.examples)} observations{rows}{words.scope}"),
         upper=upper,
         lower=lower,
         tolerance=tolerance,
         witness=proof,
         problem_digest=problem_digest(problem),
-        model_digest=digest("cost vector", {"theta": theta}),
-        floor=FLOOR_FRACTION * (_hard_floor(problem, scale, unit) if problem.hard else scale),
+        model_digest=digest("cost with room" if "shape" in answer else "cost vector", answer),
+        floor=floor,
     )
 
 
@@ -124,106 +139,78 @@ def certify_predictions(
     Where decisions are too many to list, ``loss_proofs`` can prove that no decision of an observation costs less than the
     response, which is then predicted; nothing else is known there.
     """
-    require_tolerance(tolerance)
-    require_cost(problem, theta)
-    largest = float(np.abs(theta).max(initial=0.0))
-    unit = enclose(theta) / largest if largest > 0 else None
-    places = range(len(problem.examples))
-    found = [None if unit is None else _predicted(problem, i, unit, _at(loss_proofs, i)) for i in places]
-    apart = np.array([np.inf if each is None else each for each in found])
+    require_cost(problem, theta, tolerance)
+    apart = np.full(len(problem.examples), np.inf)
+    if theta.any():
+        unit = enclose(theta) / float(np.abs(theta).max())
+        bounds = decision_bounds(problem.examples, unit, type(problem.distance)("none", "none"), loss_proofs)
+        for i, (example, bound) in enumerate(zip(problem.examples, bounds, strict=True)):
+            chosen = bound is not None and bound <= TIED and example.inside
+            apart[i] = 0.0 if chosen else _predicted(problem, example, unit)
     # Distances that are all 0 have the mean 0 without rounding.
     upper = float((enclose(apart).sum() / float(apart.size)).high) if apart.any() else 0.0
-    return verdict(
-        Statement(
-            models="cost vector",
-            quantity=f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its "
-            "largest entry of the least cost,",
-            scope=scope(problem),
-            flaw="" if np.isfinite(upper) else "the predicted decisions were not recomputed: decisions are too many to list",
-        ),
-        upper=upper,
-        lower=0.0,
-        tolerance=tolerance,
-        witness=None,
-        problem_digest=problem_digest(problem),
-        model_digest=digest("cost vector", {"theta": theta}),
+    words = Statement(
+        "cost vector",
+        f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry "
+        "of the least cost,",
+        flaw="" if np.isfinite(upper) else "the predicted decisions were not recomputed: decisions are too many to list",
     )
+    return conclude(problem, words, {"theta": theta}, (upper, 0.0), tolerance, None, 0.0)
 
 
-def _predicted(problem: InverseProblem, i: int, theta: Enclosure, proof: LossProof | None) -> float | None:
-    """At or above the distance of the best decisions of one observation; None if they cannot be listed."""
-    example = problem.examples[i]
+def _predicted(problem: InverseProblem, example: Example, theta: Enclosure) -> float:
+    """At or above the distance of the best decisions of an observation; infinite if they cannot be listed."""
     points = listed(example.instance.decisions)
-    if points is None:
-        bound = decision_bound(example, theta, replace(problem.distance, integer="none", continuous="none"), proof)
-        return 0.0 if bound is not None and bound <= TIED and example.inside else None
-    gains = slopes(example, points) @ theta
+    if points is None or problem.distance.integer == "none":
+        return np.inf if points is None else 0.0
+    steep, apart = cuts([(example, points)], problem.distance)
+    gains = steep @ theta
     best = gains.low >= gains.high.max() - TIED * (1 - 1e-9)
-    same = np.all(points == example.response, axis=1) | (problem.distance.integer == "none")
-    if np.any(best & same):
-        return 0.0
-    return float(distances(example, problem.distance, points[best]).high.min(initial=np.inf)) if best.any() else None
+    return float(apart.high[best].min(initial=np.inf))
 
 
-def require_cost(problem: InverseProblem, theta: FloatArray) -> None:
-    """Raise if this is no cost vector of the problem."""
+def require_cost(problem: InverseProblem, theta: FloatArray, tolerance: float) -> None:
+    """Raise if this is no cost vector of the problem, or no gap can be at or below the tolerance."""
+    require_tolerance(tolerance)
     p = problem.prior.lower.size
     if theta.shape != (p,) or not np.isfinite(theta).all():
         raise CertificateError(f"the cost vector has shape {theta.shape}; {p} finite entries are needed.")
 
 
-def _at(proofs: Sequence[LossProof | None] | None, i: int) -> LossProof | None:
-    return None if proofs is None else proofs[i]
+def is_cone(prior: PriorSet) -> bool:
+    """Whether every multiple of a member is one."""
+    ends = np.concatenate((prior.lower, prior.upper))
+    return prior.total is None and bool(np.all((ends == 0) | np.isinf(ends))) and not prior.ceiling.any()
 
 
-def _facets(problem: InverseProblem, proof: Any) -> tuple[list[PriorSet], str, str]:
-    """The prior sets that a proof is about, the words for their union, and what is wrong with them."""
-    prior, named = problem.prior, "cost vector of the prior set"
-    if not hasattr(proof, "facets"):
-        return [prior], named, ""
-    if len(proof.facets) != len(proof.proofs):
-        return [prior], named, "the proof is refused because facets and their proofs differ in number"
-    if len(proof.facets) == 1 and _same(proof.facets[0], prior):
-        return [prior], named, ""
-    if np.all(prior.lower >= 0) and len(proof.facets) == 1 and _same(proof.facets[0], replace(prior, total=1.0)):
-        return list(proof.facets), f"{named} whose entries sum to 1", ""
-    sides = []
+def _sphere(prior: PriorSet) -> tuple[list[PriorSet], str]:
+    """The facets of the costs of norm 1, and the words for them: one, if a prior set does not hold 0 by itself."""
     lower, upper = np.maximum(prior.lower, -1.0), np.minimum(prior.upper, 1.0)
-    for j in range(prior.lower.size):
-        for value in (1.0, -1.0):
-            if lower[j] <= value <= upper[j]:
-                at = np.arange(prior.lower.size) == j
-                sides.append(replace(prior, lower=np.where(at, value, lower), upper=np.where(at, value, upper)))
-    alike = len(sides) == len(proof.facets) > 0 and all(map(_same, sides, proof.facets))
-    words = f"{named} whose largest entry, without its sign, is 1"
-    return (
-        (sides, words, "") if alike else ([prior], named, "the proof is refused because its facets are not those of a sphere")
-    )
-
-
-def _same(first: PriorSet, second: PriorSet) -> bool:
-    arrays = all(
-        np.array_equal(getattr(first, name), getattr(second, name)) for name in ("lower", "upper", "matrix", "ceiling")
-    )
-    return arrays and first.total == second.total and first.psd == second.psd
+    if prior.total or np.any(prior.lower > 0) or np.any(prior.upper < 0) or np.any(prior.ceiling < 0):
+        return [prior], ""
+    if np.all(prior.lower >= 0) and is_cone(prior):
+        return [replace(prior, total=1.0)], " whose entries sum to 1"
+    sides = []
+    for j, value in np.ndindex(prior.lower.size, 2):
+        end, at = 1.0 - 2.0 * value, np.arange(prior.lower.size) == j
+        if lower[j] <= end <= upper[j]:
+            sides.append(replace(prior, lower=np.where(at, end, lower), upper=np.where(at, end, upper)))
+    return sides or [prior], " whose largest entry, without its sign, is 1"
 
 
 def _lower(problem: InverseProblem, facets: list[PriorSet], proof: Any) -> tuple[float, str]:
     """The smallest bound of all facets, and what is wrong with a proof."""
-    parts = proof.proofs if hasattr(proof, "facets") and len(proof.proofs) == len(facets) else [proof]
-    if len(parts) != len(facets):
-        parts = [None] * len(facets)
+    parts = proof.proofs if hasattr(proof, "proofs") else [proof]
     # No loss is negative where the response is a decision, and no regularizer.
     never = 0.0 if problem.hard or all(example.inside or problem.clamp for example in problem.examples) else -np.inf
-    lowest, flaw = np.inf, ""
+    if len(parts) != len(facets):
+        return never, "the proof is refused because its facets are not those of a sphere"
+    bounds, flaws = [], []
     for facet, part in zip(facets, parts, strict=True):
-        task, bound = replace(problem, prior=facet), never
-        if part is not None and not hasattr(part, "facets"):
-            wrong = proof_flaw(task, part)
-            flaw = flaw or wrong
-            bound = never if wrong else max(never, cost_bound(task, part))
-        lowest = min(lowest, bound)
-    return lowest, flaw
+        task = replace(problem, prior=facet)
+        flaws.append("" if part is None else proof_flaw(task, part))
+        bounds.append(never if part is None or flaws[-1] else max(never, cost_bound(task, part)))
+    return min(bounds), next((flaw for flaw in flaws if flaw), "")
 
 
 def _member(prior: PriorSet, theta: FloatArray) -> tuple[Enclosure, float]:
@@ -259,41 +246,36 @@ def _regularizer(problem: InverseProblem, star: Enclosure) -> Enclosure:
 
 
 def _scales(problem: InverseProblem) -> tuple[float, float]:
-    """Mean over observations of a distance, or without one of a feature times the centre's size; and the mean feature."""
+    """Mean over observations of a distance, or without one of a feature times the centre's size; and the floor of gaps."""
+    lists = [(each, each.instance.decisions.points) for each in problem.examples if hasattr(each.instance.decisions, "points")]
     apart, steep = [], []
-    for example in problem.examples:
-        decisions: Any = example.instance.decisions
-        if hasattr(decisions, "points"):
-            points = decisions.points[np.any(decisions.points != example.response, axis=1)]
-            apart.append(float(distances(example, problem.distance, points).mid.max(initial=0.0)))
-            steep.append(float(np.abs(slopes(example, points).mid).max(initial=0.0)))
-            continue
-        whole = whole_unknowns(decisions)
-        named = "none" if (problem.distance.integer if whole.any() else problem.distance.continuous) == "none" else "some"
-        apart.append(
-            0.0 if named == "none" else 1.0 if whole.any() else float(np.abs(example.response).max(initial=0.0)) or 1.0
+    if lists:
+        slopes, lengths = cuts(lists, problem.distance)
+        first = np.cumsum([0, *(len(points) for _, points in lists)])[:-1]
+        apart, steep = (
+            np.maximum.reduceat(part, first).tolist() for part in (lengths.low.clip(0.0), np.abs(slopes.mid).max(axis=1))
         )
+    for example in problem.examples:
+        whole = whole_unknowns(example.instance.decisions)
         features: Any = example.instance.features
-        matrix = features.matrix if hasattr(features, "matrix") else features_of(example, example.response[None, :]).mid
-        steep.append(float(np.abs(matrix).max(initial=0.0)))
+        if not hasattr(example.instance.decisions, "points"):
+            measured = (problem.distance.integer if whole.any() else problem.distance.continuous) != "none"
+            apart.append(measured * (1.0 if whole.any() else float(np.abs(example.response).max(initial=0.0)) or 1.0))
+            linear = hasattr(features, "matrix")
+            matrix = features.matrix if linear else features_of(example, example.response[None, :]).mid
+            steep.append(float(np.abs(matrix).max(initial=0.0)))
     size = float(np.abs(problem.regularizer.center).max(initial=0.0)) or 1.0
     unit = float(np.mean(steep)) or 1.0
-    return float(np.mean(apart)) or size * unit, unit
-
-
-def _hard_floor(problem: InverseProblem, scale: float, unit: float) -> float:
-    """The regularizer of a cost whose losses have the scale of the data."""
-    size = scale / unit
-    return problem.kappa * (size * size / 2 if problem.regularizer.kind == "l2" else size)
+    scale = float(np.mean(apart)) or size * unit
+    # Losses that must be 0 are no objective: the regularizer of a cost whose losses have the scale of the data.
+    regularizer = (scale / unit) ** 2 / 2 if problem.regularizer.kind == "l2" else scale / unit
+    return scale, FLOOR_FRACTION * (problem.kappa * regularizer if problem.hard else scale)
 
 
 def _radius(problem: InverseProblem, upper: float, lower: float) -> list[str]:
     """What an incenter says about angles, where the distance of a decision is the length of its slope."""
-    prior = problem.prior
-    ends = np.concatenate((prior.lower, prior.upper))
-    cone = prior.total is None and bool(np.all((ends == 0) | np.isinf(ends))) and not prior.ceiling.any()
     plain = problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1 and problem.distance.integer == "l2"
-    if not (plain and cone and lower > 0 and not problem.regularizer.center.any()):
+    if not (plain and is_cone(problem.prior) and lower > 0 and not problem.regularizer.center.any()):
         return []
     for example in problem.examples:
         features: Any = example.instance.features
@@ -322,13 +304,6 @@ def _spelled(problem: InverseProblem) -> str:
     if all(whole_unknowns(example.instance.decisions).all() for example in problem.examples):
         return f"the distance {integer!r}"
     return f"the distances {continuous!r} of continuous and {integer!r} of whole unknowns"
-
-
-def scope(problem: InverseProblem) -> str:
-    """On what a claim holds."""
-    sets = any(not hasattr(example.instance.decisions, "points") for example in problem.examples)
-    rows = f", whose decisions meet their rows to within {SLACK:g} of the largest entry" if sets else ""
-    return f"on these {len(problem.examples)} observations{rows}"
 
 
 def problem_digest(problem: InverseProblem) -> str:

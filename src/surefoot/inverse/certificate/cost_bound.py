@@ -9,8 +9,8 @@ the rows of Theta, nu of its sum and a positive semidefinite S of its block,
 
 for every theta in Theta: weak duality. The right-hand side is a sum over coordinates, each smallest at an end of its bounds or
 where its slope is 0. Where nothing else bounds a coordinate its slope s must be 0 to the last digit, or |s| <= kappa with an l1
-regularizer. Weights of doubles do not achieve that, so they are corrected in rational arithmetic: as many of them as there are
-such coordinates solve these equations exactly.
+regularizer. Weights of doubles do not achieve that: ``exact`` has all multipliers as fractions, and such slopes are summed in
+rational numbers.
 """
 
 from __future__ import annotations
@@ -20,18 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.core.arrays import BoolArray, FloatArray, IntArray, RowArray
+from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
-from surefoot.inverse.certificate.observation import are_decisions, distances, features_of, slopes
+from surefoot.inverse.certificate.observation import are_decisions, cuts, features_of
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.problem import Example, InverseProblem
-
-# Slopes this small, relative to their terms, are tried to be made 0 exactly; of so many coordinates at most.
-NEARLY_ZERO = 1e-7
-MAX_EXACT = 64
-# Prices of an l1 regularizer are met with equality; all multipliers are scaled down by this much, which keeps them valid.
-SCALED_DOWN = 1.0 - 2.0**-40
 
 
 def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> str:
@@ -50,21 +44,10 @@ def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> st
     return ""
 
 
-def cuts(problem: InverseProblem, owners: IntArray, points: Any) -> tuple[Enclosure, Enclosure]:
-    """Slopes and distances of decisions, sorted by owner as ``np.argsort(owners, kind="stable")`` does."""
-    found = [(enclose(np.empty((0, problem.prior.lower.size))), enclose(np.empty(0)))]
-    for owner in np.unique(owners).tolist():
-        example, block = (
-            problem.examples[owner],
-            np.array([points[k] for k in np.flatnonzero(owners == owner)], dtype=np.float64),
-        )
-        found.append((slopes(example, block), distances(example, problem.distance, block)))
-    return join([pair[0] for pair in found]), join([pair[1] for pair in found])
-
-
 def proof_flaw(problem: InverseProblem, proof: Any) -> str:
     """What is wrong with a proof, or nothing."""
-    if len(proof.owners) != len(proof.weights):
+    n_multipliers = len(proof.weights) + len(proof.row_prices) + (problem.prior.total is not None)
+    if len(proof.owners) != len(proof.weights) or len(proof.exact) not in (0, n_multipliers):
         return "the proof is refused because owners and weights differ in number"
     if proof.row_prices.shape != problem.prior.ceiling.shape:
         return "the proof is refused because its prices are not those of the prior set's rows"
@@ -73,49 +56,80 @@ def proof_flaw(problem: InverseProblem, proof: Any) -> str:
     return decisions_flaw(problem, proof.owners, proof.points)
 
 
+def proof_cuts(problem: InverseProblem, owners: IntArray, points: Any) -> tuple[Enclosure, Enclosure]:
+    """Slopes and distances of decisions, sorted by owner as ``np.argsort(owners, kind="stable")`` does."""
+    own = {i: np.flatnonzero(owners == i).tolist() for i in np.unique(owners).tolist()}
+    pairs = [(problem.examples[i], np.array([points[k] for k in at], dtype=np.float64)) for i, at in own.items()]
+    if not pairs:
+        return enclose(np.empty((0, problem.prior.lower.size))), enclose(np.empty(0))
+    return cuts(pairs, problem.distance)
+
+
 def cost_bound(problem: InverseProblem, proof: Any) -> float:
     """The bound of the module docstring for a proof without flaw; -inf if it proves nothing."""
-    prior, kappa, n = problem.prior, problem.kappa, len(problem.examples)
+    prior, n, p = problem.prior, len(problem.examples), problem.prior.lower.size
     order = np.argsort(proof.owners, kind="stable")
-    owners, weights = proof.owners[order], enclose(np.maximum(proof.weights[order], 0.0))
-    steep, apart = cuts(problem, proof.owners, proof.points)
-    rows, prices = [steep, enclose(prior.matrix)], enclose(np.maximum(proof.row_prices, 0.0))
-    sides = [apart, -enclose(prior.ceiling)]
-    total = enclose(np.empty(0))
-    if prior.total is not None:
-        rows.append(enclose(np.ones((1, prior.lower.size))))
-        sides.append(enclose(np.array([-prior.total])))
-        total = enclose(np.array([float(proof.total_price)]))
-    if not problem.hard:
-        sums = weights.sums_by_place(owners, n) if len(owners) else enclose(np.zeros(n))
-        free = np.array([example.inside or problem.clamp for example in problem.examples])
-        if np.any((sums.low <= 0) & ~free):
-            return -np.inf
-        # Real numbers: weights over their own sum have the sum 1 exactly.
-        full = (sums.high * n >= 1.0) | ~free
-        weights = choose(full[owners], weights / (sums[owners] * n), weights)
-    columns, constants, multipliers = join(rows), join(sides), join([weights, prices, total])
-    if prior.psd and proof.block_price is not None:
-        values, axes = np.linalg.eigh((proof.block_price + proof.block_price.T) / 2)
-        root = enclose(axes * np.sqrt(np.maximum(values, 0.0)))
-        block = root @ root.transposed
-        at = np.arange(prior.psd**2)
-        extra = join([-block[at // prior.psd, at % prior.psd], enclose(np.zeros(prior.lower.size - at.size))])
+    steep, apart = proof_cuts(problem, proof.owners, proof.points)
+    rows = [steep, prior.matrix, *([] if prior.total is None else [np.ones((1, p))])]
+    sides = [apart, -prior.ceiling, *([] if prior.total is None else [np.array([-prior.total])])]
+    total = np.array([] if prior.total is None else [float(proof.total_price)])
+    free = np.array([example.inside or problem.clamp for example in problem.examples])
+    values = _exact_multipliers(problem, proof, order) if free.all() or problem.hard else []
+    if values:
+        near, none = np.array([float(value) for value in values]), np.array([value == 0 for value in values])
+        multipliers = choose(none, 0.0, between(np.nextafter(near, -np.inf), np.nextafter(near, np.inf)))
     else:
-        extra = enclose(np.zeros(prior.lower.size))
-    if problem.regularizer.kind == "l1" and kappa > 0:
-        multipliers, extra = multipliers * SCALED_DOWN, extra * SCALED_DOWN
-    slope, flat = multipliers @ columns + extra, np.zeros(prior.lower.size, dtype=np.bool_)
-    if (kappa == 0 or problem.regularizer.kind == "l1") and not prior.psd:
-        exact = _balanced(problem, proof, order, slope)
-        if exact is not None:
-            multipliers, flat, wanted = exact
-            slope = choose(flat, wanted, multipliers @ columns)
-    return float((multipliers @ constants + _separable_minimum(problem, slope, flat)).low)
+        weights = enclose(np.maximum(proof.weights[order], 0.0))
+        if not problem.hard:
+            owners = proof.owners[order]
+            sums = weights.sums_by_place(owners, n) if len(owners) else enclose(np.zeros(n))
+            if np.any((sums.low <= 0) & ~free):
+                return -np.inf
+            # Real numbers: weights over their own sum have the sum 1 exactly.
+            full = (sums.high * n >= 1.0) | ~free
+            weights = choose(full[owners], weights / (sums[owners] * n), weights)
+        multipliers = join([weights, np.maximum(proof.row_prices, 0.0), total])
+    slope = multipliers @ join(rows)
+    if prior.psd and proof.block_price is not None:
+        axes_values, axes = np.linalg.eigh((proof.block_price + proof.block_price.T) / 2)
+        root = enclose(axes * np.sqrt(np.maximum(axes_values, 0.0)))
+        block = (root @ root.transposed).reshape(prior.psd**2)
+        slope = slope - join([block, np.zeros(p - prior.psd**2)])
+    falling = (np.isinf(prior.lower) & (slope.high > problem.kappa)) | (np.isinf(prior.upper) & (slope.low < -problem.kappa))
+    flat = np.zeros(p, dtype=np.bool_)
+    if values and falling.any() and not prior.psd:
+        at = np.flatnonzero(falling).tolist()
+        columns = [exact_slope(problem.examples[proof.owners[k]], proof.points[k], at) for k in order]
+        columns += [[Fraction(float(row[j])) for j in at] for row in prior.matrix] + [[Fraction(1)] * len(at)] * len(total)
+        kappa = Fraction(float(problem.kappa))
+        for place, j in enumerate(at):
+            total_slope = sum((value * column[place] for value, column in zip(values, columns, strict=True)), Fraction(0))
+            rises = total_slope <= kappa or np.isfinite(prior.lower[j]), total_slope >= -kappa or np.isfinite(prior.upper[j])
+            flat[j] = all(rises)
+    return float((multipliers @ join(sides) + _separable_minimum(problem, slope, flat)).low)
+
+
+def _exact_multipliers(problem: InverseProblem, proof: Any, order: Any) -> list[Fraction]:
+    """The multipliers of a proof as fractions, scaled down until no observation has more than its weight; or none."""
+    try:
+        given = [Fraction(text) for text in proof.exact if np.isfinite(float(Fraction(text)))]
+    except (TypeError, ValueError, ArithmeticError):
+        return []
+    signed = len(given) - (problem.prior.total is not None)
+    if not given or min(given[:signed], default=Fraction(0)) < 0:
+        return []
+    n, most = len(problem.examples), Fraction(1)
+    if not problem.hard:
+        sums = dict.fromkeys(proof.owners.tolist(), Fraction(0))
+        for owner, value in zip(proof.owners.tolist(), given, strict=False):
+            sums[owner] += value * n
+        most = max(most, *sums.values()) if sums else most
+    places = [*order.tolist(), *range(len(order), len(given))]
+    return [given[k] / most for k in places]
 
 
 def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArray) -> Enclosure:
-    """The least kappa R(theta) + slope . theta within lower <= theta <= upper; slopes are exactly 0 where ``flat``."""
+    """The least kappa R(theta) + slope . theta within lower <= theta <= upper; it falls to no infinite end where ``flat``."""
     center, kappa, lower, upper = problem.regularizer.center, problem.kappa, problem.prior.lower, problem.prior.upper
     if problem.regularizer.kind == "l2" and kappa > 0:
         at = np.clip(center - slope.mid / kappa, lower, upper)
@@ -133,90 +147,12 @@ def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArra
     return (-((-values).max(axis=0))).sum()
 
 
-def _balanced(
-    problem: InverseProblem, proof: Any, order: RowArray, slope: Enclosure
-) -> tuple[Enclosure, BoolArray, Enclosure] | None:
-    """Multipliers near those of a proof whose slopes are exactly 0, or kappa, where nothing bounds a coordinate.
-
-    With these coordinates, and their slopes.
-    """
-    prior, n = problem.prior, len(problem.examples)
-    falling = (np.isinf(prior.lower) & (slope.high > problem.kappa)) | (np.isinf(prior.upper) & (slope.low < -problem.kappa))
-    wanted = np.sign(slope.mid) * problem.kappa * SCALED_DOWN
-    at = np.flatnonzero(falling).tolist()
-    if not 0 < len(at) <= MAX_EXACT:
-        return None
-    owners = proof.owners[order].tolist()
-    free = prior.total is not None
-    given = [*np.maximum(proof.weights[order], 0.0), *np.maximum(proof.row_prices, 0.0), *([proof.total_price] if free else [])]
-    values = [Fraction(float(value)) for value in given]
-    columns = [exact_slope(problem.examples[i], proof.points[k], at) for i, k in zip(owners, order, strict=True)]
-    columns += [[Fraction(float(row[j])) for j in at] for row in prior.matrix] + ([[Fraction(1)] * len(at)] if free else [])
-    used = [k for k, value in enumerate(values) if value]
-    matrix = np.array([[float(columns[k][j]) * float(values[k]) for k in used] for j in range(len(at))])
-    rows, picked = _pivots(matrix)
-    goal = [Fraction(float(wanted[j])) for j in at]
-    short = [goal[j] - sum((values[k] * columns[k][j] for k in used), Fraction(0)) for j in range(len(at))]
-    change = _solved([[columns[used[k]][j] for k in picked] + [short[j]] for j in rows])
-    if change is None:
-        return None
-    for k, step in zip(picked, change, strict=True):
-        values[used[k]] += step
-    left = [sum((values[k] * columns[k][j] for k in used), Fraction(0)) for j in range(len(at))]
-    if left != goal or min(values[: len(values) - free], default=Fraction(0)) < 0:
-        return None
-    if not problem.hard:
-        sums_by = [Fraction(0)] * n
-        for owner, value in zip(owners, values, strict=False):
-            sums_by[owner] += value
-        if not all(example.inside or problem.clamp for example in problem.examples):
-            return None
-        most = max(*sums_by, Fraction(1, n)) * n
-        values, wanted = [value / most for value in values], wanted / float(most)
-    return _around([float(value) for value in values]), np.asarray(falling), choose(wanted == 0, 0.0, _around(wanted))
-
-
-def _around(near: Any) -> Enclosure:
-    """Numbers within two units in the last place of these."""
-    return between(np.asarray(near) - 4e-16 * np.abs(near), np.asarray(near) + 4e-16 * np.abs(near))
-
-
 def exact_slope(example: Example, point: FloatArray, at: list[int]) -> list[Fraction]:
     """phi(response) - phi(x) in rational numbers, at some coordinates."""
     features: Any = example.instance.features
-    if hasattr(features, "matrix"):
-        apart = [
-            (k, Fraction(float(a)) - Fraction(float(b))) for k, (a, b) in enumerate(zip(example.response, point, strict=True))
-        ]
-        moved = [(k, value) for k, value in apart if value]
-        return [sum((Fraction(float(features.matrix[j, k])) * value for k, value in moved), Fraction(0)) for j in at]
-    own, other = (features_of(example, part[None, :]).mid[0] for part in (example.response, point))
-    return [Fraction(float(own[j])) - Fraction(float(other[j])) for j in at]
-
-
-def _pivots(matrix: FloatArray) -> tuple[list[int], list[int]]:
-    """Rows and columns of a well-conditioned block, as large as the rank seems to be: elimination with complete pivoting."""
-    left, rows, columns = matrix / np.abs(matrix).max(axis=1, initial=1e-300)[:, None], [], []
-    for _ in range(min(matrix.shape)):
-        row, column = np.unravel_index(int(np.argmax(np.abs(left))), left.shape)
-        if abs(left[row, column]) <= NEARLY_ZERO:
-            break
-        rows.append(int(row))
-        columns.append(int(column))
-        left = left - np.outer(left[:, column], left[row]) / left[row, column]
-    return rows, columns
-
-
-def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
-    """The solution of a square system, right-hand sides last; None if it is singular."""
-    n = len(rows)
-    for k in range(n):
-        pivot = next((r for r in range(k, n) if rows[r][k]), None)
-        if pivot is None:
-            return None
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [value / rows[k][k] for value in rows[k]]
-        for r in range(n):
-            if r != k and rows[r][k]:
-                rows[r] = [a - rows[r][k] * b for a, b in zip(rows[r], rows[k], strict=True)]
-    return [row[-1] for row in rows]
+    if not hasattr(features, "matrix"):
+        own, other = (features_of(example, part[None, :]).mid[0] for part in (example.response, point))
+        return [Fraction(float(own[j])) - Fraction(float(other[j])) for j in at]
+    apart = [Fraction(float(a)) - Fraction(float(b)) for a, b in zip(example.response, point, strict=True)]
+    moved = [k for k, value in enumerate(apart) if value]
+    return [sum((Fraction(float(features.matrix[j, k])) * apart[k] for k in moved), Fraction(0)) for j in at]

@@ -1,8 +1,7 @@
-"""An upper bound on what any decision adds to a loss: max over x in X of <theta, phi(x_hat) - phi(x)> + weight d(x_hat, x).
+"""An upper bound on what any decision adds to a loss: max over x in X of <theta, phi(x_hat) - phi(x)> + d(x_hat, x).
 
-Lists, and vectors of a few 0/1 unknowns, are gone through, more 0/1 unknowns are searched
-(:mod:`surefoot.inverse.certificate.binary_bound`). Other sets need multipliers, which prove what they prove by weak duality,
-whoever found them.
+Lists, and vectors of a few 0/1 unknowns, are gone through. Other sets need multipliers, which prove what they prove by weak
+duality, whoever found them.
 
 Linear sets {low <= A x <= high, lower <= x <= upper}, linear cost c. A distance is the largest of a few terms constant -
 tilt . x + table[h(x)], h(x) = base + f . x being the number of 0/1 unknowns that differ from the response. For any
@@ -19,20 +18,20 @@ any point y0 and any B, with s = 2 Q y0 + v and E = Q - B B',
 
     (y - y0)' Q (y - y0)   >=   -||E|| ||y - y0||^2.
 
-Ball ||y|| <= r, y' H y + 2 g . y with any H: the same with Q = H + mu I, v = 2 g and mu r^2 to be given away, for any mu >= 0.
+Ellipsoid x' F x + 2 f . x + c <= 0: the same with the multiplier mu >= 0 of this one condition.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose
-from surefoot.inverse.certificate.binary_bound import binary_bound
-from surefoot.inverse.certificate.observation import SLACK, distances, ellipsoid_slack, features_of, listed, row_slack, slopes
+from surefoot.inverse.certificate.observation import SLACK, cuts, ellipsoid_slack, features_of, listed, row_slack
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.decision_proof import LossProof
@@ -41,147 +40,124 @@ if TYPE_CHECKING:
 
 # Values of the whole unknowns, each of which has multipliers of its own where the cost is quadratic.
 MAX_VALUES = 4096
-# 0/1 unknowns up to which going through all vectors is no slower than a search.
-FEW_UNKNOWNS = 9
+# Observations whose lists are gone through at once.
+BATCH = 256
+# Beyond this, doubles do not tell a whole number from the next one.
+LARGEST_WHOLE = 2.0**52
 
 
-def decision_bound(
-    example: Example,
+def decision_bounds(
+    examples: Sequence[Example],
     cost: Enclosure | FloatArray,
     distance: Distance,
-    proof: LossProof | None = None,
-    *,
-    claimed: float = 0.0,
-) -> float | None:
-    """A bound that no decision exceeds; None where nothing is proven. Many 0/1 unknowns are searched above ``claimed``."""
+    proofs: Sequence[LossProof | None] | None = None,
+) -> list[float | None]:
+    """Bounds that no decision of an observation exceeds; None where nothing is proven."""
     theta = enclose(cost)
-    decisions: Any = example.instance.decisions
-    features: Any = example.instance.features
-    searched = _searched_bound(example, theta, distance, claimed)
-    if searched is not None:
-        return searched
-    points = listed(decisions)
-    if points is not None:
+    given = [None] * len(examples) if proofs is None else proofs
+    bounds = [_proven_bound(example, theta, distance, proof) for example, proof in zip(examples, given, strict=True)]
+    left = [(i, listed(examples[i].instance.decisions)) for i, bound in enumerate(bounds) if bound is None]
+    lists = [(i, points) for i, points in left if points is not None]
+    for first in range(0, len(lists), BATCH):
+        pairs = [(examples[i], points) for i, points in lists[first : first + BATCH]]
+        steep, apart = cuts(pairs, distance)
         # The response itself adds exactly 0.
-        others = points[np.any(points != example.response, axis=1)]
-        found = slopes(example, others) @ theta + distances(example, distance, others)
-        return float(found.high.max(initial=0.0 if len(others) < len(points) else -np.inf))
-    if hasattr(decisions, "solve") or proof is None:
-        return None
-    if hasattr(decisions, "form"):
-        bound = _ball_bound(example, theta, distance, proof)
-    elif hasattr(features, "inner"):
+        own = np.concatenate([np.all(points == example.response, axis=1) for example, points in pairs])
+        values = np.where(own, 0.0, (steep @ theta + apart).high)
+        blocks = np.split(values, np.cumsum([len(points) for _, points in pairs])[:-1])
+        for (i, _), block in zip(lists[first : first + BATCH], blocks, strict=True):
+            bounds[i] = float(block.max(initial=-np.inf))
+    return bounds
+
+
+def _proven_bound(example: Example, theta: Enclosure, distance: Distance, proof: Any) -> float | None:
+    """What multipliers prove; None where that is nothing."""
+    decisions, features = example.instance.decisions, example.instance.features
+    bound = np.inf
+    if isinstance(proof, np.ndarray) and hasattr(decisions, "form"):
+        bound = _ellipsoid_bound(example, theta, distance, proof)
+    elif isinstance(proof, np.ndarray) and hasattr(features, "inner"):
         bound = _quadratic_bound(example, theta, distance, proof)
-    elif isinstance(proof, np.ndarray) or not hasattr(features, "matrix"):
-        return None
-    else:
+    elif hasattr(proof, "multipliers") and hasattr(decisions, "lower") and hasattr(features, "matrix"):
         bound = _tree_bound(example, theta, distance, proof)
     return bound if np.isfinite(bound) else None
 
 
-def _searched_bound(example: Example, theta: Enclosure, distance: Distance, claimed: float) -> float | None:
-    """The bound of a search over more 0/1 unknowns than are listed at ease; None for other sets and distances."""
-    decisions: Any = example.instance.decisions
-    features: Any = example.instance.features
-    response = example.response
-    if hasattr(decisions, "solve") or not (hasattr(decisions, "lower") and hasattr(features, "matrix")):
-        return None
-    binary = decisions.whole & (decisions.lower == 0) & (decisions.upper == 1)
-    if response.size <= FEW_UNKNOWNS or not binary.all() or not np.isin(response, (0.0, 1.0)).all():
-        return None
-    counts = np.arange(response.size + 1, dtype=np.float64)
-    tables = {"l1": enclose(counts), "squared-l2": enclose(counts), "l2": enclose(counts).sqrt(), "none": enclose(0.0 * counts)}
-    table = tables.get(distance.integer, enclose(np.minimum(counts, 1.0)))
-    rows, sides = _inequalities(decisions)
-    return binary_bound(rows, sides, response, theta @ enclose(features.matrix), table, claimed)
-
-
-def _terms(decisions: Any, response: FloatArray, distance: Distance) -> list[tuple[Enclosure, Enclosure, Enclosure | None]]:
-    """Tilt, constant and table of every term; none if a distance has no such terms."""
+def _terms(decisions: Any, response: FloatArray, distance: Distance) -> tuple[Enclosure, Enclosure, Enclosure | None] | None:
+    """Tilts and constants of all terms, one row each, and their table; None if a distance has no such terms."""
     whole, n = decisions.whole, response.size
-    binary = whole & (decisions.lower == 0) & (decisions.upper == 1)
+    binary = bool(np.all((decisions.lower == 0) & (decisions.upper == 1) | ~whole))
     tilt, constant, table, spread = enclose(np.zeros(n)), enclose(0.0), None, np.zeros(n, dtype=np.bool_)
     name = distance.integer if whole.any() else "none"
-    if name in ("l1", "squared-l2") and binary[whole].all():
+    if name in ("l1", "squared-l2") and binary:
         zero, one = abs(enclose(response)), abs(enclose(response) - 1.0)
         zero, one = (zero, one) if name == "l1" else (zero * zero, one * one)
         tilt, constant = choose(whole, zero - one, 0.0), choose(whole, zero, 0.0).sum()
-    elif name == "linf" and not binary[whole].all():
+    elif name == "linf" and not binary:
         spread = whole
     elif name != "none":
-        if not (binary[whole].all() and np.isin(response[whole], (0.0, 1.0)).all()):
-            return []
+        if not (binary and np.isin(response[whole], (0.0, 1.0)).all()):
+            return None
         counts = np.arange(int(whole.sum()) + 1, dtype=np.float64)
         table = enclose(counts).sqrt() if name == "l2" else enclose(np.minimum(counts, 1.0))
     if not whole.all() and distance.continuous != "none":
         if distance.continuous != "linf" or spread.any():
-            return []
+            return None
         spread = ~whole
-    units = [sign * np.eye(n)[j] for j in np.flatnonzero(spread) for sign in (1.0, -1.0)]
-    return [(tilt + unit, constant + float(unit @ response), table) for unit in units or [np.zeros(n)]]
+    turns = np.kron(np.eye(n)[spread], [[1.0], [-1.0]]) if spread.any() else np.zeros((1, n))
+    return tilt + turns, constant + enclose(turns) @ response, table
 
 
-def _tree_bound(example: Example, theta: Enclosure, distance: Distance, trees: Any) -> float:
-    """The bound that trees of multipliers prove, one for every term of the distance."""
+def _tree_bound(example: Example, theta: Enclosure, distance: Distance, tree: Any) -> float:
+    """The bound of trees in preorder, one for every term of the distance."""
     decisions: Any = example.instance.decisions
-    cost = theta @ example.instance.features.matrix  # type: ignore[union-attr]
-    terms = _terms(decisions, example.response, distance)
-    if not terms or len(terms) != len(trees):
+    response, whole, slack = example.response, decisions.whole, row_slack(decisions.matrix)
+    terms = _terms(decisions, response, distance)
+    leaves = None if terms is None else _leaves(decisions, terms[0].shape[0], tree)
+    if terms is None or leaves is None:
         return np.inf
+    term, lower, upper = leaves
+    y, s = tree.multipliers, enclose(tree.slope)
+    sides = np.where(y > 0, decisions.high + slack, np.where(y < 0, decisions.low - slack, 0.0))
+    if not np.isfinite(sides).all():
+        return np.inf
+    cost = theta @ example.instance.features.matrix  # type: ignore[union-attr]
+    total = (enclose(y) * sides).sum(axis=1) + terms[1][term] + cost @ response
+    steep = -(terms[0][term] + cost) - enclose(y) @ decisions.matrix
+    if terms[2] is not None:
+        counts = np.arange(terms[2].shape[0], dtype=np.float64)
+        total = total + (terms[2][None, :] - s[:, None] * counts).max(axis=1) + s * response[whole].sum()
+        steep = steep + s[:, None] * np.where(whole, 1.0 - 2.0 * response, 0.0)
+    if np.any((steep.low < 0) & np.isinf(lower)) or np.any((steep.high > 0) & np.isinf(upper)):
+        return np.inf
+    # The slope keeps away from an infinite end: the other one counts, or none.
+    ends = (np.where(np.isfinite(a), a, np.where(np.isfinite(b), b, 0.0)) for a, b in ((lower, upper), (upper, lower)))
+    return float((total + (steep * next(ends)).maximum(steep * next(ends)).sum(axis=1)).high.max())
+
+
+def _leaves(decisions: Any, n_terms: int, tree: Any) -> tuple[Any, FloatArray, FloatArray] | None:
+    """Term and box of every leaf; None if this is no tree. A split is followed by its lower part, then by its upper one."""
     room = np.where(decisions.whole, 0.0, SLACK)
-    largest = -np.inf
-    for (tilt, constant, table), tree in zip(terms, trees, strict=True):
-        open_ = [(tree, decisions.lower - room, decisions.upper + room)]
-        while open_:
-            node, lower, upper = open_.pop()
-            if hasattr(node, "multipliers"):
-                bound = _leaf_bound(decisions, node, cost + tilt, table, example.response, lower, upper)
-                largest = max(largest, float((bound + constant + cost @ example.response).high))
-                continue
-            j, at = node.column, node.at
-            if not decisions.whole[j] or at != np.floor(at):
-                return np.inf
-            # A part with no whole value inside holds no decision.
-            if at >= lower[j]:
-                open_.append((node.below, lower, np.where(np.arange(upper.size) == j, np.minimum(at, upper), upper)))
-            if at + 1.0 <= upper[j]:
-                open_.append((node.above, np.where(np.arange(upper.size) == j, np.maximum(at + 1.0, lower), lower), upper))
-    return largest
-
-
-def _leaf_bound(
-    decisions: Any,
-    leaf: Any,
-    cost: Enclosure,
-    table: Enclosure | None,
-    response: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> Enclosure:
-    y, slack = leaf.multipliers, row_slack(decisions.matrix)
-    if y.shape != decisions.high.shape or not (np.isfinite(y).all() and np.isfinite(leaf.slope)):
-        return enclose(np.inf)
-    used = y != 0
-    sides = np.where(y > 0, decisions.high + slack, decisions.low - slack)[used]
-    total = (enclose(y[used]) * sides).sum() if np.isfinite(sides).all() else enclose(np.inf)
-    slope = -cost - enclose(y) @ decisions.matrix
-    if table is not None:
-        total = (
-            total
-            + (table - leaf.slope * enclose(np.arange(table.shape[0]))).max()
-            + leaf.slope * response[decisions.whole].sum()
-        )
-        slope = slope + leaf.slope * enclose(np.where(decisions.whole, 1.0 - 2.0 * response, 0.0))
-    return total + _at_ends(slope, lower, upper)
-
-
-def _at_ends(slope: Enclosure, lower: FloatArray, upper: FloatArray) -> Enclosure:
-    """The largest slope . x over a box; infinite ends count unless the slope keeps away from them for certain."""
-    away = np.where(slope.high <= 0, lower, np.where(slope.low >= 0, upper, 0.0))
-    if not np.isfinite(away).all() or np.any((slope.low < 0) & (slope.high > 0) & ~(np.isfinite(lower) & np.isfinite(upper))):
-        return enclose(np.inf)
-    low, high = (np.where(np.isfinite(end), end, away) for end in (lower, upper))
-    return (slope * low).maximum(slope * high).sum()
+    open_ = [(term, decisions.lower - room, decisions.upper + room) for term in reversed(range(n_terms))]
+    leaves = []
+    for j, at in zip(tree.column.tolist(), tree.at.tolist(), strict=True):
+        if not open_:
+            return None
+        term, lower, upper = open_.pop()
+        if j < 0:
+            leaves.append((term, lower, upper))
+            continue
+        if j >= lower.size or not (decisions.whole[j] and at == np.floor(at) and abs(at) < LARGEST_WHOLE):
+            return None
+        raised, lowered = lower.copy(), upper.copy()
+        raised[j], lowered[j] = max(lower[j], at + 1.0), min(upper[j], at)
+        open_ += [(term, raised, upper), (term, lower, lowered)]
+    numbers = np.append(tree.multipliers.ravel(), tree.slope)
+    fits = tree.multipliers.shape == (len(leaves), decisions.high.size) and tree.slope.shape == (len(leaves),)
+    if open_ or not leaves or not fits or not np.isfinite(numbers).all():
+        return None
+    terms, lowers, uppers = (np.array(part) for part in zip(*leaves, strict=True))
+    return terms, lowers, uppers
 
 
 def _least_eigenvalue(form: Enclosure) -> float:
@@ -209,26 +185,25 @@ def _quadratic_minimum(form: Enclosure, tilt: Enclosure, reach: FloatArray) -> E
     return bound - (residual * residual).sum() / (4.0 * enclose(least)) if least > 0 else enclose(-np.inf)
 
 
-def _ball_bound(example: Example, theta: Enclosure, distance: Distance, proof: Any) -> float:
+def _ellipsoid_bound(example: Example, theta: Enclosure, distance: Distance, proof: FloatArray) -> float:
     """The multiplier mu of x' F x + 2 f . x + c <= slack: the Lagrangian is a quadratic function of x without conditions."""
     decisions: Any = example.instance.decisions
-    n, mu = decisions.shift.size, float(proof[0]) if isinstance(proof, np.ndarray) and proof.shape == (1,) else -1.0
+    n, mu = decisions.shift.size, float(proof[0]) if proof.shape == (1,) else -1.0
     if not 0 <= mu < np.inf or distance.continuous not in ("none", "squared-l2"):
         return np.inf
     measured = float(distance.continuous == "squared-l2")
-    square = theta[: n * n][np.arange(n * n).reshape(n, n)]
-    response, slack = enclose(example.response), ellipsoid_slack(decisions)
+    square = theta[: n * n].reshape(n, n)
+    response, room = enclose(example.response), enclose(ellipsoid_slack(decisions)) - decisions.constant
     form = (square + square.transposed) * 0.5 - measured * np.eye(n) + mu * enclose(decisions.form)
     tilt = 2.0 * (theta[n * n :] + measured * response + mu * enclose(decisions.shift))
-    least, room = _least_eigenvalue(enclose(decisions.form)), enclose(slack) - decisions.constant
-    shift = (enclose(decisions.shift) * decisions.shift).sum()
+    least, shift = _least_eigenvalue(enclose(decisions.form)), (enclose(decisions.shift) * decisions.shift).sum()
     reach = (shift.sqrt() + (shift + least * room).maximum(0.0).sqrt()) / least if least > 0 else enclose(np.inf)
     lowest = _quadratic_minimum(form, tilt, np.full(n, float(reach.high))) - mu * room
     own = (features_of(example, example.response[None, :]) @ theta)[0]
     return float((own + measured * (response * response).sum() - lowest).high)
 
 
-def _quadratic_bound(example: Example, theta: Enclosure, distance: Distance, proof: Any) -> float:
+def _quadratic_bound(example: Example, theta: Enclosure, distance: Distance, prices: FloatArray) -> float:
     """For every value z of the whole unknowns and every direction of the distance, the bound of its multipliers."""
     decisions: Any = example.instance.decisions
     features: Any = example.instance.features
@@ -240,17 +215,16 @@ def _quadratic_bound(example: Example, theta: Enclosure, distance: Distance, pro
     turns = np.zeros((1, u)) if distance.continuous == "none" else np.vstack((np.eye(u), -np.eye(u)))
     every = list(itertools.product(*spans))
     values = np.array(every, dtype=np.float64).reshape(len(every), len(spans))
-    prices = proof if isinstance(proof, np.ndarray) else np.empty(0)
     if prices.shape != (len(values), len(turns), len(sides)) or not np.all((prices >= 0) & np.isfinite(prices)):
         return np.inf
-    square = theta[: u * u][np.arange(u * u).reshape(u, u)]
-    slope = theta[u * u : u * u + u * m][np.arange(u * m).reshape(m, u)]
-    reach = _reach(rows, sides, whole)
+    square, slope = theta[: u * u].reshape(u, u), theta[u * u : u * u + u * m].reshape(m, u)
+    seen, reach = example.response[~whole], (np.maximum(-decisions.lower, decisions.upper) + SLACK)[~whole]
+    # Distances of the whole part alone: the continuous one is that of the response.
+    apart = cuts([(example, np.column_stack((np.tile(seen, (len(values), 1)), values)))], distance)[1]
     own = (features_of(example, example.response[None, :]) @ theta)[0]
-    seen, bound = example.response[~whole], -np.inf
-    for z, lam in zip(values, prices, strict=True):
-        point = np.concatenate((seen, z))[None, :]
-        base = own + distances(example, distance, point)[0] - np.asarray(features.outer(z)) @ theta[u * u + u * m :]
+    bound = -np.inf
+    for z, far, lam in zip(values, range(len(values)), prices, strict=True):
+        base = own + apart[far] - np.asarray(features.outer(z)) @ theta[u * u + u * m :]
         linear = np.asarray(features.inner(z), dtype=np.float64) @ slope
         left = enclose(sides) - rows[:, whole] @ enclose(z)
         for turn, price in zip(turns, lam, strict=True):
@@ -267,15 +241,3 @@ def _inequalities(decisions: Any) -> tuple[FloatArray, FloatArray]:
     ends = (decisions.high + slack, slack - decisions.low, decisions.upper[free] + SLACK, SLACK - decisions.lower[free])
     sides = np.concatenate(ends)
     return rows[np.isfinite(sides)], sides[np.isfinite(sides)]
-
-
-def _reach(rows: FloatArray, sides: FloatArray, whole: BoolArray) -> FloatArray:
-    """How large continuous unknowns can be, by rows with no other entry; infinite where nothing tells."""
-    lower, upper = np.full(whole.size, -np.inf), np.full(whole.size, np.inf)
-    for row, side in zip(rows, sides, strict=True):
-        at = np.flatnonzero(row)
-        if at.size == 1:
-            end = enclose(side) / row[at[0]]
-            lower[at] = np.maximum(lower[at], end.low) if row[at[0]] < 0 else lower[at]
-            upper[at] = np.minimum(upper[at], end.high) if row[at[0]] > 0 else upper[at]
-    return np.asarray(np.maximum(np.abs(lower), np.abs(upper))[~whole])

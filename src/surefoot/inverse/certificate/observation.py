@@ -11,6 +11,8 @@ bounds use no other. Whole unknowns are whole exactly, and the response counts a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,20 +43,36 @@ def whole_unknowns(decisions: Any) -> BoolArray:
     return np.ones(decisions.n_unknowns, dtype=np.bool_) if hasattr(decisions, "solve") else decisions.whole
 
 
-def slopes(example: Example, points: FloatArray) -> Enclosure:
-    """phi(response) - phi(x), for the rows x of ``points``."""
+def cuts(pairs: Iterable[tuple[Example, FloatArray]], distance: Distance) -> tuple[Enclosure, Enclosure]:
+    """Slopes and distances of the rows of each observation's points, one observation behind the other."""
+    found: list[tuple[Enclosure, Enclosure]] = []
+    for _, alike in groupby(pairs, key=lambda pair: _likeness(pair[0])):
+        examples, blocks = zip(*alike, strict=True)
+        example, points = examples[0], np.vstack(blocks)
+        responses = np.repeat([each.response for each in examples], [len(block) for block in blocks], axis=0)
+        features, whole = example.instance.features, whole_unknowns(example.instance.decisions)
+        apart = enclose(responses) - points
+        if hasattr(features, "matrix"):
+            steep = apart @ enclose(features.matrix.T)
+        else:
+            steep = features_of(example, responses[:1]) - features_of(example, points)
+        lengths = _measured(distance.integer, apart[:, whole])
+        found.append((steep, lengths if whole.all() else lengths + _measured(distance.continuous, apart[:, ~whole])))
+    return join([pair[0] for pair in found]), join([pair[1] for pair in found])
+
+
+def _likeness(example: Example) -> object:
+    """Observations with the same linear features, and the same whole unknowns, are computed together."""
     features: Any = example.instance.features
-    if hasattr(features, "matrix"):
-        return (enclose(example.response) - points) @ enclose(features.matrix.T)
-    return features_of(example, example.response[None, :]) - features_of(example, points)
+    if not hasattr(features, "matrix"):
+        return id(example)
+    return features.matrix.shape, features.matrix.tobytes(), whole_unknowns(example.instance.decisions).tobytes()
 
 
 def features_of(example: Example, points: FloatArray) -> Enclosure:
-    """phi(x), for the rows x of ``points``."""
+    """phi(x), for the rows x of ``points``, where it is not linear."""
     features: Any = example.instance.features
     k = len(points)
-    if hasattr(features, "matrix"):
-        return enclose(points) @ enclose(features.matrix.T) + enclose(features.offset)
     if hasattr(features, "function"):
         rows = [np.asarray(features.function(point), dtype=np.float64).ravel() for point in points]
         return enclose(np.array(rows).reshape(k, features.n_features))
@@ -70,14 +88,6 @@ def _products(left: Enclosure, right: FloatArray) -> Enclosure:
     """Rows of all products of an entry of the left row and one of the right row, the left one's entries outermost."""
     k, a, b = left.shape[0], left.shape[1], right.shape[1]
     return left[:, np.repeat(np.arange(a), b)] * right[:, np.tile(np.arange(b), a)].reshape(k, a * b)
-
-
-def distances(example: Example, distance: Distance, points: FloatArray) -> Enclosure:
-    """Distances of the rows of ``points`` from the response: of the integer part and of the continuous one, added."""
-    whole = whole_unknowns(example.instance.decisions)
-    apart = enclose(points) - example.response
-    total = _measured(distance.integer, apart[:, whole])
-    return total if whole.all() else total + _measured(distance.continuous, apart[:, ~whole])
 
 
 def _measured(name: str, apart: Enclosure) -> Enclosure:

@@ -20,6 +20,7 @@ from surefoot.exceptions import (
     InvalidObservationError,
     UnsupportedProblemError,
 )
+from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments
 from surefoot.inverse.forward.programs import ForwardProblem
@@ -284,16 +285,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         answer = replace(given, theta=self.cost_) if isinstance(given, EllipsoidalCost) else self.cost_
         outcome = replace(self.outcome_, primal=answer)
 
-        def parts(task: InverseProblem) -> ProofParts:
-            kind, arguments = proof_arguments(self.approach, Separation(), task, outcome, self.tol)
-            return ProofParts(kind, arguments, lambda: CERTIFY[kind](**arguments))
-
-        for task in tasks[:-1]:
-            # Where no cost explains all observations the fit has gone over to another problem; the digest says so.
-            found = parts(task)
-            if found.judge().problem_digest == self.certificate_.problem_digest:
-                return found
-        return parts(tasks[-1])
+        # Where no cost explains all observations the fit has gone over to another problem; the digest says so.
+        task = next((each for each in tasks if problem_digest(each) == self.certificate_.problem_digest), tasks[-1])
+        kind, arguments = proof_arguments(self.approach, Separation(), task, outcome, self.tol)
+        return ProofParts(kind, arguments, lambda: CERTIFY[kind](**arguments))
 
     def _pose(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseProblem:
         if self.approach not in APPROACHES:

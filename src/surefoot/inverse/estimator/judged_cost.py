@@ -12,10 +12,12 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
-from surefoot.inverse.certificate.cone_center import certify_ellipsoid, certify_rays
+from surefoot.inverse.certificate.cone_center import certify_rays
+from surefoot.inverse.certificate.cost_ellipsoid import certify_ellipsoid
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
+from surefoot.inverse.problem.exact_weights import exact_proof
 from surefoot.inverse.problem.problem import InverseProblem
 from surefoot.inverse.problem.ray_proof import RayProof
 
@@ -64,4 +66,4 @@ def proof_arguments(
 def certified(separation: Separation, problem: InverseProblem, cost: FloatArray, proof: Any, tolerance: float) -> Certificate:
     """The verdict on a cost vector, with proofs of its losses where certificates cannot recompute them alone."""
     losses = separation.losses(problem, cost)[1]
-    return certify_cost(problem, cost, losses, proof, tolerance, separation.proofs(problem, cost, losses))
+    return certify_cost(problem, cost, losses, exact_proof(problem, proof), tolerance, separation.proofs(problem, cost, losses))

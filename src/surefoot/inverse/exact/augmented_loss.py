@@ -43,7 +43,7 @@ class AugmentedLoss:
             # A larger multiple of a consistent cost has no loss, and rounding has no say in that.
             theta = outcome.primal * (1.0 + ConsistencyParameters.scale_up)
             return replace(outcome, primal=theta, upper_bound=0.0, lower_bound=0.0, dual=None)
-        if outcome.status in (Status.OPTIMAL, *CUT_SHORT) and np.any(outcome.primal):
+        if outcome.status is Status.INTERRUPTED or (outcome.status in (Status.OPTIMAL, *CUT_SHORT) and np.any(outcome.primal)):
             # Cut short: the cost met last explains most observations, and says more than 0.
             losses = self.separation.losses(problem, outcome.primal)[1]
             return replace(outcome, upper_bound=problem.objective(outcome.primal, losses), lower_bound=0.0, dual=None)

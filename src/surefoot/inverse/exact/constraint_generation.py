@@ -15,6 +15,9 @@ master is as good as its arithmetic; or a limit of the options.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
@@ -23,12 +26,14 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.exact.cost_master import LinearMaster, MasterPoint, solve_conic_master
 from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.kkt_polish import polished
 from surefoot.inverse.exact.least_distance import LeastDistance
-from surefoot.inverse.exact.parameters import ConstraintGenerationParameters
+from surefoot.inverse.exact.parameters import ConstraintGenerationParameters, KktPolishParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.decision_set import ListedSet
+from surefoot.inverse.problem.exact_weights import exact_proof
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
 CostOutcome = SolveOutcome[FloatArray, CostProof]
@@ -113,6 +118,8 @@ class _Generation:
                 self._separate(_inside(problem, master.theta))
             self.run.record(self.iterations)
             if len(self.pool.owners) == known and not self.closed:
+                self._polish(cuts, master)
+            if len(self.pool.owners) == known and not self.closed:
                 return self.outcome(Status.STALLED)
         return self.outcome(Status.OPTIMAL if self.closed else Status.ITERATION_LIMIT)
 
@@ -132,6 +139,22 @@ class _Generation:
         if self._linear is None:
             self._linear = LinearMaster(self.problem, self.box_radius)
         return self._linear.solve(cuts, self.options)
+
+    def _polish(self, cuts: Cuts, master: MasterPoint) -> None:
+        """Bounds from the KKT equations of what is active, where a quadratic master ends short of the tolerance."""
+        if self.is_linear or self.problem.prior.psd or master.status is not Status.OPTIMAL:
+            return
+        candidates = [partial(polished, self.problem, cuts, master, active) for active in KktPolishParameters.active]
+        if not self.problem.hard:
+            # Where regularizers are tiny beside losses the best cost may be the nearest one without any.
+            candidates.insert(0, partial(LeastDistance(replace(self.problem, hard=True)).solve, cuts))
+        for candidate in candidates:
+            found = candidate()
+            if found.status is Status.OPTIMAL and np.isfinite(found.theta).all():
+                self._tighten(cuts, found)
+                self._separate(_inside(self.problem, found.theta))
+            if self.closed:
+                return
 
     def _tighten(self, cuts: Cuts, master: MasterPoint) -> None:
         """The lower bound that the master's multipliers prove."""
@@ -170,7 +193,8 @@ class _Generation:
         if self.problem.hard and self.run.fallback is not None:
             # Losses that must be 0 are no objective.
             self.run.fallback = (self.run.fallback[0], self.run.upper_bound)
-        return self.run.outcome(status, self.iterations)
+        found = self.run.outcome(status, self.iterations)
+        return replace(found, dual=exact_proof(self.problem, found.dual))
 
 
 def _loss_unit(problem: InverseProblem) -> float:

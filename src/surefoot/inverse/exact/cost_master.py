@@ -100,9 +100,13 @@ def unpacked(triangle: FloatArray, order: int) -> FloatArray:
 
 
 def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOptions) -> MasterPoint:
-    """The master by an interior point; losses are in units of the largest cut, whatever the units of the data."""
-    unit = float(max(np.abs(cuts.slopes).max(initial=0.0), np.abs(cuts.offsets).max(initial=0.0))) or 1.0
+    """The master by an interior point; losses and costs are in units of their own, whatever the units of the data."""
+    steepest = float(np.abs(cuts.slopes).max(initial=0.0)) or 1.0
+    at_center = np.abs(cuts.slopes @ problem.regularizer.center).max(initial=0.0)
+    unit = float(max(np.abs(cuts.offsets).max(initial=0.0), at_center)) or steepest
     unit = 1.0 if problem.hard else unit
+    # A cost of this size makes the steepest cut as large as a loss.
+    size_of_cost = 1.0 if problem.hard or problem.prior.psd else unit / steepest
     kappa = problem.kappa / unit
     p, n, prior = problem.n_features, 0 if problem.hard else problem.n_examples, problem.prior
     known = PriorRows.of(prior)
@@ -124,7 +128,7 @@ def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOption
     n_linear = sum(len(block) for block in blocks) - n_equal
     blocks.append(-known.block)
     sides.append(np.zeros(known.block.shape[0]))
-    over = np.vstack(blocks)
+    over = np.vstack(blocks) * size_of_cost
     row, column = np.nonzero(over)
     at_row, at_column = (np.concatenate(part) for part in zip(*single, strict=True))
     values = np.concatenate((over[row, column], np.full(at_row.size, -1.0)))
@@ -133,14 +137,14 @@ def solve_conic_master(problem: InverseProblem, cuts: Cuts, options: SolveOption
     cost = np.concatenate((np.zeros(p), np.full(n, 1.0 / max(n, 1)), np.full(size - p - n, kappa)))
     curvature = None
     if not l1:
-        cost[:p] = -kappa * problem.regularizer.center
-        curvature = np.concatenate((np.full(p, kappa), np.zeros(n)))
+        cost[:p] = -kappa * size_of_cost * problem.regularizer.center
+        curvature = np.concatenate((np.full(p, kappa * size_of_cost**2), np.zeros(n)))
     cones = (Cone("zero", n_equal), Cone("nonnegative", n_linear), Cone("psd", prior.psd))
     found = ConeProgramme(cost, rows, np.concatenate(sides), cones, curvature).solve(options, CLOSE)
     triangle = found.multipliers[rows.shape[0] - known.block.shape[0] :]
     prior_at = n_equal + m + floor.size
     return MasterPoint(
-        found.x[:p],
+        size_of_cost * found.x[:p],
         np.maximum(found.multipliers[n_equal : n_equal + m], 0.0),
         unit * np.maximum(found.multipliers[prior_at : prior_at + prior.matrix.shape[0]], 0.0),
         unit * float(found.multipliers[0]) if prior.total is not None else 0.0,

@@ -48,6 +48,12 @@ class EllipsoidalGeneration:
 
     def solve(self, problem: InverseProblem, options: SolveOptions, start: FloatArray) -> EllipsoidOutcome:
         """Close the gap; ``start`` is a cost vector, inside the cone of consistent ones if ``hard``."""
+        try:
+            return self._solve(problem, options, start)
+        except KeyboardInterrupt:
+            return interrupted(options, start)
+
+    def _solve(self, problem: InverseProblem, options: SolveOptions, start: FloatArray) -> EllipsoidOutcome:
         prior = problem.prior
         if not prior.is_cone or prior.matrix.shape[0] or prior.psd:
             raise UnsupportedProblemError("ellipsoidal approaches know two prior sets: none, and 'nonnegative'.")
@@ -189,6 +195,12 @@ class EllipsoidalGeneration:
         return EllipsoidalCost(theta, matrix), proof, found.ended
 
 
+def interrupted(options: SolveOptions, theta: FloatArray) -> EllipsoidOutcome:
+    """The outcome of a solve that Ctrl-C has ended: a cost without any room around it, about which nothing is known."""
+    cost = EllipsoidalCost(theta, np.zeros((theta.size, theta.size)))
+    return CostRun[EllipsoidalCost, EllipsoidProof](options, cost).outcome(Status.INTERRUPTED, 0)
+
+
 class EllipsoidalIncenter:
     """Equation (12): the centre of the largest ellipsoid of consistent costs, from the incenter on."""
 
@@ -202,6 +214,8 @@ class EllipsoidalIncenter:
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> EllipsoidOutcome:
         start = self.incenter.solve(problem, options)
+        if start.status is Status.INTERRUPTED:
+            return interrupted(options, start.primal)
         return EllipsoidalGeneration().solve(problem, options, start.primal)
 
 
@@ -218,4 +232,6 @@ class EllipsoidalLoss:
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> EllipsoidOutcome:
         start = self.generation.solve(problem, options)
+        if start.status is Status.INTERRUPTED:
+            return interrupted(options, start.primal)
         return EllipsoidalGeneration().solve(problem, options, start.primal)

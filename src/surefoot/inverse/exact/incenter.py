@@ -49,6 +49,8 @@ class Incenter:
             return outcome
         soft = replace(problem, hard=False, kappa=0.0, clamp=True)
         least = self.generation.solve(soft, options, pool.over(soft))
+        if least.status is Status.INTERRUPTED:
+            return least
         proof = few_in_conflict(soft, pool.cuts(), self.generation.parameters.box_radius)
         if proof is not None:
             bound = proven_bound(soft, soft.cuts(proof.owners.tolist(), proof.points), proof)

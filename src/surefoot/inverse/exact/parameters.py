@@ -97,6 +97,10 @@ class DoubleDescriptionParameters:
         Pivots up to this, relative to normals of length 1, are 0: the cone contains a line.
     prior_weight : float
         Factor on the normals of the prior set, so that the pivots prefer them.
+    largest_whole, largest_multiple : int, float
+        Denominators of a ray whose largest entry is 1, and entries of its whole multiple, up to which it counts as whole.
+    same_whole : float
+        Distance of a ray of length 1 from a whole one up to which they are the same.
     """
 
     max_rays: int = 5000
@@ -107,6 +111,75 @@ class DoubleDescriptionParameters:
     facet_tolerance: float = 1e-8
     rank: float = 1e-8
     prior_weight: float = 1e3
+    largest_whole: int = 10_000
+    largest_multiple: float = 1e9
+    same_whole: float = 1e-13
+
+
+@dataclass(frozen=True)
+class ConeCoverParameters:
+    """Covers of space by simplicial cones.
+
+    Attributes
+    ----------
+    max_cones : int
+        Larger covers are not sought.
+    touching : float
+        Coefficients of a corner up to this fraction of the largest are 0.
+    margin : float
+        By how much the multipliers of a leaf must do more than they have to: rounding.
+    slope_room : float
+        By how much the angle to be proven is larger than the one found: rounding of corners and multipliers.
+    same_ray : float
+        How far from the cone of the rays a consistent cost may be, of its length; half of what certificates allow.
+    """
+
+    max_cones: int = 20_000
+    touching: float = 1e-12
+    margin: float = 1e-10
+    slope_room: float = 1e-8
+    same_ray: float = 5e-7
+
+
+@dataclass(frozen=True)
+class KktPolishParameters:
+    """The last digits of quadratic masters.
+
+    Attributes
+    ----------
+    active : tuple of float
+        Fractions of the largest weight above which cuts are active; each is tried.
+    full : float
+        An observation whose weights fall short of 1/N by this fraction has a loss of 0.
+    touching : float
+        Coordinates within this of a bound, per unit of the largest one, are at the bound.
+    equilibrations, refinements : int
+    rank : float
+        Singular values below this fraction of the largest are 0.
+    """
+
+    active: tuple[float, ...] = (1e-3, 1e-6)
+    full: float = 1e-4
+    touching: float = 1e-9
+    equilibrations: int = 8
+    refinements: int = 4
+    rank: float = 1e-13
+
+
+@dataclass(frozen=True)
+class SphereParameters:
+    """Facets of the sphere of costs.
+
+    Attributes
+    ----------
+    violated : float
+        Rows that must be violated by more than this on a facet leave nothing of it.
+    worth : float
+        The bound that such rows are made to prove: above every objective.
+    """
+
+    violated: float = 1e-7
+    worth: float = 1e30
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ class Predictability:
     def solve(self, problem: InverseProblem, options: SolveOptions) -> PredictabilityOutcome:
         everything = replace(problem, distance=NO_DISTANCE, kappa=0.0)
         guess = self.feasibility.solve(everything, options)
+        if guess.status is Status.INTERRUPTED:
+            return CostRun[FloatArray, None](options, guess.primal, lower_bound=0.0).outcome(guess.status, guess.iterations)
         worst = float(self.separation.losses(everything, guess.primal)[1].max())
         if worst <= TIED * np.abs(guess.primal).max() and all(example.inside for example in problem.examples):
             run: CostRun[FloatArray, None] = CostRun(options, guess.primal, 0.0, lower_bound=0.0)
@@ -71,10 +73,16 @@ class _Search:
             example.distances(problem.distance, points) for example, points in zip(problem.examples, self.points, strict=True)
         ]
         self.order = [np.argsort(distances, kind="stable") for distances in self.distances]
-        self.total = np.inf
+        self.total, self.evaluated = np.inf, 0
         self.run: CostRun[FloatArray, None] = CostRun(options, guess, lower_bound=0.0)
 
     def run_to_end(self) -> PredictabilityOutcome:
+        try:
+            return self._search()
+        except KeyboardInterrupt:
+            return self.run.outcome(Status.INTERRUPTED, self.evaluated)
+
+    def _search(self) -> PredictabilityOutcome:
         options, n, tolerance = self.options, self.problem.n_examples, self.parameters.value_tolerance
         counter = itertools.count()
         nodes: list[tuple[float, int, _Fixed, int | None]] = []
@@ -83,13 +91,13 @@ class _Search:
         if worst is not None:
             nodes.append((0.0, next(counter), (), worst))
         most = self.parameters.max_nodes if options.max_iter is None else options.max_iter
-        evaluated, status = 0, Status.OPTIMAL
+        status = Status.OPTIMAL
         while nodes:
             bound, _, fixed, branch = heapq.heappop(nodes)
             if bound >= self.total - tolerance:
                 break
             self.run.tighten(bound / n)
-            if evaluated >= most or options.out_of_time:
+            if self.evaluated >= most or options.out_of_time:
                 status = Status.TIME_LIMIT if options.out_of_time else Status.ITERATION_LIMIT
                 break
             assert branch is not None
@@ -97,7 +105,7 @@ class _Search:
                 child = bound + float(self.distances[branch][choice])
                 if child >= self.total - tolerance:
                     break
-                evaluated += 1
+                self.evaluated += 1
                 more = (*fixed, (branch, choice))
                 theta = self._consistent(more)
                 if theta is None:
@@ -106,16 +114,18 @@ class _Search:
                 worst = self._worst(theta, more)
                 if worst is not None:
                     heapq.heappush(nodes, (child, -next(counter), more, worst))
-            self.run.record(evaluated)
+            self.run.record(self.evaluated)
         if status is Status.OPTIMAL:
             self.run.lower_bound = self.run.upper_bound
-        return self.run.outcome(status, evaluated)
+        return self.run.outcome(status, self.evaluated)
 
     def _consistent(self, fixed: _Fixed) -> FloatArray | None:
         """A cost of norm 1 that makes decisions best ones, or None."""
         examples = tuple(Example(self.problem.examples[i].instance, self.points[i][choice]) for i, choice in fixed)
         task = replace(self.problem, examples=examples, distance=NO_DISTANCE, kappa=0.0, clamp=True)
         found = self.feasibility.solve(task, self.options)
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         return found.primal if found.upper_bound <= ConsistencyParameters.suboptimality else None
 
     def _losses(self, theta: FloatArray) -> FloatArray:

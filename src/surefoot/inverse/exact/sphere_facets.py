@@ -15,11 +15,13 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.parameters import SphereParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
@@ -57,6 +59,9 @@ class LeastSuboptimality:
         lowest, iterations, status = np.inf, 0, Status.OPTIMAL
         for k, side in enumerate(sides):
             task = replace(problem, prior=side)
+            proofs[k] = _emptiness(side)
+            if proofs[k] is not None:
+                continue
             cutoff = np.inf if best is None else best.upper_bound
             found = self.generation.solve(task, options, pool.over(task), cutoff=cutoff)
             proofs[k], iterations = found.dual, iterations + found.iterations
@@ -71,11 +76,32 @@ class LeastSuboptimality:
             if best.upper_bound <= none and (self.any_consistent or problem.kappa == 0):
                 lowest = 0.0
                 break
-        assert best is not None
+        if best is None:
+            raise UnsupportedProblemError("the prior set holds no cost vector whose largest entry is 1 or -1; scale it up.")
         proof = FacetProof(sides, tuple(proofs))
         run = CostRun(options, best.primal, best.upper_bound, lower_bound=lowest, dual=proof)
         run.history.extend(best.history)
         return run.outcome(status, iterations)
+
+
+def _emptiness(prior: PriorSet) -> CostProof | None:
+    """Why a facet holds no cost vector at all: multipliers of the rows that no member can satisfy; None if it may hold one."""
+    p, m = prior.n_features, len(prior.ceiling)
+    if m == 0:
+        return None
+    # By how much the rows are violated at least.
+    programme = LinearProgramme(np.append(prior.lower, 0.0), np.append(prior.upper, np.inf), np.append(np.zeros(p), 1.0))
+    columns = np.arange(p + 1, dtype=np.int32)
+    for row, side in zip(prior.matrix, prior.ceiling, strict=True):
+        programme.add_row(columns, np.append(row, -1.0), -np.inf, float(side))
+    if prior.total is not None:
+        programme.add_row(columns[:p], np.ones(p), prior.total, prior.total)
+    answer = programme.solve()
+    if answer.point is None or answer.prices is None or answer.point[p] <= SphereParameters.violated:
+        return None
+    multipliers = -answer.prices * (SphereParameters.worth / float(answer.point[p]))
+    total = 0.0 if prior.total is None else float(multipliers[m])
+    return CostProof(np.empty(0, dtype=np.int32), (), np.empty(0), np.maximum(multipliers[:m], 0.0), total)
 
 
 def facets(prior: PriorSet, zero: float) -> tuple[PriorSet, ...]:

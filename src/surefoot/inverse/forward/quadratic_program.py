@@ -8,6 +8,7 @@ with continuous unknowns y, whole unknowns z, and the context w of the signal.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,18 @@ class QuadraticProgram(MixedIntegerProgram):
         return (signal[0], signal[1], signal[2]), signal[3] if len(signal) == 4 else None
 
     def decisions(self, signal: Any) -> LinearSet:
-        return super().decisions(self._split(signal)[0])
+        """The set at a signal; rows with a single entry, of a continuous unknown, are bounds too."""
+        found = super().decisions(self._split(signal)[0])
+        lower, upper = found.lower.copy(), found.upper.copy()
+        for row, side in zip(found.matrix, found.high, strict=True):
+            at = np.flatnonzero(row)
+            if at.size == 1 and not found.whole[at[0]]:
+                end = float(side / row[at[0]])
+                if row[at[0]] > 0:
+                    upper[at] = np.minimum(upper[at], end)
+                else:
+                    lower[at] = np.maximum(lower[at], end)
+        return replace(found, lower=lower, upper=upper)
 
     def features(self, signal: Any, decisions: DecisionSet, function: FeatureFunction | None) -> Features:
         """The quadratic hypothesis at a signal."""

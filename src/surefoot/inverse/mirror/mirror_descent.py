@@ -39,6 +39,7 @@ from surefoot.inverse.mirror.parameters import MirrorParameters
 from surefoot.inverse.mirror.weighted_decisions import WeightedDecisions
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
+from surefoot.inverse.problem.exact_weights import exact_proof
 from surefoot.inverse.problem.problem import InverseProblem
 
 
@@ -201,7 +202,7 @@ class _Solve:
             run.improve(theta, upper)
         else:
             run.primal = theta
-        proof = self.cuts.proof()
+        proof = exact_proof(self.problem, self.cuts.proof())
         run.tighten(proven_bound(self.problem, self.cuts.pool.cuts(), proof), proof)
         run.record(self.descent.steps)
         return run.converged

@@ -27,6 +27,7 @@ class BinarySearch:
         self.right = np.ascontiguousarray(right - rows @ self.start)
         self.row_tolerance = self.parameters.row_tolerance * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
         self._no_table = np.zeros(self.start.size + 1)
+        self._unlogged = np.empty(0)
 
     def search(
         self, cost: FloatArray, table: FloatArray | None = None, *, cutoff: float = -np.inf, max_nodes: int | None = None
@@ -41,6 +42,7 @@ class BinarySearch:
             table=self._no_table if table is None else np.ascontiguousarray(table),
             cutoff=cutoff - base,
             max_nodes=self.parameters.max_nodes if max_nodes is None else max_nodes,
+            start=self._unlogged,
         )
         if not found.found:
             end = Status.INFEASIBLE if cutoff == -np.inf else Status.OPTIMAL

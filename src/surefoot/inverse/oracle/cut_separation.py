@@ -13,9 +13,10 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.inverse.oracle.binary_batch import BinaryBatch, WorstDecisions
+from surefoot.inverse.oracle.binary_tree import prove_binary_loss
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
-from surefoot.inverse.oracle.parameters import ProofTreeParameters
+from surefoot.inverse.oracle.parameters import BinaryTreeParameters, ProofTreeParameters
 from surefoot.inverse.oracle.proof_tree import prove_loss
 from surefoot.inverse.problem.decision_proof import LossProof
 from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet
@@ -71,8 +72,14 @@ class Separation:
             return None
         if isinstance(decisions, EllipsoidSet) or isinstance(features, QuadraticFeatures):
             return self.oracle.multipliers(example, theta, problem.distance)
-        if decisions.binary.all() or not isinstance(features, LinearFeatures):
+        if not isinstance(features, LinearFeatures):
             return None
+        if decisions.binary.all():
+            if decisions.n_unknowns <= BinaryTreeParameters.listed or not np.isin(example.response, (0.0, 1.0)).all():
+                return None
+            tree = prove_binary_loss(example, theta, problem.distance, loss)
+            if tree is not None:
+                return tree
         # Rounding grows with the cost; what is not needed of it is not allowed for.
         sizes = (max(1.0, abs(loss)), max(1.0, abs(loss), float(np.abs(theta).sum())))
         tolerance = ProofTreeParameters.claim_tolerance

@@ -52,6 +52,31 @@ class BranchAndBoundParameters:
 
 
 @dataclass(frozen=True)
+class BinaryTreeParameters:
+    """Trees over 0/1 unknowns from the log of the native search.
+
+    Attributes
+    ----------
+    listed : int
+        Unknowns up to which certificates go through all vectors, which is no slower than a tree.
+    max_nodes : int
+        Larger trees are left to linear programmes, which need fewer nodes.
+    row_slack : float
+        By how much a row must be violated, per unit of its largest entry, to exclude vectors: more than certificates allow.
+    claim_tolerance : float
+        By how much a proven loss may exceed the one that was found, in units of the largest gain.
+    spare : float
+        Factor on the multiplier that a row must have to exclude a leaf.
+    """
+
+    listed: int = 9
+    max_nodes: int = 20_000
+    row_slack: float = 4e-9
+    claim_tolerance: float = 4e-10
+    spare: float = 1.0 + 1e-6
+
+
+@dataclass(frozen=True)
 class ProofTreeParameters:
     """Trees of multipliers that bound a loss.
 

@@ -15,7 +15,7 @@ from surefoot.core.backends.highs import LinearProgramme
 from surefoot.inverse.oracle.parameters import ProofTreeParameters
 from surefoot.inverse.oracle.table_chords import table_chords
 from surefoot.inverse.problem.augmented_terms import distance_terms
-from surefoot.inverse.problem.decision_proof import Leaf, Split, TermBound, Tree
+from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf, Split, TermBound, Tree
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import LinearFeatures
@@ -26,7 +26,7 @@ PARAMETERS = ProofTreeParameters()
 
 def prove_loss(
     example: Example, theta: FloatArray, distance: Distance, claimed: float, parameters: ProofTreeParameters = PARAMETERS
-) -> tuple[Tree, ...] | None:
+) -> DecisionTrees | None:
     """A tree for every term of the distance that shows that the loss is ``claimed`` at most; None if none was found."""
     decisions, features = example.instance.decisions, example.instance.features
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
@@ -43,7 +43,7 @@ def prove_loss(
         if tree is None:
             return None
         found.append(tree)
-    return tuple(found)
+    return DecisionTrees.of(found)
 
 
 class _TreeSearch:

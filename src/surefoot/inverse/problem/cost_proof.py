@@ -47,6 +47,9 @@ class CostProof:
         Positive semidefinite, of the order of the prior set's block.
     reach : float
         Largest distance of a coordinate from the centre for which the bound is claimed.
+    exact : tuple of str
+        Weights, row prices and, if the prior set prescribes a sum, its price, as fractions: where nothing bounds a coordinate
+        its slope must be 0 to the last digit, and doubles do not achieve that. Empty where there is no need.
     """
 
     owners: IntArray
@@ -56,6 +59,7 @@ class CostProof:
     total_price: float = 0.0
     block_price: FloatArray | None = None
     reach: float = np.inf
+    exact: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

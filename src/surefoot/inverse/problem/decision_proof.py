@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.core.row_blocks import summation_error
 from surefoot.inverse.problem.decision_set import LinearSet
 
@@ -45,9 +45,50 @@ class Split:
 
 
 Tree: TypeAlias = Leaf | Split
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionTrees:
+    """Trees for all terms of a distance, one behind the other, as arrays: a split, its lower part, its upper part.
+
+    Attributes
+    ----------
+    column : ndarray of shape (nodes,)
+        The unknown that is split; -1 for a leaf.
+    at : ndarray of shape (nodes,)
+    multipliers : ndarray of shape (leaves, rows)
+    slope : ndarray of shape (leaves,)
+    """
+
+    column: IntArray
+    at: FloatArray
+    multipliers: FloatArray
+    slope: FloatArray
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> DecisionTrees:
+        """Nested trees as arrays."""
+        column, at, leaves = [], [], []
+        open_ = list(reversed(trees))
+        while open_:
+            node = open_.pop()
+            if isinstance(node, Leaf):
+                leaves.append(node)
+            else:
+                open_ += [node.above, node.below]
+            column.append(-1 if isinstance(node, Leaf) else node.column)
+            at.append(0.0 if isinstance(node, Leaf) else node.at)
+        return cls(
+            np.array(column, dtype=np.int32),
+            np.array(at),
+            np.array([leaf.multipliers for leaf in leaves]),
+            np.array([leaf.slope for leaf in leaves]),
+        )
+
+
 # What proves a loss: a tree for every term of the distance, or multipliers, of the rows of a quadratic cost (see
 # :mod:`surefoot.inverse.problem.quadratic_terms`) or of an ellipsoid (:mod:`surefoot.inverse.problem.trust_region_dual`).
-LossProof: TypeAlias = Sequence[Tree] | FloatArray
+LossProof: TypeAlias = DecisionTrees | FloatArray
 
 
 @dataclass(frozen=True, eq=False)

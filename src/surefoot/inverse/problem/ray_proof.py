@@ -13,13 +13,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.inverse.problem.prior_set import PriorSet
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ConeCover:
+    """Simplicial cones over all of space, none of which holds consistent costs far away; see ``certificate.cone_center``.
+
+    The first corners are the unit vectors and minus their sum, of which any p span a cone.
+
+    Attributes
+    ----------
+    split : ndarray of shape (nodes,)
+        Cones in preorder, those of the first corners without the last one, without the one before it, and so on: whether a
+        cone is split, or a leaf.
+    shares : ndarray of shape (corners - p - 1, p)
+        The other corners, one for each split: its coefficients in terms of the corners of the cone that it splits. It takes
+        the place of each one with a coefficient above 0, in their order.
+    prices : ndarray of shape (leaves, half-spaces)
+        Multipliers of the slopes of the proof's decisions, of the prior set's bounds that are 0, lower ones first, and of its
+        rows.
+    mixes : ndarray of shape (corners, rays)
+        Every corner is as near to a sum of rays, with these factors, as it matters; empty where rays do not matter.
+    axis : ndarray of shape (p,)
+        What stands for theta there, since a centre may be at a right angle to rays; empty where rays do not matter.
+    """
+
+    split: BoolArray
+    shares: FloatArray
+    prices: FloatArray
+    mixes: FloatArray
+    axis: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RayProof:
-    """Rays inside the cone with weights, and the decisions that bound the cone from outside.
+    """Rays inside the cone with weights, and decisions that bound the cone from outside, as far as ``cover`` tells.
 
     Unless it is ``complete``, nothing says that the cone has no other rays.
     """
@@ -29,6 +59,7 @@ class RayProof:
     rays: FloatArray
     weights: FloatArray
     complete: bool = True
+    cover: ConeCover | None = None
 
 
 def ellipsoid_volumes(rays: FloatArray, weights: FloatArray) -> tuple[float, float]:

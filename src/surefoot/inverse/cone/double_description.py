@@ -11,6 +11,9 @@ those of C itself; or there are too many.
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import lcm
+
 import numpy as np
 import scipy.linalg
 
@@ -66,10 +69,23 @@ class RayCone:
         self.touch = np.abs(rays @ self.normals.T) <= TOUCHING
 
 
-def prior_normals(prior: PriorSet) -> FloatArray:
-    """Half-spaces of a prior set that is a cone, each of length 1."""
+def prior_rows(prior: PriorSet) -> FloatArray:
+    """Half-spaces of a prior set that is a cone: bounds and rows."""
     eye = np.eye(prior.n_features)
-    rows = np.vstack((-eye[prior.lower == 0], eye[prior.upper == 0], prior.matrix))
+    return np.vstack((-eye[prior.lower == 0], eye[prior.upper == 0], prior.matrix))
+
+
+def whole_ray(ray: FloatArray) -> FloatArray | None:
+    """A multiple of a ray with small whole entries, as rays of whole data are; None if it has none."""
+    scaled = [Fraction(part).limit_denominator(PARAMETERS.largest_whole) for part in (ray / np.abs(ray).max()).tolist()]
+    whole = np.array([float(part * lcm(*(each.denominator for each in scaled))) for part in scaled])
+    apart = np.linalg.norm(whole / np.linalg.norm(whole) - ray / np.linalg.norm(ray))
+    return whole if np.abs(whole).max() < PARAMETERS.largest_multiple and apart <= PARAMETERS.same_whole else None
+
+
+def prior_normals(prior: PriorSet) -> FloatArray:
+    """The same, each of length 1."""
+    rows = prior_rows(prior)
     size = np.linalg.norm(rows, axis=1)
     return np.asarray(rows[size > 0] / size[size > 0][:, None], dtype=np.float64)
 

@@ -15,22 +15,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy.optimize
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
-from surefoot.inverse.exact.circumcenter_search import CircumcenterSearch
+from surefoot.inverse.cone.circumcenter_search import CircumcenterSearch
+from surefoot.inverse.cone.cone_cover import cone_cover
+from surefoot.inverse.cone.double_description import RayCone, consistent_rays, prior_rows, whole_ray
+from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.cost_run import CostRun
-from surefoot.inverse.exact.double_description import RayCone, consistent_rays
 from surefoot.inverse.exact.least_distance import nearest_to_zero
-from surefoot.inverse.exact.minimum_ellipsoid import ellipsoid_center
-from surefoot.inverse.exact.parameters import DoubleDescriptionParameters
+from surefoot.inverse.exact.parameters import ConeCoverParameters, DoubleDescriptionParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
-from surefoot.inverse.problem.problem import InverseProblem
-from surefoot.inverse.problem.ray_proof import RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
+from surefoot.inverse.problem.exact_weights import exact_slope
+from surefoot.inverse.problem.problem import Cuts, InverseProblem
+from surefoot.inverse.problem.ray_proof import ConeCover, RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 
 RayOutcome = SolveOutcome[FloatArray, RayProof]
 PARAMETERS = DoubleDescriptionParameters()
@@ -77,7 +80,9 @@ class Circumcenter:
             if options.out_of_time:
                 raise UnsupportedProblemError("no consistent cost was found within the time limit; choose approach='incenter'.")
             refuse_without_rays(self.separation, problem, options)
-        proof = RayProof(np.empty(0, dtype=np.int32), (), rays, weights, complete=False)
+        # Nothing but the prior set bounds the cone from outside.
+        cover = self._cover(prior_rows(problem.prior), theta, np.eye(theta.size), rays, options)
+        proof = RayProof(np.empty(0, dtype=np.int32), (), rays, weights, complete=False, cover=cover)
         upper, lower = widest_angle(theta, problem.prior), least_angle(rays, weights)
         run = CostRun(options, theta, upper, lower_bound=lower, dual=proof)
         return run.outcome(Status.TIME_LIMIT if options.out_of_time else Status.STALLED, len(pool.owners))
@@ -93,22 +98,56 @@ class Circumcenter:
     ) -> RayOutcome:
         theta = np.clip(theta, problem.prior.lower, problem.prior.upper)
         cuts = pool.cuts()
-        # Facets touch p - 1 rays or more; other decisions bound nothing, and one per facet will do.
+        # One decision for each half-space will do.
         size = np.linalg.norm(cuts.slopes, axis=1)
-        normals = cuts.slopes / np.where(size > 0, size, 1.0)[:, None]
-        touching = (np.abs(cone.rays @ normals.T) <= self.parameters.facet_tolerance).sum(axis=0)
-        facets = np.flatnonzero((size > 0) & (touching >= problem.n_features - 1))
-        _, first = np.unique(np.round(normals[facets], 9), axis=0, return_index=True)
-        bounding = cuts.chosen(facets[first])
-        proof = RayProof(bounding.owners, bounding.points, _inward(problem, cone.rays, self.parameters.inward), weights)
+        moving = np.flatnonzero(size > 0)
+        _, first = np.unique(np.round(cuts.slopes[moving] / size[moving, None], 9), axis=0, return_index=True)
+        bounding = cuts.chosen(moving[first])
+        rays = _inside(problem, cone.rays, cuts, self.parameters.inward)
+        cover = self._cover(np.vstack((bounding.slopes, prior_rows(problem.prior))), theta, cone.rays, rays, options)
+        if cover is not None:
+            # Decisions without a price say nothing.
+            used = np.flatnonzero(np.append(cover.prices[:, : bounding.size], np.zeros((1, bounding.size)), axis=0).any(axis=0))
+            rest = np.arange(bounding.size, cover.prices.shape[1])
+            cover = replace(cover, prices=cover.prices[:, np.concatenate((used, rest))])
+            bounding = bounding.chosen(used)
+        proof = RayProof(bounding.owners, bounding.points, rays, weights, cover=cover)
         upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
         return CostRun(options, theta, upper, lower_bound=lower, dual=proof).outcome(Status.OPTIMAL, cuts.size)
 
+    def _cover(
+        self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray, options: SolveOptions
+    ) -> ConeCover | None:
+        """A cover that proves the largest angle to the corners of the cone."""
+        axis = theta / np.linalg.norm(theta)
+        angle = largest_angle(theta, corners)
+        if not angle < np.pi / 2:
+            return None
+        room = ConeCoverParameters.slope_room
+        slope = np.tan(angle) * (1 + room) + room
+        return cone_cover(normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), slope, options)
 
-def _inward(problem: InverseProblem, rays: FloatArray, inward: float) -> FloatArray:
-    """Rays moved towards their mean, by more than what rounding leaves of them outside of the cone."""
+
+def _inside(problem: InverseProblem, rays: FloatArray, cuts: Cuts, inward: float) -> FloatArray:
+    """Rays that are consistent beyond doubt: whole multiples where there are such, others moved towards their mean."""
     moved = np.clip(rays + inward * rays.mean(axis=0), problem.prior.lower, problem.prior.upper)
-    return np.asarray(moved / np.linalg.norm(moved, axis=1)[:, None])
+    found = moved / np.linalg.norm(moved, axis=1)[:, None]
+    for k, ray in enumerate(rays):
+        whole = whole_ray(ray)
+        if whole is not None and problem.prior.excess(whole) <= 0 and _is_consistent(problem, cuts, whole):
+            found[k] = whole
+    return np.asarray(found)
+
+
+def _is_consistent(problem: InverseProblem, cuts: Cuts, ray: FloatArray) -> bool:
+    """Whether no decision found so far saves anything at a ray of whole entries, without rounding."""
+    gains, size = cuts.slopes @ ray, np.abs(cuts.slopes) @ np.abs(ray)
+    every = list(range(ray.size))
+    for k in np.flatnonzero(gains > -1e-12 * size).tolist():
+        slope = exact_slope(problem.examples[int(cuts.owners[k])], cuts.points[k], every)
+        if sum(part * int(entry) for part, entry in zip(slope, ray.tolist(), strict=True)) > 0:
+            return False
+    return True
 
 
 class EllipsoidalCircumcenter(Circumcenter):
@@ -116,10 +155,28 @@ class EllipsoidalCircumcenter(Circumcenter):
 
     name = "ellipsoidal-circumcenter"
 
+    def _cover(
+        self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray, options: SolveOptions
+    ) -> ConeCover | None:
+        """A cover that proves that consistent costs lie in the cone of the rays."""
+        unit = rays / np.linalg.norm(rays, axis=1)[:, None]
+        axis = nearest_to_zero(unit) @ unit
+        if not np.all(unit @ axis > 0):
+            return None
+        axis = axis / np.linalg.norm(axis)
+
+        def mix(v: FloatArray) -> FloatArray:
+            return np.asarray(scipy.optimize.nnls(unit.T, v)[0])
+
+        def height(v: FloatArray) -> float:
+            return float(np.linalg.norm(v - mix(v) @ unit))
+
+        return cone_cover(normals, axis, height, ConeCoverParameters.same_ray, options, mix)
+
     def solve(self, problem: InverseProblem, options: SolveOptions) -> RayOutcome:
         pool = CutPool(problem)
         cone = self._rays(problem, pool, options, self.parameters.max_rays)
-        middle, weights, ended = ellipsoid_center(cone.rays)
+        middle, weights, ended = ellipsoid_center(cone.rays, options)
         outcome = self._outcome(problem, cone, pool, middle / np.linalg.norm(middle), weights, options)
         upper, lower = ellipsoid_volumes(cone.rays, weights)
         return replace(outcome, upper_bound=upper, lower_bound=lower, status=ended)

@@ -14,13 +14,14 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import Status
+from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse.exact.parameters import MinimumEllipsoidParameters
 
 PARAMETERS = MinimumEllipsoidParameters()
 
 
 def ellipsoid_center(
-    points: FloatArray, parameters: MinimumEllipsoidParameters = PARAMETERS
+    points: FloatArray, options: SolveOptions | None = None, parameters: MinimumEllipsoidParameters = PARAMETERS
 ) -> tuple[FloatArray, FloatArray, Status]:
     """The centre of the ellipsoid, the weights of the points, and whether the optimality conditions were met."""
     middle = points.mean(axis=0)
@@ -34,6 +35,9 @@ def ellipsoid_center(
     weights = np.full(len(flat), 1.0 / len(flat))
     ended = Status.ITERATION_LIMIT
     for _ in range(parameters.max_steps):
+        if options is not None and options.out_of_time:
+            ended = Status.TIME_LIMIT
+            break
         inverse = np.linalg.inv((lifted * weights[:, None]).T @ lifted)
         values = np.einsum("ki,ij,kj->k", lifted, inverse, lifted)
         largest, smallest = int(np.argmax(values)), int(np.argmin(np.where(weights > parameters.support, values, np.inf)))

@@ -1,0 +1,1 @@
+"""Centres of the cone of consistent costs: its rays, and covers that bound it from outside."""

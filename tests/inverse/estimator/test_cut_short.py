@@ -1,0 +1,93 @@
+"""Fits that are cut short, and what they leave: Ctrl-C, limits, files; and errors that are true."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.core.outcome import Status
+from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
+from surefoot.inverse import InverseOptimizer
+from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
+from surefoot.inverse.exact.parameters import MinimumEllipsoidParameters
+from surefoot.inverse.forward import FiniteChoice, ShortestPath
+from surefoot.inverse.oracle.cut_separation import Separation
+
+
+def noisy_choices(n: int = 6) -> tuple[list[Any], list[int]]:
+    random = np.random.default_rng(0)
+    return [random.normal(size=(4, 3)) for _ in range(n)], [int(random.integers(4)) for _ in range(n)]
+
+
+@pytest.mark.parametrize("approach", ["predictability", "ellipsoidal-asl", "asl", "suboptimality", "incenter", "cutting-plane"])
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_ctrl_c_ends_every_approach(approach: str, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a master is interrupted, what called it must not go on."""
+    calls = [0]
+    real = Separation.losses
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == at:
+            raise KeyboardInterrupt
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(Separation, "losses", interrupted)
+    signals, responses = noisy_choices()
+    model = InverseOptimizer(FiniteChoice(), approach=approach, kappa=0.1)
+    try:
+        model.fit(signals, responses)
+    except KeyboardInterrupt:
+        return
+    except InconsistentDataError:
+        assert calls[0] < at
+        return
+    assert calls[0] < at
+
+
+def test_a_step_limit_is_no_optimum() -> None:
+    points = np.random.default_rng(1).normal(size=(20, 3))
+    few = MinimumEllipsoidParameters(max_steps=2)
+    assert ellipsoid_center(points, None, few)[2] is Status.ITERATION_LIMIT
+    assert ellipsoid_center(points)[2] is Status.OPTIMAL
+    assert ellipsoid_center(points, SolveOptions(time_limit=1e-9))[2] is Status.TIME_LIMIT
+
+
+def test_paths_over_a_grid_are_saved(tmp_path: Path) -> None:
+    edges = [((0, 0), (0, 1)), ((0, 1), (1, 1)), ((0, 0), (1, 0)), ((1, 0), (1, 1))]
+    model = InverseOptimizer(ShortestPath(edges), prior="nonnegative", kappa=0.1).fit([((0, 0), (1, 1))], [[1, 1, 0, 0]])
+    sf.save(model, tmp_path / "paths.surefoot")
+    again = sf.load(tmp_path / "paths.surefoot")
+    assert again.forward.edges == edges
+    assert sf.verify(again, [((0, 0), (1, 1))], [[1, 1, 0, 0]]).verified
+
+
+def test_bounded_priors_are_called_inconsistent_only_if_they_are() -> None:
+    """A box without the scale that a distance needs, and one with it."""
+    signal = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    small = InverseOptimizer(FiniteChoice(), approach="incenter", distance="l1", prior=(-0.5, 0.5))
+    with pytest.raises(InconsistentDataError, match="by the distance asked for"):
+        small.fit([signal], [0])
+    assert small.set_params(prior=(-1.0, 1.0)).fit([signal], [0]).certificate_.verified
+
+
+@pytest.mark.parametrize("approach", ["asl", "suboptimality", "circumcenter", "ellipsoidal-circumcenter", "predictability"])
+def test_every_approach_keeps_its_time_limit(approach: str) -> None:
+    random = np.random.default_rng(2)
+    signals = [random.normal(size=(8, 7)) for _ in range(40)]
+    responses = [int(np.argmin(s @ np.ones(7))) for s in signals]
+    model = InverseOptimizer(FiniteChoice(), approach=approach, time_limit=0.2)
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(UnsupportedProblemError):
+            model.fit(signals, responses)
+    assert time.process_time() - start < 3.0
