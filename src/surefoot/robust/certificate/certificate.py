@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate import curvature_bound as curvature
+from surefoot.robust.certificate import corrected_slopes
 from surefoot.robust.certificate.checked_plan import RefusedPlanError, check_plan
 from surefoot.robust.certificate.coefficient_limits import coefficient_limits, label_sums
 from surefoot.robust.certificate.objective import flaw, loss_sum, model_digest, objective_of, require_shapes
@@ -91,7 +90,7 @@ def expand(batch: Any, plan: Any, frame: Frame, work: Callable[..., Any], *argum
         checked = check_plan(read_part(batch, frame.setting), frame, plan)
     except RefusedPlanError as refusal:
         raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
-    return work(checked.without_negligible_mass(curvature.NEGLIGIBLE_MASS), *arguments)
+    return work(checked, *arguments)
 
 
 @dataclass(frozen=True)
@@ -187,15 +186,12 @@ def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: f
     plan: Sums = reduce(add, plans)
     lower = weak_duality_bound(frame, plan, limits)
     # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
-    if not lower >= upper * (1.0 - 0.999 * tolerance) and not curvature.too_large(frame, plan[-1]):
-        point = curvature.expansion_point(frame, model)
-        sums: Sums = reduce(add, parts.map_with_plans(expand, frame, curvature.expansion_sums, point))
-        _require_same_weight(sums[0], expected)
+    if not lower >= upper * (1.0 - 0.999 * tolerance) and not corrected_slopes.too_large(frame, plan[-1]):
 
-        def longest(axes: FloatArray, curvatures: FloatArray) -> float:
-            return float(max(parts.map_with_plans(expand, frame, curvature.longest_entry, point, axes, curvatures)))
+        def gather(work: Callable[..., Sums], *arguments: Any) -> Sums:
+            return reduce(add, parts.map_with_plans(expand, frame, work, *arguments))
 
-        lower = max(lower, curvature.curvature_bound(frame, sums, point, limits.price, longest))
+        lower = max(lower, corrected_slopes.corrected_bound(frame, plan, limits.price, gather))
     return upper, max(lower, 0.0), ""
 
 

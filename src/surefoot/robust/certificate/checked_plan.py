@@ -14,13 +14,13 @@ n_levels[l] + 2 places: its levels, then "mixed to lowest", then "mixed to highe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, RowArray
-from surefoot.core.enclosure import Enclosure, choose, enclose, join
+from surefoot.core.enclosure import Enclosure, enclose, join
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, blocks
 
@@ -59,13 +59,6 @@ class CheckedPlan:
     lowest: Enclosure
     highest: Enclosure
 
-    def without_negligible_mass(self, fraction: float) -> CheckedPlan:
-        """A plan that is as valid: mass below that fraction of its row stays with the row, such levels leave the mix."""
-        kept = self.mass.mid >= fraction * (self.part.weights / self.frame.total.mid)[self.row]
-        mixes = (choose(mix.mid < fraction, 0.0, mix) for mix in (self.lowest, self.highest))
-        lowest, highest = (_normalised(self.frame.setting, mix) for mix in mixes)
-        return replace(self, moved=self.moved & kept[:, None], flipped=self.flipped & kept, lowest=lowest, highest=highest)
-
     def blocks(self) -> Iterator[EntryBlock]:
         """All entries, block by block."""
         part, setting = self.part, self.frame.setting
@@ -81,6 +74,12 @@ class CheckedPlan:
         """One row per place of the feature: the level vector it stands for, (n_levels + 2, n_levels)."""
         own = self.frame.setting.features == feature
         return join([np.eye(int(own.sum())), self.lowest[own][None, :], self.highest[own][None, :]])
+
+    def place_values(self, feature: int, values: FloatArray) -> FloatArray:
+        """Values of all levels at the places of the feature: a mix of levels with different ones has none."""
+        own = self.frame.setting.features == feature
+        mixed = [np.unique(values[own][mix.mid[own] != 0]) for mix in (self.lowest, self.highest)]
+        return np.append(values[own], [found[0] if found.size == 1 else np.nan for found in mixed])
 
 
 def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:

@@ -36,8 +36,9 @@ from surefoot.robust.certificate.posed_rows import Frame, Sums, turned
 
 
 def plan_sums(plan: CheckedPlan) -> Sums:
-    """- sum_k mass_k f*(slope_k), P, and g by intercept, numeric columns, all levels; and how many entries there are."""
+    """- sum_k mass_k f*(slope_k), P, and g by intercept, numeric columns, all levels; how many entries shift, and how many there are."""
     entropy = price = intercept = enclose(0.0)
+    shifts = int((plan.moved.any(axis=1) | plan.flipped).sum())
     numeric, counts = enclose(np.zeros(plan.frame.centre.size)), plan.frame.setting.n_levels
     places = [enclose(np.zeros(count + 2)) for count in counts]
     for block in plan.blocks():
@@ -48,7 +49,7 @@ def plan_sums(plan: CheckedPlan) -> Sums:
         numeric = numeric + turned(block.numeric) @ flow
         places = [sums + flow.sums_by_place(block.places[:, l], counts[l] + 2) for l, sums in enumerate(places)]
     levels = [np.zeros(0), *(plan.place_matrix(l).transposed @ sums for l, sums in enumerate(places))]
-    return Sums((entropy, price, intercept, numeric, join(levels), plan.row.size))
+    return Sums((entropy, price, intercept, numeric, join(levels), shifts, plan.row.size))
 
 
 def _entropy(slope: FloatArray) -> Enclosure:
@@ -61,7 +62,7 @@ def _entropy(slope: FloatArray) -> Enclosure:
 
 def weak_duality_bound(frame: Frame, sums: Sums, limits: Any) -> float:
     """The lower bound of (1) less the residual penalty; ``-inf`` if a residual has no limit."""
-    setting, (entropy, price, intercept, numeric, levels, _) = frame.setting, sums
+    setting, (entropy, price, intercept, numeric, levels, *_) = frame.setting, sums
     if np.isinf(setting.gamma[frame.live]).any():
         return -np.inf
     excess = setting.shift_price(choose(frame.live, numeric, 0.0)) + price - setting.radius

@@ -1,0 +1,144 @@
+"""A shift plan settled to the last digit: nothing in it that only rounding put there, and a gradient that vanishes in doubles.
+
+Solvers stop once their own bound is good enough, and where nothing limits the coefficients (radius 0, infinite weights) that
+bound is a claim: what is left of the gradient may be worth anything. A proof needs it to be next to nothing in the units of each
+column. Masses and mixes remain as they are, but for those that no bound could tell from 0; the slopes q_k = expit(t_k) become
+expit(t_k + a_k . v) with the v that minimises
+
+    sum_k mass_k softplus(t_k + a_k . v) - h . v,
+
+so that the gradient is h: 0 but for numeric columns that spend the budget, which keep what they spend, cut to what there is.
+Newton's method; in directions without end (separable ones) it drives slopes towards 0, and those that reach it are set to 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.special
+
+from surefoot.core.arrays import FloatArray
+from surefoot.robust.problem.numeric_columns import column_sizes
+from surefoot.robust.problem.numeric_norm import gradient_norm
+from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
+
+
+@dataclass(frozen=True)
+class SettlingParameters:
+    """Constants of this module; not tuned."""
+
+    max_entries: int = 50_000_000  # of the dense matrix of entries times coefficients: 400 megabytes
+    negligible: float = 1e-10  # of a row's mass, of the radius
+    negligible_flow: float = 1e-12  # mass that goes to a level
+    max_steps: int = 60
+    max_failures: int = 2  # steps in a row that leave a residual no smaller
+    longest_step: float = 3.0  # change of an argument t_k in one Newton step
+    least_eigenvalue: float = 1e-14  # relative; of the Hessian scaled to a unit diagonal
+    least_slope: float = 1e-17  # a smaller one adds less than the last digit to any bound
+
+
+PARAMETERS = SettlingParameters()
+
+
+def settled_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan | None:
+    """The same plan, settled; None if it is too large for a dense matrix."""
+    width = 1 + problem.n_numeric + int(problem.n_levels.sum())
+    if plan.row.size * width > PARAMETERS.max_entries:
+        return None
+    plan = _swept(problem, plan)
+    centre = (
+        problem.weights @ problem.numeric if problem.fit_intercept and not problem.is_sparse else np.zeros(problem.n_numeric)
+    )
+    scale = column_sizes(problem.numeric if problem.is_sparse else problem.numeric - centre)
+    scale[scale == 0] = 1.0
+    directions = _directions(problem, plan, centre, scale)
+    columns = slice(int(problem.fit_intercept), int(problem.fit_intercept) + problem.n_numeric)
+    target = np.zeros(directions.shape[1])
+    budget = max(0.0, problem.radius - float(plan.mass @ _prices(problem, plan)))
+    target[columns] = _target(problem, directions[:, columns].T @ (plan.mass * plan.slope), scale, budget)
+    return replace(plan, slope=_settled_slopes(directions, plan.mass, plan.slope, target))
+
+
+def _prices(problem: RobustLogisticProblem, plan: ShiftPlan) -> FloatArray:
+    moves = np.where(plan.moved, problem.cost.categorical_weights, 0.0).sum(axis=1)
+    prices: FloatArray = moves + np.where(plan.flipped, problem.cost.label_weight, 0.0)
+    return prices
+
+
+def _swept(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
+    """One entry per shift of a row; negligible mass stays with the row, and negligible levels leave their mix."""
+    p, price = PARAMETERS, _prices(problem, plan)
+    small = (plan.mass <= p.negligible * problem.weights[plan.row]) & (plan.mass * price <= p.negligible * problem.radius)
+    moved, flipped = plan.moved & ~small[:, None], plan.flipped & ~small
+    keys = np.column_stack((plan.row, flipped, np.packbits(moved, axis=1)))
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()
+    mass = np.bincount(group, weights=np.maximum(plan.mass, 0.0))
+    flow = np.bincount(group, weights=np.maximum(plan.mass, 0.0) * plan.slope)
+    row = plan.row[first]
+    total = np.bincount(row, weights=mass, minlength=problem.n_rows)
+    slope = flow / np.where(mass > 0, mass, 1.0)
+    mass = mass * (problem.weights / np.where(total > 0, total, 1.0))[row]
+    moved, flipped = moved[first], flipped[first]
+    final = problem.labels[row] * np.where(flipped, -1.0, 1.0)
+    lowest, highest = (
+        _without_small(problem, mix, (mass * (final == label)) @ moved)
+        for mix, label in ((plan.lowest, 1.0), (plan.highest, -1.0))
+    )
+    return ShiftPlan(row, moved, flipped, mass, slope, lowest, highest)
+
+
+def _without_small(problem: RobustLogisticProblem, mix: FloatArray, moving: FloatArray) -> FloatArray:
+    """The mix of each feature without levels to which hardly any of the moving mass goes."""
+    feature = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
+    largest = np.maximum.reduceat(mix, problem.level_offsets[:-1])[feature] if mix.size else mix
+    mix = np.where((mix * moving[feature] > PARAMETERS.negligible_flow) | (mix == largest), mix, 0.0)
+    whole: FloatArray = mix / np.bincount(feature, weights=mix, minlength=problem.n_categorical)[feature]
+    return whole
+
+
+def _directions(problem: RobustLogisticProblem, plan: ShiftPlan, centre: FloatArray, scale: FloatArray) -> FloatArray:
+    """One row -s (1, x, mixed z) per entry."""
+    sign = problem.labels[plan.row] * np.where(plan.flipped, -1.0, 1.0)
+    numeric = problem.numeric.toarray() if problem.is_sparse else problem.numeric
+    parts = [np.ones((plan.row.size, int(problem.fit_intercept))), (numeric[plan.row] - centre) / scale]
+    for l, count in enumerate(problem.n_levels):
+        levels = slice(problem.level_offsets[l], problem.level_offsets[l + 1])
+        own = np.eye(int(count))[problem.codes[plan.row, l]]
+        mixed = np.where(sign[:, None] > 0, plan.lowest[levels], plan.highest[levels])
+        parts.append(np.where(plan.moved[:, l, None], mixed, own)[:, 1:])
+    directions: FloatArray = np.column_stack(parts) * -sign[:, None]
+    return directions
+
+
+def _target(problem: RobustLogisticProblem, gradient: FloatArray, scale: FloatArray, budget: float) -> FloatArray:
+    """What the gradient of numeric columns is to be: 0, or for columns with a price what they spend of the budget."""
+    gamma = problem.cost.numeric_weights * scale
+    priced = np.isfinite(gamma) & (problem.radius > 0)
+    target = np.where(priced & (np.abs(gradient) * gamma > PARAMETERS.negligible * budget), gradient, 0.0)
+    spent = gradient_norm(target[priced], gamma[priced], problem.cost.numeric_norm)
+    whole: FloatArray = target * min(1.0, (1.0 - 1e-12) * budget / spent) if spent > 0 else target
+    return whole
+
+
+def _settled_slopes(directions: FloatArray, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:
+    p, alive = PARAMETERS, mass > 0
+    arguments = scipy.special.logit(np.clip(slope, p.least_slope, 1.0 - 2.0**-53))
+    best, least, failures = slope, np.inf, 0
+    for _ in range(p.max_steps):
+        slope = np.where(alive, scipy.special.expit(arguments), 0.0)
+        hessian = directions.T @ (directions * (mass * slope * (1.0 - slope))[:, None])
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(hessian), 1e-290))
+        values, axes = np.linalg.eigh(hessian * scale[:, None] * scale)
+        curved = values > p.least_eigenvalue * values.max(initial=0.0)
+        along = axes[:, curved].T @ ((directions.T @ (mass * slope) - target) * scale)
+        size = float(np.sum(along * along / values[curved]))
+        failures = 0 if size < least else failures + 1
+        best, least = (slope, size) if size < least else (best, least)
+        if size == 0 or failures > p.max_failures:
+            break
+        change = directions @ (scale * (axes[:, curved] @ (along / values[curved])))
+        arguments = arguments - change * min(1.0, p.longest_step / max(float(np.abs(change[alive]).max(initial=0.0)), 1e-300))
+        alive &= arguments > np.log(p.least_slope)
+    return best
