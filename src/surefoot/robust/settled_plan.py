@@ -1,8 +1,8 @@
 """A shift plan settled to the last digit: nothing in it that only rounding put there, and a gradient that vanishes in doubles.
 
 Solvers stop once their own bound is good enough, and where nothing limits the coefficients (radius 0, infinite weights) that
-bound is a claim: what is left of the gradient may be worth anything. A proof needs it to be next to nothing in the units of each
-column. Masses and mixes remain as they are, but for those that no bound could tell from 0; the slopes q_k = expit(t_k) become
+bound is a claim: what is left of the gradient may be worth anything. A proof needs it to be next to nothing in the units of
+each column. Masses and mixes remain as they are, but for those that no bound could tell from 0; the slopes q_k = expit(t_k) become
 expit(t_k + a_k . v) with the v that minimises
 
     sum_k mass_k softplus(t_k + a_k . v) - h . v,
@@ -30,12 +30,13 @@ class SettlingParameters:
 
     max_entries: int = 50_000_000  # of the dense matrix of entries times coefficients: 400 megabytes
     negligible: float = 1e-10  # of a row's mass, of the radius
+    negligible_share: float = 1e-9  # of a level in a feature's mix
     negligible_flow: float = 1e-12  # mass that goes to a level
     max_steps: int = 60
     max_failures: int = 2  # steps in a row that leave a residual no smaller
     longest_step: float = 3.0  # change of an argument t_k in one Newton step
     least_eigenvalue: float = 1e-14  # relative; of the Hessian scaled to a unit diagonal
-    least_slope: float = 1e-17  # a smaller one adds less than the last digit to any bound
+    negligible_loss: float = 1e-11  # of what a plan proves: flows that are this small together are set to 0
 
 
 PARAMETERS = SettlingParameters()
@@ -93,7 +94,8 @@ def _without_small(problem: RobustLogisticProblem, mix: FloatArray, moving: Floa
     """The mix of each feature without levels to which hardly any of the moving mass goes."""
     feature = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
     largest = np.maximum.reduceat(mix, problem.level_offsets[:-1])[feature] if mix.size else mix
-    mix = np.where((mix * moving[feature] > PARAMETERS.negligible_flow) | (mix == largest), mix, 0.0)
+    counts = (mix > PARAMETERS.negligible_share) & (mix * moving[feature] > PARAMETERS.negligible_flow)
+    mix = np.where(counts | (mix == largest), mix, 0.0)
     whole: FloatArray = mix / np.bincount(feature, weights=mix, minlength=problem.n_categorical)[feature]
     return whole
 
@@ -124,7 +126,9 @@ def _target(problem: RobustLogisticProblem, gradient: FloatArray, scale: FloatAr
 
 def _settled_slopes(directions: FloatArray, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:
     p, alive = PARAMETERS, mass > 0
-    arguments = scipy.special.logit(np.clip(slope, p.least_slope, 1.0 - 2.0**-53))
+    proven = float(mass @ (scipy.special.entr(slope) + scipy.special.entr(1.0 - slope)))
+    least_flow = p.negligible_loss * proven / mass.size
+    arguments = scipy.special.logit(np.clip(slope, 1e-290, 1.0 - 2.0**-53))
     best, least, failures = slope, np.inf, 0
     for _ in range(p.max_steps):
         slope = np.where(alive, scipy.special.expit(arguments), 0.0)
@@ -140,5 +144,5 @@ def _settled_slopes(directions: FloatArray, mass: FloatArray, slope: FloatArray,
             break
         change = directions @ (scale * (axes[:, curved] @ (along / values[curved])))
         arguments = arguments - change * min(1.0, p.longest_step / max(float(np.abs(change[alive]).max(initial=0.0)), 1e-300))
-        alive &= arguments > np.log(p.least_slope)
+        alive &= mass * scipy.special.expit(arguments) > least_flow
     return best

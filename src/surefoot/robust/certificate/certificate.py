@@ -189,7 +189,8 @@ def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: f
     if not lower >= upper * (1.0 - 0.999 * tolerance) and not corrected_slopes.too_large(frame, plan[-1]):
 
         def gather(work: Callable[..., Sums], *arguments: Any) -> Sums:
-            return reduce(add, parts.map_with_plans(expand, frame, work, *arguments))
+            sums: Sums = reduce(add, parts.map_with_plans(expand, frame, work, *arguments))
+            return sums
 
         lower = max(lower, corrected_slopes.corrected_bound(frame, plan, limits.price, gather))
     return upper, max(lower, 0.0), ""

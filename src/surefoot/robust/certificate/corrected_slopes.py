@@ -1,31 +1,32 @@
 """A lower bound that needs no limits on coefficients: slopes corrected until the residual vanishes, as real numbers.
 
 ``weak_duality`` pays for residuals with limits that grow like 1 / radius and do not exist for radius 0 or infinite weights.
-Here the slopes q_k of the plan are changed instead. Let g = sum_k mass_k q_k a_k, h a target for g, and e = g - h. With slopes
+Here the slopes q_k of the plan are changed instead. Let g = sum_k mass_k q_k a_k on some coordinates. With the slopes
 
     q_k + D_k (a_k . v),     D_k = q_k (1 - q_k), or 0 for entries that are left alone,     H = sum_k mass_k D_k a_k a_k^T,
 
-the gradient is g + H v, which is exactly h for the v that solves H v = -e. Such a v exists if H is nonsingular, and only its
-length nu = |v|_H is needed, nu^2 = e^T H^-1 e. Let T be any nonsingular matrix (here T^T H T is nearly the identity) and mu at
-or below its eigenvalues (Gershgorin: diagonal less the absolute values of the rest of a row). Then
+the gradient is g + H v: any target h, for the v that solves H v = h - g. It exists if H is nonsingular, and only its length
+nu = |v|_H matters. Let T be any matrix for which T^T H T is nearly the identity and mu > 0 at or below the eigenvalues of that
+(Gershgorin: diagonal less the absolute values of the rest of a row), so that T and H are nonsingular. Then
 
-    nu^2 = (T^T e)^T (T^T H T)^-1 (T^T e) <= |T^T e|^2 / mu.                                                      (1)
+    nu^2 = (g - h)^T H^-1 (g - h) = (T^T (g - h))^T (T^T H T)^-1 (T^T (g - h)) <= |T^T (g - h)|^2 / mu.          (1)
 
 As mass_k D_k (a_k . v)^2 <= nu^2 for each entry, s_k = |a_k . v| <= 1/2 if 4 nu^2 <= mass_k D_k for every entry used. Then the
-slopes remain between 0 and 1, D is at least half as large anywhere between the old and the new one, and Taylor's formula for
--f*, whose derivative at q_k is -t_k = -log(q_k / (1 - q_k)) and whose second is -1 / (q (1 - q)), says what an entry loses: at
+slopes remain between 0 and 1, q (1 - q) is at least D_k / 2 all the way from the old to the new one, and Taylor's formula for
+-f*, with derivative -t_k = -log(q_k / (1 - q_k)) at q_k and second derivative -1 / (q (1 - q)), says what an entry loses: at
 most mass_k D_k (|t_k| s_k + s_k^2). By Cauchy and Schwarz all of them lose at most
 
-    nu sqrt(sum_k mass_k D_k t_k^2) + nu^2.                                                                       (2)
+    nu sqrt(sum_k mass_k D_k t_k^2) + nu^2,                                                                       (2)
 
-The corrected plan has the residual h: 0 on the intercept, on levels and on columns with gamma = inf, while others may spend
-radius - P of the budget; what they spend beyond it is paid for with the limit on lambda, as in ``weak_duality``.
+and g_j of any other coordinate changes by at most nu sqrt(H_jj). The target is 0 on the intercept, on levels and on columns
+that never shift. Columns with a price may spend radius - P; beyond it the limit on lambda is paid, as in ``weak_duality``. Such
+a column is left out of (1) where the change of its g_j costs next to nothing, and otherwise gets about its own g_j as target.
 
 Coordinates that no flow mass_k q_k > 0 involves have no residual and are left out. So is a coordinate that depends on others in
-all such entries, a_j + sum_i z_i a_i = 0, z_i in {-1, 0, 1} but for the intercept's, any double: the same holds for h then. That
-is checked in exact sums (``dependences``). How h, T, and the entries used are chosen does not matter for the truth of the bound,
-so plain doubles choose them. If T^T H T is not near the identity because H has lost too many digits, it is summed once more in
-the coordinates T.
+all flows, a_j + sum_i z_i a_i + constant = 0 (the constant with an intercept only): what holds for all flows holds for their
+sum, and where the others vanish so does this one. Such dependences are checked in exact sums. How the entries and coordinates
+of H, T and h are chosen does not matter for the truth of the bound, so plain doubles choose them. Where T^T H T is not near the
+identity because H has lost its digits, it is summed once more in the coordinates T.
 """
 
 from __future__ import annotations
@@ -37,21 +38,23 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, RowArray
-from surefoot.core.enclosure import Enclosure, enclose, join
+from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.robust.certificate.checked_plan import CheckedPlan, EntryBlock
 from surefoot.robust.certificate.posed_rows import Frame, Sums
 
-# Curvature mass_k D_k from which on an entry is used; below it (2) would ask for a smaller residual than doubles have.
+# Curvature mass_k D_k from which on an entry is used: (2) asks for nu below half its root, and doubles have 16 digits.
 LEAST_CURVATURE = 1e-16
-# Eigenvalue of H, scaled to a unit diagonal, below which coordinates may depend on each other.
-DEPENDENT = 1e-11
-# Eigenvalue relative to the largest below which a sum of doubles says nothing about it.
-LOST_DIGITS = 1e-15
-GRID = 2.0**20
+# Eigenvalues of H, scaled to a unit diagonal: below the first, coordinates may depend on others; below the second, which is
+# relative to the largest, a sum of doubles says nothing about them.
+DEPENDENT, LOST_DIGITS = 1e-11, 1e-15
+# A residual this small, relative to its scale in H and to the bound, costs less than it would use of the budget.
 NEGLIGIBLE_RESIDUAL = 1e-11
-# Floating-point operations, and coordinates, above which this bound would take too long or too much memory.
-MAX_OPERATIONS, MAX_COORDINATES = 4e11, 8000
-PASSES = 3
+# Columns whose change costs at most this many times the loss (2) are left out.
+LOOSE = 100.0
+# Dependences have coefficients on this grid, and of numeric columns -1, 0 or 1: their products with the columns are exact.
+GRID = 2.0**20
+# How often H is summed; floating-point operations, and coordinates, above which this bound would take too long.
+PASSES, MAX_OPERATIONS, MAX_COORDINATES = 3, 4e11, 8000
 
 
 def too_large(frame: Frame, n_entries: int) -> bool:
@@ -88,7 +91,7 @@ def curvature_sums(plan: CheckedPlan, axes: FloatArray | None) -> Sums:
     return Sums((matrix, spread, [least], flows))
 
 
-def dependences(plan: CheckedPlan, relations: FloatArray) -> Sums:
+def relation_sums(plan: CheckedPlan, relations: FloatArray) -> Sums:
     """Per relation, what the z_i a_i of numeric columns and levels add up to in all flows: one number, if it always holds."""
     setting, n_numeric = plan.frame.setting, plan.frame.centre.size
     values = np.zeros((setting.features.size, relations.shape[1]))
@@ -118,33 +121,34 @@ def corrected_bound(frame: Frame, plan: Sums, price_limit: float, gather: Callab
     columns = slice(first, first + frame.centre.size)
     gradient = join([intercept.reshape(1)[:first], numeric, levels[setting.others]])
     hessian, spread, curvatures, flows = gather(curvature_sums, None)
-    scale = np.exp2(np.round(0.5 * np.log2(np.maximum(np.diag(hessian.mid), 1e-290))))
-    priced = np.zeros(scale.size, dtype=np.bool_)
-    priced[columns] = np.isfinite(setting.gamma) & (setting.radius > 0)
-    # What costs hardly anything as a residual uses nothing of the budget.
-    spends = priced & (np.abs(gradient.mid) > NEGLIGIBLE_RESIDUAL * entropy.mid * scale)
-    kept, implied = np.flatnonzero(flows), np.eye(scale.size)
-    dependent, relations = _dependent(hessian.mid / scale[:, None] / scale, scale, kept, columns)
+    sizes = hessian[np.arange(flows.size), np.arange(flows.size)].sqrt()
+    scale = np.exp2(np.round(np.log2(np.maximum(sizes.mid, 1e-145))))
+    loose, spends = np.zeros((2, flows.size), dtype=np.bool_)
+    if setting.radius > 0:
+        loose[columns] = price_limit * setting.gamma * sizes.high[columns] <= LOOSE * np.sqrt(spread.high)
+        spends[columns] = np.isfinite(setting.gamma) & (
+            np.abs(numeric.mid) > NEGLIGIBLE_RESIDUAL * entropy.mid * scale[columns]
+        )
+    target = np.where(spends, gradient.mid, 0.0)
+    kept = np.flatnonzero((flows > 0) & ~loose)
+    dependent, relations = _dependences(hessian.mid / scale[:, None] / scale, scale, kept, columns)
     if dependent.size:
-        constants = [set(sums) for sums in gather(dependences, relations[first:])]
-        hold = np.array([len(sums) == 1 and (np.isfinite(sum(sums)) if first else sums == {0.0}) for sums in constants])
-        implied[dependent[hold]] -= relations[:, hold].T
-        kept = np.setdiff1d(kept, dependent[hold])
-    if implied[np.ix_(~priced, spends)].any():
-        return -np.inf
-    target = enclose(implied) @ np.where(spends, gradient.mid, 0.0)
+        constants = [set(sums) for sums in gather(relation_sums, relations[first:])]
+        hold = [len(sums) == 1 and (np.isfinite(sum(sums)) if first else sums == {0.0}) for sums in constants]
+        kept = np.setdiff1d(kept, dependent[hold & ~relations[spends].any(axis=0)])
     axes = np.diag(1.0 / scale)[:, kept]
     square = _squared_length(enclose(axes).transposed @ (hessian @ axes), gradient - target, axes, gather)
     if not 4.0 * square.high <= min(curvatures):
         return -np.inf
     lower = entropy - (square * spread).sqrt() - square
-    excess = setting.shift_price(target[columns]) + price - setting.radius
-    if excess.high > 0 and (shifts or spends.any()):
+    spent = choose(loose, abs(gradient) + sizes * square.sqrt(), target)[columns]
+    excess = setting.shift_price(spent) + price - setting.radius
+    if excess.high > 0 and (shifts or setting.radius > 0):
         lower = lower - excess.maximum(0.0) * price_limit
     return float(lower.low)
 
 
-def _dependent(scaled: FloatArray, scale: FloatArray, kept: RowArray, columns: slice) -> tuple[RowArray, FloatArray]:
+def _dependences(scaled: FloatArray, scale: FloatArray, kept: RowArray, columns: slice) -> tuple[RowArray, FloatArray]:
     """Coordinates that seem to depend on others, and the z of each, one column per coordinate; from doubles."""
     rest = within = scaled[np.ix_(kept, kept)]
     if kept.size == 0 or np.linalg.eigvalsh(within)[0] > DEPENDENT:
@@ -157,7 +161,6 @@ def _dependent(scaled: FloatArray, scale: FloatArray, kept: RowArray, columns: s
     others = np.setdiff1d(np.arange(kept.size), basis)
     found = np.linalg.solve(within[np.ix_(basis, basis)], within[np.ix_(basis, others)])
     relations = np.zeros((scale.size, others.size))
-    # Doubles with few digits, of which the products with numeric columns are exact.
     relations[kept[basis]] = -np.round(found / scale[kept[basis]][:, None] * scale[kept[others]] * GRID) / GRID
     relations[kept[others], np.arange(others.size)] = 1.0
     relations[: columns.start] = 0.0

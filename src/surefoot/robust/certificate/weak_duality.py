@@ -36,7 +36,7 @@ from surefoot.robust.certificate.posed_rows import Frame, Sums, turned
 
 
 def plan_sums(plan: CheckedPlan) -> Sums:
-    """- sum_k mass_k f*(slope_k), P, and g by intercept, numeric columns, all levels; how many entries shift, and how many there are."""
+    """- sum_k mass_k f*(slope_k), P, g by intercept, numeric columns, all levels; how many entries shift, and are there."""
     entropy = price = intercept = enclose(0.0)
     shifts = int((plan.moved.any(axis=1) | plan.flipped).sum())
     numeric, counts = enclose(np.zeros(plan.frame.centre.size)), plan.frame.setting.n_levels
