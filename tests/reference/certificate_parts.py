@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.enclosure import Enclosure
-from surefoot.robust.certificate import curvature_bound as curvature
+from surefoot.robust.certificate import corrected_slopes
 from surefoot.robust.certificate.certificate import frame_of, survey
 from surefoot.robust.certificate.checked_plan import CheckedPlan, check_plan
 from surefoot.robust.certificate.objective import loss_sum, objective_of
@@ -38,16 +38,14 @@ def weak_bound(problem: Any, plan: Any, limits: Any) -> float:
         return weak_duality_bound(sound.frame, plan_sums(sound), limits)
 
 
-def curved_bound(problem: Any, plan: Any, model: Any, limits: Any) -> float:
-    """The curvature bound at a model; ``-inf`` for a table that is too large for it."""
+def corrected_bound(problem: Any, plan: Any, limits: Any) -> float:
+    """The bound from corrected slopes; ``-inf`` for a table that is too large for it."""
     with np.errstate(all="ignore"):
-        sound = checked(problem, plan).without_negligible_mass(curvature.NEGLIGIBLE_MASS)
-        if curvature.too_large(sound.frame, sound.row.size):
+        sound = checked(problem, plan)
+        if corrected_slopes.too_large(sound.frame, sound.row.size):
             return -np.inf
-        point = curvature.expansion_point(sound.frame, model)
-        sums = curvature.expansion_sums(sound, point)
 
-        def longest(axes: Any, curvatures: Any) -> float:
-            return curvature.longest_entry(sound, point, axes, curvatures)
+        def gather(work: Any, *arguments: Any) -> Any:
+            return work(sound, *arguments)
 
-        return curvature.curvature_bound(sound.frame, sums, point, limits.price, longest)
+        return corrected_slopes.corrected_bound(sound.frame, plan_sums(sound), limits.price, gather)

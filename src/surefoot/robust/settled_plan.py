@@ -2,8 +2,8 @@
 
 Solvers stop once their own bound is good enough, and where nothing limits the coefficients (radius 0, infinite weights) that
 bound is a claim: what is left of the gradient may be worth anything. A proof needs it to be next to nothing in the units of
-each column. Masses and mixes remain as they are, but for those that no bound could tell from 0; the slopes q_k = expit(t_k) become
-expit(t_k + a_k . v) with the v that minimises
+each column. Masses and mixes remain as they are, but for those that no bound could tell from 0; the slopes q_k = expit(t_k)
+become expit(t_k + a_k . v) with the v that minimises
 
     sum_k mass_k softplus(t_k + a_k . v) - h . v,
 
@@ -75,7 +75,7 @@ def _swept(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
     keys = np.column_stack((plan.row, flipped, np.packbits(moved, axis=1)))
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     group = group.ravel()
-    mass = np.bincount(group, weights=np.maximum(plan.mass, 0.0))
+    mass: FloatArray = np.bincount(group, weights=np.maximum(plan.mass, 0.0)).astype(np.float64, copy=False)
     flow = np.bincount(group, weights=np.maximum(plan.mass, 0.0) * plan.slope)
     row = plan.row[first]
     total = np.bincount(row, weights=mass, minlength=problem.n_rows)
@@ -103,7 +103,7 @@ def _without_small(problem: RobustLogisticProblem, mix: FloatArray, moving: Floa
 def _directions(problem: RobustLogisticProblem, plan: ShiftPlan, centre: FloatArray, scale: FloatArray) -> FloatArray:
     """One row -s (1, x, mixed z) per entry."""
     sign = problem.labels[plan.row] * np.where(plan.flipped, -1.0, 1.0)
-    numeric = problem.numeric.toarray() if problem.is_sparse else problem.numeric
+    numeric = problem.numeric if isinstance(problem.numeric, np.ndarray) else problem.numeric.toarray()
     parts = [np.ones((plan.row.size, int(problem.fit_intercept))), (numeric[plan.row] - centre) / scale]
     for l, count in enumerate(problem.n_levels):
         levels = slice(problem.level_offsets[l], problem.level_offsets[l + 1])

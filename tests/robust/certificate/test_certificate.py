@@ -21,6 +21,7 @@ from surefoot.robust.certificate.coefficient_limits import CoefficientLimits, co
 from surefoot.robust.certificate.posed_rows import Frame, Sums
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.robust.settled_plan import settled_plan
 
 TOLERANCE = 1e-5
 # What the reference solver's own optimum may be off by.
@@ -30,7 +31,8 @@ SLACK = 1e-7
 @cache
 def solved(name: str) -> tuple[RobustLogisticProblem, ReferenceSolution]:
     problem = WHOLE_BANK[name]()
-    return problem, solve_enumerated(problem)
+    best = solve_enumerated(problem)
+    return problem, replace(best, plan=settled_plan(problem, best.plan))
 
 
 def assert_true(certificate: Certificate, optimum: float) -> None:

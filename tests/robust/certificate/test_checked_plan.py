@@ -89,18 +89,12 @@ def test_sums_that_are_off_by_rounding_are_rescaled_to_be_right(problem, plan):
         np.testing.assert_allclose(np.add.reduceat(mix.mid, [0, 3]), 1.0, rtol=1e-15)
 
 
-def test_leaving_negligible_mass_out_keeps_every_row_and_lowers_the_price(problem, plan):
-    negligible = plan.mass < 0.3 * problem.weights[plan.row]
-    sound = checked(problem, plan)
-    swept = sound.without_negligible_mass(0.3)
-    np.testing.assert_array_equal(swept.mass.mid, sound.mass.mid)
-    assert not swept.moved[negligible[plan.mass > 0]].any()
-    np.testing.assert_array_equal(swept.moved[~negligible[plan.mass > 0]], plan.moved[(plan.mass > 0) & ~negligible])
-    price = [sum(float(block.mass.mid @ block.price.mid) for block in each.blocks()) for each in (sound, swept)]
-    assert price[1] < price[0]
-    for mix in (swept.lowest, swept.highest):
-        assert mix.mid[mix.mid > 0].min() >= 0.3
-        np.testing.assert_allclose(np.add.reduceat(mix.mid, [0, 3]), 1.0, rtol=1e-15)
+def test_values_of_levels_at_places_are_known_where_mixed_levels_agree(problem, plan):
+    values = np.array([0.0, 2.0, 2.0, 0.0, 3.0])[: problem.level_offsets[-1]]
+    mixes = {"lowest": np.array([0.0, 0.25, 0.75, 0.0, 1.0]), "highest": np.array([0.5, 0.5, 0.0, 0.25, 0.75])}
+    sound = checked(problem, replace(plan, **{name: mix[: values.size] for name, mix in mixes.items()}))
+    np.testing.assert_array_equal(sound.place_values(0, values), [0.0, 2.0, 2.0, 2.0, np.nan])
+    np.testing.assert_array_equal(sound.place_values(1, values), [0.0, 3.0, 3.0, np.nan])
 
 
 @pytest.mark.parametrize("name", ["moved", "flipped", "mass", "slope", "lowest", "highest"])

@@ -33,7 +33,7 @@ def test_every_residual_is_paid_at_its_limit_whatever_its_sign() -> None:
         assert bound(0.0, 0.2 * sign, [0.0, 0.0, 0.0], price=0.13) == pytest.approx(1.0 - 10.0 * 0.03)
 
 
-def test_limits_hold_on_both_sides_and_flips_may_lower_them() -> None:
+def test_limits_hold_on_both_sides() -> None:
     """Few positive rows (a tenth, mean 3) and many negative ones (mean -0.5): the worse side limits the intercept."""
     sums = Sums((enclose([0.1, 0.9]), enclose([[0.3, -0.45]])))
     upper, price = 0.6, 0.6 / 0.5
@@ -42,7 +42,5 @@ def test_limits_hold_on_both_sides_and_flips_may_lower_them() -> None:
     assert found.price == pytest.approx(price)
     assert found.intercept == pytest.approx(max(positive, negative)) == pytest.approx(8.4)
     assert found.levels == pytest.approx(max(upper * (1 / 0.1 + 1 / 0.9), price * (2.0 + 2.0 * 3.5)))
-    # At a price of 1 for a flip, negative rows limit the positive side better than the few positive ones.
-    flipping = coefficient_limits(frame(kappa=1.0), sums, upper)
-    assert flipping.intercept == pytest.approx(max(upper / 0.9, price * (1.0 + 1.0 + 2.0 * 0.5)))
-    assert flipping.levels == pytest.approx(max(upper * 2 / 0.9, price * (2.0 + 1.0)))
+    mirrored = coefficient_limits(frame(), Sums((enclose([0.9, 0.1]), enclose([[-0.45, 0.3]]))), upper)
+    assert (mirrored.intercept, mirrored.levels) == pytest.approx((found.intercept, found.levels))

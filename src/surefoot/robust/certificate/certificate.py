@@ -3,12 +3,11 @@
     lower bound  <=  min over beta, lambda of F(beta, lambda)  <=  F(beta, lambda) of the model at hand  <=  upper bound.
 
 Everything that is needed of rows or of entries of a plan is a sum, or a maximum, so a table is judged in two passes that hold
-one part at a time, or in up to four where the first bound is not enough:
+one part at a time, or in some more where the first bound is not enough:
 
 1. total weight, weighted means of the numeric columns, fingerprint of the rows (``survey``);
 2. losses of the model, sums over either label, and the plan of each part, checked and summed (``judge``);
-3. where that leaves something to prove: the expansion of the loss at the model (``curvature_bound.expansion_sums``);
-4. and the one maximum over entries that it needs (``curvature_bound.longest_entry``).
+3. where that leaves something to prove: the curvature of the plan's entries, and what else ``corrected_slopes`` asks for.
 
 A whole table is one part, and its weights are shares already. The weights of parts are divided by the total found in the first
 pass. Each lower bound is valid, so the largest counts, and 0 is one whatever the plan, as losses are positive. Nothing here
@@ -37,7 +36,6 @@ from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bou
 
 if TYPE_CHECKING:
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
-    from surefoot.robust.problem.row_batch import RowBatch
     from surefoot.robust.problem.terms import Terms
 
 # How far the weights of a whole table may sum from 1, and from what an earlier pass met: more than rounding, less than a row.
@@ -47,15 +45,14 @@ WEIGHT_SLACK, SAME_WEIGHT = 1e-6, 1e-9
 def survey(batch: Any, setting: Setting) -> Sums:
     """Weight; of the numeric columns weighted sums, smallest and largest numbers; 1 if they are sparse; fingerprint."""
     part = read_part(batch, setting)
-    x, low, high = part.numeric, np.zeros(setting.gamma.size), np.zeros(setting.gamma.size)
-    if part.is_sparse:
-        np.minimum.at(low, x.indices, x.data)
-        np.maximum.at(high, x.indices, x.data)
+    x, columns, low = part.numeric, np.zeros(setting.gamma.size), np.zeros(setting.gamma.size)
+    if part.is_sparse:  # never centred: only whether a column has other numbers than 0 matters
+        high = np.bincount(x.indices, weights=x.data != 0, minlength=low.size)
+        numeric = {"data": x.data, "at": x.indices, "rows": x.indptr, "shape": x.shape}
     else:
-        low, high = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf)
-    with np.errstate(all="ignore"):  # not by BLAS, where equal columns may have different sums
-        columns = x.T @ part.weights if part.is_sparse else np.einsum("i,ij->j", part.weights, x)
-    numeric = {"data": x.data, "at": x.indices, "rows": x.indptr, "shape": x.shape} if part.is_sparse else {"x": x}
+        low, high, numeric = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf), {"x": x}
+        with np.errstate(all="ignore"):  # not by BLAS, where equal columns may have different sums
+            columns = np.einsum("i,ij->j", part.weights, x)
     mark = digest("rows", {**numeric, "codes": part.codes, "labels": part.labels, "weights": part.weights})
     return Sums((enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), mark))
 
@@ -84,13 +81,10 @@ def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
         return Sums((*sums, [], [f"the plan of {where} is refused because {refusal}"]))
 
 
-def expand(batch: Any, plan: Any, frame: Frame, work: Callable[..., Any], *arguments: Any) -> Any:
-    """The third or fourth pass, ``work``, over one part and its plan, which the second pass has found sound."""
-    try:
-        checked = check_plan(read_part(batch, frame.setting), frame, plan)
-    except RefusedPlanError as refusal:
-        raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
-    return work(checked, *arguments)
+def look_again(batch: Any, plan: Any, frame: Frame, work: Callable[..., Sums], *arguments: Any) -> Sums:
+    """A later pass, ``work``, over one part and its plan, which the second pass has found sound; and the mass of the plan."""
+    checked = check_plan(read_part(batch, frame.setting), frame, plan)
+    return Sums((checked.mass.sum(), work(checked, *arguments)))
 
 
 @dataclass(frozen=True)
@@ -124,20 +118,15 @@ def certify_robust_logistic(
     return _certificate(problem, coefficients, LocalParts([(problem, plan)]), tolerance, plan, shares=True)
 
 
-def certify_parts(
-    terms: Terms, coefficients: RobustCoefficients, parts: Iterable[tuple[RowBatch, ShiftPlan | None]], tolerance: float
-) -> Certificate:
-    """The same for a table in parts, which are read up to four times and start again each time.
+def certify_parts(terms: Terms, coefficients: RobustCoefficients, parts: Any, tolerance: float) -> Certificate:
+    """The same for a table in parts: pairs of rows and their plan, or parts with the methods of ``LocalParts``.
 
-    A plan counts the rows of its own part from 0 and distributes their weights divided by the weight of all rows. It is only
-    ever seen in parts, so the ``witness`` of the certificate is None. Rows must be the same in each pass.
+    They are read several times and start again each time, with the same rows. A plan counts the rows of its own part from 0 and
+    distributes their weights divided by the weight of all rows. It is only ever seen in parts, so the ``witness`` of the
+    certificate is None.
     """
-    return _certificate(terms, coefficients, LocalParts(parts), tolerance, None, shares=False)
-
-
-def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: Any, tolerance: float) -> Certificate:
-    """The same for parts whose sums are taken where they live."""
-    return _certificate(terms, coefficients, parts, tolerance, None, shares=False)
+    placed = parts if hasattr(parts, "map_with_plans") else LocalParts(parts)
+    return _certificate(terms, coefficients, placed, tolerance, None, shares=False)
 
 
 def _certificate(source: Any, model: Any, parts: Any, tolerance: float, witness: Any, *, shares: bool) -> Certificate:
@@ -189,8 +178,9 @@ def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: f
     if not lower >= upper * (1.0 - 0.999 * tolerance) and not corrected_slopes.too_large(frame, plan[-1]):
 
         def gather(work: Callable[..., Sums], *arguments: Any) -> Sums:
-            sums: Sums = reduce(add, parts.map_with_plans(expand, frame, work, *arguments))
-            return sums
+            mass, sums = reduce(add, parts.map_with_plans(look_again, frame, work, *arguments))
+            _require_same_weight(mass, expected)
+            return Sums(sums)
 
         lower = max(lower, corrected_slopes.corrected_bound(frame, plan, limits.price, gather))
     return upper, max(lower, 0.0), ""

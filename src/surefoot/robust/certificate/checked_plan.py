@@ -26,10 +26,12 @@ from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, blocks
 
 # Relative deviation of a sum, and size of a negative mass or probability, up to which a plan is repaired.
 DEVIATION = 1e-9
+# Fields of a plan that are not doubles: integers and truth values.
+KINDS = {"row": "iu", "flipped": "b", "moved": "b"}
 
 
-class RefusedPlanError(Exception):
-    """The plan proves nothing; the message says why. Never leaves this folder."""
+class RefusedPlanError(CertificateError):
+    """The plan proves nothing; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -105,26 +107,20 @@ def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
 
 
 def _require_shapes(setting: Setting, plan: Any) -> None:
-    entries, levels = (np.size(plan.row),), (setting.features.size,)
-    moved = (*entries, setting.n_levels.size)
-    shapes: list[tuple[int, ...]] = [entries, entries, entries, entries, moved, levels, levels]
-    names = ("row", "mass", "slope", "flipped", "moved", "lowest", "highest")
-    for name, shape, kind in zip(names, shapes, ("iu", "f", "f", "b", "b", "f", "f"), strict=True):
-        array = np.asarray(getattr(plan, name))
-        if array.shape != shape or array.dtype.kind not in kind:
-            raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")
+    entries, levels, moved = (np.size(plan.row),), (setting.features.size,), (np.size(plan.row), setting.n_levels.size)
+    for names, shape in (("row mass slope flipped", entries), ("moved", moved), ("lowest highest", levels)):
+        for name in names.split():
+            array = np.asarray(getattr(plan, name))
+            if array.shape != shape or array.dtype.kind not in KINDS.get(name, "f"):
+                raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")
 
 
 def _level_mix(setting: Setting, name: str, mix: FloatArray) -> Enclosure:
     _refuse_at(~(np.isfinite(mix) & (mix >= -DEVIATION)), mix, f"a probability in plan.{name}")
     sums = np.bincount(setting.features, weights=mix, minlength=setting.n_levels.size)
     _refuse_at(np.abs(sums - 1.0) > DEVIATION, sums, f"the sum over a feature's levels of plan.{name}")
-    return _normalised(setting, enclose(np.maximum(mix, 0.0)))
-
-
-def _normalised(setting: Setting, mix: Enclosure) -> Enclosure:
-    """Numbers at or above 0, one per level, divided by their sum within each feature."""
-    return mix / mix.sums_by_place(setting.features, setting.n_levels.size)[setting.features]
+    clipped = enclose(np.maximum(mix, 0.0))
+    return clipped / clipped.sums_by_place(setting.features, setting.n_levels.size)[setting.features]
 
 
 def _refuse_at(wrong: Any, values: AnyArray, what: str) -> None:

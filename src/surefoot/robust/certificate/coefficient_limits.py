@@ -13,23 +13,22 @@ cannot move), c for any fixed centre of the numeric columns, b0 = beta_0 + beta_
 
 Moving ALL features of a row to their lowest levels with final label +1 is one of the shifts in r_i, and softplus(v) >= v:
 
-    r_i >= -(A + beta_x . (x_i - c)) - lambda (Delta + kappa 1[y_i = -1]).
+    r_i >= -(A + beta_x . (x_i - c)) - lambda Delta      for a row with label +1.
 
-Average this over the rows of one label with their weights (W their total, xbar their mean), use (1), and write |v| for the
+Average this over the rows of that label with their weights (W their total, xbar their mean), use (1), and write |v| for the
 price || (gamma_j v_j)_j || of a shift v. By Hoelder's inequality |beta_x . v| <= lambda |v|, so
 
-    -A <= (U - lambda radius) / W + lambda (Delta + kappa' + |xbar - c|),     kappa' = 0 or kappa,
+    -A <= (U - lambda radius) / W + lambda (Delta + |xbar - c|),
 
-and the same with final label -1 bounds B. The right-hand side is linear in lambda, so over 0 <= lambda <= L its maximum is
+and the rows of the other label (W', xbar') bound B. The right-hand side is linear in lambda, so over 0 <= lambda <= L
 
-    |b0| <= max(-A, B)   with each side at most   max(U / W, L (Delta + kappa' + |xbar - c|)).
+    |b0| <= max(-A, B)   with each side at most   max(U / W, L (Delta + |xbar - c|)).
 
 Adding the two sides before bounding lets beta_0 and c cancel:
 
-    sum_l max_c |beta_lc| <= sum_l (high_l - low_l) = B - A <= max(U (1/W + 1/W'), L (2 Delta + kappa'' + |xbar - xbar'|)).
+    sum_l max_c |beta_lc| <= sum_l (high_l - low_l) = B - A <= max(U (1/W + 1/W'), L (2 Delta + |xbar - xbar'|)).
 
-Each side may use the rows of either label, those of the other label at the extra price kappa; the smallest bound counts. Where
-a weight is infinite nothing holds and the bounds are ``inf``.
+Where a weight is infinite, or a label has no rows, nothing holds and the bounds are ``inf``.
 """
 
 from __future__ import annotations
@@ -68,18 +67,11 @@ def coefficient_limits(frame: Frame, sums: Sums, upper: float) -> CoefficientLim
     price = enclose(upper) / setting.radius
     moving = setting.delta[setting.n_levels > 1]
     if setting.radius > 0 and np.isfinite(setting.gamma[frame.live]).all() and np.isfinite(moving).all():
-        delta = enclose(moving).sum()
-        # Ways to get final label +1, and final label -1: rows of that label, or of the other one at the price of a flip.
-        flips = [delta + setting.kappa] if np.isfinite(setting.kappa) else []
-        inverses, means = 1.0 / sums[0], sums[1] / sums[0]
-        above, below = (
-            [(inverses[k], means[:, k], charge) for k, charges in ((own, [delta]), (1 - own, flips)) for charge in charges]
-            for own in (0, 1)
-        )
+        inverses, means, delta = 1.0 / sums[0], sums[1] / sums[0], enclose(moving).sum()
 
         def limit(inverse: Enclosure, shift: Enclosure, charge: Enclosure) -> float:
             return float((inverse * upper).maximum(price * (charge + setting.shift_price(shift))).high)
 
-        intercept = max(min(limit(*way) for way in side) for side in (above, below))
-        levels = min(limit(a[0] + b[0], a[1] - b[1], a[2] + b[2]) for a in above for b in below)
+        intercept = max(limit(inverses[label], means[:, label], delta) for label in (0, 1))
+        levels = limit(inverses.sum(), means[:, 0] - means[:, 1], delta + delta)
     return CoefficientLimits(float(price.high), intercept if setting.fit_intercept else 0.0, levels)

@@ -5,11 +5,11 @@ Here the slopes q_k of the plan are changed instead. Let g = sum_k mass_k q_k a_
 
     q_k + D_k (a_k . v),     D_k = q_k (1 - q_k), or 0 for entries that are left alone,     H = sum_k mass_k D_k a_k a_k^T,
 
-the gradient is g + H v: any target h, for the v that solves H v = h - g. It exists if H is nonsingular, and only its length
-nu = |v|_H matters. Let T be any matrix for which T^T H T is nearly the identity and mu > 0 at or below the eigenvalues of that
+the gradient is g + H v: exactly 0 for the v that solves H v = -g. It exists if H is nonsingular, and only its length nu = |v|_H
+matters. Let T be any matrix for which T^T H T is nearly the identity and mu > 0 at or below the eigenvalues of that
 (Gershgorin: diagonal less the absolute values of the rest of a row), so that T and H are nonsingular. Then
 
-    nu^2 = (g - h)^T H^-1 (g - h) = (T^T (g - h))^T (T^T H T)^-1 (T^T (g - h)) <= |T^T (g - h)|^2 / mu.          (1)
+    nu^2 = g^T H^-1 g = (T^T g)^T (T^T H T)^-1 (T^T g) <= |T^T g|^2 / mu.                                         (1)
 
 As mass_k D_k (a_k . v)^2 <= nu^2 for each entry, s_k = |a_k . v| <= 1/2 if 4 nu^2 <= mass_k D_k for every entry used. Then the
 slopes remain between 0 and 1, q (1 - q) is at least D_k / 2 all the way from the old to the new one, and Taylor's formula for
@@ -18,15 +18,13 @@ most mass_k D_k (|t_k| s_k + s_k^2). By Cauchy and Schwarz all of them lose at m
 
     nu sqrt(sum_k mass_k D_k t_k^2) + nu^2,                                                                       (2)
 
-and g_j of any other coordinate changes by at most nu sqrt(H_jj). The target is 0 on the intercept, on levels and on columns
-that never shift. Columns with a price may spend radius - P; beyond it the limit on lambda is paid, as in ``weak_duality``. Such
-a column is left out of (1) where the change of its g_j costs next to nothing, and otherwise gets about its own g_j as target.
+and g_j of any other coordinate changes by at most nu sqrt(H_jj). These others are numeric columns that are not too dear: they
+may spend radius - P, and beyond it the limit on lambda is paid, as in ``weak_duality``.
 
 Coordinates that no flow mass_k q_k > 0 involves have no residual and are left out. So is a coordinate that depends on others in
 all flows, a_j + sum_i z_i a_i + constant = 0 (the constant with an intercept only): what holds for all flows holds for their
 sum, and where the others vanish so does this one. Such dependences are checked in exact sums. How the entries and coordinates
-of H, T and h are chosen does not matter for the truth of the bound, so plain doubles choose them. Where T^T H T is not near the
-identity because H has lost its digits, it is summed once more in the coordinates T.
+of H, and T, are chosen does not matter for the truth of the bound, so plain doubles choose them.
 """
 
 from __future__ import annotations
@@ -47,14 +45,13 @@ LEAST_CURVATURE = 1e-16
 # Eigenvalues of H, scaled to a unit diagonal: below the first, coordinates may depend on others; below the second, which is
 # relative to the largest, a sum of doubles says nothing about them.
 DEPENDENT, LOST_DIGITS = 1e-11, 1e-15
-# A residual this small, relative to its scale in H and to the bound, costs less than it would use of the budget.
-NEGLIGIBLE_RESIDUAL = 1e-11
-# Columns whose change costs at most this many times the loss (2) are left out.
-LOOSE = 100.0
+# Numeric columns are too dear if gamma_j sqrt(H_jj) is this many times the radius: then any part of the budget that they could
+# spend is a small residual, and a small change of theirs is a large part of the budget.
+TOO_DEAR = 1e7
 # Dependences have coefficients on this grid, and of numeric columns -1, 0 or 1: their products with the columns are exact.
 GRID = 2.0**20
-# How often H is summed; floating-point operations, and coordinates, above which this bound would take too long.
-PASSES, MAX_OPERATIONS, MAX_COORDINATES = 3, 4e11, 8000
+# Floating-point operations, and coordinates, above which this bound would take too long.
+MAX_OPERATIONS, MAX_COORDINATES = 4e11, 8000
 
 
 def too_large(frame: Frame, n_entries: int) -> bool:
@@ -74,21 +71,21 @@ def _designs(plan: CheckedPlan) -> Iterator[tuple[EntryBlock, Enclosure]]:
         yield block, design * -block.sign[:, None]
 
 
-def curvature_sums(plan: CheckedPlan, axes: FloatArray | None) -> Sums:
-    """T^T H T, sum_k mass_k D_k t_k^2, the least mass_k D_k in use, and how many flows involve each coordinate."""
-    matrix: Any = 0.0
+def curvature_sums(plan: CheckedPlan) -> Sums:
+    """H, sum_k mass_k D_k t_k^2, the least mass_k D_k in use, and how many flows involve each coordinate."""
+    hessian: Any = 0.0
     spread, least, flows = enclose(0.0), np.inf, np.int64(0)
     for block, design in _designs(plan):
         slope = enclose(block.slope)
         weight = block.mass * slope * (1.0 - slope)
         used = weight.low >= LEAST_CURVATURE
-        weight, slope, along = weight[used], slope[used], design[used] if axes is None else design[used] @ axes
+        weight, slope, vectors = weight[used], slope[used], design[used]
         odds = (slope / (1.0 - slope)).log()
-        matrix = along.transposed @ (along * weight[:, None]) + matrix
+        hessian = vectors.transposed @ (vectors * weight[:, None]) + hessian
         spread = spread + (weight * odds * odds).sum()
         least = min(least, weight.low.min(initial=np.inf))
         flows = flows + (design.mid[block.slope > 0] != 0).sum(axis=0)
-    return Sums((matrix, spread, [least], flows))
+    return Sums((hessian, spread, [least], flows))
 
 
 def relation_sums(plan: CheckedPlan, relations: FloatArray) -> Sums:
@@ -120,30 +117,24 @@ def corrected_bound(frame: Frame, plan: Sums, price_limit: float, gather: Callab
     first = int(setting.fit_intercept)
     columns = slice(first, first + frame.centre.size)
     gradient = join([intercept.reshape(1)[:first], numeric, levels[setting.others]])
-    hessian, spread, curvatures, flows = gather(curvature_sums, None)
+    hessian, spread, curvatures, flows = gather(curvature_sums)
     sizes = hessian[np.arange(flows.size), np.arange(flows.size)].sqrt()
     scale = np.exp2(np.round(np.log2(np.maximum(sizes.mid, 1e-145))))
-    loose, spends = np.zeros((2, flows.size), dtype=np.bool_)
-    if setting.radius > 0:
-        loose[columns] = price_limit * setting.gamma * sizes.high[columns] <= LOOSE * np.sqrt(spread.high)
-        spends[columns] = np.isfinite(setting.gamma) & (
-            np.abs(numeric.mid) > NEGLIGIBLE_RESIDUAL * entropy.mid * scale[columns]
-        )
-    target = np.where(spends, gradient.mid, 0.0)
+    loose = np.zeros(flows.size, dtype=np.bool_)
+    loose[columns] = setting.gamma * sizes.high[columns] <= TOO_DEAR * setting.radius
     kept = np.flatnonzero((flows > 0) & ~loose)
     dependent, relations = _dependences(hessian.mid / scale[:, None] / scale, scale, kept, columns)
     if dependent.size:
         constants = [set(sums) for sums in gather(relation_sums, relations[first:])]
         hold = [len(sums) == 1 and (np.isfinite(sum(sums)) if first else sums == {0.0}) for sums in constants]
-        kept = np.setdiff1d(kept, dependent[hold & ~relations[spends].any(axis=0)])
-    axes = np.diag(1.0 / scale)[:, kept]
-    square = _squared_length(enclose(axes).transposed @ (hessian @ axes), gradient - target, axes, gather)
+        kept = np.setdiff1d(kept, dependent[hold])
+    square = _squared_length(hessian[kept][:, kept] / (scale[kept][:, None] * scale[kept]), gradient[kept] / scale[kept])
     if not 4.0 * square.high <= min(curvatures):
         return -np.inf
     lower = entropy - (square * spread).sqrt() - square
-    spent = choose(loose, abs(gradient) + sizes * square.sqrt(), target)[columns]
+    spent = choose(loose, abs(gradient) + sizes * square.sqrt(), 0.0)[columns]
     excess = setting.shift_price(spent) + price - setting.radius
-    if excess.high > 0 and (shifts or setting.radius > 0):
+    if excess.high > 0 and (shifts or loose.any()):
         lower = lower - excess.maximum(0.0) * price_limit
     return float(lower.low)
 
@@ -151,33 +142,26 @@ def corrected_bound(frame: Frame, plan: Sums, price_limit: float, gather: Callab
 def _dependences(scaled: FloatArray, scale: FloatArray, kept: RowArray, columns: slice) -> tuple[RowArray, FloatArray]:
     """Coordinates that seem to depend on others, and the z of each, one column per coordinate; from doubles."""
     rest = within = scaled[np.ix_(kept, kept)]
-    if kept.size == 0 or np.linalg.eigvalsh(within)[0] > DEPENDENT:
-        return np.empty(0, dtype=np.int64), np.empty((scale.size, 0))
     basis: list[int] = []
-    while rest.diagonal().max() > DEPENDENT:  # Cholesky's method with pivots
-        basis.append(int(rest.diagonal().argmax()))
-        rest = rest - np.outer(rest[:, basis[-1]], rest[basis[-1]]) / rest[basis[-1], basis[-1]]
-        rest[basis[-1]] = rest[:, basis[-1]] = 0.0
-    others = np.setdiff1d(np.arange(kept.size), basis)
-    found = np.linalg.solve(within[np.ix_(basis, basis)], within[np.ix_(basis, others)])
-    relations = np.zeros((scale.size, others.size))
+    others: list[int] = []
+    if kept.size and np.linalg.eigvalsh(within)[0] <= DEPENDENT:
+        for at in range(kept.size):  # Cholesky's method, without the coordinates that it cannot go on with
+            (basis if rest[at, at] > DEPENDENT else others).append(at)
+            rest = rest - np.outer(rest[:, at], rest[at]) / rest[at, at] if rest[at, at] > DEPENDENT else rest
+    found = np.linalg.solve(within[basis][:, basis], within[basis][:, others])
+    relations = np.zeros((scale.size, len(others)))
     relations[kept[basis]] = -np.round(found / scale[kept[basis]][:, None] * scale[kept[others]] * GRID) / GRID
-    relations[kept[others], np.arange(others.size)] = 1.0
+    relations[kept[others], np.arange(len(others))] = 1.0
     relations[: columns.start] = 0.0
-    simple = np.isin(relations[columns], (-1.0, 0.0, 1.0)).all(axis=0)
-    return kept[others[simple]], relations[:, simple]
+    simple = np.isin(relations[columns], (-1.0, 0.0, 1.0)).all(axis=0) & (kept[others] >= columns.start)
+    return kept[others][simple], relations[:, simple]
 
 
-def _squared_length(matrix: Enclosure, residual: Enclosure, axes: FloatArray, gather: Callable[..., Any]) -> Enclosure:
-    """At or above nu^2, by (1), from H in the coordinates of the axes; nothing is known if its digits are lost."""
-    for _ in range(PASSES):
-        values, vectors = np.linalg.eigh(matrix.mid)
-        turn = vectors / np.sqrt(np.maximum(values, LOST_DIGITS * values.max(initial=1e-290)))
-        table, unit = enclose(turn).transposed @ (matrix @ turn), np.eye(values.size)
-        least = (enclose(table.low * unit) - enclose(table.size * (1.0 - unit))).sum(axis=1).low.min(initial=1.0)
-        if least > 0:
-            along = enclose(turn).transposed @ (enclose(axes).transposed @ residual)
-            return (along * along).sum() / least
-        axes = axes @ turn
-        matrix = gather(curvature_sums, axes)[0]
-    return enclose(np.inf)
+def _squared_length(matrix: Enclosure, residual: Enclosure) -> Enclosure:
+    """At or above nu^2, by (1); nothing is known where the matrix has no digits left."""
+    values, vectors = np.linalg.eigh(matrix.mid)
+    axes = enclose(vectors / np.sqrt(np.maximum(values, LOST_DIGITS * values.max(initial=1e-290))))
+    table, unit = axes.transposed @ (matrix @ axes), np.eye(values.size)
+    least = (enclose(table.low * unit) - enclose(table.size * (1.0 - unit))).sum(axis=1).low.min(initial=1.0)
+    along = axes.transposed @ residual
+    return (along * along).sum() / float(max(least, 0.0))

@@ -29,8 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
-from surefoot.core.enclosure import Enclosure, choose, enclose, join
+from surefoot.core.enclosure import choose, enclose, join
 from surefoot.robust.certificate.checked_plan import CheckedPlan
 from surefoot.robust.certificate.posed_rows import Frame, Sums, turned
 
@@ -43,21 +42,13 @@ def plan_sums(plan: CheckedPlan) -> Sums:
     places = [enclose(np.zeros(count + 2)) for count in counts]
     for block in plan.blocks():
         flow = block.mass * block.slope * -block.sign
-        entropy = entropy + (block.mass * _entropy(block.slope)).sum()
+        entropy = entropy + (block.mass * enclose(np.minimum(block.slope, 1.0 - block.slope)).entropy()).sum()
         price = price + (block.mass * block.price).sum()
         intercept = intercept + flow.sum()
         numeric = numeric + turned(block.numeric) @ flow
         places = [sums + flow.sums_by_place(block.places[:, l], counts[l] + 2) for l, sums in enumerate(places)]
     levels = [np.zeros(0), *(plan.place_matrix(l).transposed @ sums for l, sums in enumerate(places))]
     return Sums((entropy, price, intercept, numeric, join(levels), shifts, plan.row.size))
-
-
-def _entropy(slope: FloatArray) -> Enclosure:
-    """-f*(q) = softplus(v) - q v with v = log(q / (1 - q)). It is the same for 1 - q, which is exact where q > 1/2."""
-    q = np.minimum(slope, 1.0 - slope)
-    inner = enclose(np.where(q > 0, q, 0.5))
-    odds = (inner / (1.0 - inner)).log()
-    return choose(q > 0, odds.softplus() - inner * odds, 0.0)
 
 
 def weak_duality_bound(frame: Frame, sums: Sums, limits: Any) -> float:

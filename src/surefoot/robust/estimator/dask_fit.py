@@ -23,7 +23,7 @@ from surefoot.design.read.dask_partitions import Partitions, open_partitions
 from surefoot.design.read.dask_table import open_dask_table
 from surefoot.design.read.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate.certificate import certify_placed_parts
+from surefoot.robust.certificate.certificate import certify_parts
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.row_batch import RowBatch
@@ -108,7 +108,7 @@ def dask_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, o
 
 def _certify(model: RobustLogisticModel, terms: Terms, outcome: PartitionedOutcome, parts: PlacedParts) -> Certificate:
     planned = PlannedParts(parts, outcome.dual, joblib.effective_n_jobs(model.n_jobs))
-    return certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
+    return certify_parts(terms, outcome.primal, planned, float(model.tol))
 
 
 def _encoded_parts(

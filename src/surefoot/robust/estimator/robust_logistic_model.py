@@ -35,6 +35,9 @@ from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
 from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows, refuse_groups, reread_training_rows
 
+# Plans are settled where the solver's gap is at most this many times the tolerance.
+SETTLED_GAP = 100.0
+
 
 @dataclass(frozen=True)
 class ShiftPrices:
@@ -143,12 +146,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome, solver: RobustLogisticSolver) -> Solution:
         # The bounds rest on NumPy's matrix products, whose threads do not know n_jobs and compete with other jobs.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, float(self.tol))
-            if not certificate.verified and outcome.dual is not None and _worth_settling(outcome, float(self.tol)):
-                plan = settled_plan(problem, outcome.dual)
-                again = certify_robust_logistic(problem, outcome.primal, plan, float(self.tol))
-                if again.lower_bound > certificate.lower_bound:
-                    certificate, outcome = again, replace(outcome, dual=plan)
+            certificate, outcome = certified(problem, outcome, float(self.tol))
         return Solution(problem.terms, outcome, certificate, solver.name)
 
     def _unpack_proof(self, solution: Solution) -> None:
@@ -176,9 +174,18 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         return ProofParts("robust", arguments, lambda: self._certify(problem, outcome, named_solver(self.solver)).certificate)
 
 
-def _worth_settling(outcome: RobustOutcome, tolerance: float) -> bool:
-    """Whether the solver's own bound, which may be a claim, is near enough."""
-    return outcome.upper_bound - outcome.lower_bound <= 100.0 * tolerance * abs(outcome.upper_bound)
+def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float) -> tuple[Certificate, RobustOutcome]:
+    """The certificate of an outcome, and the outcome with the plan that proves it.
+
+    A plan that proves too little is settled and judged again, if the solver's own bound, which may be a claim, is near enough.
+    """
+    certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
+    near = outcome.upper_bound - outcome.lower_bound <= SETTLED_GAP * tolerance * abs(outcome.upper_bound)
+    if certificate.verified or outcome.dual is None or not near:
+        return certificate, outcome
+    plan = settled_plan(problem, outcome.dual)
+    again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
+    return (again, replace(outcome, dual=plan)) if again.lower_bound > certificate.lower_bound else (certificate, outcome)
 
 
 def named_solver(name: Any) -> RobustLogisticSolver:
