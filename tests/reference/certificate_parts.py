@@ -10,7 +10,7 @@ from surefoot.core.enclosure import Enclosure
 from surefoot.robust.certificate import corrected_slopes
 from surefoot.robust.certificate.certificate import frame_of, survey
 from surefoot.robust.certificate.checked_plan import CheckedPlan, check_plan
-from surefoot.robust.certificate.objective import loss_sum, objective_of
+from surefoot.robust.certificate.objective import objective_of, row_sums
 from surefoot.robust.certificate.posed_rows import Frame, Part, read_part, read_setting
 from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
 
@@ -29,13 +29,13 @@ def objective(problem: Any, model: Any) -> Enclosure:
     """Enclosure of the model's objective."""
     part, frame = framed(problem)
     with np.errstate(all="ignore"):
-        return objective_of(frame, model, loss_sum(part, frame, model))
+        return objective_of(frame, model, row_sums(part, frame, model)[0])
 
 
 def weak_bound(problem: Any, plan: Any, limits: Any) -> float:
     with np.errstate(all="ignore"):
         sound = checked(problem, plan)
-        return weak_duality_bound(sound.frame, plan_sums(sound), limits)
+        return weak_duality_bound(sound.frame.setting, plan_sums(sound), limits)
 
 
 def corrected_bound(problem: Any, plan: Any, limits: Any) -> float:

@@ -29,10 +29,9 @@ from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate import corrected_slopes
 from surefoot.robust.certificate.checked_plan import RefusedPlanError, check_plan
-from surefoot.robust.certificate.coefficient_limits import coefficient_limits, label_sums
-from surefoot.robust.certificate.objective import flaw, loss_sum, model_digest, objective_of, require_shapes
+from surefoot.robust.certificate.objective import flaw, model_digest, objective_of, require_shapes, row_sums
 from surefoot.robust.certificate.posed_rows import Frame, Setting, Sums, read_part, read_setting
-from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
+from surefoot.robust.certificate.weak_duality import coefficient_limits, plan_sums, weak_duality_bound
 
 if TYPE_CHECKING:
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -43,35 +42,32 @@ WEIGHT_SLACK, SAME_WEIGHT = 1e-6, 1e-9
 
 
 def survey(batch: Any, setting: Setting) -> Sums:
-    """Weight; of the numeric columns weighted sums, smallest and largest numbers; 1 if they are sparse; fingerprint."""
+    """Weight; weighted sums of the numeric columns; 1 if these are sparse; fingerprint."""
     part = read_part(batch, setting)
-    x, columns, low = part.numeric, np.zeros(setting.gamma.size), np.zeros(setting.gamma.size)
-    if part.is_sparse:  # never centred: only whether a column has other numbers than 0 matters
-        high = np.bincount(x.indices, weights=x.data != 0, minlength=low.size)
+    x, columns, numeric = part.numeric, np.zeros(setting.gamma.size), {"x": part.numeric}
+    if part.is_sparse:  # never centred: that would make them dense
         numeric = {"data": x.data, "at": x.indices, "rows": x.indptr, "shape": x.shape}
     else:
-        low, high, numeric = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf), {"x": x}
-        with np.errstate(all="ignore"):  # not by BLAS, where equal columns may have different sums
-            columns = np.einsum("i,ij->j", part.weights, x)
+        with np.errstate(all="ignore"):
+            columns = part.weights @ x
     mark = digest("rows", {**numeric, "codes": part.codes, "labels": part.labels, "weights": part.weights})
-    return Sums((enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), mark))
+    return Sums((enclose(part.weights).sum(), columns, int(part.is_sparse), mark))
 
 
 def frame_of(setting: Setting, seen: Sums, *, shares: bool) -> Frame:
     """The frame of a table that has been surveyed; ``shares`` says that weights are not to be divided by their total."""
-    weight, columns, lows, highs, sparse_parts, _ = seen
-    low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+    weight, columns, sparse_parts, _ = seen
     with np.errstate(all="ignore"):
-        centre = np.where(low == high, low, columns / weight.mid)
+        centre = columns / weight.mid
     if not setting.fit_intercept or sparse_parts or not np.isfinite(centre).all():
         centre = np.zeros(setting.gamma.size)
-    return Frame(setting, enclose(1.0) if shares else weight, centre, (low != centre) | (high != centre))
+    return Frame(setting, enclose(1.0) if shares else weight, centre)
 
 
 def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
     """Losses; sums over the rows of either label; sums of the plan, or why there are none."""
     part = read_part(batch, frame.setting)
-    sums = loss_sum(part, frame, model), label_sums(part, frame)
+    sums = row_sums(part, frame, model)
     if plan is None:
         return Sums((*sums, [], ["there is no plan to prove a better bound"]))
     try:
@@ -161,8 +157,8 @@ def _certificate(source: Any, model: Any, parts: Any, tolerance: float, witness:
 
 def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: float) -> tuple[float, float, str]:
     """Upper bound, lower bound, and why there is no better one if somebody knows."""
-    losses, labels, plans, refusals = reduce(add, parts.map_with_plans(judge, frame, model))
-    weight, expected = labels[0].sum(), float(total.mid / frame.total.mid)
+    losses, weights, columns, plans, refusals = reduce(add, parts.map_with_plans(judge, frame, model))
+    weight, expected = (weights / frame.total).sum(), float(total.mid / frame.total.mid)
     _require_same_weight(weight, expected)
     upper = float(objective_of(frame, model, losses).high)
     if not np.isfinite(upper):
@@ -171,9 +167,9 @@ def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: f
         return upper, 0.0, refusals[0]
     # beta = 0, lambda = 0 is a model too, with loss log 2.
     zero = float((enclose(2.0).log() * weight).high)
-    limits = coefficient_limits(frame, labels, min(upper, zero))
+    limits = coefficient_limits(frame.setting, weights / frame.total, columns / frame.total, min(upper, zero))
     plan: Sums = reduce(add, plans)
-    lower = weak_duality_bound(frame, plan, limits)
+    lower = weak_duality_bound(frame.setting, plan, limits)
     # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
     if not lower >= upper * (1.0 - 0.999 * tolerance) and not corrected_slopes.too_large(frame, plan[-1]):
 

@@ -4,8 +4,7 @@ A table is judged part by part, and a whole table is one part: all that is neede
 ``Frame`` is what all parts have in common after a first pass: the total that weights are divided by, and a centre c of the
 numeric columns. With an intercept, beta_0 + beta_x . x = (beta_0 + beta_x . c) + beta_x . (x - c), so centring does not change
 the problem, but its numbers keep their digits: x - c is right to half a unit in the last place, and the first bracket is
-computed exactly. Without an intercept, and for sparse columns, c = 0. A numeric column is ``live`` unless it is 0 in all rows
-when centred: the coefficient of such a column changes no score.
+computed exactly. Without an intercept, and for sparse columns, c = 0.
 """
 
 from __future__ import annotations
@@ -87,7 +86,6 @@ class Frame:
     setting: Setting
     total: Enclosure
     centre: FloatArray
-    live: BoolArray
 
 
 @dataclass(frozen=True)
