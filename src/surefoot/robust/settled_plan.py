@@ -33,7 +33,7 @@ class SettlingParameters:
     negligible_share: float = 1e-9  # of a level in a feature's mix
     negligible_flow: float = 1e-12  # mass that goes to a level
     max_steps: int = 60
-    max_failures: int = 2  # steps in a row that leave a residual no smaller
+    max_failures: int = 10  # steps in a row that leave a residual no smaller
     longest_step: float = 3.0  # change of an argument t_k in one Newton step
     least_eigenvalue: float = 1e-14  # relative; of the Hessian scaled to a unit diagonal
     negligible_loss: float = 1e-11  # of what a plan proves: flows that are this small together are set to 0
@@ -58,7 +58,12 @@ def settled_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan |
     target = np.zeros(directions.shape[1])
     budget = max(0.0, problem.radius - float(plan.mass @ _prices(problem, plan)))
     target[columns] = _target(problem, directions[:, columns].T @ (plan.mass * plan.slope), scale, budget)
-    return replace(plan, slope=_settled_slopes(directions, plan.mass, plan.slope, target))
+    # Columns that may spend something need no exact gradient, and where there are few rows no slopes have one: a last time
+    # without them.
+    unpriced = np.ones(target.size, dtype=np.bool_)
+    unpriced[columns] = np.isinf(problem.cost.numeric_weights) | (problem.radius == 0)
+    slope = _settled_slopes(directions, plan.mass, plan.slope, target)
+    return replace(plan, slope=_settled_slopes(directions[:, unpriced], plan.mass, slope, target[unpriced]))
 
 
 def _prices(problem: RobustLogisticProblem, plan: ShiftPlan) -> FloatArray:
@@ -125,9 +130,10 @@ def _target(problem: RobustLogisticProblem, gradient: FloatArray, scale: FloatAr
 
 
 def _settled_slopes(directions: FloatArray, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:
-    p, alive = PARAMETERS, mass > 0
+    p = PARAMETERS
     proven = float(mass @ (scipy.special.entr(slope) + scipy.special.entr(1.0 - slope)))
     least_flow = p.negligible_loss * proven / mass.size
+    alive = mass * slope > least_flow
     arguments = scipy.special.logit(np.clip(slope, 1e-290, 1.0 - 2.0**-53))
     best, least, failures = slope, np.inf, 0
     for _ in range(p.max_steps):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,8 @@ class CheckedPlan:
     flipped: BoolArray
     slope: FloatArray
     mass: Enclosure
-    lowest: Enclosure
-    highest: Enclosure
+    lowest: FloatArray
+    highest: FloatArray
 
     def blocks(self) -> Iterator[EntryBlock]:
         """All entries, block by block."""
@@ -75,13 +76,14 @@ class CheckedPlan:
     def place_matrix(self, feature: int) -> Enclosure:
         """One row per place of the feature: the level vector it stands for, (n_levels + 2, n_levels)."""
         own = self.frame.setting.features == feature
-        return join([np.eye(int(own.sum())), self.lowest[own][None, :], self.highest[own][None, :]])
+        mixes = (enclose(mix[own]) for mix in (self.lowest, self.highest))
+        return join([np.eye(int(own.sum())), *((mix / mix.sum())[None, :] for mix in mixes)])
 
-    def place_values(self, feature: int, values: FloatArray) -> FloatArray:
-        """Values of all levels at the places of the feature: a mix of levels with different ones has none."""
+    def place_values(self, feature: int, values: FloatArray) -> list[Fraction]:
+        """What values of the levels are at the places of the feature, exactly."""
         own = self.frame.setting.features == feature
-        mixed = [np.unique(values[own][mix.mid[own] != 0]) for mix in (self.lowest, self.highest)]
-        return np.append(values[own], [found[0] if found.size == 1 else np.nan for found in mixed])
+        levels, *mixes = (list(map(Fraction, part[own].tolist())) for part in (values, self.lowest, self.highest))
+        return levels + [sum((p * v for p, v in zip(mix, levels, strict=True)), Fraction(0)) / sum(mix) for mix in mixes]
 
 
 def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
@@ -115,12 +117,11 @@ def _require_shapes(setting: Setting, plan: Any) -> None:
                 raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")
 
 
-def _level_mix(setting: Setting, name: str, mix: FloatArray) -> Enclosure:
+def _level_mix(setting: Setting, name: str, mix: FloatArray) -> FloatArray:
     _refuse_at(~(np.isfinite(mix) & (mix >= -DEVIATION)), mix, f"a probability in plan.{name}")
     sums = np.bincount(setting.features, weights=mix, minlength=setting.n_levels.size)
     _refuse_at(np.abs(sums - 1.0) > DEVIATION, sums, f"the sum over a feature's levels of plan.{name}")
-    clipped = enclose(np.maximum(mix, 0.0))
-    return clipped / clipped.sums_by_place(setting.features, setting.n_levels.size)[setting.features]
+    return np.maximum(mix, 0.0)
 
 
 def _refuse_at(wrong: Any, values: AnyArray, what: str) -> None:

@@ -23,14 +23,14 @@ may spend radius - P, and beyond it the limit on lambda is paid, as in ``weak_du
 
 Coordinates that no flow mass_k q_k > 0 involves have no residual and are left out. So is a coordinate that depends on others in
 all flows, a_j + sum_i z_i a_i + constant = 0 (the constant with an intercept only): what holds for all flows holds for their
-sum, and where the others vanish so does this one. Such dependences are checked in exact sums. How the entries and coordinates
+sum, and where the others vanish so does this one. Such dependences are checked in fractions. How the entries and coordinates
 of H, and T, are chosen does not matter for the truth of the bound, so plain doubles choose them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import fsum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ DEPENDENT, LOST_DIGITS = 1e-11, 1e-15
 # Numeric columns are too dear if gamma_j sqrt(H_jj) is this many times the radius: then any part of the budget that they could
 # spend is a small residual, and a small change of theirs is a large part of the budget.
 TOO_DEAR = 1e7
-# Dependences have coefficients on this grid, and of numeric columns -1, 0 or 1: their products with the columns are exact.
+# Dependences are looked for among those with coefficients on this grid.
 GRID = 2.0**20
 # Floating-point operations, and coordinates, above which this bound would take too long.
 MAX_OPERATIONS, MAX_COORDINATES = 4e11, 8000
@@ -89,22 +89,21 @@ def curvature_sums(plan: CheckedPlan) -> Sums:
 
 
 def relation_sums(plan: CheckedPlan, relations: FloatArray) -> Sums:
-    """Per relation, what the z_i a_i of numeric columns and levels add up to in all flows: one number, if it always holds."""
+    """Per relation, what the z_i a_i of numeric columns and levels add up to in all flows, exactly: one number, if it holds."""
     setting, n_numeric = plan.frame.setting, plan.frame.centre.size
-    values = np.zeros((setting.features.size, relations.shape[1]))
-    values[setting.others] = relations[n_numeric:]
-    found: list[set[float]] = [set() for _ in relations.T]
+    found: list[set[Fraction]] = [set() for _ in relations.T]
     for block in plan.blocks():
-        flows = block.slope > 0
-        numeric = plan.part.numeric[block.row[flows]]
-        numeric = numeric.toarray() if plan.part.is_sparse else numeric
-        for sums, z, value in zip(found, relations[:n_numeric].T, values.T, strict=True):
-            features = np.unique(setting.features[value != 0])
-            terms = [plan.place_values(l, value)[block.places[flows, l]] for l in features]
-            for row in np.unique(np.column_stack([numeric[:, z != 0] * z[z != 0], *terms]), axis=0).tolist():
-                # fsum rounds once, at the end: it is 0 only if the sum is.
-                total = fsum(row)
-                sums.add(total if fsum([*row, -total]) == 0.0 else np.nan)
+        numeric = plan.part.numeric[block.row]
+        cells = np.column_stack((numeric.toarray() if plan.part.is_sparse else numeric, block.places))[block.slope > 0]
+        for sums, z in zip(found, relations.T, strict=True):
+            values = np.zeros(setting.features.size)
+            values[setting.others] = z[n_numeric:]
+            columns, features = np.flatnonzero(z[:n_numeric]), np.unique(setting.features[values != 0])
+            tables = [plan.place_values(l, values) for l in features]
+            for row in np.unique(cells[:, [*columns, *(n_numeric + features)]], axis=0).tolist():
+                numbers, places = row[: columns.size], row[columns.size :]
+                terms = [Fraction(x) * Fraction(z[j]) for j, x in zip(columns, numbers, strict=True)]
+                sums.add(sum(terms + [table[int(place)] for table, place in zip(tables, places, strict=True)], Fraction(0)))
     return Sums(map(list, found))
 
 
@@ -126,7 +125,7 @@ def corrected_bound(frame: Frame, plan: Sums, price_limit: float, gather: Callab
     dependent, relations = _dependences(hessian.mid / scale[:, None] / scale, scale, kept, columns)
     if dependent.size:
         constants = [set(sums) for sums in gather(relation_sums, relations[first:])]
-        hold = [len(sums) == 1 and (np.isfinite(sum(sums)) if first else sums == {0.0}) for sums in constants]
+        hold = [len(sums) == 1 and (first == 1 or sums == {0}) for sums in constants]
         kept = np.setdiff1d(kept, dependent[hold])
     square = _squared_length(hessian[kept][:, kept] / (scale[kept][:, None] * scale[kept]), gradient[kept] / scale[kept])
     if not 4.0 * square.high <= min(curvatures):
@@ -153,8 +152,8 @@ def _dependences(scaled: FloatArray, scale: FloatArray, kept: RowArray, columns:
     relations[kept[basis]] = -np.round(found / scale[kept[basis]][:, None] * scale[kept[others]] * GRID) / GRID
     relations[kept[others], np.arange(len(others))] = 1.0
     relations[: columns.start] = 0.0
-    simple = np.isin(relations[columns], (-1.0, 0.0, 1.0)).all(axis=0) & (kept[others] >= columns.start)
-    return kept[others][simple], relations[:, simple]
+    proper = kept[others] >= columns.start  # not the intercept
+    return kept[others][proper], relations[:, proper]
 
 
 def _squared_length(matrix: Enclosure, residual: Enclosure) -> Enclosure:
