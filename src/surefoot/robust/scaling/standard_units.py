@@ -22,7 +22,7 @@ from surefoot.robust.problem.problem import RobustCoefficients
 # A column whose spread is below this times its centre is constant but for rounding.
 FLAT = 1e-12
 # Last digit of an intercept above which neighbours of a coefficient are tried, and how many of them.
-COARSE, NEIGHBOURS = 2.0**-40, 512
+COARSE, NEIGHBOURS = 2.0**-40, 2**14
 
 
 class StandardUnits:
@@ -48,7 +48,7 @@ class StandardUnits:
 
     def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
         """A model in standard units as one in the units of the table."""
-        intercept, numeric = _restored(coefficients.intercept, coefficients.numeric / self.scale, self.centre)
+        intercept, numeric = _restored(coefficients.intercept, coefficients.numeric / self.scale, self.centre, self.scale)
         # A hair above the least price that admits the coefficients: other units round each of them differently.
         least = self.cost.admitting_price(coefficients.numeric) * (1.0 + 2.0**-48)
         return replace(
@@ -59,26 +59,28 @@ class StandardUnits:
         )
 
 
-def _restored(centred: float, numeric: FloatArray, centre: FloatArray) -> tuple[float, FloatArray]:
+def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: FloatArray) -> tuple[float, FloatArray]:
     """Intercept and coefficients whose sum beta_0 + beta . centre is ``centred``, to more digits than the intercept has.
 
     Beside a column of time stamps (1.7e9) the last digit of an intercept changes every score by 1e-7, which some losses feel.
-    Coefficients that differ in the last digits leave other remainders, so the one with the smallest remainder is taken, of
-    those that are a little nearer to 0: the price admits them too.
+    A coefficient that is k units in its last place nearer to 0, which the price admits too, leaves another remainder. The k for
+    which the remainder and what the coefficient itself changes in a typical row are smallest is taken.
     """
     intercept = centred - float(numeric @ centre)
-    if not np.isfinite(intercept) or np.spacing(abs(intercept)) <= COARSE:
+    last = np.spacing(abs(intercept))
+    if not np.isfinite(intercept) or last <= COARSE:
         return intercept, numeric
-    products = [Fraction(beta) * Fraction(c) for beta, c in zip(numeric.tolist(), centre.tolist(), strict=True)]
     at = int(np.argmax(np.abs(numeric * centre)))
-    others, step = Fraction(centred) - sum(products) + products[at], np.spacing(numeric[at])
-    found = []
-    for k in range(NEIGHBOURS):
-        beta = float(numeric[at] - k * step)
-        exact = others - Fraction(beta) * Fraction(float(centre[at]))
-        found.append((abs(exact - Fraction(float(exact))), float(exact), beta))
-    _, intercept, beta = min(found)
-    return intercept, np.where(np.arange(numeric.size) == at, beta, numeric)
+    step = np.spacing(numeric[at])
+    exact = Fraction(centred) - sum(Fraction(b) * Fraction(c) for b, c in zip(numeric.tolist(), centre.tolist(), strict=True))
+    change = Fraction(float(step)) * Fraction(float(centre[at]))
+    # In units of the intercept's last place; whole ones do not matter.
+    first, each = (float(part / Fraction(float(last)) % 1) for part in (exact, change))
+    k = np.arange(NEIGHBOURS)
+    remainder = np.abs((first + k * each + 0.5) % 1.0 - 0.5) * last
+    best = int(np.argmin(remainder + k * abs(step) * scale[at]))
+    nearer = np.where(np.arange(numeric.size) == at, numeric - best * step, numeric)
+    return float(exact + best * change), nearer
 
 
 def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, float]:
