@@ -32,6 +32,7 @@ class SettlingParameters:
     negligible: float = 1e-10  # of a row's mass, of the radius
     negligible_share: float = 1e-9  # of a level in a feature's mix
     negligible_flow: float = 1e-12  # mass that goes to a level
+    too_dear: float = 1e7  # weight of a column over the radius from which on its gradient is to vanish like that of others
     max_steps: int = 60
     max_failures: int = 10  # steps in a row that leave a residual no smaller
     longest_step: float = 3.0  # change of an argument t_k in one Newton step
@@ -57,13 +58,17 @@ def settled_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan |
     columns = slice(int(problem.fit_intercept), int(problem.fit_intercept) + problem.n_numeric)
     target = np.zeros(directions.shape[1])
     budget = max(0.0, problem.radius - float(plan.mass @ _prices(problem, plan)))
-    target[columns] = _target(problem, directions[:, columns].T @ (plan.mass * plan.slope), scale, budget)
+    gamma = problem.cost.numeric_weights * scale
+    dear = ~(gamma <= PARAMETERS.too_dear * problem.radius)
+    target[columns] = _target(
+        problem, np.where(dear, np.inf, gamma), directions[:, columns].T @ (plan.mass * plan.slope), budget
+    )
     # Columns that may spend something need no exact gradient, and where there are few rows no slopes have one: a last time
     # without them.
-    unpriced = np.ones(target.size, dtype=np.bool_)
-    unpriced[columns] = np.isinf(problem.cost.numeric_weights) | (problem.radius == 0)
+    exact = np.ones(target.size, dtype=np.bool_)
+    exact[columns] = dear
     slope = _settled_slopes(directions, plan.mass, plan.slope, target)
-    return replace(plan, slope=_settled_slopes(directions[:, unpriced], plan.mass, slope, target[unpriced]))
+    return replace(plan, slope=_settled_slopes(directions[:, exact], plan.mass, slope, target[exact]))
 
 
 def _prices(problem: RobustLogisticProblem, plan: ShiftPlan) -> FloatArray:
@@ -119,11 +124,11 @@ def _directions(problem: RobustLogisticProblem, plan: ShiftPlan, centre: FloatAr
     return directions
 
 
-def _target(problem: RobustLogisticProblem, gradient: FloatArray, scale: FloatArray, budget: float) -> FloatArray:
+def _target(problem: RobustLogisticProblem, gamma: FloatArray, gradient: FloatArray, budget: float) -> FloatArray:
     """What the gradient of numeric columns is to be: 0, or for columns with a price what they spend of the budget."""
-    gamma = problem.cost.numeric_weights * scale
-    priced = np.isfinite(gamma) & (problem.radius > 0)
-    target = np.where(priced & (np.abs(gradient) * gamma > PARAMETERS.negligible * budget), gradient, 0.0)
+    priced = np.isfinite(gamma)
+    target = np.where(priced, gradient, 0.0)
+    target[priced] = np.where(np.abs(gradient[priced]) * gamma[priced] > PARAMETERS.negligible * budget, gradient[priced], 0.0)
     spent = gradient_norm(target[priced], gamma[priced], problem.cost.numeric_norm)
     whole: FloatArray = target * min(1.0, (1.0 - 1e-12) * budget / spent) if spent > 0 else target
     return whole
