@@ -100,3 +100,70 @@ def test_moves_are_paid_too():
     assert corrected_bound(dear, plan, LIMITS) == pytest.approx(value)
     nothing = CoefficientBounds(price=np.inf, intercept=np.inf, levels=np.inf)
     assert corrected_bound(replace(problem, radius=0.0), plan, nothing) == -np.inf
+
+
+def test_flips_that_no_radius_pays_for_prove_nothing():
+    problem = two_rows([0.0, 0.0], 1.0, 0.0)
+    problem = replace(problem, cost=replace(problem.cost, label_weight=1.0))
+    flipped = replace(plan_of([0.5, 0.5]), flipped=np.array([True, True]))
+    nothing = CoefficientBounds(price=np.inf, intercept=np.inf, levels=np.inf)
+    assert corrected_bound(problem, flipped, nothing) == -np.inf
+    paid = replace(problem, radius=0.25)
+    assert corrected_bound(paid, flipped, LIMITS) == pytest.approx(math.log(2) - LIMIT * (1.0 - 0.25))
+
+
+def test_columns_that_differ_in_the_last_digit_are_not_taken_for_equal():
+    # The last digit of the second column tells the labels apart: with coefficients of 1e17 no loss is left.
+    x = np.repeat([1.0, -1.0, 3.0, -3.0], 2)
+    labels = np.tile([1.0, -1.0], 4)
+    problem = RobustLogisticProblem(
+        numeric=np.column_stack((x, x + labels * np.spacing(np.abs(x)))),
+        codes=np.zeros((8, 0), dtype=np.int64),
+        n_levels=np.zeros(0, dtype=np.int64),
+        labels=labels,
+        weights=np.full(8, 0.125),
+        cost=GroundCost(np.ones(2), np.zeros(0)),
+        radius=0.0,
+    )
+    plan = ShiftPlan(
+        row=np.arange(8),
+        moved=np.zeros((8, 0), dtype=bool),
+        flipped=np.zeros(8, dtype=bool),
+        mass=problem.weights,
+        slope=np.full(8, 0.5),
+        lowest=np.zeros(0),
+        highest=np.zeros(0),
+    )
+    assert corrected_bound(problem, plan, LIMITS) == -np.inf
+    equal = replace(problem, numeric=np.column_stack((x, x)))
+    assert corrected_bound(equal, plan, LIMITS) == pytest.approx(math.log(2))
+
+
+def test_columns_that_differ_by_a_constant_depend_on_each_other_beside_an_intercept_only():
+    # Without one, the difference of the columns is an intercept: all labels are +1, so no loss is left.
+    x = np.array([2.0**27, -(2.0**27)])
+    problem = replace(
+        two_rows([0.0, 0.0], 1.0, 0.0),
+        numeric=np.column_stack((x, x + 1.0)),
+        labels=np.ones(2),
+        cost=GroundCost(np.ones(2), np.ones(1)),
+        fit_intercept=False,
+    )
+    assert corrected_bound(problem, plan_of([0.5, 0.5]), LIMITS) == -np.inf
+    balanced = replace(
+        problem,
+        numeric=np.repeat(problem.numeric, 2, axis=0),
+        codes=np.zeros((4, 1), dtype=np.int64),
+        labels=np.array([1.0, -1.0, 1.0, -1.0]),
+        weights=np.full(4, 0.25),
+        fit_intercept=True,
+    )
+    four = replace(
+        plan_of([0.5, 0.5]),
+        row=np.arange(4),
+        moved=np.zeros((4, 1), dtype=bool),
+        flipped=np.zeros(4, dtype=bool),
+        mass=balanced.weights,
+        slope=np.full(4, 0.5),
+    )
+    assert corrected_bound(balanced, four, LIMITS) == pytest.approx(math.log(2))
