@@ -195,15 +195,15 @@ def test_columns_that_depend_on_others_exactly_need_no_curvature_of_their_own(fi
         assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == pytest.approx(best.optimum, abs=1e-6)
 
 
-def test_a_dependence_on_the_constant_needs_an_intercept():
+def test_a_dependence_is_found_if_its_coefficients_have_few_digits():
     problem = draw_problem(30, rows=60, numeric=1, levels=(2,), radius=0.0, fit_intercept=False)
     yes = (problem.codes[:, 0] == 1).astype(float)
-    more = _with_columns(problem, yes, 1.0 - yes, np.full(60, 7.1))
-    best = solve_enumerated(more)
-    # 7.1 = 7.1 yes + 7.1 no, and 7.1 is no double with few digits: this dependence is not found.
-    assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == -np.inf
-    more = _with_columns(problem, yes, 1.0 - yes, np.full(60, 1.5))
-    assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == pytest.approx(best.optimum, abs=1e-6)
+    best = solve_enumerated(_with_columns(problem, 1.0 - yes))
+    # A constant column is 1.5, or 7.1, times both dummies together, and 7.1 is no double with few digits.
+    for constant, proven in ((1.5, True), (7.1, False)):
+        more = _with_columns(problem, yes, 1.0 - yes, np.full(60, constant))
+        found = corrected_bound(more, settled_plan(more, best.plan), NOTHING)
+        assert found == (pytest.approx(best.optimum, abs=1e-6) if proven else -np.inf)
 
 
 def test_equal_columns_stand_for_one_another():
@@ -218,8 +218,11 @@ def test_equal_columns_stand_for_one_another():
     best = solve_enumerated(twice)
     plan = settled_plan(twice, best.plan)
     assert corrected_bound(twice, plan, NOTHING) == pytest.approx(best.optimum, abs=1e-6)
-    nearly = replace(twice, numeric=twice.numeric * (1 + np.array([0.0, 0.0, 1e-15])))
-    assert (nearly.numeric[:, 0] != nearly.numeric[:, 2]).any()
+    # A constant difference is one that the intercept makes up for; last digits here and there are a column of their own.
+    shifted = replace(twice, numeric=twice.numeric + np.array([0.0, 0.0, 0.25]))
+    assert corrected_bound(shifted, plan, NOTHING) == pytest.approx(best.optimum, abs=1e-6)
+    digits = np.spacing(twice.numeric[:, 2]) * np.random.default_rng(0).integers(0, 2, size=60)
+    nearly = replace(twice, numeric=twice.numeric + np.column_stack((np.zeros((60, 2)), digits)))
     assert corrected_bound(nearly, plan, NOTHING) == -np.inf
 
 
