@@ -415,3 +415,12 @@ def test_separable_data_with_dear_columns_and_a_price_on_labels_are_proven(seed)
     for label_weight in (0.5, 2.0):
         model = sf.RobustLogisticRegression(radius=0.05, numeric_weights=[1e6, 1e6], label_weight=label_weight).fit(X, y)
         assert model.certificate_.verified, model.certificate_.claim
+
+
+def test_whoever_checks_a_proof_repairs_nothing():
+    case = UNLIMITED["flips_are_dear"]
+    X, y = np.array(case.X), np.array(case.y)
+    model = _fitted(case)
+    assert sf.verify(model, X, y).verified
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(model, X[:-1], y[:-1])
