@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.enclosure import Enclosure
-from surefoot.robust.certificate import curvature_bound as curvature
+from surefoot.robust.certificate import corrected_slopes
 from surefoot.robust.certificate.certificate import frame_of, survey
 from surefoot.robust.certificate.checked_plan import CheckedPlan, check_plan
-from surefoot.robust.certificate.objective import loss_sum, objective_of
+from surefoot.robust.certificate.objective import objective_of, row_sums
 from surefoot.robust.certificate.posed_rows import Frame, Part, read_part, read_setting
 from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
 
@@ -29,25 +29,23 @@ def objective(problem: Any, model: Any) -> Enclosure:
     """Enclosure of the model's objective."""
     part, frame = framed(problem)
     with np.errstate(all="ignore"):
-        return objective_of(frame, model, loss_sum(part, frame, model))
+        return objective_of(frame, model, row_sums(part, frame, model)[0])
 
 
 def weak_bound(problem: Any, plan: Any, limits: Any) -> float:
     with np.errstate(all="ignore"):
         sound = checked(problem, plan)
-        return weak_duality_bound(sound.frame, plan_sums(sound), limits)
+        return weak_duality_bound(sound.frame.setting, plan_sums(sound), limits)
 
 
-def curved_bound(problem: Any, plan: Any, model: Any, limits: Any) -> float:
-    """The curvature bound at a model; ``-inf`` for a table that is too large for it."""
+def corrected_bound(problem: Any, plan: Any, limits: Any) -> float:
+    """The bound from corrected slopes; ``-inf`` for a table that is too large for it."""
     with np.errstate(all="ignore"):
-        sound = checked(problem, plan).without_negligible_mass(curvature.NEGLIGIBLE_MASS)
-        if curvature.too_large(sound.frame, sound.row.size):
+        sound = checked(problem, plan)
+        if corrected_slopes.too_large(sound.frame, sound.row.size):
             return -np.inf
-        point = curvature.expansion_point(sound.frame, model)
-        sums = curvature.expansion_sums(sound, point)
 
-        def longest(axes: Any, curvatures: Any) -> float:
-            return curvature.longest_entry(sound, point, axes, curvatures)
+        def gather(work: Any, *arguments: Any) -> Any:
+            return work(sound, *arguments)
 
-        return curvature.curvature_bound(sound.frame, sums, point, limits.price, longest)
+        return corrected_slopes.corrected_bound(sound.frame, plan_sums(sound), limits.price, gather)

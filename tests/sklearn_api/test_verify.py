@@ -154,14 +154,17 @@ def test_rows_in_batches_are_verified_from_batches_or_from_one_table(tmp_path: P
     with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
         sf.verify(model, other_rows(proven.X), proven.y)
     sf.save(model, tmp_path / "model")
-    with pytest.raises(sf.CertificateError, match="no witness"):
-        sf.verify(sf.load(tmp_path / "model"), batches)
+    loaded = sf.load(tmp_path / "model")
+    assert loaded.outcome_.dual is None
+    assert sf.verify(loaded, batches).verified
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(loaded, [(proven.X[:50], proven.y[:50]), (1.01 * proven.X[50:], proven.y[50:])])
     model.coef_ *= 3
     with pytest.raises(sf.CertificateError, match="has changed"):
         sf.verify(model, batches)
 
 
-def test_rows_on_dask_are_verified_where_they_are() -> None:
+def test_rows_on_dask_are_verified_where_they_are(tmp_path: Path) -> None:
     frames = pytest.importorskip("dask.dataframe")
     proven = proven_model("robust")
     table = pd.DataFrame(proven.X, columns=["a", "b", "c"]).assign(y=proven.y)
@@ -171,6 +174,8 @@ def test_rows_on_dask_are_verified_where_they_are() -> None:
     assert sf.verify(model, table[["a", "b", "c"]], table.y).verified
     with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
         sf.verify(model, frames.from_pandas(table.assign(a=table.a + 1.0), npartitions=3), "y")
+    sf.save(model, tmp_path / "model")
+    assert sf.verify(sf.load(tmp_path / "model"), parts, "y").verified
 
 
 def test_groups_of_the_fit_are_known_to_the_model() -> None:

@@ -6,6 +6,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.dear_columns import finish_without_dear_columns
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
+from surefoot.robust.second_solvers import finish_with_cones
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.wide.wide import Wide
 
@@ -29,10 +30,11 @@ class Automatic:
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
     ) -> RobustOutcome:
-        """Solve with the method chosen, and once more without columns that are too dear to move if that one got stuck."""
+        """Solve with the method chosen; if that one got stuck, without columns that are too dear to move, and as cones."""
         chosen = self._choose(problem)
         outcome = chosen.solve(problem, options, warm_start)
-        return finish_without_dear_columns(chosen.solve, problem, options, outcome)
+        outcome = finish_without_dear_columns(chosen.solve, problem, options, outcome)
+        return finish_with_cones(chosen.solve, problem, options, outcome)
 
     def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
         fits = self._dense.refuses(problem) is None or self._matrix_free.refuses(problem) is not None

@@ -18,17 +18,16 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.core.arrays import BoolArray
-from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
 from surefoot.robust.scaling.standard_rows import StandardRows
+from surefoot.robust.second_solvers import UNFINISHED, combined
 
 # Columns whose weight, in standard units, is this many times the smallest weight of all are taken for immovable: first many,
 # then fewer. Not tuned: a wrong guess costs a solve whose answer is not used.
 DEAR = (1e2, 1e5, 1e8)
-UNFINISHED = (Status.STALLED, Status.ITERATION_LIMIT, Status.NUMERICAL_ERROR)
 
 
 def finish_without_dear_columns(
@@ -77,23 +76,7 @@ def _better(
         return outcome
     price = max(other.primal.price, problem.cost.admitting_price(other.primal.numeric) * (1.0 + 2.0**-48))
     upper = other.upper_bound + (price - other.primal.price) * problem.radius
-    better = upper < outcome.upper_bound
-    # Both plans are plans of the problem: the better one is handed over with the better model.
-    proof = other if other.lower_bound > outcome.lower_bound else outcome
-    primal, upper = (replace(other.primal, price=price), upper) if better else (outcome.primal, outcome.upper_bound)
-    closed = upper - proof.lower_bound <= options.tolerance * upper
-    ended = other.status if other.status is not Status.OPTIMAL else Status.STALLED
-    return replace(
-        outcome,
-        status=Status.OPTIMAL if closed else ended,
-        primal=primal,
-        dual=proof.dual,
-        upper_bound=upper,
-        lower_bound=proof.lower_bound,
-        iterations=outcome.iterations + other.iterations,
-        seconds=outcome.seconds + other.seconds,
-        history=outcome.history + other.history,
-    )
+    return combined(outcome, replace(other, primal=replace(other.primal, price=price), upper_bound=upper), options.tolerance)
 
 
 def _dear_columns(problem: RobustLogisticProblem, factor: float) -> BoolArray:

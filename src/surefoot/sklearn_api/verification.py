@@ -96,11 +96,6 @@ def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: A
 def require_same(model: Any, fresh: Certificate) -> None:
     """Raise unless the fresh certificate is about the problem and the model of the stored one."""
     proven = model.certificate_
-    if proven.verified and not fresh.verified and not has_witness(model):
-        raise CertificateError(
-            "the model carries no witness, so its lower bound cannot be recomputed: it was saved with witness=False, or fitted "
-            f"from batches or on Dask and then saved. Without one, this is left: {fresh.claim}"
-        )
     if fresh.problem_digest != proven.problem_digest:
         raise CertificateError(
             f"these are not the rows of the proof: the problem they pose has the digest {fresh.problem_digest[:16]}, the proof "
@@ -111,6 +106,11 @@ def require_same(model: Any, fresh: Certificate) -> None:
         raise CertificateError(
             f"{CHANGED}: its numbers have the digest {fresh.model_digest[:16]}, the proof is about "
             f"{proven.model_digest[:16]}. {_CLOSED}"
+        )
+    if proven.verified and not fresh.verified and not has_witness(model):
+        raise CertificateError(
+            "the model carries no witness, so its lower bound cannot be recomputed: it was saved with witness=False, or fitted "
+            f"from batches or on Dask and then saved. Without one, this is left: {fresh.claim}"
         )
     if fresh.verified or not proven.verified:
         return

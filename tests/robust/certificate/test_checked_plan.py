@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -85,22 +86,17 @@ def test_sums_that_are_off_by_rounding_are_rescaled_to_be_right(problem, plan):
     sound = checked(problem, off)
     totals = np.bincount(sound.row, weights=sound.mass.mid, minlength=problem.n_rows)
     np.testing.assert_allclose(totals, problem.weights, rtol=1e-15)
-    for mix in (sound.lowest, sound.highest):
-        np.testing.assert_allclose(np.add.reduceat(mix.mid, [0, 3]), 1.0, rtol=1e-15)
+    for feature in (0, 1):
+        np.testing.assert_allclose(sound.place_matrix(feature).mid.sum(axis=1), 1.0, rtol=1e-15)
 
 
-def test_leaving_negligible_mass_out_keeps_every_row_and_lowers_the_price(problem, plan):
-    negligible = plan.mass < 0.3 * problem.weights[plan.row]
-    sound = checked(problem, plan)
-    swept = sound.without_negligible_mass(0.3)
-    np.testing.assert_array_equal(swept.mass.mid, sound.mass.mid)
-    assert not swept.moved[negligible[plan.mass > 0]].any()
-    np.testing.assert_array_equal(swept.moved[~negligible[plan.mass > 0]], plan.moved[(plan.mass > 0) & ~negligible])
-    price = [sum(float(block.mass.mid @ block.price.mid) for block in each.blocks()) for each in (sound, swept)]
-    assert price[1] < price[0]
-    for mix in (swept.lowest, swept.highest):
-        assert mix.mid[mix.mid > 0].min() >= 0.3
-        np.testing.assert_allclose(np.add.reduceat(mix.mid, [0, 3]), 1.0, rtol=1e-15)
+def test_values_of_levels_are_exact_at_all_places(problem, plan):
+    values = np.array([0.0, 2.0, 5.0, 0.0, 3.0])
+    mixes = {"lowest": np.array([0.0, 0.25, 0.75, 0.0, 1.0]), "highest": np.array([0.1, 0.2, 0.7, 0.25, 0.75])}
+    sound = checked(problem, replace(plan, **mixes))
+    third = (Fraction(0.2) * 2 + Fraction(0.7) * 5) / (Fraction(0.1) + Fraction(0.2) + Fraction(0.7))
+    assert sound.place_values(0, values) == [0, 2, 5, Fraction(17, 4), third]
+    assert sound.place_values(1, values) == [0, 3, 3, Fraction(9, 4)]
 
 
 @pytest.mark.parametrize("name", ["moved", "flipped", "mass", "slope", "lowest", "highest"])

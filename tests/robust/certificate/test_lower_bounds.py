@@ -11,14 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problem_bank import WHOLE_BANK, draw_problem
 from reference import worst_case as reference
-from reference.certificate_parts import checked, curved_bound, weak_bound
+from reference.certificate_parts import checked, corrected_bound, weak_bound
 from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model, random_plan
 
+from surefoot.core.arrays import FloatArray
 from surefoot.robust.certificate.weak_duality import plan_sums
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.robust.settled_plan import settled_plan
 
 problems = st.builds(
     draw_problem,
@@ -66,24 +68,16 @@ def test_weak_duality_bound_of_any_plan_is_below_the_objective_of_any_model(prob
 
 
 @settings(max_examples=600, deadline=None)
-@given(problems, seeds, st.sampled_from([0.01, 1.0, 5.0]), st.sampled_from([1e-8, 1e-4, 0.1, 1.0]))
-def test_curvature_bound_at_any_point_is_below_the_objective_of_any_model(problem, seed, size, distance):
+@given(problems, seeds, st.sampled_from([0.01, 1.0, 5.0]), st.sampled_from([0.0, 1e-8, 1e-4, 0.1]))
+def test_bound_from_corrected_slopes_is_below_the_objective_of_any_model(problem, seed, size, distance):
     draw = np.random.default_rng(seed)
     model = random_model(problem, draw, size)
-    point = random_model(problem, draw, size)
-    point = replace(
-        point,
-        intercept=model.intercept + distance * (point.intercept - model.intercept),
-        numeric=model.numeric + distance * (point.numeric - model.numeric),
-        levels=model.levels + distance * (point.levels - model.levels),
-    )
     objective = reference.objective(problem, model)
-    centre = numeric_centre(problem)
-    plan = random_plan(problem, draw)
-    bounds = coefficient_bounds(problem, objective, centre)
-    price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
-    for known in (bounds, price_only):
-        assert curved_bound(problem, plan, point, known) <= objective * (1 + 1e-12)
+    # Slopes that balance the plan but for some noise, so that a correction is possible.
+    plan = settled_plan(problem, _slopes_of(problem, random_plan(problem, draw), model))
+    plan = replace(plan, slope=np.clip(plan.slope * (1 + distance * draw.normal(size=plan.slope.size)), 0.0, 1.0))
+    bounds = coefficient_bounds(problem, objective, numeric_centre(problem))
+    assert corrected_bound(problem, plan, bounds) <= objective * (1 + 1e-12)
 
 
 @settings(max_examples=100, deadline=None)
@@ -110,7 +104,8 @@ def test_plan_sums_equal_a_loop_over_entries_and_levels(problem, seed):
             own = np.eye(problem.n_levels[l])[problem.codes[row, l]]
             levels[part] -= mass * q * sign * (mix[part] if plan.moved[k, l] else own)
     sums = plan_sums(sound)
-    for found, expected in zip(sums[:-1], (entropy, price, intercept, numeric, levels), strict=True):
+    assert sums[5] == np.count_nonzero((plan.moved.any(axis=1) | plan.flipped) & (plan.mass > 0))
+    for found, expected in zip(sums[:-2], (entropy, price, intercept, numeric, levels), strict=True):
         np.testing.assert_allclose(found.mid, expected, atol=1e-13)
         assert (found.high - found.low <= 1e-12).all()
 
@@ -128,6 +123,7 @@ def _perturbed(problem: RobustLogisticProblem, plan: ShiftPlan, draw: np.random.
     return replace(plan, mass=mass, slope=slope, lowest=mixes[0], highest=mixes[1])
 
 
+NOTHING = CoefficientBounds(price=np.inf, intercept=np.inf, levels=np.inf)
 SOLVED: dict[str, tuple[RobustLogisticProblem, RobustCoefficients, ShiftPlan, float]] = {}
 
 
@@ -143,35 +139,32 @@ def _solved(name: str) -> tuple[RobustLogisticProblem, RobustCoefficients, Shift
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(WHOLE_BANK)), seeds, st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3]))
 def test_no_plan_near_the_optimal_one_proves_more_than_the_optimum(name, seed, size):
-    problem, best, plan, attained = _solved(name)
+    problem, _, plan, attained = _solved(name)
     draw = np.random.default_rng(seed)
     centre = numeric_centre(problem)
     plan = _perturbed(problem, plan, draw, size)
     bounds = coefficient_bounds(problem, min(attained, math.log(2.0)), centre)
-    point = replace(
-        best,
-        numeric=best.numeric * (1 + size * draw.normal(size=best.numeric.size)),
-        levels=best.levels * (1 + size * draw.normal(size=best.levels.size)),
-    )
-    price_only = CoefficientBounds(price=bounds.price, intercept=np.inf, levels=np.inf)
     assert weak_bound(problem, plan, bounds) <= attained
-    assert curved_bound(problem, plan, point, bounds) <= attained
-    assert curved_bound(problem, plan, point, price_only) <= attained
+    assert corrected_bound(problem, plan, bounds) <= attained
+    assert corrected_bound(problem, settled_plan(problem, plan), bounds) <= attained
 
 
-def test_curvature_bound_hardly_moves_when_the_expansion_point_does():
-    problem, best, plan, attained = _solved("plain_logistic")
+def test_a_residual_costs_no_more_than_its_size_in_the_curvature_of_the_loss():
+    problem, _, plan, attained = _solved("plain_logistic")
     bounds = coefficient_bounds(problem, attained, numeric_centre(problem))
+    plan = settled_plan(problem, plan)
 
     def shortfall(step: float) -> float:
-        return attained - curved_bound(problem, plan, replace(best, intercept=best.intercept + step), bounds)
+        slope = plan.slope * (1 + step * np.where(problem.labels[plan.row] > 0, 1.0, 0.0))
+        return attained - corrected_bound(problem, replace(plan, slope=slope), bounds)
 
-    # The objective itself rises with the square of the step; the bound takes that back and loses only a third-order term.
-    assert 0 < shortfall(1e-2) < 1e-4
-    assert shortfall(1e-3) < shortfall(1e-2) / 100
+    assert 0 <= shortfall(0.0) < 1e-10
+    # About 0.2 nu, and nu is about half the step here.
+    assert 1e-6 < shortfall(1e-4) < 1e-4
+    assert shortfall(1e-6) < 1.1e-2 * shortfall(1e-4)
 
 
-def test_curvature_bound_needs_no_unique_optimum():
+def test_bound_from_corrected_slopes_needs_no_unique_optimum():
     problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
     more = replace(
         problem,
@@ -181,13 +174,40 @@ def test_curvature_bound_needs_no_unique_optimum():
     )
     once, best = solve_enumerated(problem), solve_enumerated(more)
     assert best.optimum == pytest.approx(once.optimum, abs=1e-8)
-    nothing = coefficient_bounds(more, best.optimum, numeric_centre(more))
-    assert curved_bound(more, best.plan, best.coefficients, nothing) == pytest.approx(once.optimum, abs=1e-7)
+    assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == pytest.approx(once.optimum, abs=1e-7)
 
 
-@pytest.mark.parametrize("radius", [0.0, 1e-9])
-def test_equal_columns_stand_for_one_another(radius):
-    problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=radius)
+def _with_columns(problem: RobustLogisticProblem, *columns: FloatArray) -> RobustLogisticProblem:
+    numeric = np.column_stack((problem.numeric, *columns))
+    return replace(problem, numeric=numeric, cost=replace(problem.cost, numeric_weights=np.ones(numeric.shape[1])))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_columns_that_depend_on_others_exactly_need_no_curvature_of_their_own(fit_intercept):
+    problem = draw_problem(30, rows=60, numeric=2, levels=(3, 2), radius=0.0, fit_intercept=fit_intercept)
+    problem = replace(problem, numeric=np.round(problem.numeric * 8) / 8)
+    first, second = problem.numeric.T
+    level = (problem.codes[:, 0] == 1).astype(float)
+    dependent = [(first,), (first - second,), (first, level), (-first + level,), *([(1.0 - first,)] if fit_intercept else [])]
+    for columns in dependent:
+        more = _with_columns(problem, *columns)
+        best = solve_enumerated(more)
+        assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == pytest.approx(best.optimum, abs=1e-6)
+
+
+def test_a_dependence_is_found_if_its_coefficients_have_few_digits():
+    problem = draw_problem(30, rows=60, numeric=1, levels=(2,), radius=0.0, fit_intercept=False)
+    yes = (problem.codes[:, 0] == 1).astype(float)
+    best = solve_enumerated(_with_columns(problem, 1.0 - yes))
+    # A constant column is 1.5, or 7.1, times both dummies together, and 7.1 is no double with few digits.
+    for constant, proven in ((1.5, True), (7.1, False)):
+        more = _with_columns(problem, yes, 1.0 - yes, np.full(60, constant))
+        found = corrected_bound(more, settled_plan(more, best.plan), NOTHING)
+        assert found == (pytest.approx(best.optimum, abs=1e-6) if proven else -np.inf)
+
+
+def test_equal_columns_stand_for_one_another():
+    problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
     twice = replace(
         problem,
         numeric=np.column_stack((problem.numeric, problem.numeric[:, 0])) + 1e6,
@@ -196,36 +216,31 @@ def test_equal_columns_stand_for_one_another(radius):
         cost=replace(problem.cost, numeric_weights=np.ones(3), categorical_weights=np.ones(2)),
     )
     best = solve_enumerated(twice)
-    nothing = CoefficientBounds(price=np.inf, intercept=np.inf, levels=np.inf)
-    moved = replace(best.plan, moved=np.zeros_like(best.plan.moved))
-    # The plan that moves nothing is as good as the best one at so small a radius.
-    assert curved_bound(twice, moved, best.coefficients, nothing) == pytest.approx(best.optimum, abs=1e-6)
-    nearly = replace(twice, numeric=twice.numeric * (1 + np.array([0.0, 0.0, 1e-15])))
-    assert (nearly.numeric[:, 0] != nearly.numeric[:, 2]).any()
-    assert curved_bound(nearly, moved, best.coefficients, nothing) == -np.inf
+    plan = settled_plan(twice, best.plan)
+    assert corrected_bound(twice, plan, NOTHING) == pytest.approx(best.optimum, abs=1e-6)
+    # A constant difference is one that the intercept makes up for; last digits here and there are a column of their own.
+    shifted = replace(twice, numeric=twice.numeric + np.array([0.0, 0.0, 0.25]))
+    assert corrected_bound(shifted, plan, NOTHING) == pytest.approx(best.optimum, abs=1e-6)
+    digits = np.spacing(twice.numeric[:, 2]) * np.random.default_rng(0).integers(0, 2, size=60)
+    nearly = replace(twice, numeric=twice.numeric + np.column_stack((np.zeros((60, 2)), digits)))
+    assert corrected_bound(nearly, plan, NOTHING) == -np.inf
 
 
 def test_columns_that_depend_on_each_other_to_rounding_only_are_not_taken_for_dependent():
     # The rounding of the third column is a column of its own: with coefficients of 1e16 it could lower the loss.
     problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
-    third = problem.numeric[:, 0] - 2 * problem.numeric[:, 1]
-    more = replace(
-        problem,
-        numeric=np.column_stack((problem.numeric, third)),
-        cost=replace(problem.cost, numeric_weights=np.ones(3)),
-    )
+    more = _with_columns(problem, problem.numeric[:, 0] - problem.numeric[:, 1])
     best = solve_enumerated(more)
-    nothing = coefficient_bounds(more, best.optimum, numeric_centre(more))
-    assert curved_bound(more, best.plan, best.coefficients, nothing) == -np.inf
+    assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == -np.inf
 
 
 def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():
-    problem, best, plan, attained = _solved("plain_logistic")
+    problem, _, plan, attained = _solved("plain_logistic")
     moving = replace(plan, moved=plan.moved | True)
     centre = numeric_centre(problem)
     bounds = coefficient_bounds(problem, attained, centre)
     assert weak_bound(problem, moving, bounds) == -np.inf
-    assert curved_bound(problem, moving, best, bounds) == -np.inf
+    assert corrected_bound(problem, moving, bounds) == -np.inf
 
 
 def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
@@ -238,15 +253,15 @@ def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
     assert weak_bound(problem, plan, CoefficientBounds(price=9.0, intercept=1.0, levels=1.0)) == -np.inf
 
 
-def test_table_too_wide_for_a_dense_hessian_gets_no_curvature_bound(monkeypatch):
-    problem, best, plan, attained = _solved("mixed")
-    centre = numeric_centre(problem)
-    bounds = coefficient_bounds(problem, attained, centre)
-    assert curved_bound(problem, plan, best, bounds) > 0
+def test_table_too_wide_for_a_dense_hessian_gets_no_corrected_slopes(monkeypatch):
+    problem, _, plan, attained = _solved("mixed")
+    plan = settled_plan(problem, plan)
+    bounds = coefficient_bounds(problem, attained, numeric_centre(problem))
+    assert corrected_bound(problem, plan, bounds) > 0
     for limit in ("MAX_OPERATIONS", "MAX_COORDINATES"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"surefoot.robust.certificate.curvature_bound.{limit}", 5)
-            assert curved_bound(problem, plan, best, bounds) == -np.inf
+            patch.setattr(f"surefoot.robust.certificate.corrected_slopes.{limit}", 5)
+            assert corrected_bound(problem, plan, bounds) == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -254,18 +269,18 @@ def test_table_too_wide_for_a_dense_hessian_gets_no_curvature_bound(monkeypatch)
     ["mixed", "mixed_with_label_price", "plain_logistic", "no_intercept", "mixed_l2_with_label_price", "sparse_mixed_linf"],
 )
 def test_blocks_and_the_order_of_entries_do_not_change_the_bounds(name, monkeypatch):
-    problem, best, plan, attained = _solved(name)
-    centre = numeric_centre(problem)
-    bounds = coefficient_bounds(problem, attained, centre)
+    problem, _, plan, attained = _solved(name)
+    plan = settled_plan(problem, plan)
+    bounds = coefficient_bounds(problem, attained, numeric_centre(problem))
     shuffled = np.random.default_rng(0).permutation(plan.row.size)
     mixed_up = replace(plan, **{part: getattr(plan, part)[shuffled] for part in ("row", "moved", "flipped", "mass", "slope")})
     before = [
         weak_bound(problem, plan, bounds),
-        curved_bound(problem, plan, best, bounds),
+        corrected_bound(problem, plan, bounds),
     ]
     monkeypatch.setattr("surefoot.robust.certificate.posed_rows.BLOCK_ROWS", 7)
     after = [
         weak_bound(problem, mixed_up, bounds),
-        curved_bound(problem, mixed_up, best, bounds),
+        corrected_bound(problem, mixed_up, bounds),
     ]
     assert after == pytest.approx(before, abs=1e-9)

@@ -23,6 +23,7 @@ from surefoot.robust.conic.monolithic import Monolithic
 from surefoot.robust.problem.coefficient_bounds import coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.settled_plan import settled_plan
 
 TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
@@ -98,7 +99,8 @@ def test_bank_has_optima_with_every_kind_of_shift_for_every_norm(name):
 @cache
 def solved(norm: str, label_weight: float, levels: tuple[int, ...]) -> tuple[RobustLogisticProblem, ReferenceSolution]:
     problem = draw_problem(83, rows=24, numeric=3, levels=levels, radius=0.05, label_weight=label_weight, norm=norm)
-    return problem, solve_enumerated(problem)
+    best = solve_enumerated(problem)
+    return problem, replace(best, plan=settled_plan(problem, best.plan))
 
 
 @pytest.mark.parametrize(("judged", "made_for"), list(itertools.permutations(NUMERIC_NORMS, 2)))

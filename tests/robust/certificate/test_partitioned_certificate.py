@@ -11,7 +11,7 @@ from problem_bank import WHOLE_BANK, draw_problem
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate import curvature_bound
+from surefoot.robust.certificate import corrected_slopes
 from surefoot.robust.certificate.certificate import certify_parts, certify_robust_logistic
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.robust.problem.row_batch import RowBatch
@@ -97,8 +97,8 @@ def test_a_plan_with_forged_masses_slopes_or_rows_is_refused_and_the_part_is_nam
 
 
 def test_slopes_that_prove_too_much_are_penalised(solved, monkeypatch):
-    # The other bound takes no slopes.
-    monkeypatch.setattr(curvature_bound, "MAX_OPERATIONS", 0.0)
+    # The other bound corrects them.
+    monkeypatch.setattr(corrected_slopes, "MAX_OPERATIONS", 0.0)
     best = solved.certify()
     assert best.verified
     for k in range(4):

@@ -6,20 +6,16 @@ import numpy as np
 import pytest
 
 from surefoot.core.enclosure import enclose
-from surefoot.robust.certificate.coefficient_limits import CoefficientLimits, coefficient_limits
-from surefoot.robust.certificate.posed_rows import Frame, Setting, Sums
-from surefoot.robust.certificate.weak_duality import weak_duality_bound
+from surefoot.robust.certificate.posed_rows import Setting, Sums
+from surefoot.robust.certificate.weak_duality import CoefficientLimits, coefficient_limits, weak_duality_bound
 
-
-def frame(kappa: float = np.inf, radius: float = 0.5) -> Frame:
-    """One numeric column (weight 2), one feature of three levels (weight 1), centred at 0."""
-    setting = Setting(np.array([3]), np.array([2.0]), np.array([1.0]), kappa, "l1", radius, True)
-    return Frame(setting, enclose(1.0), np.zeros(1), np.array([True]))
+# One numeric column (weight 2), one feature of three levels (weight 1).
+SETTING = Setting(np.array([3]), np.array([2.0]), np.array([1.0]), np.inf, "l1", 0.5, True)
 
 
 def bound(intercept: float, numeric: float, levels: list[float], price: float = 0.0) -> float:
-    sums = Sums((*map(enclose, (1.0, price, intercept)), enclose([numeric]), enclose(levels), 4))
-    return weak_duality_bound(frame(), sums, CoefficientLimits(price=10.0, intercept=100.0, levels=1000.0))
+    sums = Sums((*map(enclose, (1.0, price, intercept)), enclose([numeric]), enclose(levels), 0, 4))
+    return weak_duality_bound(SETTING, sums, CoefficientLimits(price=10.0, intercept=100.0, levels=1000.0))
 
 
 def test_every_residual_is_paid_at_its_limit_whatever_its_sign() -> None:
@@ -33,16 +29,13 @@ def test_every_residual_is_paid_at_its_limit_whatever_its_sign() -> None:
         assert bound(0.0, 0.2 * sign, [0.0, 0.0, 0.0], price=0.13) == pytest.approx(1.0 - 10.0 * 0.03)
 
 
-def test_limits_hold_on_both_sides_and_flips_may_lower_them() -> None:
+def test_limits_hold_on_both_sides() -> None:
     """Few positive rows (a tenth, mean 3) and many negative ones (mean -0.5): the worse side limits the intercept."""
-    sums = Sums((enclose([0.1, 0.9]), enclose([[0.3, -0.45]])))
     upper, price = 0.6, 0.6 / 0.5
-    found = coefficient_limits(frame(), sums, upper)
+    found = coefficient_limits(SETTING, enclose([0.1, 0.9]), enclose([[0.3, -0.45]]), upper)
     positive, negative = max(upper / 0.1, price * (1.0 + 2.0 * 3.0)), max(upper / 0.9, price * (1.0 + 2.0 * 0.5))
     assert found.price == pytest.approx(price)
     assert found.intercept == pytest.approx(max(positive, negative)) == pytest.approx(8.4)
     assert found.levels == pytest.approx(max(upper * (1 / 0.1 + 1 / 0.9), price * (2.0 + 2.0 * 3.5)))
-    # At a price of 1 for a flip, negative rows limit the positive side better than the few positive ones.
-    flipping = coefficient_limits(frame(kappa=1.0), sums, upper)
-    assert flipping.intercept == pytest.approx(max(upper / 0.9, price * (1.0 + 1.0 + 2.0 * 0.5)))
-    assert flipping.levels == pytest.approx(max(upper * 2 / 0.9, price * (2.0 + 1.0)))
+    mirrored = coefficient_limits(SETTING, enclose([0.9, 0.1]), enclose([[-0.45, 0.3]]), upper)
+    assert (mirrored.intercept, mirrored.levels) == pytest.approx((found.intercept, found.levels))

@@ -15,6 +15,7 @@ from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.robust.settled_plan import settled_plan
 
 
 @pytest.mark.parametrize("name", SPARSE_BANK)
@@ -22,8 +23,9 @@ def test_sparse_and_dense_columns_get_the_same_verdict(name):
     problem = SPARSE_BANK[name]()
     dense = replace(problem, numeric=problem.numeric.toarray())
     best = solve_enumerated(problem)
-    here = certify_robust_logistic(problem, best.coefficients, best.plan, 1e-5)
-    there = certify_robust_logistic(dense, best.coefficients, best.plan, 1e-5)
+    plan = settled_plan(problem, best.plan)
+    here = certify_robust_logistic(problem, best.coefficients, plan, 1e-5)
+    there = certify_robust_logistic(dense, best.coefficients, plan, 1e-5)
     assert here.verified and there.verified
     assert here.upper_bound == pytest.approx(there.upper_bound, rel=1e-14)
     assert here.lower_bound == pytest.approx(there.lower_bound, rel=2e-5)

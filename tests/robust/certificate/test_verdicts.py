@@ -141,10 +141,12 @@ def test_numbers_that_stick_out_of_a_plan_by_rounding_are_repaired(solved):
     assert found.verified, found.claim
     assert found.lower_bound == pytest.approx(given.lower_bound, rel=1e-12)
     assert found.witness is idle
-    for change in ({"slope": slope}, {"lowest": lowest}):
-        bent = certify_robust_logistic(problem, outcome.primal, replace(idle, **change), 1e-6)
+    for name, given_as, repaired in (("slope", slope, slope.clip(0.0, 1.0)), ("lowest", lowest, np.maximum(lowest, 0.0))):
+        bent = certify_robust_logistic(problem, outcome.primal, replace(idle, **{name: given_as}), 1e-6)
+        straight = certify_robust_logistic(problem, outcome.primal, replace(idle, **{name: repaired}), 1e-6)
         assert "refused" not in bent.claim
-        assert given.upper_bound * (1 - 1e-2) <= bent.lower_bound <= given.upper_bound
+        assert 0 < bent.lower_bound <= given.upper_bound
+        assert bent.lower_bound == pytest.approx(straight.lower_bound, rel=1e-12)
 
 
 def test_a_relative_gap_just_above_the_tolerance_is_not_verified(solved):

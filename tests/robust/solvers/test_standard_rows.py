@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -208,3 +209,19 @@ def test_other_rows_are_not_taken_for_the_known_ones(part):
         "fit_intercept": not problem.fit_intercept,
     }
     assert StandardRows.of(problem).posed_as(replace(problem, **{part: changed[part]})) is None
+
+
+@pytest.mark.parametrize("offset", [1.7e9, -3e7, 1.1e11])
+def test_restored_intercepts_keep_the_digits_that_large_centres_take(offset):
+    problem = draw_problem(11, rows=20, numeric=3, radius=0.1)
+    moved = replace(problem, numeric=problem.numeric + np.array([offset, 0.0, 1e3]))
+    standard = StandardRows.of(moved)
+    for seed in range(20):
+        model = random_model(standard.problem, np.random.default_rng(seed), 3.0)
+        restored = standard.restore(model)
+        products = (Fraction(b) * Fraction(c) for b, c in zip(restored.numeric.tolist(), standard.centre.tolist(), strict=True))
+        remainder = abs(float(Fraction(restored.intercept) + sum(products) - Fraction(model.intercept)))
+        # The last digit of the intercept alone is worth up to half of its spacing.
+        assert remainder <= max(np.spacing(abs(restored.intercept)) / 64, 2.0**-41)
+        np.testing.assert_allclose(restored.numeric * standard.scale, model.numeric, rtol=1e-11)
+        assert (np.abs(restored.numeric) * (1 - 1e-15) <= np.abs(model.numeric / standard.scale)).all()

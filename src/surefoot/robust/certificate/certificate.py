@@ -3,12 +3,11 @@
     lower bound  <=  min over beta, lambda of F(beta, lambda)  <=  F(beta, lambda) of the model at hand  <=  upper bound.
 
 Everything that is needed of rows or of entries of a plan is a sum, or a maximum, so a table is judged in two passes that hold
-one part at a time, or in up to four where the first bound is not enough:
+one part at a time, or in some more where the first bound is not enough:
 
 1. total weight, weighted means of the numeric columns, fingerprint of the rows (``survey``);
 2. losses of the model, sums over either label, and the plan of each part, checked and summed (``judge``);
-3. where that leaves something to prove: the expansion of the loss at the model (``curvature_bound.expansion_sums``);
-4. and the one maximum over entries that it needs (``curvature_bound.longest_entry``).
+3. where that leaves something to prove: the curvature of the plan's entries, and what else ``corrected_slopes`` asks for.
 
 A whole table is one part, and its weights are shares already. The weights of parts are divided by the total found in the first
 pass. Each lower bound is valid, so the largest counts, and 0 is one whatever the plan, as losses are positive. Nothing here
@@ -25,20 +24,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate import curvature_bound as curvature
+from surefoot.robust.certificate import corrected_slopes
 from surefoot.robust.certificate.checked_plan import RefusedPlanError, check_plan
-from surefoot.robust.certificate.coefficient_limits import coefficient_limits, label_sums
-from surefoot.robust.certificate.objective import flaw, loss_sum, model_digest, objective_of, require_shapes
+from surefoot.robust.certificate.objective import flaw, model_digest, objective_of, require_shapes, row_sums
 from surefoot.robust.certificate.posed_rows import Frame, Setting, Sums, read_part, read_setting
-from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
+from surefoot.robust.certificate.weak_duality import coefficient_limits, plan_sums, weak_duality_bound
 
 if TYPE_CHECKING:
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
-    from surefoot.robust.problem.row_batch import RowBatch
     from surefoot.robust.problem.terms import Terms
 
 # How far the weights of a whole table may sum from 1, and from what an earlier pass met: more than rounding, less than a row.
@@ -46,36 +42,32 @@ WEIGHT_SLACK, SAME_WEIGHT = 1e-6, 1e-9
 
 
 def survey(batch: Any, setting: Setting) -> Sums:
-    """Weight; of the numeric columns weighted sums, smallest and largest numbers; 1 if they are sparse; fingerprint."""
+    """Weight; weighted sums of the numeric columns; 1 if these are sparse; fingerprint."""
     part = read_part(batch, setting)
-    x, low, high = part.numeric, np.zeros(setting.gamma.size), np.zeros(setting.gamma.size)
-    if part.is_sparse:
-        np.minimum.at(low, x.indices, x.data)
-        np.maximum.at(high, x.indices, x.data)
+    x, columns, numeric = part.numeric, np.zeros(setting.gamma.size), {"x": part.numeric}
+    if part.is_sparse:  # never centred: that would make them dense
+        numeric = {"data": x.data, "at": x.indices, "rows": x.indptr, "shape": x.shape}
     else:
-        low, high = x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf)
-    with np.errstate(all="ignore"):  # not by BLAS, where equal columns may have different sums
-        columns = x.T @ part.weights if part.is_sparse else np.einsum("i,ij->j", part.weights, x)
-    numeric = {"data": x.data, "at": x.indices, "rows": x.indptr, "shape": x.shape} if part.is_sparse else {"x": x}
+        with np.errstate(all="ignore"):
+            columns = part.weights @ x
     mark = digest("rows", {**numeric, "codes": part.codes, "labels": part.labels, "weights": part.weights})
-    return Sums((enclose(part.weights).sum(), columns, [low], [high], int(part.is_sparse), mark))
+    return Sums((enclose(part.weights).sum(), columns, int(part.is_sparse), mark))
 
 
 def frame_of(setting: Setting, seen: Sums, *, shares: bool) -> Frame:
     """The frame of a table that has been surveyed; ``shares`` says that weights are not to be divided by their total."""
-    weight, columns, lows, highs, sparse_parts, _ = seen
-    low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+    weight, columns, sparse_parts, _ = seen
     with np.errstate(all="ignore"):
-        centre = np.where(low == high, low, columns / weight.mid)
+        centre = columns / weight.mid
     if not setting.fit_intercept or sparse_parts or not np.isfinite(centre).all():
         centre = np.zeros(setting.gamma.size)
-    return Frame(setting, enclose(1.0) if shares else weight, centre, (low != centre) | (high != centre))
+    return Frame(setting, enclose(1.0) if shares else weight, centre)
 
 
 def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
     """Losses; sums over the rows of either label; sums of the plan, or why there are none."""
     part = read_part(batch, frame.setting)
-    sums = loss_sum(part, frame, model), label_sums(part, frame)
+    sums = row_sums(part, frame, model)
     if plan is None:
         return Sums((*sums, [], ["there is no plan to prove a better bound"]))
     try:
@@ -85,13 +77,10 @@ def judge(batch: Any, plan: Any, frame: Frame, model: Any) -> Sums:
         return Sums((*sums, [], [f"the plan of {where} is refused because {refusal}"]))
 
 
-def expand(batch: Any, plan: Any, frame: Frame, work: Callable[..., Any], *arguments: Any) -> Any:
-    """The third or fourth pass, ``work``, over one part and its plan, which the second pass has found sound."""
-    try:
-        checked = check_plan(read_part(batch, frame.setting), frame, plan)
-    except RefusedPlanError as refusal:
-        raise CertificateError(f"a later pass met another plan than the second: {refusal}") from refusal
-    return work(checked.without_negligible_mass(curvature.NEGLIGIBLE_MASS), *arguments)
+def look_again(batch: Any, plan: Any, frame: Frame, work: Callable[..., Sums], *arguments: Any) -> Sums:
+    """A later pass, ``work``, over one part and its plan, which the second pass has found sound; and the mass of the plan."""
+    checked = check_plan(read_part(batch, frame.setting), frame, plan)
+    return Sums((checked.mass.sum(), work(checked, *arguments)))
 
 
 @dataclass(frozen=True)
@@ -125,20 +114,15 @@ def certify_robust_logistic(
     return _certificate(problem, coefficients, LocalParts([(problem, plan)]), tolerance, plan, shares=True)
 
 
-def certify_parts(
-    terms: Terms, coefficients: RobustCoefficients, parts: Iterable[tuple[RowBatch, ShiftPlan | None]], tolerance: float
-) -> Certificate:
-    """The same for a table in parts, which are read up to four times and start again each time.
+def certify_parts(terms: Terms, coefficients: RobustCoefficients, parts: Any, tolerance: float) -> Certificate:
+    """The same for a table in parts: pairs of rows and their plan, or parts with the methods of ``LocalParts``.
 
-    A plan counts the rows of its own part from 0 and distributes their weights divided by the weight of all rows. It is only
-    ever seen in parts, so the ``witness`` of the certificate is None. Rows must be the same in each pass.
+    They are read several times and start again each time, with the same rows. A plan counts the rows of its own part from 0 and
+    distributes their weights divided by the weight of all rows. It is only ever seen in parts, so the ``witness`` of the
+    certificate is None.
     """
-    return _certificate(terms, coefficients, LocalParts(parts), tolerance, None, shares=False)
-
-
-def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: Any, tolerance: float) -> Certificate:
-    """The same for parts whose sums are taken where they live."""
-    return _certificate(terms, coefficients, parts, tolerance, None, shares=False)
+    placed = parts if hasattr(parts, "map_with_plans") else LocalParts(parts)
+    return _certificate(terms, coefficients, placed, tolerance, None, shares=False)
 
 
 def _certificate(source: Any, model: Any, parts: Any, tolerance: float, witness: Any, *, shares: bool) -> Certificate:
@@ -173,8 +157,8 @@ def _certificate(source: Any, model: Any, parts: Any, tolerance: float, witness:
 
 def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: float) -> tuple[float, float, str]:
     """Upper bound, lower bound, and why there is no better one if somebody knows."""
-    losses, labels, plans, refusals = reduce(add, parts.map_with_plans(judge, frame, model))
-    weight, expected = labels[0].sum(), float(total.mid / frame.total.mid)
+    losses, weights, columns, plans, refusals = reduce(add, parts.map_with_plans(judge, frame, model))
+    weight, expected = (weights / frame.total).sum(), float(total.mid / frame.total.mid)
     _require_same_weight(weight, expected)
     upper = float(objective_of(frame, model, losses).high)
     if not np.isfinite(upper):
@@ -183,19 +167,18 @@ def _bounds(frame: Frame, total: Enclosure, model: Any, parts: Any, tolerance: f
         return upper, 0.0, refusals[0]
     # beta = 0, lambda = 0 is a model too, with loss log 2.
     zero = float((enclose(2.0).log() * weight).high)
-    limits = coefficient_limits(frame, labels, min(upper, zero))
+    limits = coefficient_limits(frame.setting, weights / frame.total, columns / frame.total, min(upper, zero))
     plan: Sums = reduce(add, plans)
-    lower = weak_duality_bound(frame, plan, limits)
+    lower = weak_duality_bound(frame.setting, plan, limits)
     # The second bound costs a dense Hessian: it is only worked out where the first leaves something to prove.
-    if not lower >= upper * (1.0 - 0.999 * tolerance) and not curvature.too_large(frame, plan[-1]):
-        point = curvature.expansion_point(frame, model)
-        sums: Sums = reduce(add, parts.map_with_plans(expand, frame, curvature.expansion_sums, point))
-        _require_same_weight(sums[0], expected)
+    if not lower >= upper * (1.0 - 0.999 * tolerance) and not corrected_slopes.too_large(frame, plan[-1]):
 
-        def longest(axes: FloatArray, curvatures: FloatArray) -> float:
-            return float(max(parts.map_with_plans(expand, frame, curvature.longest_entry, point, axes, curvatures)))
+        def gather(work: Callable[..., Sums], *arguments: Any) -> Sums:
+            mass, sums = reduce(add, parts.map_with_plans(look_again, frame, work, *arguments))
+            _require_same_weight(mass, expected)
+            return Sums(sums)
 
-        lower = max(lower, curvature.curvature_bound(frame, sums, point, limits.price, longest))
+        lower = max(lower, corrected_slopes.corrected_bound(frame, plan, limits.price, gather))
     return upper, max(lower, 0.0), ""
 
 

@@ -14,22 +14,25 @@ n_levels[l] + 2 places: its levels, then "mixed to lowest", then "mixed to highe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, RowArray
-from surefoot.core.enclosure import Enclosure, choose, enclose, join
+from surefoot.core.enclosure import Enclosure, enclose, join
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, blocks
 
 # Relative deviation of a sum, and size of a negative mass or probability, up to which a plan is repaired.
 DEVIATION = 1e-9
+# Fields of a plan that are not doubles: integers and truth values.
+KINDS = {"row": "iu", "flipped": "b", "moved": "b"}
 
 
-class RefusedPlanError(Exception):
-    """The plan proves nothing; the message says why. Never leaves this folder."""
+class RefusedPlanError(CertificateError):
+    """The plan proves nothing; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,8 @@ class CheckedPlan:
     flipped: BoolArray
     slope: FloatArray
     mass: Enclosure
-    lowest: Enclosure
-    highest: Enclosure
-
-    def without_negligible_mass(self, fraction: float) -> CheckedPlan:
-        """A plan that is as valid: mass below that fraction of its row stays with the row, such levels leave the mix."""
-        kept = self.mass.mid >= fraction * (self.part.weights / self.frame.total.mid)[self.row]
-        mixes = (choose(mix.mid < fraction, 0.0, mix) for mix in (self.lowest, self.highest))
-        lowest, highest = (_normalised(self.frame.setting, mix) for mix in mixes)
-        return replace(self, moved=self.moved & kept[:, None], flipped=self.flipped & kept, lowest=lowest, highest=highest)
+    lowest: FloatArray
+    highest: FloatArray
 
     def blocks(self) -> Iterator[EntryBlock]:
         """All entries, block by block."""
@@ -80,7 +76,14 @@ class CheckedPlan:
     def place_matrix(self, feature: int) -> Enclosure:
         """One row per place of the feature: the level vector it stands for, (n_levels + 2, n_levels)."""
         own = self.frame.setting.features == feature
-        return join([np.eye(int(own.sum())), self.lowest[own][None, :], self.highest[own][None, :]])
+        mixes = (enclose(mix[own]) for mix in (self.lowest, self.highest))
+        return join([np.eye(int(own.sum())), *((mix / mix.sum())[None, :] for mix in mixes)])
+
+    def place_values(self, feature: int, values: FloatArray) -> list[Fraction]:
+        """What values of the levels are at the places of the feature, exactly."""
+        own = self.frame.setting.features == feature
+        levels, *mixes = (list(map(Fraction, part[own].tolist())) for part in (values, self.lowest, self.highest))
+        return levels + [sum((p * v for p, v in zip(mix, levels, strict=True)), Fraction(0)) / sum(mix) for mix in mixes]
 
 
 def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
@@ -106,26 +109,19 @@ def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
 
 
 def _require_shapes(setting: Setting, plan: Any) -> None:
-    entries, levels = (np.size(plan.row),), (setting.features.size,)
-    moved = (*entries, setting.n_levels.size)
-    shapes: list[tuple[int, ...]] = [entries, entries, entries, entries, moved, levels, levels]
-    names = ("row", "mass", "slope", "flipped", "moved", "lowest", "highest")
-    for name, shape, kind in zip(names, shapes, ("iu", "f", "f", "b", "b", "f", "f"), strict=True):
-        array = np.asarray(getattr(plan, name))
-        if array.shape != shape or array.dtype.kind not in kind:
-            raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")
+    entries, levels, moved = (np.size(plan.row),), (setting.features.size,), (np.size(plan.row), setting.n_levels.size)
+    for names, shape in (("row mass slope flipped", entries), ("moved", moved), ("lowest highest", levels)):
+        for name in names.split():
+            array = np.asarray(getattr(plan, name))
+            if array.shape != shape or array.dtype.kind not in KINDS.get(name, "f"):
+                raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")
 
 
-def _level_mix(setting: Setting, name: str, mix: FloatArray) -> Enclosure:
+def _level_mix(setting: Setting, name: str, mix: FloatArray) -> FloatArray:
     _refuse_at(~(np.isfinite(mix) & (mix >= -DEVIATION)), mix, f"a probability in plan.{name}")
     sums = np.bincount(setting.features, weights=mix, minlength=setting.n_levels.size)
     _refuse_at(np.abs(sums - 1.0) > DEVIATION, sums, f"the sum over a feature's levels of plan.{name}")
-    return _normalised(setting, enclose(np.maximum(mix, 0.0)))
-
-
-def _normalised(setting: Setting, mix: Enclosure) -> Enclosure:
-    """Numbers at or above 0, one per level, divided by their sum within each feature."""
-    return mix / mix.sums_by_place(setting.features, setting.n_levels.size)[setting.features]
+    return np.maximum(mix, 0.0)
 
 
 def _refuse_at(wrong: Any, values: AnyArray, what: str) -> None:

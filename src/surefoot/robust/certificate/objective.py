@@ -33,7 +33,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import digest
 from surefoot.core.enclosure import Enclosure, choose, enclose, exact_dot
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, blocks
+from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, Sums, blocks, turned
 
 
 def require_shapes(setting: Setting, model: Any) -> None:
@@ -79,15 +79,16 @@ def objective_of(frame: Frame, model: Any, losses: Enclosure) -> Enclosure:
     return mean + enclose(admissible_price(frame.setting, model)) * radius if radius > 0 else mean
 
 
-def loss_sum(part: Part, frame: Frame, model: Any) -> Enclosure:
-    """Sum over the rows of weight times r_i, the weights as they are."""
+def row_sums(part: Part, frame: Frame, model: Any) -> Sums:
+    """Sum of weight times r_i; then weight, and weighted sum of each centred numeric column, of the rows of label +1 and -1."""
     setting, intercept = frame.setting, centred_intercept(frame, model)
     slopes, levels = enclose(np.asarray(model.numeric, dtype=np.float64)), np.asarray(model.levels, dtype=np.float64)
-    price, total = admissible_price(setting, model), enclose(0.0)
+    price, losses = admissible_price(setting, model), enclose(0.0)
+    weights, sums = enclose(np.zeros(2)), enclose(np.zeros((frame.centre.size, 2)))
     for rows in blocks(part.labels.size):
+        columns, labels = part.columns(rows, frame.centre), part.labels[rows]
         own = levels[setting.starts + part.codes[rows]]
-        scores = part.columns(rows, frame.centre) @ slopes + intercept + enclose(own).sum(axis=1)
-        labels = part.labels[rows]
+        scores = columns @ slopes + intercept + enclose(own).sum(axis=1)
         if setting.radius == 0:
             worst = (scores * -labels).softplus()
         else:
@@ -95,8 +96,10 @@ def loss_sum(part: Part, frame: Frame, model: Any) -> Enclosure:
             if np.isfinite(setting.kappa):
                 flipped = _worst(setting, price, levels, own, scores, -labels)
                 worst = worst.maximum(flipped - enclose(price) * setting.kappa)
-        total = total + (worst * part.weights[rows]).sum()
-    return total
+        losses = losses + (worst * part.weights[rows]).sum()
+        by_label = enclose(np.where(labels[:, None] == np.array([1.0, -1.0]), part.weights[rows][:, None], 0.0))
+        weights, sums = weights + by_label.sum(axis=0), sums + turned(columns) @ by_label
+    return Sums((losses, weights, sums))
 
 
 def _worst(

@@ -4,8 +4,7 @@ A table is judged part by part, and a whole table is one part: all that is neede
 ``Frame`` is what all parts have in common after a first pass: the total that weights are divided by, and a centre c of the
 numeric columns. With an intercept, beta_0 + beta_x . x = (beta_0 + beta_x . c) + beta_x . (x - c), so centring does not change
 the problem, but its numbers keep their digits: x - c is right to half a unit in the last place, and the first bracket is
-computed exactly. Without an intercept, and for sparse columns, c = 0. A numeric column is ``live`` unless it is 0 in all rows
-when centred: the coefficient of such a column changes no score.
+computed exactly. Without an intercept, and for sparse columns, c = 0.
 """
 
 from __future__ import annotations
@@ -87,14 +86,12 @@ class Frame:
     setting: Setting
     total: Enclosure
     centre: FloatArray
-    live: BoolArray
 
 
 @dataclass(frozen=True)
 class Part:
     """Rows under a setting; ``numeric`` is dense, or sparse with the interface of scipy's ``csr_array``."""
 
-    setting: Setting
     numeric: Any
     codes: RowArray
     labels: FloatArray
@@ -140,7 +137,7 @@ def read_part(rows: Any, setting: Setting) -> Part:
         array = getattr(rows, name)
         _require(len(array.shape) == ndim and array.dtype.kind in kind, f"{name} is {array.dtype} of shape {array.shape}")
         _require(array.shape[0] == rows.labels.shape[0], f"{name} and labels have {array.shape[0]} and other rows")
-    part = Part(setting, rows.numeric, rows.codes, rows.labels, rows.weights, int(getattr(rows, "first_row", 0)))
+    part = Part(rows.numeric, rows.codes, rows.labels, rows.weights, int(getattr(rows, "first_row", 0)))
     for what, found, wanted in (("numeric", part.numeric, setting.gamma), ("categorical", part.codes, setting.delta)):
         _require(found.shape[1] == wanted.size, f"{found.shape[1]} {what} columns, but the problem has {wanted.size}")
     _require(not part.is_sparse or _is_canonical(part.numeric), "sparse rows name columns twice, not in order, or unknown ones")
@@ -154,12 +151,11 @@ def read_part(rows: Any, setting: Setting) -> Part:
 
 
 def _is_canonical(matrix: Any) -> bool:
-    starts, columns = matrix.indptr, matrix.indices
-    ends = starts.size == matrix.shape[0] + 1 and starts[0] == 0 and starts[-1] == columns.size == matrix.data.size
-    if not (ends and (np.diff(starts) >= 0).all() and ((columns >= 0) & (columns < matrix.shape[1])).all()):
+    counts, columns = np.diff(matrix.indptr), matrix.indices
+    ends = matrix.indptr[0] == 0 and counts.size == matrix.shape[0] and counts.sum() == columns.size == matrix.data.size
+    if not (ends and (counts >= 0).all() and ((columns >= 0) & (columns < matrix.shape[1])).all()):
         return False
-    within_row = np.diff(np.repeat(np.arange(matrix.shape[0]), np.diff(starts))) == 0
-    return bool((np.diff(columns)[within_row] > 0).all())
+    return bool((np.diff(np.repeat(np.arange(counts.size), counts) * matrix.shape[1] + columns) > 0).all())
 
 
 def _require(condition: Any, otherwise: str) -> None:

@@ -20,7 +20,7 @@ from surefoot.design.read.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.read.parquet import ParquetBatches, is_parquet_path, open_parquet
 from surefoot.exceptions import CertificateError, InvalidTableError
 from surefoot.robust.certificate.certificate import certify_parts
-from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
+from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support, with_plan
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.problem import ShiftPlan
 from surefoot.robust.problem.row_batch import RowBatch
@@ -116,7 +116,8 @@ def batched_proof(model: RobustLogisticModel, source: Iterable[Any], outcome: Pa
     table = learn_batches(source, model._encoder())
     if table.schema != model.schema_ or table.classes.tolist() != model.classes_.tolist():
         raise CertificateError("these are not the rows of the proof: columns, levels or classes are not those of the model.")
-    return _parts_proof(model, EncodedParts(table), outcome)
+    parts = EncodedParts(table)
+    return _parts_proof(model, parts, with_plan(model, _terms(model), outcome, parts))
 
 
 def table_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, outcome: PartitionedOutcome) -> ProofParts:
@@ -128,8 +129,12 @@ def table_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, 
     return _parts_proof(model, CutRows(batch, cuts), outcome)
 
 
+def _terms(model: RobustLogisticModel) -> Terms:
+    return Terms(model.schema_.n_levels, model.ground_cost_, model.radius_, bool(model.fit_intercept))
+
+
 def _parts_proof(model: RobustLogisticModel, parts: Iterable[RowBatch], outcome: PartitionedOutcome) -> ProofParts:
-    terms = Terms(model.schema_.n_levels, model.ground_cost_, model.radius_, bool(model.fit_intercept))
+    terms = _terms(model)
     arguments = {
         "terms": terms,
         "coefficients": outcome.primal,

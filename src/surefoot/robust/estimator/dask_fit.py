@@ -23,8 +23,8 @@ from surefoot.design.read.dask_partitions import Partitions, open_partitions
 from surefoot.design.read.dask_table import open_dask_table
 from surefoot.design.read.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate.certificate import certify_placed_parts
-from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support
+from surefoot.robust.certificate.certificate import certify_parts
+from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support, with_plan
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
@@ -101,14 +101,14 @@ def dask_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, o
                 raise CertificateError("these are not the rows of the proof: columns, levels or classes are others.")
             if outcome.dual is not None and outcome.dual.first_rows[1:] != tuple(accumulate(parts.counts)):
                 raise CertificateError("these are not the rows of the proof, or other partitions of them.")
-            return _certify(model, terms, outcome, parts)
+            return _certify(model, terms, with_plan(model, terms, outcome, parts), parts)
 
     return ProofParts("robust", {"terms": terms, "coefficients": outcome.primal, "tolerance": float(model.tol)}, judge)
 
 
 def _certify(model: RobustLogisticModel, terms: Terms, outcome: PartitionedOutcome, parts: PlacedParts) -> Certificate:
     planned = PlannedParts(parts, outcome.dual, joblib.effective_n_jobs(model.n_jobs))
-    return certify_placed_parts(terms, outcome.primal, planned, float(model.tol))
+    return certify_parts(terms, outcome.primal, planned, float(model.tol))
 
 
 def _encoded_parts(

@@ -7,6 +7,7 @@ Batches (:mod:`surefoot.robust.estimator.batch_fit`) and the partitions of a Das
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,16 @@ def fit_partitions(
     model._unpack(sample, summary, terms, outcome.primal)
     model._unpack_proof(solution)
     return solution
+
+
+def with_plan(
+    model: RobustLogisticModel, terms: Terms, outcome: PartitionedOutcome, parts: RawPartitions
+) -> PartitionedOutcome:
+    """The outcome as it is, or after loading, when its plan is gone, with one found again by some steps from its model."""
+    if outcome.dual is not None:
+        return outcome
+    options = replace(model._options(f"{type(model).__name__}, its plan again"), polish=False)
+    return replace(outcome, dual=solve_partitions(terms, parts, options, warm_start=outcome.primal).dual)
 
 
 def summary_rows(table: BatchTable | PartitionedTable, sums: BatchSums) -> TrainingRows:

@@ -1,7 +1,7 @@
 """The lower bound that a quadratic step proves, and the shift plan that proves it.
 
 How it is found: cpp/include/surefoot/robust/dual_bound.hpp. Where nothing bounds the coefficients a priori it is a claim, not a
-proof; the certificate proves such cases by curvature.
+proof; the certificate proves such cases by corrected slopes.
 """
 
 from __future__ import annotations

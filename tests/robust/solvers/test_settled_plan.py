@@ -1,0 +1,98 @@
+"""Settled plans: as valid as before, balanced to the last digit, and free of what only rounding put there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from problem_bank import WHOLE_BANK, draw_problem
+from reference.certificate_parts import checked
+from reference.enumerated_model import solve_enumerated
+from reference.random_points import random_plan
+
+from surefoot.robust.certificate.weak_duality import plan_sums
+from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
+from surefoot.robust.settled_plan import PARAMETERS, settled_plan
+
+
+def _settled(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
+    found = settled_plan(problem, plan)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", ["mixed", "mixed_with_label_price", "plain_logistic", "no_intercept", "sparse_mixed_linf"])
+def test_gradients_that_must_vanish_do_and_the_budget_is_kept(name):
+    problem = WHOLE_BANK[name]()
+    best = solve_enumerated(problem)
+    noisy = np.clip(best.plan.slope * (1 + 1e-6 * np.random.default_rng(0).normal(size=best.plan.slope.size)), 0.0, 1.0)
+    settled = _settled(problem, replace(best.plan, slope=noisy))
+    entropy, price, intercept, numeric, levels, *_ = plan_sums(checked(problem, settled))
+    if problem.fit_intercept:
+        assert abs(intercept.mid) < 1e-14
+    moving = np.ones(levels.shape, dtype=bool)
+    moving[problem.level_offsets[:-1]] = False
+    assert np.abs(levels.mid[moving]).max(initial=0.0) < 1e-14
+    spent = price.mid + problem.cost.numeric_price(numeric.mid) if problem.radius > 0 else np.abs(numeric.mid).max(initial=0.0)
+    assert spent <= problem.radius * (1 + 1e-9) + 1e-14
+    assert entropy.mid == pytest.approx(best.optimum, rel=1e-5)
+
+
+def test_equal_shifts_become_one_and_negligible_ones_stay_with_their_row():
+    problem = draw_problem(5, rows=4, numeric=1, levels=(3,), radius=0.1)
+    plan = random_plan(problem, np.random.default_rng(1))
+    mass, doubled = plan.mass.copy(), np.repeat(np.arange(plan.row.size), 2)
+    mass[plan.moved.any(axis=1) & (plan.row == 0)] *= 1e-14
+    totals = np.bincount(plan.row, weights=mass, minlength=4)
+    mass *= (problem.weights / totals)[plan.row]
+    twice = replace(
+        plan,
+        row=plan.row[doubled],
+        moved=plan.moved[doubled],
+        flipped=plan.flipped[doubled],
+        mass=mass[doubled] / 2,
+        slope=plan.slope[doubled],
+    )
+    settled = _settled(problem, twice)
+    keys = {(row, *moved, flip) for row, moved, flip in zip(settled.row, settled.moved.tolist(), settled.flipped, strict=True)}
+    assert len(keys) == settled.row.size
+    assert not settled.moved[settled.row == 0].any()
+    np.testing.assert_allclose(np.bincount(settled.row, weights=settled.mass, minlength=4), problem.weights, rtol=1e-14)
+
+
+def test_levels_to_which_hardly_anything_goes_leave_the_mix():
+    problem = draw_problem(5, rows=4, numeric=1, levels=(3,), radius=0.1)
+    plan = random_plan(problem, np.random.default_rng(1))
+    settled = _settled(problem, replace(plan, lowest=np.array([1e-10, 0.4, 0.6 - 1e-10]), highest=np.array([1.0, 0.0, 0.0])))
+    assert settled.lowest[0] == 0 and settled.lowest.sum() == pytest.approx(1.0)
+    assert settled.lowest[1:] == pytest.approx([0.4, 0.6])
+    np.testing.assert_array_equal(settled.highest, [1.0, 0.0, 0.0])
+
+
+def test_slopes_of_rows_that_nothing_balances_become_zero():
+    # The third level occurs with one label only: without a radius its coefficient has no end, and its rows no loss.
+    problem = draw_problem(7, rows=40, numeric=1, levels=(3,), radius=0.0)
+    labels = np.where(problem.codes[:, 0] == 2, 1.0, problem.labels)
+    problem = replace(problem, labels=labels)
+    row = np.arange(40)
+    plan = ShiftPlan(
+        row=row,
+        moved=np.zeros((40, 1), dtype=bool),
+        flipped=np.zeros(40, dtype=bool),
+        mass=problem.weights,
+        slope=np.where(problem.codes[:, 0] == 2, 1e-9, 0.5),
+        lowest=np.array([1.0, 0.0, 0.0]),
+        highest=np.array([1.0, 0.0, 0.0]),
+    )
+    settled = _settled(problem, plan)
+    separated = (problem.codes[settled.row, 0] == 2) & (settled.mass > 0)
+    assert separated.any() and not settled.slope[separated].any()
+    assert settled.slope[~separated].any()
+
+
+def test_a_plan_that_is_too_large_is_left_alone(monkeypatch):
+    problem = draw_problem(5, rows=4, numeric=1, levels=(3,), radius=0.1)
+    plan = random_plan(problem, np.random.default_rng(1))
+    monkeypatch.setattr("surefoot.robust.settled_plan.PARAMETERS", replace(PARAMETERS, max_entries=3))
+    assert settled_plan(problem, plan) is None
