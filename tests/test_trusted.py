@@ -124,9 +124,17 @@ def test_the_base_runs_on_its_own() -> None:
 
 
 def test_the_base_stays_small() -> None:
-    total = sum(map(trusted.line_count, trusted_modules()))
-    assert total <= CEILING, f"the trusted base has {total} lines, more than {CEILING}: shorten it, or decide that it may grow"
-    assert total > 0.9 * CEILING, f"the trusted base has shrunk to {total} lines; lower CEILING, so that it stays so"
+    total = sum(map(trusted.code_count, trusted_modules()))
+    assert total <= CEILING, (
+        f"the trusted base has {total} lines of code, more than {CEILING}: shorten it, or decide that it may grow"
+    )
+    assert total > 0.8 * CEILING, f"the trusted base has shrunk to {total} lines of code; lower CEILING, so that it stays so"
+
+
+def test_lines_of_code_are_those_that_are_neither_blank_nor_comments_nor_docstrings() -> None:
+    lines = ['"""A module', 'of two lines."""', "", "# why", 'X = """no', 'docstring"""', "", "def f():", '    """Says."""']
+    text = "\n".join([*lines, "    return (  # all", "        1", "    )", ""])
+    assert trusted.count_code(text) == 6
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(Path(path).relative_to(PACKAGE)))

@@ -7,13 +7,16 @@ this file and enforced by ``test_trusted.py``:
 - it imports NumPy and the standard library only;
 - no solver, and no problem that solvers work on, imports any of it but the names in ``SHARED``, which compute no bound.
 
-``python tests/trusted.py`` prints the size of it all.
+``python tests/trusted.py`` prints the size of it all: lines of code, and beside them all lines, with the docstrings, comments
+and blank lines that help to read them.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,9 +41,11 @@ SHARED = {
     "surefoot.core.certificate": {"digest"},
 }
 
-# Lines of all modules together, comments and docstrings included. A little above what there is: to let the trusted base grow
-# is a decision.
-CEILING = 4900
+# What an auditor has to read: lines of code of all modules together. It is to become 2,500; to let it grow is a decision.
+CEILING = 3100
+
+# Tokens that are no code: a line that holds nothing else does not count.
+BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def path_of(module: str) -> Path:
@@ -82,12 +87,37 @@ def line_count(module: str) -> int:
     return len(path_of(module).read_text(encoding="utf-8").splitlines())
 
 
+def code_count(module: str) -> int:
+    """Lines of a module that hold code: no blank lines, comments and docstrings."""
+    return count_code(path_of(module).read_text(encoding="utf-8"))
+
+
+def count_code(text: str) -> int:
+    """Lines of a program text that hold code."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in BLANK:
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
+            first = node.body[0]
+            lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return len(lines)
+
+
 def size_table() -> str:
-    """Lines of every trusted module, as text."""
+    """Lines of code and all lines of every trusted module, as text."""
     modules = trusted_modules()
-    rows = [*((module, line_count(module)) for module in modules), ("total", sum(map(line_count, modules)))]
-    width = max(len(module) for module, _ in rows)
-    return "\n".join(f"{module:<{width}}  {lines:>5}" for module, lines in rows) + f"  (ceiling {CEILING})"
+    rows = [(module, code_count(module), line_count(module)) for module in modules]
+    rows.append(("total", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    width = max(len(row[0]) for row in rows)
+    head = f"{'module':<{width}}   code  all lines"
+    return "\n".join(
+        [head, *(f"{name:<{width}}  {code:>5}  {every:>9}" for name, code, every in rows), f"code at most {CEILING}"]
+    )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.schema import Kind, Level
 from surefoot.exceptions import InvalidTableError
 
@@ -54,7 +53,9 @@ class Categories:
     values: tuple[Any, ...]
 
 
-def as_doubles(values: NDArray[Any], place: Callable[[int], str], missing: NDArray[np.bool_] | None = None) -> FloatArray:
+def as_doubles(
+    values: NDArray[Any], place: Callable[[int], str], missing: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """Numbers as float64; whole numbers that would be rounded are refused, since neighbours would become one value.
 
     Parameters
@@ -66,7 +67,7 @@ def as_doubles(values: NDArray[Any], place: Callable[[int], str], missing: NDArr
         Cells whose values mean nothing.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a long double beyond float64 becomes inf, which the encoder refuses
-        found: FloatArray = values.astype(np.float64, copy=False)
+        found: NDArray[np.float64] = values.astype(np.float64, copy=False)
         if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
             rounded = (np.abs(found) >= LARGEST_WHOLE) & (found.astype(values.dtype) != values)
             for at in np.flatnonzero(rounded if missing is None else rounded & ~missing)[:1].tolist():
