@@ -71,3 +71,17 @@ def test_a_model_from_before_there_were_seals_is_said_to_be_one(tmp_path: Path) 
     del model._proof_seal
     model.certificate_ = type(model.certificate_)(**{**vars(model.certificate_), "model_digest": ""})
     assert "predates fingerprints" in page(model, proven.X[:100], proven.y[:100], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting"), [("robust", {"radius": 0.5}), ("card", {"max_features": 1}), ("plane", {"C": 3.0})]
+)
+def test_a_parameter_that_was_set_after_the_fit_voids_what_is_printed(
+    kind: str, setting: dict[str, float], tmp_path: Path
+) -> None:
+    proven = proven_model(kind)
+    model = copy.deepcopy(proven.model).set_params(**setting)
+    text = page(model, proven.X, proven.y, tmp_path)
+    assert f"its parameter {next(iter(setting))} is not that of the fit" in text
+    assert ">proven<" not in text and "Best possible card" not in text
+    assert json.loads(sf.export.to_json(model))["certificate"]["verified"] is False

@@ -12,7 +12,7 @@ from surefoot.exceptions import ChangedModelWarning, ModelFileError
 from surefoot.files.archive import read_archive, write_archive
 from surefoot.files.model_state import KINDS, make_model, write_model
 from surefoot.files.plain_values import PlainReader, PlainWriter
-from surefoot.sklearn_api.proven_model import CHANGED, has_changed, last_step
+from surefoot.sklearn_api.proven_model import has_changed, last_step, told_change
 
 FORMAT = "surefoot model"
 VERSION = 1
@@ -73,7 +73,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     place = require_free(path, overwrite=overwrite)
     if has_changed(last_step(model)):
         warnings.warn(
-            f"{CHANGED}: the file keeps its certificate, but verify and reports will not accept it.",
+            f"{told_change(last_step(model))}. A file of it keeps its certificate, but verify and reports will not accept it.",
             ChangedModelWarning,
             stacklevel=2,
         )

@@ -20,7 +20,7 @@ from surefoot.reports.page import Fact, paragraph, signed_bar, table
 from surefoot.reports.subject import Subject
 from surefoot.reports.wording import number_text, risk_text
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
-from surefoot.sklearn_api.proven_model import CHANGED, has_changed, standing_certificate
+from surefoot.sklearn_api.proven_model import CHANGED, has_changed, standing_certificate, told_change
 from surefoot.sklearn_api.verification import verify
 
 # A page is to be read: more coefficients, or inputs, than these are left to coefficients() and inputs().
@@ -85,7 +85,8 @@ def check_of(subject: Subject) -> tuple[Certificate, str]:
     model = subject.model
     proof = standing_certificate(model)
     if has_changed(model):
-        return proof, f"{CHANGED[0].upper()}{CHANGED[1:]}: what was proven then says nothing about it."
+        told = told_change(model)
+        return proof, f"{told[0].upper()}{told[1:]}. What was proven then says nothing about it."
     known = "" if proof.model_digest else " The proof predates fingerprints of models, so nothing says whether it has changed."
     today, rows = datetime.date.today().isoformat(), subject.positive.size
     try:

@@ -1,8 +1,8 @@
 """What a fitted estimator needs so that its proof can be checked again: one protocol for all families.
 
 A fit and a later check ask the same method for the certificate, so they cannot differ. Between the two the model may have
-changed: a fit leaves a seal, which is a fingerprint of the numbers that a user sees, of those that predictions use, and of the
-certificate that speaks about them.
+changed: a fit leaves a seal, which is a fingerprint of the numbers that a user sees, of those that predictions use, of the
+certificate that speaks about them, and of the parameters that the fit had.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
+from surefoot.sklearn_api.parameter_marks import parameter_marks
 
 CHANGED = "the model has changed since it was proven"
 
@@ -54,6 +55,7 @@ class ProvenModel:
 
     def _seal_proof(self) -> None:
         """Remember what has been proven; the last step of a fit."""
+        self._parameter_marks = parameter_marks(self)
         self._proof_seal = _seal(self)
 
 
@@ -61,7 +63,29 @@ def has_changed(model: Any) -> bool | None:
     """Whether a model differs from the one that its certificate is about; None for models from before there were seals."""
     if getattr(model, "certificate_", None) is None or getattr(model, "_proof_seal", None) is None:
         return None
-    return bool(model._proof_seal != _seal(model))
+    return bool(model._proof_seal != _seal(model) or changed_parameters(model))
+
+
+def changed_parameters(model: Any) -> list[str]:
+    """The parameters that are not those of the fit; none for models from before parameters were part of the seal."""
+    marks = getattr(model, "_parameter_marks", None)
+    if marks is None:
+        return []
+    now = parameter_marks(model)
+    return [name for name in sorted(now | marks) if now.get(name) != marks.get(name)]
+
+
+def told_change(model: Any) -> str:
+    """What has changed about a model that :func:`has_changed`, as a clause."""
+    names = changed_parameters(model)
+    if not names:
+        return CHANGED
+    listed = ", ".join(names)
+    return f"{CHANGED}: " + (
+        f"its parameter {listed} is not that of the fit"
+        if len(names) == 1
+        else f"its parameters {listed} are not those of the fit"
+    )
 
 
 def standing_certificate(model: Any) -> Certificate:
@@ -70,7 +94,7 @@ def standing_certificate(model: Any) -> Certificate:
     if not has_changed(model):
         return proof
     return verdict(
-        Statement("model", "objective", flaw=CHANGED),
+        Statement("model", "objective", flaw=told_change(model)),
         upper=np.inf,
         lower=-np.inf,
         tolerance=proof.tolerance,
@@ -90,6 +114,9 @@ def _seal(model: ProvenModel) -> str:
     proof = model.certificate_
     bounds = [proof.upper_bound, proof.lower_bound, proof.tolerance, float(proof.verified)]
     parts: dict[str, Any] = {"claim": proof.claim, "problem": proof.problem_digest, "model": proof.model_digest}
+    marks = getattr(model, "_parameter_marks", None)
+    if marks is not None:  # seals of earlier files are made without
+        parts["parameters"] = json.dumps(marks, sort_keys=True)
     return digest(type(model).__name__, {**parts, "bounds": np.array(bounds), **_flat(model._proven_numbers())})
 
 

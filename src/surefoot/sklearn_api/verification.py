@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.core.certificate import Certificate
 from surefoot.core.enclosure import computing_in
 from surefoot.exceptions import CertificateError, InvalidObservationError, InvalidTableError
-from surefoot.sklearn_api.proven_model import CHANGED, ProofParts, ProvenModel, has_changed, last_step
+from surefoot.sklearn_api.proven_model import CHANGED, ProofParts, ProvenModel, has_changed, last_step, told_change
 
-_CLOSED = "Load it from its file or fit it again, or verify a copy of the model as it was."
+_CLOSED = "Fit it again, or verify the model as its fit left it."
 
 
 def verify(
@@ -85,7 +85,7 @@ def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: A
     if getattr(last, "certificate_", None) is None:
         raise CertificateError(f"this {type(last).__name__} has no certificate: what partial_fit learns is not proven.")
     if has_changed(last):
-        raise CertificateError(f"{CHANGED}. {_CLOSED}")
+        raise CertificateError(f"{told_change(last)}. {_CLOSED}")
     try:
         seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
         return last, last._proof_parts(seen, y, sample_weight, groups)
