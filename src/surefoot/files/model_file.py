@@ -12,7 +12,7 @@ from surefoot.exceptions import ChangedModelWarning, ModelFileError
 from surefoot.files.archive import read_archive, write_archive
 from surefoot.files.model_state import KINDS, make_model, write_model
 from surefoot.files.plain_values import PlainReader, PlainWriter
-from surefoot.sklearn_api.proven_model import has_changed, last_step, told_change
+from surefoot.sklearn_api.proven_model import has_changed, told_change
 
 FORMAT = "surefoot model"
 VERSION = 1
@@ -42,7 +42,9 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     Warns
     -----
     ChangedModelWarning
-        If the model has changed since it was proven. Its certificate is kept, and refused by :func:`verify` and in reports.
+        If the model has changed since it was proven. Its certificate is kept, and refused by :func:`verify` and in reports. Of
+        a pipeline the last step is looked at, and the names of the columns that it gets; whether the steps before it are those
+        of the fit is told by :func:`verify`.
 
     Raises
     ------
@@ -71,9 +73,9 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     True
     """
     place = require_free(path, overwrite=overwrite)
-    if has_changed(last_step(model)):
+    if has_changed(model):
         warnings.warn(
-            f"{told_change(last_step(model))}. A file of it keeps its certificate, but verify and reports will not accept it.",
+            f"{told_change(model)}. A file of it keeps its certificate, but verify and reports will not accept it.",
             ChangedModelWarning,
             stacklevel=2,
         )

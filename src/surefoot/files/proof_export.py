@@ -41,9 +41,9 @@ def export_proof(
         If there is a file and ``overwrite`` is False.
     """
     place = require_free(path, overwrite=overwrite)
-    last, parts = proof_parts(model, X, y, sample_weight, groups)
+    parts = proof_parts(model, X, y, sample_weight, groups)
     if "problem" not in parts.arguments:
         raise CertificateError("a fit from batches or on Dask has no proof in one piece. Fit a table in memory to export one.")
     fresh = parts.judge()
-    require_same(last, fresh)
+    require_same(model, fresh)
     write_proof(place, Proof(parts.kind, parts.arguments, fresh.problem_digest, fresh.model_digest))

@@ -19,6 +19,11 @@ from surefoot.core.certificate import Certificate, Statement, digest, verdict
 from surefoot.sklearn_api.parameter_marks import parameter_marks
 
 CHANGED = "the model has changed since it was proven"
+# A last step does not see the steps before it: what they did in its fit can be told from the rows alone.
+ABOUT_LAST_STEP = (
+    "This is about the last step of a pipeline, on the rows that the steps before it made in the fit; whether these steps are "
+    "still the same is told by surefoot.verify, from the training rows."
+)
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,18 @@ class ProvenModel:
 
 
 def has_changed(model: Any) -> bool | None:
-    """Whether a model differs from the one that its certificate is about; None for models from before there were seals."""
-    if getattr(model, "certificate_", None) is None or getattr(model, "_proof_seal", None) is None:
+    """Whether a model differs from the one that its certificate is about; None for models from before there were seals.
+
+    Of a pipeline this is its last step, and whether the step before it makes the columns that it was fitted to.
+    """
+    last = last_step(model)
+    if getattr(last, "certificate_", None) is None:
         return None
-    return bool(model._proof_seal != _seal(model) or changed_parameters(model))
+    if changed_columns(model):
+        return True
+    if getattr(last, "_proof_seal", None) is None:
+        return None
+    return bool(last._proof_seal != _seal(last) or changed_parameters(last))
 
 
 def changed_parameters(model: Any) -> list[str]:
@@ -75,9 +88,34 @@ def changed_parameters(model: Any) -> list[str]:
     return [name for name in sorted(now | marks) if now.get(name) != marks.get(name)]
 
 
+def changed_columns(model: Any) -> str:
+    """How the columns that a pipeline hands to its last step differ from those of its fit, as a clause; nothing if not at all.
+
+    Names are compared where the step before is known to give its columns the names that it tells.
+    """
+    steps = [step for _, step in getattr(model, "steps", ()) if step != "passthrough"]
+    if len(steps) < 2 or not hasattr(steps[-1], "n_features_in_"):
+        return ""
+    *_, before, last = steps
+    if type(before).__module__.partition(".")[0] not in ("surefoot", "sklearn"):
+        return ""
+    try:
+        made = [str(name) for name in before.get_feature_names_out()]
+    except (AttributeError, ValueError):  # it has no names, or is not fitted
+        return ""
+    if len(made) != last.n_features_in_:
+        return f"the step before it makes {len(made)} columns, and it was fitted to {last.n_features_in_}"
+    for name, known in zip(made, getattr(last, "feature_names_in_", made), strict=True):
+        if name != known:
+            return f"the step before it makes the column {name!r:.80} where it was fitted to {known!r:.80}"
+    return ""
+
+
 def told_change(model: Any) -> str:
     """What has changed about a model that :func:`has_changed`, as a clause."""
-    names = changed_parameters(model)
+    columns, names = changed_columns(model), changed_parameters(last_step(model))
+    if columns:
+        return f"{CHANGED}: {columns}"
     if not names:
         return CHANGED
     listed = ", ".join(names)
@@ -88,9 +126,14 @@ def told_change(model: Any) -> str:
     )
 
 
+def has_steps(model: Any) -> bool:
+    """Whether a model is a pipeline in which something stands before the last step."""
+    return len([step for _, step in getattr(model, "steps", ()) if step != "passthrough"]) > 1
+
+
 def standing_certificate(model: Any) -> Certificate:
-    """The certificate of a model, or one that claims nothing if the model has changed since."""
-    proof: Certificate = model.certificate_
+    """The certificate of a model or of a pipeline's last step, or one that claims nothing if the model has changed since."""
+    proof: Certificate = last_step(model).certificate_
     if not has_changed(model):
         return proof
     return verdict(
