@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import pydoc
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from proven_models import CHANGES, KINDS, Proven, proven_model
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import surefoot as sf
@@ -91,11 +96,14 @@ def test_a_changed_model_is_refused_loaded_or_not(kind: str, change: str, tmp_pa
     with pytest.raises(sf.CertificateError, match="the model has changed since it was proven"):
         proven.verify(model)
     assert has_changed(model) and not standing_certificate(model).verified
-    try:
-        with pytest.warns(sf.ChangedModelWarning, match="has changed since it was proven"):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
             sf.save(model, tmp_path / "changed")
-    except sf.ModelFileError:
-        return  # the parts contradict each other so much that no file holds them
+        except sf.ModelFileError:
+            return  # the parts contradict each other so much that no file holds them
+    assert [warning.category for warning in told] == [sf.ChangedModelWarning]
+    assert "has changed since it was proven" in str(told[0].message)
     assert not (tmp_path / "changed").exists() or has_changed(sf.load(tmp_path / "changed"))
 
 
@@ -328,3 +336,34 @@ def test_the_function_and_the_program_go_by_one_name() -> None:
     assert told.returncode == 0 and "proof file" in told.stdout
     proven = proven_model("robust")
     assert module(proven.model, proven.X, proven.y).verified
+
+
+def test_help_shows_the_parameters() -> None:
+    shown = pydoc.plain(pydoc.render_doc(sf.verify))
+    assert "verify(" in shown and "sample_weight" in shown and "arithmetic" in shown
+
+
+def test_a_search_is_verified_by_the_model_that_it_fitted_to_all_rows(tmp_path: Path) -> None:
+    proven = proven_model("robust")
+    search = GridSearchCV(sf.RobustLogisticRegression(), {"radius": [0.01, 0.1]}, cv=3).fit(proven.X, proven.y)
+    assert sf.verify(search, proven.X, proven.y).verified
+    sf.export_proof(search, proven.X, proven.y, tmp_path / "proof.npz")
+    sf.report(search, proven.X, proven.y, tmp_path / "report.html", n_sets=0)
+    with pytest.raises(sf.ModelFileError, match="Save its best_estimator_"):
+        sf.save(search, tmp_path / "search")
+    with pytest.raises(TypeError, match="best_estimator_"):
+        sf.verify(clone(search), proven.X, proven.y)
+    calibrated = CalibratedClassifierCV(sf.RobustLogisticRegression(), cv=2).fit(proven.X, proven.y)
+    with pytest.raises(TypeError, match=r"calibrated_classifiers_\[k\]"):
+        sf.verify(calibrated, proven.X, proven.y)
+
+
+def test_a_cost_needs_responses() -> None:
+    proven = proven_model("cost")
+    with pytest.raises(ValueError, match="there are no responses"):
+        sf.verify(proven.model, proven.X)
+
+
+def test_weights_count_up_to_a_power_of_two() -> None:
+    proven = proven_model("robust, mixed columns and weights")
+    assert sf.verify(proven.model, proven.X, proven.y, sample_weight=4 * proven.more["sample_weight"]).verified

@@ -126,6 +126,11 @@ def told_change(model: Any) -> str:
     )
 
 
+def refitted(model: Any) -> Any:
+    """The model itself, or of a fitted search such as ``GridSearchCV`` the one that it has fitted to all rows at its end."""
+    return getattr(model, "best_estimator_", model)
+
+
 def has_steps(model: Any) -> bool:
     """Whether a model is a pipeline in which something stands before the last step."""
     return len([step for _, step in getattr(model, "steps", ()) if step != "passthrough"]) > 1

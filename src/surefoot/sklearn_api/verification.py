@@ -11,9 +11,25 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.core.certificate import Certificate
 from surefoot.core.enclosure import computing_in
 from surefoot.exceptions import CertificateError, InvalidObservationError, InvalidTableError
-from surefoot.sklearn_api.proven_model import CHANGED, ProofParts, ProvenModel, has_changed, has_steps, last_step, told_change
+from surefoot.sklearn_api.proven_model import (
+    CHANGED,
+    ProofParts,
+    ProvenModel,
+    has_changed,
+    has_steps,
+    last_step,
+    refitted,
+    told_change,
+)
 
 _CLOSED = "Fit it again, or verify the model as its fit left it."
+
+# Where others keep the models that they have fitted.
+_FITTED = {
+    "GridSearchCV": ": best_estimator_, with refit=True",
+    "RandomizedSearchCV": ": best_estimator_, with refit=True",
+    "CalibratedClassifierCV": ": calibrated_classifiers_[k].estimator",
+}
 
 
 def verify(
@@ -34,12 +50,13 @@ def verify(
     Parameters
     ----------
     model : fitted estimator of surefoot, or a pipeline that ends with one
-        Loaded from a file or not.
+        Loaded from a file or not. Of a search such as ``GridSearchCV`` its ``best_estimator_`` is meant, which was fitted to
+        all rows.
     X, y : the rows and labels that it was fitted to
         In the same order; batches and Dask tables where the fit had those. For :class:`~surefoot.inverse.InverseOptimizer`
         signals and responses. After ``fit_moments`` X is the pair (means, covariances).
     sample_weight : array-like of shape (n_rows,), optional
-        As in the fit.
+        As in the fit, to the last digit; a power of 2 times as large is the same.
     groups : array-like of shape (n_rows,), optional
         As in the fit of a :class:`~surefoot.ChanceConstrainedSVC`; None takes those of the fit, made by k-means or given.
     arithmetic : {"double", "ball"}, default="double"
@@ -69,6 +86,7 @@ def verify(
     Traceback (most recent call last):
     surefoot.exceptions.CertificateError: the model has changed since it was proven. ...
     """
+    model = refitted(model)
     parts = proof_parts(model, X, y, sample_weight, groups)
     with _computing(arithmetic):
         fresh = parts.judge()
@@ -80,7 +98,10 @@ def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: A
     """What the certificate of a model, or of a pipeline's last step, is to judge."""
     last = last_step(model)
     if not isinstance(last, ProvenModel):
-        raise TypeError(f"{type(last).__name__} is no estimator of surefoot that carries a certificate.")
+        inner = hasattr(last, "get_params") and any(isinstance(part, ProvenModel) for part in last.get_params().values())
+        place = _FITTED.get(type(last).__name__, "")
+        advice = f" Verify a model that it has fitted, on the rows of that fit{place}." if inner else ""
+        raise TypeError(f"{type(last).__name__} is no estimator of surefoot that carries a certificate.{advice}")
     check_is_fitted(last)
     if getattr(last, "certificate_", None) is None:
         raise CertificateError(f"this {type(last).__name__} has no certificate: what partial_fit learns is not proven.")

@@ -277,6 +277,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         refuse_groups(groups)
         if sample_weight is not None:
             raise ValueError("observations of an InverseOptimizer have no weights.")
+        if y is None:
+            raise ValueError("an InverseOptimizer is verified from signals and responses, and there are no responses.")
         problem, approach = self._pose(X, y), APPROACHES[self.approach]
         tasks = [approach.pose(problem)]
         if approach.otherwise is not None:
