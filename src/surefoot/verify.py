@@ -11,6 +11,46 @@ import sys
 from types import ModuleType
 from typing import Any
 
+__all__ = ["verify"]
+
+
+def verify(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    arithmetic: str = "double",
+) -> Any:
+    """Check the proof of a model once more, from the rows that it was fitted to; call it as ``surefoot.verify(model, X, y)``.
+
+    Parameters
+    ----------
+    model : fitted estimator of surefoot, or a pipeline that ends with one
+    X, y : the rows and labels that it was fitted to, in the same order
+    sample_weight, groups : array-like of shape (n_rows,), optional
+        As in the fit.
+    arithmetic : {"double", "ball"}, default="double"
+
+    Returns
+    -------
+    Certificate
+        Of this model, on these rows, made now.
+
+    Raises
+    ------
+    CertificateError
+        If rows, settings or model are not those of the proof, or there is no witness.
+
+    See Also
+    --------
+    surefoot.sklearn_api.verification.verify : the same with all details.
+    """
+    from surefoot.sklearn_api.verification import verify as check
+
+    return check(model, X, y, sample_weight=sample_weight, groups=groups, arithmetic=arithmetic)
+
 
 class _CallableModule(ModuleType):
     """The module, which answers like the function when it is called."""
@@ -25,8 +65,6 @@ class _CallableModule(ModuleType):
         groups: Any = None,
         arithmetic: str = "double",
     ) -> Any:
-        from surefoot.sklearn_api.verification import verify
-
         return verify(model, X, y, sample_weight=sample_weight, groups=groups, arithmetic=arithmetic)
 
 

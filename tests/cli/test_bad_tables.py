@@ -233,6 +233,12 @@ def test_gaps_are_filled_or_refused_as_the_user_says(fit: Fit) -> None:
     assert code == 1 and "row 4" in err
 
 
+def test_gaps_are_refused_in_words_where_no_model_fills_them(fit: Fit) -> None:
+    rows = "".join(f"{k % 7},{'' if k == 3 else k % 5},{'yn'[k % 2]}\n" for k in range(40))
+    code, _, err = fit(f"a,b,t\n{rows}", "--target", "t", "--model", "svm")
+    assert code == 1 and "--model svm does not fill gaps, and there are some in 'b' (1)" in err
+
+
 def test_a_long_file_is_looked_through_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text("x,z,y\n" + "".join(f"{k * 0.001:.3f},{'abc'[k % 3]},{k % 2}\n" for k in range(60_000)))

@@ -301,7 +301,7 @@ def test_every_command_has_help_with_examples(command: str, capsys: pytest.Captu
 def test_the_demo_runs_every_other_command(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("demo", "--folder", tmp_path / "demo")
     assert code == 0
-    assert all(f"$ surefoot {command} " in out for command in ("fit", "explain", "score", "stress", "report"))
+    assert all(f"$ surefoot {command} " in out for command in ("fit", "explain", "verify", "score", "stress", "report"))
     assert {path.name for path in (tmp_path / "demo").iterdir()} == {
         "train.csv",
         "test.csv",

@@ -105,7 +105,16 @@ def test_both_bounds_hold_as_printed() -> None:
 
 
 def test_an_open_gap_is_printed_above_the_tolerance_that_it_misses() -> None:
-    assert judged(1.0, 1.0 - 1.01e-6).claim.endswith("the relative gap 0.0000011 is above the tolerance 1.0e-06.")
+    assert judged(1.0, 1.0 - 1.01e-6).claim.endswith("the relative gap 0.00000101 is above the tolerance 1.0e-06.")
+
+
+@pytest.mark.parametrize("upper", [0.1, 0.3, 0.6931471805599453, 7.0, 3.025e-300])
+def test_a_gap_that_is_all_of_the_objective_is_one(upper: float) -> None:
+    found = judged(upper, 0.0)
+    assert found.gap == upper and found.relative_gap == 1.0
+    assert found.claim.endswith("the relative gap 1 is above the tolerance 1.0e-06.")
+    # Next to it no more than a per cent is lost in print.
+    assert judged(upper, -1e-3 * upper).claim.endswith("the relative gap 1.01 is above the tolerance 1.0e-06.")
 
 
 def test_zero_has_no_sign_in_print() -> None:

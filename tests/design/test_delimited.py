@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.design.read.column_guess import MISSING_TOKENS, ColumnTally, parse_levels, parse_numbers
+from surefoot.design.read.column_guess import MISSING_TOKENS, ColumnTally, Gaps, parse_levels, parse_numbers
 from surefoot.design.read.delimited import open_delimited
 from surefoot.exceptions import InvalidTableError
 
@@ -107,5 +107,26 @@ def test_a_tally_of_many_numbers_counts_as_if_it_had_looked_at_each() -> None:
 
 
 def test_levels_are_stripped_and_gaps_are_none() -> None:
-    assert parse_levels(["a ", "?", "b", "a"], None, MISSING_TOKENS) == ["a", None, "b", "a"]
-    assert parse_levels(["1", "2"], {"1": 1}, MISSING_TOKENS) == [1, "2"]
+    assert parse_levels(["a ", "?", "b", "a"], None, Gaps()) == ["a", None, "b", "a"]
+    assert parse_levels(["1", "2"], {"1": 1}, Gaps()) == [1, "2"]
+
+
+def test_what_a_model_knows_is_a_level_and_no_gap_unless_the_user_says_so() -> None:
+    known = {"NA": "NA", "b ": "b ", "c": "c"}
+    assert parse_levels(["NA", " NA", "b ", "b", " c", "?", ""], known, Gaps()) == ["NA", "NA", "b ", "b", "c", None, None]
+    assert parse_levels(["NA", "c"], known, Gaps(named=frozenset({"NA"}))) == [None, "c"]
+
+
+def test_text_of_a_file_with_types_is_taken_as_it_is() -> None:
+    values = ["NA", " a", "", None, float("nan"), "-"]
+    assert parse_levels(values, None, Gaps(named=frozenset({"-"})), typed=True) == ["NA", " a", "", None, None, None]
+    tally = ColumnTally("x")
+    tally.add(values, Gaps().among(typed=True), typed=True)
+    assert tally.n_missing == 2 and list(tally.levels) == ["NA", " a", "", "-"]
+
+
+def test_truth_values_of_text_files_are_such() -> None:
+    for values, expected in ((["True", "false", "NA", "TRUE "], True), (["True", "no"], False)):
+        tally = ColumnTally("x")
+        tally.add(values, MISSING_TOKENS)
+        assert tally.all_truths is expected and tally.guess() == "categorical"

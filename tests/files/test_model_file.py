@@ -249,3 +249,11 @@ def test_costs_of_every_approach_come_back_with_their_proof(approach: str, tmp_p
     require_same(vars(model.certificate_), vars(again.certificate_), "certificate_")
     require_same(vars(model.outcome_), vars(again.outcome_), "outcome_")
     require_same(model.cost_, again.cost_, "cost_")
+
+
+def test_a_model_whose_parts_contradict_each_other_is_not_saved_and_that_is_what_is_said(tmp_path: Path) -> None:
+    model = sf.RiskScoreClassifier(max_features=1).fit([[0], [1], [1], [0]] * 5, [0, 1, 1, 0] * 4 + [0, 1, 0, 1])
+    model.coef_ = model.coef_ + 1
+    with pytest.raises(sf.ModelFileError, match="the model cannot be saved") as error:
+        sf.save(model, tmp_path / "card")
+    assert ".part" not in str(error.value) and not (tmp_path / "card").exists()

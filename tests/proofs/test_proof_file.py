@@ -238,3 +238,32 @@ def test_compressed_rows_multiply_like_the_matrix_they_are() -> None:
     for wrong in ((csr.data[:-1], csr.indices, csr.indptr), (csr.data, csr.indices + 4, csr.indptr)):
         with pytest.raises(ValueError, match="shape it claims"):
             CompressedRows(wrong, shape=(7, 4))
+
+
+def test_files_that_are_no_proofs_are_refused_without_dangerous_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    sf.save(proven_model("robust").model, tmp_path / "model")
+    for name, said in (("table.csv", "no archive"), ("model", "It is a model file: 'surefoot verify")):
+        assert main([str(tmp_path / name)]) == 1
+        told = capsys.readouterr().err
+        assert said in told and "pickle" not in told
+
+
+def test_half_points_are_told_as_such(tmp_path: Path) -> None:
+    proven = proven_model("card")
+    sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "card")
+    with pytest.raises(sf.CertificateError, match="whole numbers"):
+        read_proof_file(tmp_path / "card").answered(points=np.array([2.5, 0, 1]))
+
+
+def test_a_reader_who_has_enough_ends_the_program_quietly(tmp_path: Path) -> None:
+    proven = proven_model("robust")
+    sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "proof")
+    words = [sys.executable, "-m", "surefoot.verify", str(tmp_path / "proof")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.close()
+        said = child.stderr.read().decode()
+    assert child.returncode == 0 and "Traceback" not in said and "BrokenPipe" not in said

@@ -13,7 +13,7 @@ import pytest
 import surefoot as sf
 from surefoot.core.outcome import Status
 from surefoot.exceptions import ConvergenceLimitWarning
-from surefoot.reports.model_section import certificate_blocks
+from surefoot.reports.model_section import ProofCheck, certificate_blocks
 from surefoot.sklearn_api.limit_warning import ADVICE, warn_of_limit
 
 
@@ -40,7 +40,9 @@ def test_reports_and_files_know_the_status(model: Any, status: Status, tmp_path:
     ended = sf.RobustLogisticRegression(radius=0.1)
     ended.__dict__.update(model.__dict__)
     ended.outcome_ = replace(model.outcome_, status=status)
-    assert any(f"{status.value} ({model.solver_}" in block for block in certificate_blocks(ended))
+    assert any(
+        f"{status.value} ({model.solver_}" in block for block in certificate_blocks(ended, ProofCheck(ended.certificate_, ""))
+    )
     path = tmp_path / "model.surefoot"
     sf.save(ended, path)
     assert sf.load(path).outcome_.status is status

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import pydoc
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from proven_models import CHANGES, KINDS, Proven, proven_model
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import surefoot as sf
 from surefoot.core.certificate import Certificate
-from surefoot.sklearn_api.proven_model import has_changed, standing_certificate
+from surefoot.sklearn_api.proven_model import _seal, has_changed, standing_certificate
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -91,11 +96,14 @@ def test_a_changed_model_is_refused_loaded_or_not(kind: str, change: str, tmp_pa
     with pytest.raises(sf.CertificateError, match="the model has changed since it was proven"):
         proven.verify(model)
     assert has_changed(model) and not standing_certificate(model).verified
-    try:
-        with pytest.warns(sf.ChangedModelWarning, match="has changed since it was proven"):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
             sf.save(model, tmp_path / "changed")
-    except sf.ModelFileError:
-        return  # the parts contradict each other so much that no file holds them
+        except sf.ModelFileError:
+            return  # the parts contradict each other so much that no file holds them
+    assert [warning.category for warning in told] == [sf.ChangedModelWarning]
+    assert "has changed since it was proven" in str(told[0].message)
     assert not (tmp_path / "changed").exists() or has_changed(sf.load(tmp_path / "changed"))
 
 
@@ -196,12 +204,11 @@ def test_every_model_of_a_path_is_verified() -> None:
         assert all(sf.verify(model, proven.X, proven.y).verified for model in row)
 
 
-def test_a_calibrated_shift_is_part_of_the_model_and_not_calibrated_again() -> None:
+def test_a_calibrated_shift_is_part_of_the_model_and_not_calibrated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     proven = proven_model("robust")
     model = sf.RobustLogisticRegression(shift=sf.ShiftModel(numeric_certainty=0.8, numeric_interval="0.4 std"))
     model.fit(proven.X, proven.y)
-    assert sf.verify(model, proven.X, proven.y).verified
-    model.shift = None
+    monkeypatch.setattr(sf.ShiftModel, "calibrate", lambda *_: pytest.fail("calibrated again"))
     assert sf.verify(model, proven.X, proven.y).verified
 
 
@@ -223,11 +230,68 @@ def test_frames_of_every_library_are_read_as_in_the_fit(library: str, tmp_path: 
     assert sf.verify(model, pd.DataFrame(columns), y).verified
 
 
-def test_changed_settings_are_another_problem() -> None:
-    proven = proven_model("card")
-    model = copy.deepcopy(proven.model).set_params(max_points=3)
-    with pytest.raises(sf.CertificateError, match="settings"):
-        proven.verify(model)
+def test_every_parameter_is_part_of_the_seal_and_named(proven: Proven) -> None:
+    for name, given in proven.model.get_params(deep=False).items():
+        model = copy.deepcopy(proven.model).set_params(**{name: ["another value"]})
+        if name in ("verbose", "n_jobs", "checkpoint"):
+            assert has_changed(model) is False
+            continue
+        assert has_changed(model) and not standing_certificate(model).verified
+        with pytest.raises(sf.CertificateError, match=f"parameter {name} is not that of the fit"):
+            proven.verify(model)
+        assert has_changed(model.set_params(**{name: given})) is False
+
+
+OTHER_SETTINGS: dict[str, dict[str, Any]] = {
+    "robust": {"radius": 0.5, "norm": "l2", "label_weight": 0.1},
+    "robust, cross-validated": {"radii": [0.1]},
+    "card": {"max_features": 1},
+    "plane": {"C": 3.0},
+    "noisy cost": {"kappa": 1.0},
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_SETTINGS)
+def test_a_parameter_that_was_set_after_the_fit_is_noticed_in_files_too(kind: str, tmp_path: Path) -> None:
+    proven, other = proven_model(kind), OTHER_SETTINGS[kind]
+    model = copy.deepcopy(proven.model).set_params(**other)
+    with pytest.warns(sf.ChangedModelWarning, match=", ".join(sorted(other))):
+        sf.save(model, tmp_path / "changed")
+    with pytest.raises(sf.CertificateError, match=", ".join(sorted(other))):
+        proven.verify(sf.load(tmp_path / "changed"))
+
+
+def test_a_fit_that_closed_no_gap_is_not_verified_by_asking_for_less() -> None:
+    proven = proven_model("robust")
+    with pytest.warns(sf.ConvergenceLimitWarning):
+        model = sf.RobustLogisticRegression(radius=0.05, max_iter=1, solver="lp-admm").fit(proven.X, proven.y)
+    assert not sf.verify(model, proven.X, proven.y).verified
+    model.tol = 0.9
+    with pytest.raises(sf.CertificateError, match="parameter tol is not that of the fit"):
+        sf.verify(model, proven.X, proven.y)
+
+
+@pytest.mark.parametrize("kind", ["robust", "card", "plane", "cost"])
+def test_seals_from_before_parameters_were_part_of_them_still_hold(kind: str, tmp_path: Path) -> None:
+    proven = proven_model(kind)
+    model = copy.deepcopy(proven.model)
+    del model._parameter_marks
+    model._proof_seal = _seal(model)
+    assert has_changed(model) is False
+    sf.save(model, tmp_path / "earlier")
+    assert proven.verify(sf.load(tmp_path / "earlier")).verified
+
+
+def test_a_seal_without_the_parameters_that_it_was_made_with_is_broken() -> None:
+    model = copy.deepcopy(proven_model("robust").model)
+    del model._parameter_marks
+    assert has_changed(model)
+
+
+def test_equal_parameters_are_the_same_whatever_they_are_written_in() -> None:
+    proven = proven_model("robust, mixed columns and weights")
+    for same in ({"label_weight": 1}, {"label_weight": np.float64(1.0)}, {"categorical_features": np.str_("from_dtype")}):
+        assert has_changed(copy.deepcopy(proven.model).set_params(**same)) is False
 
 
 def test_what_has_no_certificate_is_refused() -> None:
@@ -277,3 +341,34 @@ def test_the_function_and_the_program_go_by_one_name() -> None:
     assert told.returncode == 0 and "proof file" in told.stdout
     proven = proven_model("robust")
     assert module(proven.model, proven.X, proven.y).verified
+
+
+def test_help_shows_the_parameters() -> None:
+    shown = pydoc.plain(pydoc.render_doc(sf.verify))
+    assert "verify(" in shown and "sample_weight" in shown and "arithmetic" in shown
+
+
+def test_a_search_is_verified_by_the_model_that_it_fitted_to_all_rows(tmp_path: Path) -> None:
+    proven = proven_model("robust")
+    search = GridSearchCV(sf.RobustLogisticRegression(), {"radius": [0.01, 0.1]}, cv=3).fit(proven.X, proven.y)
+    assert sf.verify(search, proven.X, proven.y).verified
+    sf.export_proof(search, proven.X, proven.y, tmp_path / "proof.npz")
+    sf.report(search, proven.X, proven.y, tmp_path / "report.html", n_sets=0)
+    with pytest.raises(sf.ModelFileError, match="Save its best_estimator_"):
+        sf.save(search, tmp_path / "search")
+    with pytest.raises(TypeError, match="best_estimator_"):
+        sf.verify(clone(search), proven.X, proven.y)
+    calibrated = CalibratedClassifierCV(sf.RobustLogisticRegression(), cv=2).fit(proven.X, proven.y)
+    with pytest.raises(TypeError, match=r"calibrated_classifiers_\[k\]"):
+        sf.verify(calibrated, proven.X, proven.y)
+
+
+def test_a_cost_needs_responses() -> None:
+    proven = proven_model("cost")
+    with pytest.raises(ValueError, match="there are no responses"):
+        sf.verify(proven.model, proven.X)
+
+
+def test_weights_count_up_to_a_power_of_two() -> None:
+    proven = proven_model("robust, mixed columns and weights")
+    assert sf.verify(proven.model, proven.X, proven.y, sample_weight=4 * proven.more["sample_weight"]).verified

@@ -27,7 +27,7 @@ def add_demo(subparsers: Any) -> None:
     parser = command(
         subparsers,
         "demo",
-        "Write a small table and run the other commands on it: fit, explain, score, stress, report.",
+        "Write a small table and run the other commands on it: fit, explain, verify, score, stress, report.",
         _EXAMPLES,
         run_demo,
     )
@@ -50,6 +50,7 @@ def run_demo(args: argparse.Namespace) -> int:
     for words in (
         ["fit", str(folder / "train.csv"), "--target", "diagnosis", "--output", model, "--radius", "0.1", "--quiet", *force],
         ["explain", model],
+        ["verify", model, str(folder / "train.csv"), "--target", "diagnosis"],
         ["score", model, test, "--output", str(folder / "scores.csv"), *force],
         ["stress", model, test, "--target", "diagnosis", "--sets", "500", "--quiet"],
         ["report", model, test, "--target", "diagnosis", "--output", str(folder / "report.html"), "--quiet", *force],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from surefoot.cli.console import aligned, say
@@ -15,7 +16,7 @@ from surefoot.files.portable_json import to_json
 from surefoot.files.sql import to_sql
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
-from surefoot.sklearn_api.proven_model import standing_certificate
+from surefoot.sklearn_api.proven_model import ABOUT_LAST_STEP, has_changed, has_steps, standing_certificate
 
 _EXAMPLES = """\
   surefoot explain model.surefoot
@@ -51,7 +52,8 @@ def _text(model: Any) -> str:
     lines = [f"{type(last).__name__}: {classes[0]} or {classes[1]}", ""]
     if isinstance(last, RiskScoreClassifier):
         before = model.steps[0][1] if last is not model else None
-        lines.append(str(last.score_card(meanings=getattr(before, "columns_", ()))))
+        card = last.score_card(meanings=getattr(before, "columns_", ()))
+        lines.append(str(replace(card, proof=None) if has_changed(model) else card))
     elif isinstance(last, RobustLogisticModel):
         lines += [f"log odds of {classes[1]}: radius {last.radius_:g}, intercept {last.intercept_[0]:.6g}"]
         numeric, levels = last.schema_.split_coefficients(last.coef_[0])
@@ -71,6 +73,8 @@ def _text(model: Any) -> str:
             rows = [["column", "coefficient"]]
             rows += [[term.feature, f"{term.coefficient:.6g}"] for term in formula.terms if isinstance(term, LinearTerm)]
             lines += [f"margin of {classes[1]}: intercept {formula.intercept:.6g}", *aligned(rows, left=1)]
-    proof = standing_certificate(last)
+    proof = standing_certificate(model)
     verdict = "verified" if proof.verified else "NOT verified"
-    return "\n".join([*lines, "", f"Certificate ({verdict})", f"  {proof.claim}", f"  data {proof.problem_digest[:16]}"])
+    about = [f"  {ABOUT_LAST_STEP}"] if has_steps(model) else []
+    told = [f"Certificate ({verdict})", f"  {proof.claim}", *about, f"  data {proof.problem_digest[:16]}"]
+    return "\n".join([*lines, "", *told])

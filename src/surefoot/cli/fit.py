@@ -55,7 +55,12 @@ def add_fit(subparsers: Any) -> None:
     columns.add_argument("--numeric", type=names, default=[], metavar="NAMES", help="read these as numbers")
     columns.add_argument("--categorical", type=names, default=[], metavar="NAMES", help="read these as categories")
     columns.add_argument("--drop", type=names, default=[], metavar="NAMES", help="leave these out")
-    columns.add_argument("--missing", choices=["fill", "error"], default="fill", help="gaps: filled (default), or an error")
+    columns.add_argument(
+        "--missing",
+        choices=["fill", "error"],
+        default="fill",
+        help="gaps: filled (default; svm does not fill them, so there they are an error), or an error",
+    )
     columns.add_argument(
         "--unseen", choices=["error", "ignore"], default="error", help="levels that training never held, when scoring"
     )
@@ -85,6 +90,8 @@ def run_fit(args: argparse.Namespace) -> int:
     columns, left_out = choose_columns(source, reserved, numeric=args.numeric, categorical=args.categorical, drop=args.drop)
     if not args.json:
         _show(source, columns, left_out, args)
+    if args.model == "svm":
+        _require_numbers(source, columns)
     model = _model(args, columns)
     if source.n_rows * (len(columns) + 1) * 8 * _COPIES > args.memory * 2**20:
         _fit_batches(model, args, source, columns, target)
@@ -119,7 +126,7 @@ def _target(source: TableSource, name: str) -> ReadColumn:
             f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart. Leave "
             "rows out, put values together, or compare a number with a threshold first."
         )
-    return source.column(name, "numeric" if tally.all_numbers else "categorical")
+    return source.fitted_column(name, "numeric" if tally.all_numbers else "categorical")
 
 
 def _group_column(source: TableSource, args: argparse.Namespace) -> list[ReadColumn]:
@@ -145,16 +152,27 @@ def _fit_batches(
         model.set_params(missing_numeric="error").fit(batches)
 
 
+def _require_numbers(source: TableSource, columns: list[ReadColumn]) -> None:
+    """Raise for what a support vector machine cannot compare."""
+    text = [column.name for column in columns if column.kind == "categorical"]
+    if text:
+        raise InvalidTableError(
+            f"--model svm compares numbers, but column {text[0]!r} holds text. Leave it out with --drop, or choose another "
+            "model."
+        )
+    tallies = [source.tallies[column.name] for column in columns]
+    gaps = ", ".join(f"{tally.name!r} ({tally.n_missing:,})" for tally in tallies if tally.n_missing)
+    if gaps:
+        raise InvalidTableError(
+            f"--model svm does not fill gaps, and there are some in {gaps}. Fill them, leave rows or columns out (--drop), or "
+            "choose another model."
+        )
+
+
 def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
     verbose = 0 if args.quiet else 1
     shared: dict[str, Any] = {"time_limit": args.time_limit, "verbose": verbose}
     if args.model == "svm":
-        text = [column.name for column in columns if column.kind == "categorical"]
-        if text:
-            raise InvalidTableError(
-                f"--model svm compares numbers, but column {text[0]!r} holds text. Leave it out with --drop, or choose "
-                "another model."
-            )
         svm = ChanceConstrainedSVC(kernel=args.kernel, violation=args.violation, probability=True, random_state=0, **shared)
         return Pipeline([("scale", StandardScaler()), ("svm", svm)])
     shared["n_jobs"] = args.jobs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         type=names,
         default=[],
         metavar="TEXTS",
-        help="texts that stand for gaps, beside NA, NaN, null, ? and none",
+        help="texts that stand for gaps; in text files NA, NaN, null, None, ? and nothing do anyway, unless the model knows "
+        "them as levels",
     )
     group.add_argument("--drop-unnamed", action="store_true", help="leave out columns without a name in the header")
 
@@ -65,11 +66,18 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=None, metavar="N", help="threads; -1 for all cores")
 
 
-def open_source(args: argparse.Namespace, columns: Sequence[str] | None = None) -> TableSource:
-    """The table that the arguments name."""
+def open_source(
+    args: argparse.Namespace,
+    columns: Sequence[str] | None = None,
+    levels: Mapping[str, Mapping[str, Any]] | None = None,
+    others: Mapping[str, Sequence[str]] | None = None,
+) -> TableSource:
+    """The table that the arguments name; ``columns`` and ``levels`` are those of a model, ``others`` those of options."""
     return open_table(
         args.table,
         columns=columns,
+        levels=levels,
+        others=others,
         delimiter=args.delimiter,
         encoding=args.encoding,
         decimal_mark=args.decimal,

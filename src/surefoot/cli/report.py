@@ -10,6 +10,7 @@ from surefoot.cli.loaded_model import load_fitted
 from surefoot.cli.options import DONE, add_common_options, add_output_options, add_table_options, command, free_place
 from surefoot.cli.stress import add_shift_options, chosen_shift, labelled_rows
 from surefoot.reports.model_report import report
+from surefoot.reports.shift_section import PARAMETERS
 
 _EXAMPLES = """\
   surefoot report model.surefoot test.csv --target bought --output report.html
@@ -25,7 +26,7 @@ def add_report(subparsers: Any) -> None:
     add_output_options(parser, required=True, what="the HTML file")
     parser.add_argument("--title", default="", help="heading of the page")
     parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables of the stress test; default 1000")
-    add_shift_options(parser)
+    add_shift_options(parser, PARAMETERS.certainty)
     add_table_options(parser)
     add_common_options(parser)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.cli.console import note, say_json
-from surefoot.cli.loaded_model import last_step, load_fitted, model_columns, read_columns
+from surefoot.cli.loaded_model import known_texts, last_step, load_fitted, model_columns, read_columns
 from surefoot.cli.options import (
     DONE,
     add_common_options,
@@ -49,7 +49,7 @@ def run_score(args: argparse.Namespace) -> int:
     place = None if args.output is None else free_place(args)
     model = load_fitted(args.model)
     wanted = list(model_columns(model))
-    source = open_source(args, [*wanted, *(name for name in args.keep if name not in wanted)])
+    source = open_source(args, wanted, known_texts(model), others={"--keep": args.keep})
     if place is None:
         count = _write(sys.stdout, model, source, args)
         return DONE

@@ -7,7 +7,7 @@ import contextlib
 from typing import Any
 
 from surefoot.cli.console import say, say_json
-from surefoot.cli.loaded_model import last_step, load_fitted, model_columns, read_columns, target_column
+from surefoot.cli.loaded_model import known_texts, last_step, load_fitted, model_columns, read_columns, target_column
 from surefoot.cli.options import DONE, add_common_options, add_table_options, command, open_source
 from surefoot.cli.table_source import TableSource, labels
 from surefoot.shift.shift_model import ShiftModel
@@ -17,6 +17,8 @@ _EXAMPLES = """\
   surefoot stress model.surefoot test.csv --target bought
   surefoot stress model.surefoot test.csv --target bought --certainty 0.7 --sets 5000 --scenarios all --json"""
 
+_CERTAINTY = 0.8
+
 
 def add_stress(subparsers: Any) -> None:
     """Add the command to the program."""
@@ -24,7 +26,7 @@ def add_stress(subparsers: Any) -> None:
     parser.add_argument("model")
     parser.add_argument("table", help="rows with known answers")
     parser.add_argument("--target", required=True, metavar="NAME")
-    add_shift_options(parser)
+    add_shift_options(parser, _CERTAINTY)
     parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables per scenario; default 1000")
     parser.add_argument("--scenarios", choices=["expected", "unexpected", "all"], default="expected")
     parser.add_argument("--seed", type=int, default=0, help="of the random shifts; default 0")
@@ -32,15 +34,15 @@ def add_stress(subparsers: Any) -> None:
     add_common_options(parser)
 
 
-def add_shift_options(parser: argparse.ArgumentParser) -> None:
-    """Options that describe a shift model."""
+def add_shift_options(parser: argparse.ArgumentParser, default: float) -> None:
+    """Options that describe a shift model; ``default`` is the certainty where neither they nor the model say one."""
     group = parser.add_argument_group("what may shift")
     group.add_argument(
         "--certainty",
         type=float,
         default=None,
         metavar="P",
-        help="how sure a value is to stay what it is; default: as the model was fitted, or else 0.8",
+        help=f"how sure a value is to stay what it is; default: as the model was fitted, or else {default:g}",
     )
     group.add_argument("--interval", default="0.4 std", metavar="U", help="by how much a number may move; default '0.4 std'")
 
@@ -50,7 +52,7 @@ def chosen_shift(args: argparse.Namespace, model: Any) -> ShiftModel | None:
     own = getattr(last_step(model), "shift", None)
     if args.certainty is None and isinstance(own, ShiftModel):
         return None
-    certainty = 0.8 if args.certainty is None else args.certainty
+    certainty = _CERTAINTY if args.certainty is None else args.certainty
     interval: Any = args.interval
     with contextlib.suppress(ValueError):  # "0.4 std" is for the shift model to read
         interval = float(interval)
@@ -59,7 +61,8 @@ def chosen_shift(args: argparse.Namespace, model: Any) -> ShiftModel | None:
 
 def labelled_rows(args: argparse.Namespace, model: Any) -> tuple[Any, Any, TableSource]:
     """The table and the answers that the arguments name."""
-    source = open_source(args, [*(name for name in model_columns(model) if name != args.target), args.target])
+    own = [name for name in model_columns(model) if name != args.target]
+    source = open_source(args, own, known_texts(model, args.target), others={"--target": [args.target]})
     columns, target = read_columns(model, source), target_column(model, source, args.target)
     content = source.load([*columns, target])
     return source.frame(content, columns), labels(content[args.target]), source

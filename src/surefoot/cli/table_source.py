@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from surefoot.cli.console import warn
-from surefoot.design.read.column_guess import MISSING_TOKENS, ColumnTally, Guess, Spelling, parse_levels, parse_numbers
+from surefoot.design.read.column_guess import TRUTH_TEXTS, ColumnTally, Gaps, Guess, Spelling, parse_levels, parse_numbers
 from surefoot.design.read.delimited import DelimitedFile, open_delimited
 from surefoot.design.read.parquet import ParquetTable, open_parquet_table
 from surefoot.design.write.output_frame import build_frame
@@ -33,10 +33,10 @@ class ReadColumn:
     spelling: Spelling = "plain"
     levels: Mapping[str, Any] | None = None
 
-    def parse(self, values: Sequence[Any], missing: frozenset[str], first_row: int) -> Any:
+    def parse(self, values: Sequence[Any], gaps: Gaps, first_row: int, *, typed: bool) -> Any:
         if self.kind == "numeric":
-            return parse_numbers(values, self.spelling, missing, self.name, first_row)
-        return parse_levels(values, None if self.levels is None else dict(self.levels), missing)
+            return parse_numbers(values, self.spelling, gaps.all, self.name, first_row)
+        return parse_levels(values, self.levels, gaps, typed=typed)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class TableSource:
     file : DelimitedFile or ParquetTable
     tallies : dict of str to ColumnTally
         What each column holds.
-    missing : frozenset of str
+    gaps : Gaps
         Texts that stand for gaps.
     decimal_mark : str or None
     library : str
@@ -57,7 +57,7 @@ class TableSource:
 
     file: DelimitedFile | ParquetTable
     tallies: Mapping[str, ColumnTally]
-    missing: frozenset[str]
+    gaps: Gaps
     decimal_mark: str | None
     library: str = field(default_factory=lambda: _library())
 
@@ -68,6 +68,11 @@ class TableSource:
     @property
     def path(self) -> Path:
         return self.file.path
+
+    @property
+    def typed(self) -> bool:
+        """Whether the file says what its values are; in a text file everything is text."""
+        return isinstance(self.file, ParquetTable)
 
     def require(self, name: str, what: str) -> str:
         """The name of a column, if there is one."""
@@ -82,11 +87,16 @@ class TableSource:
         spelling = tally.spelling(self.decimal_mark) if kind == "numeric" and tally.all_numbers else "plain"
         return ReadColumn(name, kind, spelling, levels)
 
+    def fitted_column(self, name: str, kind: Kind) -> ReadColumn:
+        """How a column is read for a model that is to be fitted: truth values are such, as data frame libraries read them."""
+        truths = kind == "categorical" and not self.typed and self.tallies[name].all_truths
+        return self.column(name, kind, TRUTH_TEXTS if truths else None)
+
     def chunks(self, columns: Sequence[ReadColumn], rows: int = CHUNK_ROWS) -> Iterator[dict[str, Any]]:
         """The columns, read, of some rows at a time."""
         first = 0
         for chunk in self.file.chunks([column.name for column in columns], rows):
-            yield {column.name: column.parse(chunk[column.name], self.missing, first) for column in columns}
+            yield {column.name: column.parse(chunk[column.name], self.gaps, first, typed=self.typed) for column in columns}
             first += len(next(iter(chunk.values())))
 
     def frame(self, content: Mapping[str, Any], columns: Sequence[ReadColumn]) -> Any:
@@ -107,13 +117,15 @@ def labels(values: Any) -> Any:
     """Labels as an array: whole numbers stay whole."""
     if isinstance(values, np.ndarray):
         return values.astype(np.int64) if np.all(values == np.rint(values)) else values
-    return np.array(values, dtype=object)
+    return np.array(values, dtype=bool if {type(value) for value in values} == {bool} else object)
 
 
 def open_table(
     path: str,
     *,
     columns: Sequence[str] | None = None,
+    levels: Mapping[str, Mapping[str, Any]] | None = None,
+    others: Mapping[str, Sequence[str]] | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal_mark: str | None = None,
@@ -126,7 +138,11 @@ def open_table(
     ----------
     path : str
     columns : list of str, optional
-        The columns to look at; None for all.
+        The columns to look at, which a model needs; None for all.
+    levels : mapping of str to mapping, optional
+        By column, the texts that a model knows as levels: they are no gaps.
+    others : mapping of str to list of str, optional
+        More columns to look at, by the option that names them.
 
     Raises
     ------
@@ -145,20 +161,23 @@ def open_table(
         if place.suffix.lower() in (".xlsx", ".xls", ".gz", ".zip", ".feather"):
             raise InvalidTableError(f"{path} is a {place.suffix} file. Save the table as CSV or Parquet, and unpack it.")
         opened = open_delimited(place, delimiter=_delimiter(delimiter), encoding=encoding, drop_unnamed=drop_unnamed)
-    missing = MISSING_TOKENS | frozenset(missing_values)
-    names = opened.names if columns is None else [name for name in columns if name in opened.names]
+    gaps, typed = Gaps(named=frozenset(missing_values)), isinstance(opened, ParquetTable)
+    asked = {name: option for option, own in (others or {}).items() for name in own}
+    wanted = opened.names if columns is None else dict.fromkeys([*columns, *asked])
+    for name in (*(columns or ()), *asked):
+        if name not in opened.names:
+            known = ", ".join(map(repr, opened.names))
+            why = f"which {asked[name]} names" if name in asked else "which the model needs"
+            raise InvalidTableError(f"{path} lacks the column {name!r}, {why}. It has {known}.")
+    names = [name for name in opened.names if name in wanted]
     tallies = {name: ColumnTally(name) for name in names}
     for chunk in opened.chunks(list(names), CHUNK_ROWS) if names else ():
         for name, values in chunk.items():
-            tallies[name].add(values, missing)
-    if columns is not None:
-        absent = [name for name in columns if name not in tallies]
-        if absent:
-            known = ", ".join(map(repr, opened.names))
-            raise InvalidTableError(f"{path} lacks the column {absent[0]!r}, which the model needs. It has {known}.")
+            own = {} if levels is None else levels.get(name, {})
+            tallies[name].add(values, gaps.among(typed=typed, known=own), typed=typed)
     if not any(tally.n_rows for tally in tallies.values()):
         raise InvalidTableError(f"{path} has a header but no rows.")
-    return TableSource(opened, tallies, missing, decimal_mark)
+    return TableSource(opened, tallies, gaps, decimal_mark)
 
 
 def choose_columns(
@@ -191,16 +210,16 @@ def choose_columns(
         if name in numeric:
             if not tally.all_numbers:
                 raise InvalidTableError(f"column {name!r} was named in --numeric, but {_not_numbers(source, name)}")
-            chosen.append(source.column(name, "numeric"))
+            chosen.append(source.fitted_column(name, "numeric"))
         elif name in categorical:
             if tally.is_identifier and guess != "numeric":
                 warn(_identifier(tally, source))
-            chosen.append(source.column(name, "categorical"))
+            chosen.append(source.fitted_column(name, "categorical"))
         elif guess in ("numeric", "categorical"):
             remark = tally.remark()
             if remark is not None:
                 warn(remark)
-            chosen.append(source.column(name, "numeric" if guess == "numeric" else "categorical"))
+            chosen.append(source.fitted_column(name, "numeric" if guess == "numeric" else "categorical"))
         else:
             tally.remark()
             left_out[name] = (guess, _reason(tally, guess, source))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from surefoot.cli.console import note, say, say_json
-from surefoot.cli.loaded_model import load_fitted, model_columns, read_columns, target_column
+from surefoot.cli.loaded_model import has_names, known_texts, load_fitted, model_columns, read_columns, target_column
 from surefoot.cli.options import DONE, NOT_VERIFIED, add_common_options, add_table_options, command, open_source
-from surefoot.cli.table_source import labels
+from surefoot.cli.table_source import ReadColumn, labels
 from surefoot.exceptions import CertificateError
 from surefoot.sklearn_api.verification import verify
 
@@ -36,20 +39,24 @@ def run_verify(args: argparse.Namespace) -> int:
     """Verify; see the parser."""
     model = load_fitted(args.model)
     more = {"--weights": args.weights, "--groups": args.groups}
-    named = [name for name in more.values() if name is not None]
-    own = [name for name in model_columns(model) if name not in (args.target, *named)]
-    source = open_source(args, [*own, args.target, *named])
-    columns, target = read_columns(model, source), target_column(model, source, args.target)
+    others = {option: [name] for option, name in {"--target": args.target, **more}.items() if name is not None}
+    apart = [name for named in others.values() for name in named]
+    own = [name for name in model_columns(model) if name not in apart] if has_names(model) else None
+    source = open_source(args, own, known_texts(model, args.target), others)
+    # Columns without names go by their order: if that is another one than in the fit, the digest of the rows tells.
+    names = None if has_names(model) else [name for name in source.tallies if name not in apart]
+    columns, target = read_columns(model, source, names), target_column(model, source, args.target)
     extra = [
-        source.column(source.require(name, option), "numeric" if option == "--weights" else "categorical")
+        source.column(name, "numeric" if option == "--weights" else "categorical")
         for option, name in more.items()
         if name is not None
     ]
     content = source.load([*columns, target, *extra])
+    table = source.frame(content, columns) if has_names(model) else _rows(content, columns)
     try:
         proof = verify(
             model,
-            source.frame(content, columns),
+            table,
             labels(content[args.target]),
             sample_weight=None if args.weights is None else content[args.weights],
             groups=None if args.groups is None else labels(content[args.groups]),
@@ -68,3 +75,11 @@ def run_verify(args: argparse.Namespace) -> int:
     else:
         say(f"{'verified' if proof.verified else 'NOT verified'} on {source.n_rows:,} rows: {proof.claim}")
     return DONE if proof.verified else NOT_VERIFIED
+
+
+def _rows(content: Mapping[str, Any], columns: list[ReadColumn]) -> Any:
+    """The table of a model that was fitted to an array, or to a list of rows."""
+    values = [content[column.name] for column in columns]
+    if all(column.kind == "numeric" for column in columns):
+        return np.column_stack(values)
+    return [list(row) for row in zip(*values, strict=True)]

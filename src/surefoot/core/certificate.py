@@ -134,9 +134,11 @@ def verdict(
         upper, lower = np.inf, -np.inf
     finite = bool(np.isfinite(upper) and np.isfinite(lower))
     size = max(abs(upper), floor)
-    # Whatever is not 0 is rounded upwards: the next double is at or above the exact difference, and then the exact quotient.
+    # Rounded upwards, where it is not exact: the next double is at or above the exact difference, and then the exact quotient.
     gap = (math.nextafter(upper - lower, math.inf) if upper > lower else 0.0) if finite else math.inf
+    gap = upper if finite and lower == 0 else gap
     relative = (math.nextafter(gap / size, math.inf) if size > 0 else math.inf) if gap > 0 and finite else gap
+    relative = 1.0 if finite and gap == size > 0 else relative
     closed = relative <= tolerance
     return Certificate(
         claim=_claim(statement, flaw, upper, lower, relative, tolerance, closed=closed),
@@ -162,7 +164,7 @@ def _claim(words: Statement, flaw: str, upper: float, lower: float, relative: fl
         asked = f"(asked for: {tolerance:.1e})"
         text = f"{below}; {has}, so it is optimal to a relative gap of {rounded_up(relative, 2)} {asked}{trust}"
     else:
-        wide = f"the relative gap {rounded_up(relative, 2)} is above the tolerance {tolerance:.1e}" if below and has else ""
+        wide = f"the relative gap {rounded_up(relative, 3)} is above the tolerance {tolerance:.1e}" if below and has else ""
         known = "; ".join(part for part in (below, has, flaw or wide) if part)
         text = f"not proven optimal: {known or 'nothing is known about it'}{trust}"
     text = f"{text[0].upper()}{text[1:]}."

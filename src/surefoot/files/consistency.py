@@ -49,7 +49,10 @@ def card_fault(model: Any) -> str | None:
     shaped = bool(points.shape == (1, len(schema.columns)) and not schema.categorical_positions)
     return _first_fault(
         (shaped, "coef_ does not fit schema_"),
-        (shaped and model.points_ == {schema.names[at]: int(points[0, at]) for at in np.flatnonzero(points[0])}, "points_"),
+        (
+            shaped and model.points_ == {schema.names[at]: int(points[0, at]) for at in np.flatnonzero(points[0])},
+            "points_ and coef_ contradict each other",
+        ),
         (0 < model.multiplier_ < np.inf, "multiplier_ is not positive"),
         (set(model._ranges) == set(model.points_), "ranges of values are not those of the columns with points"),
         (all(kind in ("binary", "integer", "real") for kind, _, _ in model._ranges.values()), "a column is of no kind"),

@@ -28,7 +28,7 @@ from surefoot.design.binarize.table_binarizer import BinaryPlan
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
-from surefoot.sklearn_api.proven_model import standing_certificate
+from surefoot.sklearn_api.proven_model import changed_columns, standing_certificate
 from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 
@@ -76,6 +76,8 @@ class Formula:
     slope, offset : float or None
         None where a score is all that the model has to say.
     certificate : Certificate
+    behind_steps : bool
+        Whether the model is a pipeline, so that the certificate is about its last step.
     """
 
     intercept: float
@@ -85,6 +87,7 @@ class Formula:
     slope: float | None
     offset: float | None
     certificate: Certificate
+    behind_steps: bool = False
 
 
 def read_formula(model: Any) -> Formula:
@@ -93,10 +96,14 @@ def read_formula(model: Any) -> Formula:
     Raises
     ------
     ValueError
-        If the model is no sum over its columns, such as a support vector machine with a curved kernel.
+        If the model is no sum over its columns, such as a support vector machine with a curved kernel, or if a pipeline hands
+        other columns to its last step than in the fit.
     """
     before, last = _parts(model)
     check_is_fitted(last)
+    columns = changed_columns(model)
+    if columns:
+        raise ValueError(f"the steps of the pipeline no longer fit together: {columns}. Fit it again.")
     names: Any = None
     levels_of: dict[int, Term] = {}
     divisor: float = 1.0
@@ -124,7 +131,9 @@ def read_formula(model: Any) -> Formula:
             intercept, coefficients = _unscaled(before, intercept, coefficients)
         terms = _in_order(schema, {**_linear_terms(schema, coefficients, names), **levels_of})
     first, second = last.classes_.tolist()
-    return Formula(intercept, float(divisor), terms, (first, second), slope, offset, standing_certificate(last))
+    return Formula(
+        intercept, float(divisor), terms, (first, second), slope, offset, standing_certificate(model), before is not None
+    )
 
 
 def _parts(model: Any) -> tuple[Any, Any]:

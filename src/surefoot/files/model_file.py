@@ -12,7 +12,7 @@ from surefoot.exceptions import ChangedModelWarning, ModelFileError
 from surefoot.files.archive import read_archive, write_archive
 from surefoot.files.model_state import KINDS, make_model, write_model
 from surefoot.files.plain_values import PlainReader, PlainWriter
-from surefoot.sklearn_api.proven_model import CHANGED, has_changed, last_step
+from surefoot.sklearn_api.proven_model import has_changed, refitted, told_change
 
 FORMAT = "surefoot model"
 VERSION = 1
@@ -42,7 +42,9 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     Warns
     -----
     ChangedModelWarning
-        If the model has changed since it was proven. Its certificate is kept, and refused by :func:`verify` and in reports.
+        If the model has changed since it was proven. Its certificate is kept, and refused by :func:`verify` and in reports. Of
+        a pipeline the last step is looked at, and the names of the columns that it gets; whether the steps before it are those
+        of the fit is told by :func:`verify`.
 
     Raises
     ------
@@ -71,12 +73,8 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     True
     """
     place = require_free(path, overwrite=overwrite)
-    if has_changed(last_step(model)):
-        warnings.warn(
-            f"{CHANGED}: the file keeps its certificate, but verify and reports will not accept it.",
-            ChangedModelWarning,
-            stacklevel=2,
-        )
+    if refitted(model) is not model:
+        raise ModelFileError(f"a {type(model).__name__} is no model but a search for one. Save its best_estimator_.")
     writer = PlainWriter(write_model, witness=witness)
     try:
         content = writer.write(model, "the model")
@@ -88,7 +86,16 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     with new_file(place, overwrite=overwrite, text=False) as file:
         write_archive(file, document, writer.arrays)
         file.flush()
-        load(file.name, max_bytes=1 << 62)
+        try:
+            _load(file.name, 1 << 62)
+        except ModelFileError as error:
+            raise ModelFileError(f"the model cannot be saved, since no file of it could be read again: {error}") from error
+    if has_changed(model):
+        warnings.warn(
+            f"{told_change(model)}. The file keeps its certificate, but verify and reports will not accept it.",
+            ChangedModelWarning,
+            stacklevel=2,
+        )
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
@@ -116,6 +123,13 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
         If it cannot be read.
     """
     try:
+        return _load(path, max_bytes)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} cannot be read as a model: {error}") from error
+
+
+def _load(path: str | os.PathLike[str], max_bytes: int) -> Any:
+    try:
         document, arrays = read_archive(path, max_bytes)
         if document.get("format") != FORMAT:
             raise ModelFileError(f"its format is {document.get('format')!r:.80}, not {FORMAT!r}.")
@@ -128,13 +142,11 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
         ):
             raise ModelFileError("it holds no estimator.")
         return PlainReader(arrays, make_model).read(content)
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} cannot be read as a model: {error}") from error
+    except ModelFileError:
+        raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
         # Checks above speak in words; whatever passes them all and still makes no sense ends here.
-        raise ModelFileError(
-            f"{os.fspath(path)!r} cannot be read as a model ({type(error).__name__}: {error!s:.200})."
-        ) from error
+        raise ModelFileError(f"its parts make no sense ({type(error).__name__}: {error!s:.200}).") from error
 
 
 def _require_known_version(document: dict[str, Any]) -> None:

@@ -62,8 +62,8 @@ class ModelKind:
 
 
 _COLUMNS = {"feature_names_in_": AnyArray}
-# Files from before models had seals lack it.
-_SEAL = {"_proof_seal": str}
+# Files from before models had seals, or seals knew the parameters of the fit, lack them.
+_SEAL = {"_proof_seal": str, "_parameter_marks": dict[str, str]}
 _PROVEN: dict[str, Any] = {
     "certificate_": Certificate,
     "classes_": AnyArray,

@@ -13,6 +13,7 @@ from typing import Any
 
 from surefoot.design.encode.schema import Level
 from surefoot.files.formula import Formula, LevelTerm, LinearTerm, Term, read_formula
+from surefoot.sklearn_api.proven_model import ABOUT_LAST_STEP
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
 # What XML 1.0 cannot hold, not even escaped.
@@ -43,7 +44,8 @@ def to_pmml(model: Any, *, name: str = "surefoot") -> str:
     """
     formula = read_formula(model)
     root = ET.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
-    header = _child(root, "Header", description=formula.certificate.claim)
+    about = f" {ABOUT_LAST_STEP}" if formula.behind_steps else ""
+    header = _child(root, "Header", description=f"{formula.certificate.claim}{about}")
     _child(header, "Application", name="surefoot")
     dictionary = _child(root, "DataDictionary", numberOfFields=str(len(formula.terms)))
     card = _child(

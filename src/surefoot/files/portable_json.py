@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from surefoot.files.formula import LevelTerm, LinearTerm, Term, read_formula
+from surefoot.sklearn_api.proven_model import ABOUT_LAST_STEP
 
 _HOW = (
     "score = (intercept + sum of terms) / divisor; probability of classes[1] = 1 / (1 + exp(-(slope * score + offset))). "
@@ -55,6 +56,7 @@ def to_json(model: Any) -> str:
             "upper_bound": proof.upper_bound,
             "lower_bound": proof.lower_bound,
             "problem_digest": proof.problem_digest,
+            **({"about": ABOUT_LAST_STEP} if formula.behind_steps else {}),
         },
     }
     return json.dumps(_finite(content), ensure_ascii=True, allow_nan=False, indent=1)

@@ -8,6 +8,7 @@ from typing import Any
 from surefoot.core.new_file import require_free
 from surefoot.exceptions import CertificateError
 from surefoot.proofs.proof_file import Proof, write_proof
+from surefoot.sklearn_api.proven_model import refitted
 from surefoot.sklearn_api.verification import proof_parts, require_same
 
 
@@ -41,9 +42,10 @@ def export_proof(
         If there is a file and ``overwrite`` is False.
     """
     place = require_free(path, overwrite=overwrite)
-    last, parts = proof_parts(model, X, y, sample_weight, groups)
+    model = refitted(model)
+    parts = proof_parts(model, X, y, sample_weight, groups)
     if "problem" not in parts.arguments:
         raise CertificateError("a fit from batches or on Dask has no proof in one piece. Fit a table in memory to export one.")
     fresh = parts.judge()
-    require_same(last, fresh)
+    require_same(model, fresh)
     write_proof(place, Proof(parts.kind, parts.arguments, fresh.problem_digest, fresh.model_digest))

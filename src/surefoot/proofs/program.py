@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -36,6 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CertificateError, OSError, ImportError) as error:
         sys.stderr.write(f"refused: {error}\n")
         return NOT_VERIFIED
-    sys.stdout.write(f"{'verified' if found.verified else 'NOT verified'}: {found.claim}\n")
-    sys.stdout.write(f"problem {found.problem_digest}\nmodel {found.model_digest or 'without fingerprint'}\n")
+    try:
+        sys.stdout.write(f"{'verified' if found.verified else 'NOT verified'}: {found.claim}\n")
+        sys.stdout.write(f"problem {found.problem_digest}\nmodel {found.model_digest or 'without fingerprint'}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has enough of it; the interpreter must not try to flush it once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return VERIFIED if found.verified else NOT_VERIFIED

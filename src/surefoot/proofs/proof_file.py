@@ -45,6 +45,10 @@ ANSWERS = ("coefficients", "card", "plane", "theta", "cost")
 WITNESSES = ("plan", "proof", "tangent", "mix")
 _NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _DEEPEST = 60
+_MODEL_FILE = (
+    " It is a model file: 'surefoot verify MODEL TABLE --target NAME' checks it from its rows, and surefoot.export_proof makes "
+    "a proof file of it."
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class Proof:
         """
         name = next(name for name in ANSWERS if name in self.arguments)
         given = self.arguments[name]
+        if "points" in fields and not np.array_equal(fields["points"], np.rint(fields["points"])):
+            raise CertificateError("points of a card are whole numbers.")
         answer = fields["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fields)
         return Proof(self.kind, {**self.arguments, name: answer}, self.problem_digest)
 
@@ -123,8 +129,13 @@ def read_proof_file(path: str | os.PathLike[str]) -> Proof:
     OSError
         If it cannot be read.
     """
+    # NumPy would take anything else for a file that may run code when it is read, and advise to allow that.
+    if Path(path).is_file() and not zipfile.is_zipfile(path):
+        raise CertificateError(f"{os.fspath(path)!r} is no proof file: it is no archive as numpy.savez writes it.")
     try:
         with np.load(path, allow_pickle=False) as archive:
+            if "proof" not in archive.files:
+                raise CertificateError(f"it has no member 'proof'.{_MODEL_FILE if 'model.json' in archive.files else ''}")
             document = json.loads(str(archive["proof"][()]))
             if document.get("format") != FORMAT or document.get("version") != VERSION:
                 raise CertificateError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,6 @@ from surefoot.reports.page import Fact, ReportPage, Section, figures, paragraph
 from surefoot.reports.reliability import Reliability, reliability_of
 from surefoot.reports.shift_section import run_stress, worst_case_blocks, worst_case_of
 from surefoot.reports.subject import Subject, read_subject
-from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
-from surefoot.robust.estimator.worst_case import WorstCase
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.metrics import metrics_of_probabilities
 
@@ -136,7 +133,7 @@ def report(
         )
     bins = None if subject.probability is None else reliability_of(subject.probability[:, 1], subject.positive)
     check = check_of(subject)
-    facts = [certificate_fact(check[0]), *_accuracy_facts(subject)]
+    facts = [certificate_fact(check), *_accuracy_facts(subject)]
     if worst is not None:
         note = f"mean log loss under the worst shift; {worst.nominal_loss:.3f} without"
         facts.append(Fact("Worst case", f"{worst.expected_loss:.3f}", note))
@@ -145,7 +142,7 @@ def report(
     sections = [
         Section("The model", model_blocks(subject, meanings)),
         Section("What is proven", certificate_blocks(subject.model, check)),
-        Section("How well it does", _quality_blocks(subject, bins, worst)),
+        Section("How well it does", _quality_blocks(subject, bins, same_rows=check.same_rows)),
         Section("What shift would hurt most", worst_case_blocks(subject, worst)),
         *([] if stress is None else [Section("Stress test", stress.blocks)]),
         Section("The data", _data_blocks(subject)),
@@ -183,7 +180,7 @@ def _metrics(subject: Subject) -> dict[str, float]:
     return dict(zip(names, metrics_of_probabilities(first, second, subject.positive, names)[0].tolist(), strict=True))
 
 
-def _quality_blocks(subject: Subject, bins: Reliability | None, worst: WorstCase | None) -> tuple[str, ...]:
+def _quality_blocks(subject: Subject, bins: Reliability | None, *, same_rows: bool) -> tuple[str, ...]:
     roc = (
         roc_chart(subject.rows),
         "ROC curve: for every threshold, whom it finds among the positive and among the negative rows.",
@@ -207,21 +204,14 @@ def _quality_blocks(subject: Subject, bins: Reliability | None, worst: WorstCase
         f"predictions are right. {verdict}",
     )
     return (
-        _rows_note(subject, worst),
+        _rows_note(same_rows=same_rows),
         paragraph(f"In these rows {' and '.join(told)}."),
         figures(reliability, roc),
     )
 
 
-def _rows_note(subject: Subject, worst: WorstCase | None) -> str:
-    """Whether these are the rows of training, as far as one can tell: then the objective on them is the certified one."""
-    model, certified = subject.model, subject.model.certificate_.upper_bound
-    own = math.nan
-    if isinstance(model, RiskScoreClassifier) and worst is not None and model.radius == 0 and model.shift is None:
-        own = worst.nominal_loss + model.sparsity_penalty * len(model.points_)
-    elif worst is not None and worst.radius == getattr(model, "radius_", None):
-        own = worst.expected_loss
-    if abs(own - certified) <= _SAME * abs(certified):
+def _rows_note(*, same_rows: bool) -> str:
+    if same_rows:
         return paragraph(
             "These are the rows the model was fitted to, which flatters it: judge it by rows it has not seen.", "warn"
         )

@@ -6,6 +6,7 @@ import datetime
 import inspect
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,13 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.read.table import read_table
-from surefoot.exceptions import SurefootError
+from surefoot.exceptions import InvalidTableError, SurefootError
 from surefoot.reports.page import Fact, paragraph, signed_bar, table
 from surefoot.reports.subject import Subject
 from surefoot.reports.wording import number_text, risk_text
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
-from surefoot.sklearn_api.proven_model import CHANGED, has_changed, standing_certificate
-from surefoot.sklearn_api.verification import verify
+from surefoot.sklearn_api.proven_model import CHANGED, has_changed, has_steps, standing_certificate, told_change
+from surefoot.sklearn_api.verification import proof_parts, require_same
 
 # A page is to be read: more coefficients, or inputs, than these are left to coefficients() and inputs().
 _MOST_LINES = 60
@@ -43,6 +44,8 @@ def model_blocks(subject: Subject, meanings: Iterable[BinaryColumn]) -> tuple[st
     model = subject.model
     if isinstance(model, RiskScoreClassifier):
         card = model.score_card(meanings=tuple(meanings) or subject.meanings)
+        if has_changed(subject.whole):
+            card = replace(card, proof=None)
         return (paragraph("Points are added up by hand; the table turns the total into a probability."), card.html)
     if isinstance(model, ChanceConstrainedSVC):
         return _svm_blocks(subject)
@@ -64,50 +67,90 @@ def setting_blocks(model: Any) -> tuple[str, ...]:
     return (paragraph(f"The model is a {kind}."), *blocks, paragraph(f"At their defaults: {', '.join(usual)}.", "small"))
 
 
-def certificate_fact(certificate: Any) -> Fact:
+@dataclass(frozen=True)
+class ProofCheck:
+    """What a report can say about the proof of its model.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        As it stands: made anew where the rows are those of training, else that of the fit; one that claims nothing of a model
+        that has changed.
+    told : str
+        When and on which rows it was checked, and what is not known.
+    same_rows : bool
+        Whether the rows of the report are known to be those of training.
+    changed : bool
+        Whether the model is known to be another one than that of the proof.
+    doubt : str
+        What the verdict on the first screen has to be read with, or nothing.
+    """
+
+    certificate: Certificate
+    told: str
+    same_rows: bool = False
+    changed: bool = False
+    doubt: str = ""
+
+
+def check_of(subject: Subject) -> ProofCheck:
+    """Check the proof of a model on the rows of a report, if they are those of training."""
+    whole, model = subject.whole, subject.model
+    proof = standing_certificate(whole)
+    if has_changed(whole):
+        told = told_change(whole)
+        return ProofCheck(proof, f"{told[0].upper()}{told[1:]}. What was proven then says nothing about it.", changed=True)
+    known = "" if proof.model_digest else " The proof predates fingerprints of models, so nothing says whether it has changed."
+    today, rows = datetime.date.today().isoformat(), subject.positive.size
+    fitted = "The proof was checked when the model was fitted"
+    again = f"verify, given the rows of training, checks it once more.{known}"
+    doubt = "of the last step as it was fitted, not confirmed on these rows" if has_steps(whole) else ""
+    other, flaw = False, ""
+    try:
+        fresh = proof_parts(model, subject.seen, subject.y).judge()
+        other = fresh.problem_digest != proof.problem_digest
+        require_same(model, fresh)
+    except (SurefootError, ValueError, TypeError) as error:
+        # Rows of training can be read, since they were.
+        other, flaw = other or isinstance(error.__cause__, InvalidTableError), f"{error!s:.400}"
+    if other and has_steps(whole):
+        told = (
+            "on what the steps before it made of the rows of training. What they make of the rows of this report is something "
+            f"else: these are other rows, or have other weights, or a step has changed since; {again}"
+        )
+        return ProofCheck(proof, f"{fitted}, {told}", doubt=doubt)
+    if other:
+        told = f"on the rows of training with their weights, which are not those of this report; {again}"
+        return ProofCheck(proof, f"{fitted}, {told}")
+    if flaw:
+        return ProofCheck(proof, f"{fitted}. It could not be confirmed on the rows of this report: {flaw} {known}", doubt=doubt)
+    return ProofCheck(
+        fresh,
+        f"The proof was checked once more on {today}, on the {rows:,} rows of this report, which are those of training.",
+        same_rows=True,
+    )
+
+
+def certificate_fact(check: ProofCheck) -> Fact:
     """The verdict for the first screen."""
-    if CHANGED in certificate.claim:
+    certificate = check.certificate
+    if check.changed:
         return Fact("Certificate", "void", CHANGED)
     if certificate.verified:
         note = "no other model of this kind is better on the training rows"
-        return Fact(
-            "Certificate",
-            "proven",
-            note if certificate.tolerance <= 1e-4 else f"{note} by more than {certificate.tolerance:.2g}",
-        )
+        if certificate.tolerance > 1e-4:
+            note += f" by more than {certificate.tolerance:.2g}"
+        return Fact("Certificate", "proven", f"{note}; {check.doubt}" if check.doubt else note)
     if math.isfinite(certificate.relative_gap):
         return Fact("Certificate", f"gap {risk_text(certificate.relative_gap)}", "another model may be better by so much")
     return Fact("Certificate", "not proven", "nothing is known about better models")
 
 
-def check_of(subject: Subject) -> tuple[Certificate, str]:
-    """The certificate of a model as it stands, and when and on which rows it was checked."""
-    model = subject.model
-    proof = standing_certificate(model)
-    if has_changed(model):
-        return proof, f"{CHANGED[0].upper()}{CHANGED[1:]}: what was proven then says nothing about it."
-    known = "" if proof.model_digest else " The proof predates fingerprints of models, so nothing says whether it has changed."
-    today, rows = datetime.date.today().isoformat(), subject.positive.size
-    try:
-        proof = verify(model, subject.seen, subject.y)
-    except (SurefootError, ValueError, TypeError):
-        # Other rows than those of training, weights that a report does not know, or no witness.
-        return proof, (
-            "The proof was checked when the model was fitted, on the rows of training, which are not those of this report; "
-            f"verify, given them, checks it once more.{known}"
-        )
-    return (
-        proof,
-        f"The proof was checked once more on {today}, on the {rows:,} rows of this report, which are those of training.",
-    )
-
-
-def certificate_blocks(model: Any, check: tuple[Certificate, str] | None = None) -> tuple[str, ...]:
+def certificate_blocks(model: Any, check: ProofCheck) -> tuple[str, ...]:
     """The certificate card, with what :func:`check_of` found."""
-    proof, checked = (standing_certificate(model), "") if check is None else check
-    outcome = model.outcome_
-    if has_changed(model):
-        return (paragraph(checked or proof.claim, "warn"),)
+    proof, outcome = check.certificate, model.outcome_
+    if check.changed:
+        return (paragraph(check.told, "warn"),)
     rows = [
         ["objective of this model", _figure(proof.upper_bound)],
         ["no model is below", _figure(proof.lower_bound)],
@@ -118,9 +161,9 @@ def certificate_blocks(model: Any, check: tuple[Certificate, str] | None = None)
         ["fingerprint of the model", proof.model_digest[:16] or "none"],
     ]
     return (
-        paragraph(proof.claim, "good" if proof.verified else "warn"),
+        paragraph(proof.claim, "good" if proof.verified and not check.doubt else "warn"),
         table(("", ""), rows, left=2),
-        *([paragraph(checked)] if checked else []),
+        paragraph(check.told),
         paragraph(
             "Both bounds were recomputed from the training rows by code that knows no solver. They speak about the "
             "optimization problem on those rows; they do not promise that tomorrow's data is like them.",

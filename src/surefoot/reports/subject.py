@@ -18,6 +18,7 @@ from surefoot.reports.card.scored_rows import ScoredRows
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.shift.stress.stress_test import positive_rows
+from surefoot.sklearn_api.proven_model import refitted
 from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 _KINDS = (RobustLogisticModel, RiskScoreClassifier, ChanceConstrainedSVC)
@@ -77,6 +78,7 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     InvalidTableError
         If the table does not fit the model, or holds rows of one class only.
     """
+    model = refitted(model)
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if not isinstance(last, _KINDS):
         raise ValueError(

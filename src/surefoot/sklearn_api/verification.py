@@ -11,9 +11,25 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.core.certificate import Certificate
 from surefoot.core.enclosure import computing_in
 from surefoot.exceptions import CertificateError, InvalidObservationError, InvalidTableError
-from surefoot.sklearn_api.proven_model import CHANGED, ProofParts, ProvenModel, has_changed, last_step
+from surefoot.sklearn_api.proven_model import (
+    CHANGED,
+    ProofParts,
+    ProvenModel,
+    has_changed,
+    has_steps,
+    last_step,
+    refitted,
+    told_change,
+)
 
-_CLOSED = "Load it from its file or fit it again, or verify a copy of the model as it was."
+_CLOSED = "Fit it again, or verify the model as its fit left it."
+
+# Where others keep the models that they have fitted.
+_FITTED = {
+    "GridSearchCV": ": best_estimator_, with refit=True",
+    "RandomizedSearchCV": ": best_estimator_, with refit=True",
+    "CalibratedClassifierCV": ": calibrated_classifiers_[k].estimator",
+}
 
 
 def verify(
@@ -34,12 +50,13 @@ def verify(
     Parameters
     ----------
     model : fitted estimator of surefoot, or a pipeline that ends with one
-        Loaded from a file or not.
+        Loaded from a file or not. Of a search such as ``GridSearchCV`` its ``best_estimator_`` is meant, which was fitted to
+        all rows.
     X, y : the rows and labels that it was fitted to
         In the same order; batches and Dask tables where the fit had those. For :class:`~surefoot.inverse.InverseOptimizer`
         signals and responses. After ``fit_moments`` X is the pair (means, covariances).
     sample_weight : array-like of shape (n_rows,), optional
-        As in the fit.
+        As in the fit, to the last digit; a power of 2 times as large is the same.
     groups : array-like of shape (n_rows,), optional
         As in the fit of a :class:`~surefoot.ChanceConstrainedSVC`; None takes those of the fit, made by k-means or given.
     arithmetic : {"double", "ball"}, default="double"
@@ -69,48 +86,58 @@ def verify(
     Traceback (most recent call last):
     surefoot.exceptions.CertificateError: the model has changed since it was proven. ...
     """
-    last, parts = proof_parts(model, X, y, sample_weight, groups)
+    model = refitted(model)
+    parts = proof_parts(model, X, y, sample_weight, groups)
     with _computing(arithmetic):
         fresh = parts.judge()
-    require_same(last, fresh)
+    require_same(model, fresh)
     return fresh
 
 
-def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> tuple[Any, ProofParts]:
-    """The estimator that carries the proof, and what its certificate is to judge."""
+def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> ProofParts:
+    """What the certificate of a model, or of a pipeline's last step, is to judge."""
     last = last_step(model)
     if not isinstance(last, ProvenModel):
-        raise TypeError(f"{type(last).__name__} is no estimator of surefoot that carries a certificate.")
+        inner = hasattr(last, "get_params") and any(isinstance(part, ProvenModel) for part in last.get_params().values())
+        place = _FITTED.get(type(last).__name__, "")
+        advice = f" Verify a model that it has fitted, on the rows of that fit{place}." if inner else ""
+        raise TypeError(f"{type(last).__name__} is no estimator of surefoot that carries a certificate.{advice}")
     check_is_fitted(last)
     if getattr(last, "certificate_", None) is None:
         raise CertificateError(f"this {type(last).__name__} has no certificate: what partial_fit learns is not proven.")
-    if has_changed(last):
-        raise CertificateError(f"{CHANGED}. {_CLOSED}")
+    if has_changed(model):
+        raise CertificateError(f"{told_change(model)}. {_CLOSED}")
     try:
         seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
-        return last, last._proof_parts(seen, y, sample_weight, groups)
+        return last._proof_parts(seen, y, sample_weight, groups)
     except (InvalidTableError, InvalidObservationError) as error:
         raise CertificateError(f"the problem cannot be rebuilt, so these are not the rows of the proof: {error}") from error
 
 
 def require_same(model: Any, fresh: Certificate) -> None:
     """Raise unless the fresh certificate is about the problem and the model of the stored one."""
-    proven = model.certificate_
+    last = last_step(model)
+    proven = last.certificate_
     if fresh.problem_digest != proven.problem_digest:
+        what = "the rows of the proof"
+        steps = ""
+        if has_steps(model):
+            what += " as the steps of the pipeline made them"
+            steps = ", and no step before the last one may have been fitted again"
         raise CertificateError(
-            f"these are not the rows of the proof: the problem they pose has the digest {fresh.problem_digest[:16]}, the proof "
-            f"is about {proven.problem_digest[:16]}. Rows, their order, labels, weights, groups and settings must be those of "
-            "the fit."
+            f"these are not {what}: the problem they pose has the digest {fresh.problem_digest[:16]}, the proof is about "
+            f"{proven.problem_digest[:16]}. Rows, their order, labels, weights, groups and settings must be those of the "
+            f"fit{steps}."
         )
     if proven.model_digest and fresh.model_digest != proven.model_digest:
         raise CertificateError(
             f"{CHANGED}: its numbers have the digest {fresh.model_digest[:16]}, the proof is about "
             f"{proven.model_digest[:16]}. {_CLOSED}"
         )
-    if proven.verified and not fresh.verified and not has_witness(model):
+    if proven.verified and not fresh.verified and not has_witness(last):
         raise CertificateError(
             "the model carries no witness, so its lower bound cannot be recomputed: it was saved with witness=False, or fitted "
-            f"from batches or on Dask and then saved. Without one, this is left: {fresh.claim}"
+            f"from batches or on Dask and not found again from the model. Without one, this is left: {fresh.claim}"
         )
     if fresh.verified or not proven.verified:
         return

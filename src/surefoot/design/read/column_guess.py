@@ -14,7 +14,7 @@ import datetime
 import decimal
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -26,6 +26,8 @@ from surefoot.exceptions import InvalidTableError
 Guess: TypeAlias = Literal["numeric", "categorical", "date", "identifier", "constant", "empty"]
 Spelling: TypeAlias = Literal["plain", "thousands", "comma"]
 
+# How text files spell truth values; data frame libraries read such columns as truth values too.
+TRUTH_TEXTS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"})
 
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -74,8 +76,8 @@ class ColumnTally:
     _odd: tuple[int, Any] | None = None
     _ambiguous: str = ""
 
-    def add(self, values: Sequence[Any], missing: frozenset[str]) -> None:
-        """Count the values of some more rows."""
+    def add(self, values: Sequence[Any], missing: frozenset[str], *, typed: bool = False) -> None:
+        """Count the values of some more rows; of a file with types, text is taken as it is."""
         if self.truncated and not self._styles["text"] and _plain_floats(values, missing):
             points = "".join(values).count(".")
             self._styles["dot"] += points
@@ -83,11 +85,11 @@ class ColumnTally:
             self.n_rows += len(values)
             return
         for value, count in Counter(values).items():
-            text = value.strip() if isinstance(value, str) else value
+            text = value.strip() if isinstance(value, str) and not typed else value
             if _is_missing(text, missing):
                 self.n_missing += count
                 continue
-            style = _style(text)
+            style = "truth" if not typed and text in TRUTH_TEXTS else _style(text)
             self._styles[style] += count
             if style == "text" and self._odd is None:
                 self._odd = (self.n_rows + values.index(value) + 1, text)
@@ -117,6 +119,10 @@ class ColumnTally:
     def all_numbers(self) -> bool:
         return self.n_present > 0 and sum(self._styles[style] for style in _NUMBERS) == self.n_present
 
+    @property
+    def all_truths(self) -> bool:
+        return self.n_present > 0 and self._styles["truth"] == self.n_present
+
     def guess(self) -> Guess:
         """What the column holds."""
         if self.n_present == 0:
@@ -127,7 +133,7 @@ class ColumnTally:
             return "numeric"
         if self._styles["date"] == self.n_present:
             return "date"
-        if self._styles["truth"] == self.n_present:
+        if self.all_truths:
             return "categorical"
         return "identifier" if self.is_identifier else "categorical"
 
@@ -253,11 +259,48 @@ def _parse(value: Any, spelling: Spelling, missing: frozenset[str]) -> float | N
     return float(value) if isinstance(value, (bool, int, float, decimal.Decimal, np.number)) else None
 
 
-def parse_levels(values: Sequence[Any], known: dict[str, Any] | None, missing: frozenset[str]) -> list[Any]:
-    """Values as levels, None where they are missing; ``known`` gives the levels that a text stands for."""
+@dataclass(frozen=True)
+class Gaps:
+    """Texts that stand for gaps.
+
+    Attributes
+    ----------
+    usual : frozenset of str
+        In text files, where a model does not know them as levels.
+    named : frozenset of str
+        By the user, so everywhere.
+    """
+
+    usual: frozenset[str] = MISSING_TOKENS
+    named: frozenset[str] = frozenset()
+
+    @property
+    def all(self) -> frozenset[str]:
+        return self.usual | self.named
+
+    def among(self, *, typed: bool, known: Iterable[str] = ()) -> frozenset[str]:
+        """Those of a column of categories: a file with types has gaps of its own, and what a model knows is a level."""
+        return self.named if typed else (self.usual - frozenset(known)) | self.named
+
+
+def parse_levels(values: Sequence[Any], known: Mapping[str, Any] | None, gaps: Gaps, *, typed: bool = False) -> list[Any]:
+    """Values as levels, None where they are missing.
+
+    Parameters
+    ----------
+    values : list
+    known : mapping of str to level, optional
+        The levels that a text stands for, blanks included.
+    gaps : Gaps
+    typed : bool, default=False
+        Whether the file knows types, as Parquet does: then text is taken as it is, with its blanks.
+    """
+    missing = gaps.among(typed=typed, known=known or ())
 
     def level(value: Any) -> Any:
-        text = value.strip() if isinstance(value, str) else value
+        if known is not None and value in known and value not in gaps.named:
+            return known[value]
+        text = value.strip() if isinstance(value, str) and not typed else value
         if _is_missing(text, missing):
             return None
         if known is not None:

@@ -265,7 +265,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
 
     def _forget_fit(self) -> None:
         """Nothing that an earlier fit has left is to stand beside the numbers of this one."""
-        for name in ("cost_", "certificate_", "outcome_", "n_iter_", "n_seen_", "paid_", "regret_", "_online", "_proof_seal"):
+        names = ("cost_", "certificate_", "outcome_", "n_iter_", "n_seen_", "paid_", "regret_", "_online")
+        for name in (*names, "_proof_seal", "_parameter_marks"):
             self.__dict__.pop(name, None)
 
     def _proven_numbers(self) -> Mapping[str, Any]:
@@ -277,6 +278,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         refuse_groups(groups)
         if sample_weight is not None:
             raise ValueError("observations of an InverseOptimizer have no weights.")
+        if y is None:
+            raise ValueError("an InverseOptimizer is verified from signals and responses, and there are no responses.")
         problem, approach = self._pose(X, y), APPROACHES[self.approach]
         tasks = [approach.pose(problem)]
         if approach.otherwise is not None:
