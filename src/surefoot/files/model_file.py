@@ -70,7 +70,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     >>> bool((same.predict_proba([[2.5]]) == model.predict_proba([[2.5]])).all())
     True
     """
-    place = require_free(path, overwrite=overwrite)
+    place = require_free(path, overwrite=overwrite, example="model.surefoot")
     if has_changed(last_step(model)):
         warnings.warn(
             f"{CHANGED}: the file keeps its certificate, but verify and reports will not accept it.",

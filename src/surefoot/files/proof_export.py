@@ -39,11 +39,13 @@ def export_proof(
         If model or rows are not those of the proof, the problem has functions of your own program in it, or came in batches.
     FileExistsError
         If there is a file and ``overwrite`` is False.
+    OSError
+        If the file cannot be written; one that was there before is left as it was.
     """
-    place = require_free(path, overwrite=overwrite)
+    place = require_free(path, overwrite=overwrite, example="model.proof.npz")
     last, parts = proof_parts(model, X, y, sample_weight, groups)
     if "problem" not in parts.arguments:
         raise CertificateError("a fit from batches or on Dask has no proof in one piece. Fit a table in memory to export one.")
     fresh = parts.judge()
     require_same(last, fresh)
-    write_proof(place, Proof(parts.kind, parts.arguments, fresh.problem_digest, fresh.model_digest))
+    write_proof(place, Proof(parts.kind, parts.arguments, fresh.problem_digest, fresh.model_digest), overwrite=overwrite)

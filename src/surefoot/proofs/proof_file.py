@@ -1,6 +1,6 @@
 """Proof files: a problem, an answer and what proves it best, for those who check them without the program that found them.
 
-A proof file is an archive as ``numpy.savez`` writes it. Its member ``proof`` is a text, a JSON document:
+A proof file is an archive as ``numpy.savez_compressed`` writes it. Its member ``proof`` is a text, a JSON document:
 
     {"format": "surefoot proof", "version": 1,
      "kind": "robust",                              which certificate judges
@@ -15,7 +15,8 @@ A value of ``arguments`` is null, true, false, a number, a text, or one of
     {"record": "ShiftPlan", "fields": {"row": ..., ...}}    a record with named fields
     {"sparse": [rows, columns], "fields": {"data": ..., "indices": ..., "indptr": ...}}     a matrix in compressed rows
 
-Reading makes records of plain fields and no methods: nothing in a file is executed, and names that it brings mean nothing.
+and nothing else: names that a record or the document does not have, or has twice, are refused. Reading makes records of plain
+fields and no methods: nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import keyword
 import math
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -37,13 +38,23 @@ import numpy as np
 from surefoot.core.arrays import AnyArray
 from surefoot.exceptions import CertificateError
 from surefoot.proofs.compressed_rows import CompressedRows
+from surefoot.proofs.packed_array import unpacked_array
+from surefoot.proofs.plain_document import parse_document
+from surefoot.proofs.proof_archive import MOST_BYTES, read_members
 
 FORMAT, VERSION = "surefoot proof", 1
 # How the certificates of all families call what they judge, and what proves it best.
 ANSWERS = ("coefficients", "card", "plane", "theta", "cost")
 WITNESSES = ("plan", "proof", "tangent", "mix")
+# Fields of records, in whatever family, that are true or false and not merely something that counts as such.
+TRUTH_VALUES = frozenset({"fit_intercept", "clamp", "hard", "inside", "integral", "complete"})
+_NAMES = {"format", "version", "kind", "problem_digest", "model_digest", "arguments"}
 _NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _DEEPEST = 60
+# Records that differ in name or fields: a class is made for each, and no proof has more than a few dozen.
+_MOST_KINDS = 200
+# What a character of the document takes at most once it has become values.
+_BYTES_PER_CHARACTER = 32
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,12 @@ class Proof:
         """
         name = next(name for name in ANSWERS if name in self.arguments)
         given = self.arguments[name]
-        answer = fields["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fields)
+        known = {"theta": given} if isinstance(given, np.ndarray) else {key: getattr(given, key) for key in _field_names(given)}
+        strange = set(fields) - set(known)
+        if strange or not fields:
+            raise CertificateError(f"an answer of the kind {self.kind!r:.80} has the fields {', '.join(known)}, not {strange}.")
+        fresh = {key: _like(known[key], value, key) for key, value in fields.items()}
+        answer = fresh["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fresh)
         return Proof(self.kind, {**self.arguments, name: answer}, self.problem_digest)
 
     def without_witness(self) -> Proof:
@@ -74,14 +90,18 @@ class Proof:
         return Proof(self.kind, {**self.arguments, **{name: None for name in WITNESSES if name in self.arguments}})
 
 
-def write_proof(path: str | os.PathLike[str], proof: Proof) -> None:
-    """Write a proof file.
+def write_proof(path: str | os.PathLike[str], proof: Proof, *, overwrite: bool = True) -> None:
+    """Write a proof file; whatever goes wrong leaves what was there before.
 
     Raises
     ------
     CertificateError
         If an argument is, or holds, a function or anything else that is no data.
+    OSError
+        If it cannot be written.
     """
+    from surefoot.core.new_file import new_file  # the program that reads does without
+
     arrays: dict[str, AnyArray] = {}
     document = {
         "format": FORMAT,
@@ -93,11 +113,18 @@ def write_proof(path: str | os.PathLike[str], proof: Proof) -> None:
     }
     packed = io.BytesIO()
     np.savez_compressed(packed, proof=np.array(json.dumps(document, allow_nan=False)), **arrays)  # type: ignore[arg-type]
-    Path(path).write_bytes(packed.getvalue())
+    with new_file(Path(path), overwrite=overwrite, text=False) as file:
+        file.write(packed.getvalue())
 
 
-def read_proof_file(path: str | os.PathLike[str]) -> Proof:
-    """Read a proof file.
+def read_proof_file(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Proof:
+    """Read a proof file, which may come from a stranger.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int, default=2**30
+        Files that are larger than this when unpacked are refused.
 
     Raises
     ------
@@ -107,17 +134,122 @@ def read_proof_file(path: str | os.PathLike[str]) -> Proof:
         If it cannot be read.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            document = json.loads(str(archive["proof"][()]))
-            if document.get("format") != FORMAT or document.get("version") != VERSION:
-                raise CertificateError(
-                    f"its format is {document.get('format')!r:.40}, version {document.get('version')!r:.40}."
-                )
-            arguments = {str(name): _read(value, archive, 0) for name, value in document["arguments"].items()}
-            marks = [document.get(name, "") for name in ("problem_digest", "model_digest")]
-            return Proof(str(document["kind"]), arguments, *map(str, marks))
-    except (ValueError, TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile, RecursionError) as error:
-        raise CertificateError(f"{os.fspath(path)!r} is no proof file: {error!s:.200}") from error
+        return _Reader(read_members(path, max_bytes), max_bytes).proof()
+    except (ValueError, RecursionError) as error:
+        raise CertificateError(f"{os.fspath(path)!r} is no proof file: {error!s:.400}") from error
+    except MemoryError as error:
+        raise CertificateError(f"{os.fspath(path)!r} does not fit into the memory of this machine.") from error
+
+
+class _Reader:
+    """Values from the members of a file; each array and each kind of record is made once."""
+
+    def __init__(self, members: Mapping[str, bytes], max_bytes: int) -> None:
+        self._members, self._max_bytes = members, max_bytes
+        self._arrays: dict[str, AnyArray] = {}
+        self._kinds: dict[tuple[str, ...], Any] = {}
+
+    def proof(self) -> Proof:
+        text = self._array("proof")
+        if text.dtype.kind != "U" or text.shape != () or text.dtype.itemsize // 4 * _BYTES_PER_CHARACTER > self._max_bytes:
+            raise ValueError("its member 'proof' is no text, or one that is longer than the limit on its size allows.")
+        document = parse_document(str(text[()]))
+        found, version = document.get("format"), document.get("version")
+        if found != FORMAT or type(version) is not int or version != VERSION:
+            raise ValueError(f"its format is {found!r:.40}, version {version!r:.40}; this program reads {FORMAT!r} {VERSION}.")
+        _require_names(document, _NAMES, _NAMES - {"problem_digest", "model_digest"}, "the document")
+        kind, *marks = (document.get(name, "") for name in ("kind", "problem_digest", "model_digest"))
+        if not all(isinstance(text, str) for text in (kind, *marks)):
+            raise ValueError("its kind and its digests are no texts.")
+        return Proof(kind, self._named(document["arguments"], 0), *marks)
+
+    def _value(self, content: Any, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise ValueError("its values are nested too deep.")
+        if content is None or isinstance(content, bool | int | float | str):
+            return content
+        if not isinstance(content, dict):
+            raise ValueError(f"{content!r:.80} is no value of a proof file.")
+        names = set(content)
+        if names == {"number"} and content["number"] in list(_NUMBERS):
+            return _NUMBERS[content["number"]]
+        if names == {"array"} and isinstance(content["array"], str):
+            return self._numbers(content["array"])
+        if names == {"list"} and isinstance(content["list"], list):
+            return tuple(self._value(item, depth + 1) for item in content["list"])
+        if names == {"record", "fields"} and _is_name(content["record"]):
+            return self._record(content["record"], self._named(content["fields"], depth + 1))
+        if names == {"sparse", "fields"}:
+            return _sparse(content["sparse"], self._named(content["fields"], depth + 1))
+        raise ValueError(f"{content!r:.80} is no value of a proof file.")
+
+    def _named(self, fields: Any, depth: int) -> dict[str, Any]:
+        if not isinstance(fields, dict) or not all(map(_is_name, fields)):
+            raise ValueError(f"{fields!r:.80} does not list values by the names of fields.")
+        return {name: self._value(value, depth) for name, value in fields.items()}
+
+    def _array(self, name: str) -> AnyArray:
+        if name not in self._members:
+            raise ValueError(f"it has no member {name!r:.80}.")
+        if name not in self._arrays:
+            self._arrays[name] = unpacked_array(self._members[name], name)
+        return self._arrays[name]
+
+    def _numbers(self, name: str) -> AnyArray:
+        if self._array(name).dtype.kind == "U":
+            raise ValueError(f"array {name!r:.80} holds no numbers.")
+        return self._array(name)
+
+    def _record(self, name: str, fields: dict[str, Any]) -> Any:
+        wrong = next((field for field in fields if field in TRUTH_VALUES and type(fields[field]) is not bool), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} of a {name:.80} is {fields[wrong]!r:.80}, and not true or false.")
+        key = (name, *fields)
+        if key not in self._kinds:
+            if len(self._kinds) == _MOST_KINDS:
+                raise ValueError("it has more kinds of records than any proof.")
+            # A record can be read and copied with changes, and does nothing; its name tells kinds apart.
+            self._kinds[key] = dataclasses.make_dataclass(name, [(field, Any) for field in fields], frozen=True, eq=False)
+        return self._kinds[key](**fields)
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name.isascii() and name.isidentifier() and name[0] != "_" and not keyword.iskeyword(name)
+
+
+def _require_names(content: Mapping[str, Any], known: set[str], needed: set[str], what: str) -> None:
+    wrong = sorted((set(content) - known) | (needed - set(content)))
+    if wrong:
+        raise ValueError(f"{what} must not have, or lacks, {wrong[0]!r:.80}.")
+
+
+def _sparse(shape: Any, fields: dict[str, Any]) -> CompressedRows:
+    parts: Any = tuple(fields.get(name) for name in ("data", "indices", "indptr"))
+    sides = isinstance(shape, list) and len(shape) == 2 and all(type(length) is int for length in shape)
+    if not sides or len(fields) != 3 or not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ValueError("a sparse matrix has two lengths and the arrays data, indices and indptr.")
+    if not all(part.dtype.kind in "iu" for part in parts[1:]):
+        raise ValueError("indices and indptr of a sparse matrix are whole numbers.")
+    return CompressedRows(parts, shape=tuple(shape))
+
+
+def _field_names(record: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(record)]
+
+
+def _like(known: Any, value: Any, name: str) -> Any:
+    """The value as the answer in the file has it: of the same shape, and whole where that is whole."""
+    array, form = np.asarray(value), np.asarray(known)
+    if array.dtype.kind not in "biuf" or array.shape != form.shape:
+        raise CertificateError(f"{name} is {value!r:.80}; numbers of shape {form.shape} belong here.")
+    if form.dtype.kind in "iu":
+        wrong = array[~((np.abs(array) < 2**31) & (array == np.round(array)))]
+        if wrong.size:
+            raise CertificateError(
+                f"{name} holds {wrong.flat[0]}, which is not a whole number below 2**31, as all of it must be."
+            )
+    changed = array.astype(form.dtype)
+    return changed if isinstance(known, np.ndarray) else changed.item()
 
 
 def _written(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
@@ -156,26 +288,3 @@ def _stored(array: AnyArray, place: str, arrays: dict[str, AnyArray]) -> str:
         known = f"a{len(arrays)}"
         arrays[known] = array
     return known
-
-
-def _read(content: Any, archive: Any, depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise ValueError("values are nested too deep.")
-    if content is None or isinstance(content, bool | int | float | str):
-        return content
-    if "number" in content:
-        return _NUMBERS[content["number"]]
-    if "array" in content:
-        array = archive[content["array"]]
-        if array.dtype.kind not in "biuf":
-            raise ValueError(f"array {content['array']!r} holds no numbers.")
-        return array
-    if "list" in content:
-        return tuple(_read(item, archive, depth + 1) for item in content["list"])
-    fields = {str(name): _read(value, archive, depth + 1) for name, value in content["fields"].items()}
-    if "sparse" in content:
-        rows, columns = content["sparse"]
-        return CompressedRows((fields["data"], fields["indices"], fields["indptr"]), shape=(int(rows), int(columns)))
-    # A record can be read and copied with changes, and does nothing; its name tells kinds apart, as the records' own names do.
-    kind = dataclasses.make_dataclass(str(content["record"]), [(name, Any) for name in fields], frozen=True, eq=False)
-    return kind(**fields)

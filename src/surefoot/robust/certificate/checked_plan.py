@@ -105,6 +105,9 @@ def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
     return CheckedPlan(part, frame, row, moved, flipped, slope.clip(0.0, 1.0), mass / totals[row] * shares[row], *mixes)
 
 
+_KINDS = {"iu": "whole numbers", "f": "real numbers", "b": "truth values"}
+
+
 def _require_shapes(setting: Setting, plan: Any) -> None:
     entries, levels = (np.size(plan.row),), (setting.features.size,)
     moved = (*entries, setting.n_levels.size)
@@ -113,7 +116,9 @@ def _require_shapes(setting: Setting, plan: Any) -> None:
     for name, shape, kind in zip(names, shapes, ("iu", "f", "f", "b", "b", "f", "f"), strict=True):
         array = np.asarray(getattr(plan, name))
         if array.shape != shape or array.dtype.kind not in kind:
-            raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")
+            raise CertificateError(
+                f"plan.{name} is {array.dtype} of shape {array.shape}; {_KINDS[kind]} of shape {shape} belong there."
+            )
 
 
 def _level_mix(setting: Setting, name: str, mix: FloatArray) -> Enclosure:
