@@ -76,7 +76,10 @@ def svc_fault(model: Any) -> str | None:
         (places is None or _are_places(places, len(schema.columns)), "the columns of the kernel do not fit schema_"),
         (not schema.categorical_positions, "schema_ has categories"),
         (_matches_columns(model, schema), "the names of the columns contradict each other"),
-        (len({len(column) for column in model._inputs.values()}) == 1, "the table of inputs has columns of different lengths"),
+        (
+            {len(column) for column in model._inputs.values()} == {len(model.groups_)},
+            "groups_ does not fit the table of inputs",
+        ),
     )
 
 
@@ -121,7 +124,13 @@ def scaler_fault(model: Any) -> str | None:
     """What is wrong with a scaler."""
     shape = (model.n_features_in_,)
     numbers = [model.mean_, model.var_, model.scale_]
-    return _first_fault((all(array is None or _is_finite(array, shape) for array in numbers), "numbers per column"))
+    switches = type(model.with_mean) is bool and type(model.with_std) is bool
+    return _first_fault(
+        (all(array is None or _is_finite(array, shape) for array in numbers), "numbers per column"),
+        (switches, "with_mean and with_std are not true or false"),
+        (not model.with_mean or model.mean_ is not None, "mean_ is missing"),
+        (not model.with_std or (model.scale_ is not None and bool(np.all(model.scale_ != 0))), "scale_ is missing, or 0"),
+    )
 
 
 def require_two_classes(classes: AnyArray) -> None:

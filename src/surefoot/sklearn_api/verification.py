@@ -12,7 +12,9 @@ from surefoot.core.certificate import Certificate
 from surefoot.core.enclosure import computing_in
 from surefoot.exceptions import CertificateError, InvalidObservationError, InvalidTableError
 from surefoot.sklearn_api.proven_model import CHANGED, ProofParts, ProvenModel, has_changed, last_step
+from surefoot.sklearn_api.senseless_parts import refusing_senseless
 
+_NOT_JUDGED = "the proof of this model cannot be judged"
 _CLOSED = "Load it from its file or fit it again, or verify a copy of the model as it was."
 
 
@@ -88,7 +90,8 @@ def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: A
         raise CertificateError(f"{CHANGED}. {_CLOSED}")
     try:
         seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
-        return last, last._proof_parts(seen, y, sample_weight, groups)
+        with refusing_senseless("the problem cannot be rebuilt from this model and these rows"):
+            return last, last._proof_parts(seen, y, sample_weight, groups)
     except (InvalidTableError, InvalidObservationError) as error:
         raise CertificateError(f"the problem cannot be rebuilt, so these are not the rows of the proof: {error}") from error
 
@@ -126,7 +129,8 @@ def has_witness(model: Any) -> bool:
 @contextlib.contextmanager
 def _computing(arithmetic: str) -> Iterator[None]:
     if arithmetic == "double":
-        yield
+        with refusing_senseless(_NOT_JUDGED):
+            yield
         return
     if arithmetic != "ball":
         raise ValueError(f"arithmetic = {arithmetic!r} is not known; use 'double' or 'ball'.")
@@ -136,5 +140,5 @@ def _computing(arithmetic: str) -> Iterator[None]:
         raise ImportError(
             "arithmetic='ball' needs python-flint, which is not installed here: pip install 'surefoot[proof]'."
         ) from error
-    with computing_in(FlintEnclosure):
+    with computing_in(FlintEnclosure), refusing_senseless(_NOT_JUDGED):
         yield

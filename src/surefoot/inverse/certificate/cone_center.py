@@ -45,6 +45,7 @@ SAME_RAY = 1e-6
 RANK_FRACTION = 1e-9
 
 
+@np.errstate(all="ignore")
 def certify_rays(
     problem: InverseProblem,
     theta: FloatArray,
@@ -305,6 +306,7 @@ def _volumes(proof: RayProof) -> tuple[float, float, str]:
     return float(blown.high), float(spread.low), plane
 
 
+@np.errstate(all="ignore")
 def certify_ellipsoid(
     problem: InverseProblem, cost: EllipsoidalCost, proof: EllipsoidProof | None, tolerance: float
 ) -> Certificate:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 SHORT = 1e-6
 
 
+@np.errstate(all="ignore")
 def certify_risk_score(
     problem: RiskScoreProblem,
     card: RiskScore,

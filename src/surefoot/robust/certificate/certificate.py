@@ -141,6 +141,7 @@ def certify_placed_parts(terms: Terms, coefficients: RobustCoefficients, parts: 
     return _certificate(terms, coefficients, parts, tolerance, None, shares=False)
 
 
+@np.errstate(all="ignore")
 def _certificate(source: Any, model: Any, parts: Any, tolerance: float, witness: Any, *, shares: bool) -> Certificate:
     require_tolerance(tolerance)
     setting = read_setting(source)
