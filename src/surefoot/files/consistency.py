@@ -92,6 +92,7 @@ def inverse_fault(model: Any) -> str | None:
         (cost.ndim == 1 and cost.size > 0 and _is_finite(cost, cost.shape), "cost_ is no vector of numbers"),
         (size is None or cost.size == size, "cost_ does not fit forward"),
         (model.features is None, "features is not a function"),
+        (hasattr(model, "certificate_") <= hasattr(model, "outcome_"), "a certificate without the outcome of its fit"),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import struct
 import zipfile
 import zlib
@@ -23,8 +24,11 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError,
 def read_members(path: str | os.PathLike[str], max_bytes: int = MOST_BYTES) -> dict[str, bytes]:
     """The bytes of every .npy file in an archive, by name."""
     with Path(path).open("rb") as file:
-        content = file.read(max_bytes + 1)
-    _require_at_most(len(content), max_bytes)
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("it is no ordinary file.")
+        _require_at_most(about.st_size, max_bytes)
+        content = file.read(about.st_size)
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except _DAMAGE as error:
