@@ -212,8 +212,6 @@ def digest(kind: str, parts: Mapping[str, Any]) -> str:
 
 
 def require_tolerance(tolerance: float) -> None:
-    """Raise if no gap can be at or below this, or every gap of interest is."""
-    if not 0 <= tolerance < 1:
-        raise CertificateError(
-            f"tolerance = {tolerance} must be at or above 0 and below 1: it is a gap relative to the objective."
-        )
+    """Raise if no gap can be at or below this."""
+    if not (np.isfinite(tolerance) and tolerance >= 0):
+        raise CertificateError(f"tolerance = {tolerance} must be a finite number at or above 0.")

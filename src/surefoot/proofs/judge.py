@@ -80,6 +80,9 @@ def _require_parts(proof: Proof, parameters: Any) -> None:
         raise CertificateError(
             f"a proof of the kind {proof.kind!r} has the parts {', '.join(known)}, not {given or 'none':.200}."
         )
+    tolerance = proof.arguments["tolerance"]
+    if not isinstance(tolerance, int | float) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
+        raise CertificateError(f"tolerance = {tolerance!r:.80} must be a number at or above 0 and below 1: a relative gap.")
     for name, value in proof.arguments.items():
         kinds = re.findall(r"\w+", str(known[name].annotation))
         if dataclasses.is_dataclass(value) and type(value).__name__ not in kinds and "Any" not in kinds:
