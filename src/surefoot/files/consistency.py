@@ -66,11 +66,13 @@ def svc_fault(model: Any) -> str | None:
     places = model._kernel_columns
     width = len(schema.columns) if places is None else places.size
     limit = width if kernel == "precomputed" else np.iinfo(np.int64).max
+    shown = getattr(model, "coef_", None)
     return _first_fault(
         (kernel in ("linear", "poly", "rbf", "precomputed") and scores.kernel.function is None, "the kernel is not known"),
         (_is_finite(scores.samples, (support.size, columns)), "support vectors do not fit schema_"),
         (scores.kernel.centre is None or len(scores.kernel.centre) == columns, "the centre of the kernel does not fit schema_"),
         (_is_finite(scores.coefficients, (support.size,)) and np.isfinite(scores.intercept), "coefficients are not numbers"),
+        (shown is None or _is_finite(shown, (1, columns)), "coef_ does not fit schema_"),
         (_are_places(support, limit), "support_ names rows that there are not"),
         ((places is None) == (kernel != "precomputed"), "the columns of the kernel do not fit it"),
         (places is None or _are_places(places, len(schema.columns)), "the columns of the kernel do not fit schema_"),
@@ -126,7 +128,10 @@ def scaler_fault(model: Any) -> str | None:
     shape = (model.n_features_in_,)
     numbers = [model.mean_, model.var_, model.scale_]
     switches = type(model.with_mean) is bool and type(model.with_std) is bool
+    names = getattr(model, "feature_names_in_", None)
+    named = names is None or (names.shape == shape and all(isinstance(name, str) for name in names.tolist()))
     return _first_fault(
+        (named, "the names of the columns are not one text for each"),
         (all(array is None or _is_finite(array, shape) for array in numbers), "numbers per column"),
         (switches, "with_mean and with_std are not true or false"),
         (not model.with_mean or model.mean_ is not None, "mean_ is missing"),

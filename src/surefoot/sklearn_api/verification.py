@@ -89,8 +89,8 @@ def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: A
     if has_changed(last):
         raise CertificateError(f"{CHANGED}. {_CLOSED}")
     try:
-        seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
         with refusing_senseless("the problem cannot be rebuilt from this model and these rows"):
+            seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
             return last, last._proof_parts(seen, y, sample_weight, groups)
     except (InvalidTableError, InvalidObservationError) as error:
         raise CertificateError(f"the problem cannot be rebuilt, so these are not the rows of the proof: {error}") from error
