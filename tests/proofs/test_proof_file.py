@@ -61,7 +61,9 @@ def test_the_program_verifies_with_numpy_and_the_trusted_base_alone(exported: tu
     proof = proven_model(kind).model.certificate_
     assert program.returncode == (0 if proof.verified else 1), program.stderr
     verdict, problem, model, imported = program.stdout.splitlines()
-    assert verdict == f"{'verified' if proof.verified else 'NOT verified'}: {proof.claim}"
+    assert (
+        verdict == f"{'verified' if proof.verified else 'NOT verified'} to a relative gap of {proof.tolerance!r}: {proof.claim}"
+    )
     assert (problem, model) == (f"problem {proof.problem_digest}", f"model {proof.model_digest}")
     packages = {"surefoot.proofs", "surefoot.core", f"surefoot.{family_of(kind)}"}
     allowed = {*trusted.trusted_modules(), *packages, "surefoot.core.enclosure"}

@@ -18,8 +18,10 @@ from typing import IO, Any
 _NAME_IN_DRAFT = 40
 
 
-def require_free(path: Any, *, overwrite: bool) -> Path:
+def require_free(path: Any, *, overwrite: bool, example: str = "report.html") -> Path:
     """The path, if a file can be meant to be written there; before hours of work rather than after them.
+
+    ``example`` is a name such as the file could have.
 
     Raises
     ------
@@ -30,7 +32,7 @@ def require_free(path: Any, *, overwrite: bool) -> Path:
     """
     place = Path(path)
     if place.is_dir():
-        raise IsADirectoryError(f"{place} is a folder; name the file to write, for example {place / 'report.html'}.")
+        raise IsADirectoryError(f"{place} is a folder; name the file to write, for example {place / example}.")
     if not place.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {place.parent}; make it first, or name a file in another one.")
     if place.exists() and not overwrite:

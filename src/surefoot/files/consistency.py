@@ -69,17 +69,25 @@ def svc_fault(model: Any) -> str | None:
     places = model._kernel_columns
     width = len(schema.columns) if places is None else places.size
     limit = width if kernel == "precomputed" else np.iinfo(np.int64).max
+    shown = getattr(model, "coef_", None)
     return _first_fault(
         (kernel in ("linear", "poly", "rbf", "precomputed") and scores.kernel.function is None, "the kernel is not known"),
         (_is_finite(scores.samples, (support.size, columns)), "support vectors do not fit schema_"),
         (scores.kernel.centre is None or len(scores.kernel.centre) == columns, "the centre of the kernel does not fit schema_"),
         (_is_finite(scores.coefficients, (support.size,)) and np.isfinite(scores.intercept), "coefficients are not numbers"),
+        (shown is None or _is_finite(shown, (1, columns)), "coef_ does not fit schema_"),
+        (_is_finite(model.intercept_, (1,)), "intercept_ is not one number"),
+        (_is_finite(model.dual_coef_, (1, model.support_.size)), "dual_coef_ does not fit support_"),
+        (all(not isinstance(column, np.ndarray) or column.dtype.kind in "biuf" for column in model._inputs.values()), "inputs"),
         (_are_places(support, limit), "support_ names rows that there are not"),
         ((places is None) == (kernel != "precomputed"), "the columns of the kernel do not fit it"),
         (places is None or _are_places(places, len(schema.columns)), "the columns of the kernel do not fit schema_"),
         (not schema.categorical_positions, "schema_ has categories"),
         (_matches_columns(model, schema), "the names of the columns contradict each other"),
-        (len({len(column) for column in model._inputs.values()}) == 1, "the table of inputs has columns of different lengths"),
+        (
+            {len(column) for column in model._inputs.values()} == {len(model.groups_)},
+            "groups_ does not fit the table of inputs",
+        ),
     )
 
 
@@ -92,6 +100,7 @@ def inverse_fault(model: Any) -> str | None:
         (cost.ndim == 1 and cost.size > 0 and _is_finite(cost, cost.shape), "cost_ is no vector of numbers"),
         (size is None or cost.size == size, "cost_ does not fit forward"),
         (model.features is None, "features is not a function"),
+        (hasattr(model, "certificate_") <= hasattr(model, "outcome_"), "a certificate without the outcome of its fit"),
     )
 
 
@@ -124,7 +133,16 @@ def scaler_fault(model: Any) -> str | None:
     """What is wrong with a scaler."""
     shape = (model.n_features_in_,)
     numbers = [model.mean_, model.var_, model.scale_]
-    return _first_fault((all(array is None or _is_finite(array, shape) for array in numbers), "numbers per column"))
+    switches = type(model.with_mean) is bool and type(model.with_std) is bool
+    names = getattr(model, "feature_names_in_", None)
+    named = names is None or (names.shape == shape and all(isinstance(name, str) for name in names.tolist()))
+    return _first_fault(
+        (named, "the names of the columns are not one text for each"),
+        (all(array is None or _is_finite(array, shape) for array in numbers), "numbers per column"),
+        (switches, "with_mean and with_std are not true or false"),
+        (not model.with_mean or model.mean_ is not None, "mean_ is missing"),
+        (not model.with_std or (model.scale_ is not None and bool(np.all(model.scale_ != 0))), "scale_ is missing, or 0"),
+    )
 
 
 def require_two_classes(classes: AnyArray) -> None:

@@ -72,7 +72,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     >>> bool((same.predict_proba([[2.5]]) == model.predict_proba([[2.5]])).all())
     True
     """
-    place = require_free(path, overwrite=overwrite)
+    place = require_free(path, overwrite=overwrite, example="model.surefoot")
     if refitted(model) is not model:
         raise ModelFileError(f"a {type(model).__name__} is no model but a search for one. Save its best_estimator_.")
     writer = PlainWriter(write_model, witness=witness)

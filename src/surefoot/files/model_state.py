@@ -211,6 +211,8 @@ def make_model(name: str, parameters: dict[str, Any], fitted: dict[str, Any]) ->
     for key, value in parameters.items():
         if callable(value) or hasattr(value, "fit"):
             raise ModelFileError(f"{key} of the {name} is {value!r:.80}, which it cannot be.")
+        if key == "n_jobs" and not (value is None or (type(value) is int and value != 0)):
+            raise ModelFileError(f"n_jobs of the {name} is {value!r:.80}, which it cannot be.")
         if key in _NOT_KEPT and value is not None:
             raise ModelFileError(f"it names a file, {key} = {value!r:.80}, which no model file does.")
     if fitted:

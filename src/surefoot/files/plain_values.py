@@ -30,10 +30,10 @@ from surefoot.core.arrays import AnyArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.exceptions import ModelFileError
-from surefoot.files.archive import allowed_type
 from surefoot.files.forward_problems import FORWARDS, forward_fields, make_forward
 from surefoot.files.records import RECORDS, make_record, record_fields
 from surefoot.inverse.forward.programs import ForwardProblem
+from surefoot.proofs.packed_array import allowed_type
 
 # Of our own values none is deeper than a dozen; parameters of users may be.
 _DEEPEST = 100

@@ -9,6 +9,7 @@ from surefoot.core.new_file import require_free
 from surefoot.exceptions import CertificateError
 from surefoot.proofs.proof_file import Proof, write_proof
 from surefoot.sklearn_api.proven_model import refitted
+from surefoot.sklearn_api.senseless_parts import refusing_senseless
 from surefoot.sklearn_api.verification import proof_parts, require_same
 
 
@@ -40,12 +41,15 @@ def export_proof(
         If model or rows are not those of the proof, the problem has functions of your own program in it, or came in batches.
     FileExistsError
         If there is a file and ``overwrite`` is False.
+    OSError
+        If the file cannot be written; one that was there before is left as it was.
     """
-    place = require_free(path, overwrite=overwrite)
+    place = require_free(path, overwrite=overwrite, example="model.proof.npz")
     model = refitted(model)
     parts = proof_parts(model, X, y, sample_weight, groups)
     if "problem" not in parts.arguments:
         raise CertificateError("a fit from batches or on Dask has no proof in one piece. Fit a table in memory to export one.")
-    fresh = parts.judge()
+    with refusing_senseless("the proof of this model cannot be judged"):
+        fresh = parts.judge()
     require_same(model, fresh)
-    write_proof(place, Proof(parts.kind, parts.arguments, fresh.problem_digest, fresh.model_digest))
+    write_proof(place, Proof(parts.kind, parts.arguments, fresh.problem_digest, fresh.model_digest), overwrite=overwrite)

@@ -87,6 +87,8 @@ RECORDS: dict[str, Any] = {
 }
 # Records that had another name when earlier files were written.
 EARLIER_NAMES: dict[str, str] = {"Sigmoid": "PlattScaling"}
+# What proves the bounds of a model: a record, or an array of numbers.
+_PROOFS = ("dual", "witness")
 # Where tables that a model returns are made; a name from a file must not decide what is imported.
 FRAME_LIBRARIES = ("cudf", "modin.pandas", "pandas", "polars", "pyarrow")
 
@@ -115,6 +117,8 @@ def make_record(name: str, fields: Mapping[str, Any]) -> Any:
         # Some fields take functions; files have none to give, and nothing else that can be called has a place in a record.
         if not fits(value, hints[field]) or callable(value) or (field == "library" and not is_library(value)):
             raise ModelFileError(f"{field} of a {name} is {value!r:.80}, which it cannot be.")
+        if field in _PROOFS and not (value is None or isinstance(value, (np.ndarray, *RECORDS.values()))):
+            raise ModelFileError(f"{field} of a {name} is {value!r:.80}, which proves nothing.")
     try:
         return kind(**fields)
     except (ValueError, TypeError, AttributeError, OverflowError) as error:

@@ -6,10 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from surefoot.core.enclosure import computing_in
 from surefoot.exceptions import CertificateError
 from surefoot.proofs.judge import judge
+from surefoot.proofs.proof_archive import MOST_BYTES
 from surefoot.proofs.proof_file import read_proof_file
 
 VERIFIED, NOT_VERIFIED = 0, 1
@@ -23,10 +25,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         epilog="Exit codes: 0 verified, 1 not verified or refused, 2 wrong usage.",
     )
     parser.add_argument("proof", help="a file that surefoot.export_proof has written, or another program in its format")
+    parser.add_argument("--tolerance", type=float, metavar="GAP", help="the relative gap to prove; default: that of the file")
     parser.add_argument("--arithmetic", choices=["double", "ball"], default="double", help="ball needs python-flint")
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        default=MOST_BYTES,
+        metavar="N",
+        help="refuse files above this size unpacked; default: %(default)s",
+    )
     args = parser.parse_args(argv)
     try:
-        proof = read_proof_file(args.proof)
+        proof = read_proof_file(args.proof, max_bytes=args.max_bytes)
+        if args.tolerance is not None:
+            proof = replace(proof, arguments={**proof.arguments, "tolerance": args.tolerance})
         if args.arithmetic == "ball":
             from surefoot.core.flint_enclosure import FlintEnclosure  # type: ignore[import-not-found, unused-ignore]
 
@@ -37,11 +49,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CertificateError, OSError, ImportError) as error:
         sys.stderr.write(f"refused: {error}\n")
         return NOT_VERIFIED
+    # The gap stands in the verdict, since whoever wrote the file chose it.
+    said = f"{'verified' if found.verified else 'NOT verified'} to a relative gap of {found.tolerance!r}: {found.claim}\n"
+    said += f"problem {found.problem_digest}\nmodel {found.model_digest or 'without fingerprint'}\n"
+    return VERIFIED if _is_said(said) and found.verified else NOT_VERIFIED
+
+
+def _is_said(text: str) -> bool:
+    """Whether the text got out; a reader who has read enough and left counts as one."""
     try:
-        sys.stdout.write(f"{'verified' if found.verified else 'NOT verified'}: {found.claim}\n")
-        sys.stdout.write(f"problem {found.problem_digest}\nmodel {found.model_digest or 'without fingerprint'}\n")
+        sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read the output has enough of it; the interpreter must not try to flush it once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return VERIFIED if found.verified else NOT_VERIFIED
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must not be flushed once more at the end
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"refused: the verdict could not be written ({error.strerror}).\n")
+            return False
+    return True

@@ -1,6 +1,6 @@
 """Proof files: a problem, an answer and what proves it best, for those who check them without the program that found them.
 
-A proof file is an archive as ``numpy.savez`` writes it. Its member ``proof`` is a text, a JSON document:
+A proof file is an archive as ``numpy.savez_compressed`` writes it. Its member ``proof`` is a text, a JSON document:
 
     {"format": "surefoot proof", "version": 1,
      "kind": "robust",                              which certificate judges
@@ -15,7 +15,8 @@ A value of ``arguments`` is null, true, false, a number, a text, or one of
     {"record": "ShiftPlan", "fields": {"row": ..., ...}}    a record with named fields
     {"sparse": [rows, columns], "fields": {"data": ..., "indices": ..., "indptr": ...}}     a matrix in compressed rows
 
-Reading makes records of plain fields and no methods: nothing in a file is executed, and names that it brings mean nothing.
+and nothing else. Reading makes records of plain fields and no methods: nothing in a file is executed, and fields that the
+certificate does not ask for mean nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ import io
 import json
 import math
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -36,19 +36,16 @@ import numpy as np
 
 from surefoot.core.arrays import AnyArray
 from surefoot.exceptions import CertificateError
-from surefoot.proofs.compressed_rows import CompressedRows
+from surefoot.proofs.packed_array import allowed_type
 from surefoot.proofs.plane_answer import plane_answer
+from surefoot.proofs.proof_archive import MOST_BYTES, read_members
+from surefoot.proofs.proof_values import FORMAT, VERSION, ProofValues
 
-FORMAT, VERSION = "surefoot proof", 1
 # How the certificates of all families call what they judge, and what proves it best.
 ANSWERS = ("coefficients", "card", "plane", "theta", "cost")
 WITNESSES = ("plan", "proof", "tangent", "mix")
-_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_DEEPEST = 60
-_MODEL_FILE = (
-    " It is a model file: 'surefoot verify MODEL TABLE --target NAME' checks it from its rows, and surefoot.export_proof makes "
-    "a proof file of it."
-)
+# Arrays to write and their names, by the id of the array: one that is there twice is written once.
+Stored = dict[int, tuple[str, AnyArray]]
 
 
 @dataclass(frozen=True)
@@ -71,9 +68,12 @@ class Proof:
         """
         name = next(name for name in ANSWERS if name in self.arguments)
         given = self.arguments[name]
-        if "points" in fields and not np.array_equal(fields["points"], np.rint(fields["points"])):
-            raise CertificateError("points of a card are whole numbers.")
-        answer = fields["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fields)
+        known = {"theta": given} if isinstance(given, np.ndarray) else {key: getattr(given, key) for key in _field_names(given)}
+        strange = set(fields) - set(known)
+        if strange or not fields:
+            raise CertificateError(f"an answer of the kind {self.kind!r:.80} has the fields {', '.join(known)}, not {strange}.")
+        fresh = {key: _like(known[key], value, key) for key, value in fields.items()}
+        answer = fresh["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fresh)
         return Proof(self.kind, {**self.arguments, name: answer}, self.problem_digest)
 
     def answered_by_plane(self, *, support: Any, dual_coef: Any, intercept: Any) -> Proof:
@@ -97,15 +97,19 @@ class Proof:
         return Proof(self.kind, {**self.arguments, **{name: None for name in WITNESSES if name in self.arguments}})
 
 
-def write_proof(path: str | os.PathLike[str], proof: Proof) -> None:
-    """Write a proof file.
+def write_proof(path: str | os.PathLike[str], proof: Proof, *, overwrite: bool = True) -> None:
+    """Write a proof file; whatever goes wrong leaves what was there before.
 
     Raises
     ------
     CertificateError
         If an argument is, or holds, a function or anything else that is no data.
+    OSError
+        If it cannot be written.
     """
-    arrays: dict[str, AnyArray] = {}
+    from surefoot.core.new_file import new_file  # the program that reads does without
+
+    arrays: Stored = {}
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -115,12 +119,20 @@ def write_proof(path: str | os.PathLike[str], proof: Proof) -> None:
         "arguments": {name: _written(value, name, arrays) for name, value in proof.arguments.items()},
     }
     packed = io.BytesIO()
-    np.savez_compressed(packed, proof=np.array(json.dumps(document, allow_nan=False)), **arrays)  # type: ignore[arg-type]
-    Path(path).write_bytes(packed.getvalue())
+    text = np.array(json.dumps(document, allow_nan=False))
+    np.savez_compressed(packed, proof=text, **dict(arrays.values()))  # type: ignore[arg-type]
+    with new_file(Path(path), overwrite=overwrite, text=False) as file:
+        file.write(packed.getvalue())
 
 
-def read_proof_file(path: str | os.PathLike[str]) -> Proof:
-    """Read a proof file.
+def read_proof_file(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Proof:
+    """Read a proof file, which may come from a stranger.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int, default=2**30
+        Files that are larger than this when unpacked are refused.
 
     Raises
     ------
@@ -129,26 +141,35 @@ def read_proof_file(path: str | os.PathLike[str]) -> Proof:
     OSError
         If it cannot be read.
     """
-    # NumPy would take anything else for a file that may run code when it is read, and advise to allow that.
-    if Path(path).is_file() and not zipfile.is_zipfile(path):
-        raise CertificateError(f"{os.fspath(path)!r} is no proof file: it is no archive as numpy.savez writes it.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if "proof" not in archive.files:
-                raise CertificateError(f"it has no member 'proof'.{_MODEL_FILE if 'model.json' in archive.files else ''}")
-            document = json.loads(str(archive["proof"][()]))
-            if document.get("format") != FORMAT or document.get("version") != VERSION:
-                raise CertificateError(
-                    f"its format is {document.get('format')!r:.40}, version {document.get('version')!r:.40}."
-                )
-            arguments = {str(name): _read(value, archive, 0) for name, value in document["arguments"].items()}
-            marks = [document.get(name, "") for name in ("problem_digest", "model_digest")]
-            return Proof(str(document["kind"]), arguments, *map(str, marks))
-    except (ValueError, TypeError, KeyError, AttributeError, EOFError, zipfile.BadZipFile, RecursionError) as error:
-        raise CertificateError(f"{os.fspath(path)!r} is no proof file: {error!s:.200}") from error
+        values = ProofValues(read_members(path, max_bytes), max_bytes)
+        return Proof(values.kind, values.arguments, *values.digests)
+    except (ValueError, RecursionError) as error:
+        raise CertificateError(f"{os.fspath(path)!r} is no proof file: {error!s:.400}") from error
+    except MemoryError as error:
+        raise CertificateError(f"{os.fspath(path)!r} does not fit into the memory of this machine.") from error
 
 
-def _written(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
+def _field_names(record: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(record)]
+
+
+def _like(known: Any, value: Any, name: str) -> Any:
+    """The value as the answer in the file has it: of the same shape, and whole where that is whole."""
+    array, form = np.asarray(value), np.asarray(known)
+    if array.dtype.kind not in "biuf" or array.shape != form.shape:
+        raise CertificateError(f"{name} is {value!r:.80}; numbers of shape {form.shape} belong here.")
+    if form.dtype.kind in "iu":
+        wrong = array[~((np.abs(array) < 2**31) & (array == np.round(array)))]
+        if wrong.size:
+            raise CertificateError(
+                f"{name} holds {wrong.flat[0]}, which is not a whole number below 2**31, as all of it must be."
+            )
+    changed = array.astype(form.dtype)
+    return changed if isinstance(known, np.ndarray) else changed.item()
+
+
+def _written(value: Any, place: str, arrays: Stored) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, Enum):
@@ -176,34 +197,8 @@ def _written(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
     )
 
 
-def _stored(array: AnyArray, place: str, arrays: dict[str, AnyArray]) -> str:
-    if array.dtype.kind not in "biuf":
+def _stored(array: AnyArray, place: str, arrays: Stored) -> str:
+    if not allowed_type(array.dtype) or array.dtype.kind == "U":
         raise CertificateError(f"{place} is an array of type {array.dtype}, which a proof file does not hold.")
-    known = next((name for name, other in arrays.items() if other is array), None)
-    if known is None:
-        known = f"a{len(arrays)}"
-        arrays[known] = array
-    return known
-
-
-def _read(content: Any, archive: Any, depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise ValueError("values are nested too deep.")
-    if content is None or isinstance(content, bool | int | float | str):
-        return content
-    if "number" in content:
-        return _NUMBERS[content["number"]]
-    if "array" in content:
-        array = archive[content["array"]]
-        if array.dtype.kind not in "biuf":
-            raise ValueError(f"array {content['array']!r} holds no numbers.")
-        return array
-    if "list" in content:
-        return tuple(_read(item, archive, depth + 1) for item in content["list"])
-    fields = {str(name): _read(value, archive, depth + 1) for name, value in content["fields"].items()}
-    if "sparse" in content:
-        rows, columns = content["sparse"]
-        return CompressedRows((fields["data"], fields["indices"], fields["indptr"]), shape=(int(rows), int(columns)))
-    # A record can be read and copied with changes, and does nothing; its name tells kinds apart, as the records' own names do.
-    kind = dataclasses.make_dataclass(str(content["record"]), [(name, Any) for name in fields], frozen=True, eq=False)
-    return kind(**fields)
+    # Kept here, so that no other array can have its id.
+    return arrays.setdefault(id(array), (f"a{len(arrays)}", array))[0]

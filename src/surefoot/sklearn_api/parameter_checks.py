@@ -25,6 +25,13 @@ def require_label_weight(weight: Any, name: str = "label_weight") -> float:
     return float(weight)
 
 
+def require_gap(gap: Any, name: str = "tol") -> float:
+    """The relative gap to prove as a float, if it is one."""
+    if not (is_number(gap) and 0 <= gap < 1):
+        raise ValueError(f"{name} = {gap!r} must be a number at or above 0 and below 1. It is the relative gap to prove.")
+    return float(gap)
+
+
 def require_time_limit(seconds: Any, name: str = "time_limit") -> float | None:
     """A time limit as a float, or None if there is none."""
     if seconds is None:

@@ -21,7 +21,9 @@ from surefoot.sklearn_api.proven_model import (
     refitted,
     told_change,
 )
+from surefoot.sklearn_api.senseless_parts import refusing_senseless
 
+_NOT_JUDGED = "the proof of this model cannot be judged"
 _CLOSED = "Fit it again, or verify the model as its fit left it."
 
 # Where others keep the models that they have fitted.
@@ -108,8 +110,9 @@ def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: A
     if has_changed(model):
         raise CertificateError(f"{told_change(model)}. {_CLOSED}")
     try:
-        seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
-        return last._proof_parts(seen, y, sample_weight, groups)
+        with refusing_senseless("the problem cannot be rebuilt from this model and these rows"):
+            seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
+            return last._proof_parts(seen, y, sample_weight, groups)
     except (InvalidTableError, InvalidObservationError) as error:
         raise CertificateError(f"the problem cannot be rebuilt, so these are not the rows of the proof: {error}") from error
 
@@ -153,7 +156,8 @@ def has_witness(model: Any) -> bool:
 @contextlib.contextmanager
 def _computing(arithmetic: str) -> Iterator[None]:
     if arithmetic == "double":
-        yield
+        with refusing_senseless(_NOT_JUDGED):
+            yield
         return
     if arithmetic != "ball":
         raise ValueError(f"arithmetic = {arithmetic!r} is not known; use 'double' or 'ball'.")
@@ -163,5 +167,5 @@ def _computing(arithmetic: str) -> Iterator[None]:
         raise ImportError(
             "arithmetic='ball' needs python-flint, which is not installed here: pip install 'surefoot[proof]'."
         ) from error
-    with computing_in(FlintEnclosure):
+    with computing_in(FlintEnclosure), refusing_senseless(_NOT_JUDGED):
         yield

@@ -61,6 +61,7 @@ def certify_chance_svm(
     return certify_chance_svms([(problem, plane, mix)], tolerance)[0]
 
 
+@np.errstate(all="ignore")
 def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Certificate]:
     """Judge answers to problems on the same samples with the same kernel, whose products are computed once for all of them."""
     problem = answers[0][0]

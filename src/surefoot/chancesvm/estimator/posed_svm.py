@@ -39,6 +39,7 @@ from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level
 from surefoot.sklearn_api.number_table import dense
+from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.training_rows import TrainingRows
 
@@ -169,6 +170,7 @@ def read_settings(model: Any) -> SVMSettings:
     """Read the parameters of an estimator, and raise on those that no table could make sense of."""
     for name in ("C", "tol"):
         _require_positive(name, getattr(model, name))
+    require_gap(model.tol)
     for name in ("time_limit", "kernel_bound"):
         if getattr(model, name) is not None:
             _require_positive(name, getattr(model, name), "None or ")

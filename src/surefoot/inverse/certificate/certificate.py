@@ -39,6 +39,7 @@ FLOOR_FRACTION = 0.1
 TIED = 1e-7
 
 
+@np.errstate(all="ignore")
 def certify_cost(
     problem: InverseProblem,
     theta: FloatArray,
@@ -131,6 +132,7 @@ def conclude(
     )
 
 
+@np.errstate(all="ignore")
 def certify_predictions(
     problem: InverseProblem, theta: FloatArray, tolerance: float, loss_proofs: Sequence[LossProof | None] | None = None
 ) -> Certificate:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 SAME_RAY = 1e-6
 
 
+@np.errstate(all="ignore")
 def certify_rays(
     problem: InverseProblem,
     theta: FloatArray,

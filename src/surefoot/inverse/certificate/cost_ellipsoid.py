@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RANK_FRACTION = 1e-9
 
 
+@np.errstate(all="ignore")
 def certify_ellipsoid(
     problem: InverseProblem, cost: EllipsoidalCost, proof: EllipsoidProof | None, tolerance: float
 ) -> Certificate:

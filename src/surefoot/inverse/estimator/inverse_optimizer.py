@@ -34,6 +34,7 @@ from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
 from surefoot.inverse.registry import SOLVERS
 from surefoot.sklearn_api.limit_warning import warn_of_limit
+from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
 from surefoot.sklearn_api.training_rows import refuse_groups
@@ -197,6 +198,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     def fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
         """Learn the cost from signals and what was decided at them."""
         SOLVERS.require_known(self.solver)
+        require_gap(self.tol)
         problem = self._pose(signals, responses)
         listener = progress_listener(f"inverse optimizer, {len(signals)} observations") if self.verbose else None
         options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)

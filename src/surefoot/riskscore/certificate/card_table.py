@@ -86,10 +86,11 @@ class CardTable:
     def _used_limits(self) -> tuple[FloatArray, FloatArray]:
         lower, upper = np.full(len(self.limits[0]), np.inf), np.full(len(self.limits[0]), -np.inf)
         for column in range(len(lower)):
-            values = set(range(int(self.limits[0][column]), int(self.limits[1][column]) + 1)) - {0}
-            for kind, rule in self.rules:
-                if kind == "PointSetRule" and rule.column == column:
-                    values &= set(rule.values)
+            low, high = self.limits[0][column], self.limits[1][column]
+            sets = [set(rule.values) for kind, rule in self.rules if kind == "PointSetRule" and rule.column == column]
+            # Without a rule, the least and the largest whole number but 0 between the limits are two of these.
+            admitted = set.intersection(*sets) if sets else {low, -1.0, 1.0, high}
+            values = [value for value in admitted if value != 0 and low <= value <= high and value == int(value)]
             if values:
                 lower[column], upper[column] = min(values), max(values)
         return lower, upper

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 SHORT = 1e-6
 
 
+@np.errstate(all="ignore")
 def certify_risk_score(
     problem: RiskScoreProblem,
     card: RiskScore,
@@ -74,7 +75,7 @@ def certify_risk_score(
     n_columns = table.columns.shape[1]
     points = np.asarray(card.points)
     if points.shape != (n_columns,) or np.any(points != np.round(points)):
-        raise CertificateError(f"the card has points of shape {points.shape}; the table has {n_columns} columns.")
+        raise CertificateError(f"a card has {n_columns} whole points here, not points of shape {points.shape}: {points!s:.80}.")
     fingerprint = table.digest()
     flaw = table.flaw_of(card)
     upper = np.inf if flaw else _objective(table, card)

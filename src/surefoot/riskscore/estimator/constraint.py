@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.riskscore.estimator.card_columns import CardColumns
+from surefoot.riskscore.estimator.card_limits import MOST_POINTS
 from surefoot.riskscore.problem.card_rules import CardRule
 
 
@@ -46,9 +47,11 @@ def whole_count(value: Any, rule: str, name: str) -> int:
 
 
 def whole_points(value: Any, rule: str, name: str) -> int:
-    """Points, if they are whole."""
+    """Points, if they are whole and not so large that a list of all up to them fills the memory."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
-        return int(float(value))
+        if abs(float(value)) < MOST_POINTS:
+            return int(float(value))
+        raise ValueError(f"{rule}: {name} = {value!r} is too large; points lie between -{MOST_POINTS} and {MOST_POINTS}.")
     raise ValueError(f"{rule}: {name} = {value!r} must be a whole number; points are whole.")
 
 

@@ -125,6 +125,7 @@ def certify_parts(terms: Terms, coefficients: RobustCoefficients, parts: Any, to
     return _certificate(terms, coefficients, placed, tolerance, None, shares=False)
 
 
+@np.errstate(all="ignore")
 def _certificate(source: Any, model: Any, parts: Any, tolerance: float, witness: Any, *, shares: bool) -> Certificate:
     require_tolerance(tolerance)
     setting = read_setting(source)

@@ -114,7 +114,10 @@ def _require_shapes(setting: Setting, plan: Any) -> None:
         for name in names.split():
             array = np.asarray(getattr(plan, name))
             if array.shape != shape or array.dtype.kind not in KINDS.get(name, "f"):
-                raise CertificateError(f"plan.{name} is {array.dtype} of shape {array.shape}; it should have shape {shape}.")
+                kind = "whole numbers" if name == "row" else "truth values" if name in KINDS else "real numbers"
+                raise CertificateError(
+                    f"plan.{name} is {array.dtype} of shape {array.shape}; {kind} of shape {shape} belong there."
+                )
 
 
 def _level_mix(setting: Setting, name: str, mix: FloatArray) -> FloatArray:

@@ -38,7 +38,8 @@ from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, Sums, b
 
 def require_shapes(setting: Setting, model: Any) -> None:
     """Raise if these are not the coefficients of such a problem."""
-    shapes = {"intercept": (), "numeric": setting.gamma.shape, "levels": setting.features.shape, "price": ()}
+    n_levels = sum(setting.n_levels.tolist())  # without an array of that many entries, which may be a lie
+    shapes = {"intercept": (), "numeric": setting.gamma.shape, "levels": (n_levels,), "price": ()}
     for name, shape in shapes.items():
         value = np.asarray(getattr(model, name))
         if value.shape != shape or value.dtype.kind not in "fiu":

@@ -7,7 +7,6 @@ The estimators differ in how they choose the radius, and in nothing else.
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -84,8 +83,8 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         """Raise on parameters that no table could make sense of."""
         require_norm("norm", self.norm)
         require_label_weight(self.label_weight)
-        if not (is_number(self.tol) and 0 < self.tol < math.inf):
-            raise ValueError(f"tol = {self.tol!r} must be a positive number: the relative gap to reach.")
+        if not (is_number(self.tol) and 0 < self.tol < 1):
+            raise ValueError(f"tol = {self.tol!r} must be a positive number below 1: the relative gap to reach.")
         if self.max_iter is not None and not (isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1):
             raise ValueError(f"max_iter = {self.max_iter!r} must be None or a whole number of at least 1.")
         require_time_limit(self.time_limit)

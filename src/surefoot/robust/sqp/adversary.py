@@ -175,6 +175,12 @@ def _worst_rows(rows: TableRows, x: FloatArray) -> WorstCaseRows:
     return WorstCaseRows(worst.loss, worst.moved.view(np.bool_).reshape(shape), worst.flipped.view(np.bool_), worst.cost)
 
 
+# Above every price of a table in ordinary units.
+_FIRST_PRICE = 1e9
+# A dozen are enough; more are rounding.
+_MOST_CROSSINGS = 1000
+
+
 @dataclass(frozen=True)
 class _Tangent:
     """lambda -> value + slope (lambda - price), touching the worst-case loss at ``price``."""
@@ -200,15 +206,21 @@ def worst_case_distribution(
         return _Tangent(price, value, problem.radius - float(weights @ worst.cost), worst)
 
     least = rows.least_price(x)
-    deterring = rows.deterring_price(x)
+    deterring = min(rows.deterring_price(x), rows.PROHIBITIVE)  # shifts that cost next to nothing are deterred by none
     if problem.radius == 0:
         return _mixture(problem, tangent(deterring), tangent(deterring), 0.0, deterring)
     left = tangent(least)
     if left.slope >= 0:
         # The price cannot fall further; what the categories leave of the radius goes to the numeric columns.
         return _mixture(problem, left, left, left.slope if least > 0 else 0.0, least)
-    right = tangent(deterring)
-    while True:
+    # Any price at which the radius is not used up will do, and numbers far beyond those of the losses drown them.
+    right = tangent(min(deterring, max(least, _FIRST_PRICE)))
+    while right.slope < 0 and right.price < deterring:
+        right = tangent(min(1e3 * right.price, deterring))
+    if right.slope < 0:  # no price deters shifts that cost next to nothing, and there is hardly a radius
+        return _mixture(problem, right, right, 0.0, right.price)
+    crossing = right.price
+    for _ in range(_MOST_CROSSINGS):
         crossing = (right.value - left.value + left.slope * left.price - right.slope * right.price) / (left.slope - right.slope)
         crossing = min(max(crossing, left.price), right.price)
         new = tangent(crossing)
@@ -219,6 +231,7 @@ def worst_case_distribution(
             left = new
         else:
             right = new
+    return _mixture(problem, left, right, 0.0, crossing)
 
 
 def _mixture(

@@ -137,7 +137,8 @@ class TableRows(RowSums):
         prices = [self.least_price(x)]
         cost = self.problem.cost
         if self.problem.n_categorical:
-            prices.append(float(np.max((x[self.high_slots] - x[self.low_slots]) / cost.categorical_weights)))
+            with np.errstate(over="ignore"):  # infinite where a shift costs next to nothing
+                prices.append(float(np.max((x[self.high_slots] - x[self.low_slots]) / cost.categorical_weights)))
         if np.isfinite(cost.label_weight):
             # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) -
             # 1).
