@@ -288,6 +288,21 @@ def test_a_seal_without_the_parameters_that_it_was_made_with_is_broken() -> None
     assert has_changed(model)
 
 
+@pytest.mark.parametrize("kind", ["robust", "card", "plane", "cost"])
+def test_a_seal_that_was_taken_off_voids_the_proof(kind: str, tmp_path: Path) -> None:
+    """Otherwise a file whose author leaves out one entry would be believed in everything that is printed without rows."""
+    proven = proven_model(kind)
+    model = copy.deepcopy(proven.model)
+    del model._proof_seal
+    assert has_changed(model)
+    assert not standing_certificate(model).verified
+    with pytest.raises(sf.CertificateError, match="the seal that a fit leaves is missing"):
+        proven.verify(model)
+    with pytest.warns(sf.ChangedModelWarning, match="the seal that a fit leaves is missing"):
+        sf.save(model, tmp_path / "open")
+    assert has_changed(sf.load(tmp_path / "open"))
+
+
 def test_equal_parameters_are_the_same_whatever_they_are_written_in() -> None:
     proven = proven_model("robust, mixed columns and weights")
     for same in ({"label_weight": 1}, {"label_weight": np.float64(1.0)}, {"categorical_features": np.str_("from_dtype")}):

@@ -67,7 +67,8 @@ class ProvenModel:
 def has_changed(model: Any) -> bool | None:
     """Whether a model differs from the one that its certificate is about; None for models from before there were seals.
 
-    Of a pipeline this is its last step, and whether the step before it makes the columns that it was fitted to.
+    Of a pipeline this is its last step, and whether the step before it makes the columns that it was fitted to. Seals came with
+    digests of models, so a certificate with such a digest and without a seal has lost it, which counts as a change.
     """
     last = last_step(model)
     if getattr(last, "certificate_", None) is None:
@@ -75,7 +76,7 @@ def has_changed(model: Any) -> bool | None:
     if changed_columns(model):
         return True
     if getattr(last, "_proof_seal", None) is None:
-        return None
+        return True if last.certificate_.model_digest else None
     return bool(last._proof_seal != _seal(last) or changed_parameters(last))
 
 
@@ -116,6 +117,8 @@ def told_change(model: Any) -> str:
     columns, names = changed_columns(model), changed_parameters(last_step(model))
     if columns:
         return f"{CHANGED}: {columns}"
+    if getattr(last_step(model), "_proof_seal", None) is None:
+        return f"{CHANGED}, or may have: the seal that a fit leaves is missing"
     if not names:
         return CHANGED
     listed = ", ".join(names)
