@@ -246,11 +246,9 @@ def test_covariances_of_unknown_sign_are_named_and_their_eigenvalues_count_as_no
 
 def test_columns_without_spread_leave_the_other_eigenvalues_known() -> None:
     samples = np.array([[-2.0, 3.0], [0.0, 3.0], [1.0, 3.0]])
-    given = {
-        "means": np.array([[-1.0, 3.0], [1.0, 3.0]]),
-        "covariances": np.array([[[1.5, 0.0], [0.0, 0.0]], np.zeros((2, 2))]),
-    }
-    problem = dataclasses.replace(stand_ins(), samples=samples, **given)
+    covariances = np.array([[[1.5, 0.0], [0.0, 0.0]], np.zeros((2, 2))])
+    means = np.array([[-1.0, 3.0], [1.0, 3.0]])
+    problem = dataclasses.replace(stand_ins(), samples=samples, means=means, covariances=covariances)
     found = certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), EllipsoidMix(np.array([-0.1, -0.1, 0.2])), 1e-6)
     shortfall = 0.5 / (np.sqrt(1.25) + np.sqrt(0.75))
     assert found.lower_bound == pytest.approx(0.4 - 0.5 * (0.4 + 0.2 * shortfall) ** 2, rel=1e-12)

@@ -197,8 +197,8 @@ def _problem_digest(own: _Batches, products: InnerProducts) -> str:
     names = ("samples", "starts", "weights", *PER_BATCH) + (() if own.given is None else MOMENTS)
     parts = {name: getattr(own.problem, name) for name in names}
     called = products.matrix if products.name == "callable" else None
-    own = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
-    return digest(f"chance-constrained SVM {products.words()}", parts | own)
+    seen = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
+    return digest(f"chance-constrained SVM {products.words()}", parts | seen)
 
 
 def _is_sound(problem: ChanceSVMProblem) -> bool:

@@ -43,7 +43,8 @@ class MomentDistance:
 
 def moment_distance(problem: Any, weights: Enclosure) -> MomentDistance | None:
     """The distances of samples with these weights, or None if nobody gave moments; earlier files have no place for them."""
-    means, covariances = (getattr(problem, name, None) for name in MOMENTS)
+    means: Any = getattr(problem, "means", None)
+    covariances: Any = getattr(problem, "covariances", None)
     if means is None and covariances is None:
         return None
     count, columns = problem.labels.size, problem.samples.shape[1]
