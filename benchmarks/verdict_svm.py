@@ -76,6 +76,8 @@ class Inputs:
     mean_radius: list[Decimal] | None = None
     covariance_radius: list[Decimal] | None = None
     landmarks: NDArray[Any] | None = None  # the samples that planes may combine, if not all
+    moments: tuple[list[Numbers], list[Numbers]] | None = None  # means and covariances, if these were given
+    moves: Numbers | None = None
 
 
 def draw(rng: np.random.Generator, record: Record) -> Case:
@@ -229,9 +231,12 @@ def features(inputs: Inputs) -> Numbers | None:
 def demands(inputs: Inputs, values: Numbers, squared: Decimal, shares: list[Numbers]) -> list[Decimal]:
     """1 - y mean + tau deviation of every group, widened by its radii, for the values w . phi of the samples and ||w||^2."""
     found, squared = [], max(squared, Decimal(0))
+    given = None if inputs.moments is None else verdict_svm_kinds.moments_along(inputs, values)
     for i, (rows, label, weights, tau) in enumerate(zip(inputs.members, inputs.labels, shares, inputs.tau, strict=True)):
         mean = total(weights * values[rows])
         variance = total(w * (value - mean) ** 2 for w, value in zip(weights, values[rows], strict=True))
+        if given is not None:
+            mean, variance = given[i]
         if inputs.mean_radius is not None and inputs.covariance_radius is not None:
             variance += inputs.covariance_radius[i] * squared
             mean -= label * inputs.mean_radius[i] * squared.sqrt()

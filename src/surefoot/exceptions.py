@@ -61,6 +61,10 @@ class SingleSampleWarning(UserWarning):
     """Groups of one row were given as uncertain inputs: nothing is known about their spread, so they count as exact."""
 
 
+class RoundedInterceptWarning(UserWarning):
+    """Columns are so far from 0 that a public intercept, rounded to a double, is not as good as what was proven."""
+
+
 class BelowChanceWarning(UserWarning):
     """An estimated certainty was at or below chance and has been raised; the message names column, estimate and new value."""
 

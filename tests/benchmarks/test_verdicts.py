@@ -8,7 +8,7 @@ import signal
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -143,11 +143,12 @@ def test_the_svm_campaign_draws_every_kind() -> None:
         kinds.varied(_module("verdict_svm").draw(rng, note), rng, note)
         drawn.update(note.settings)
     assert drawn >= {"landmarks", "confidence", "function", "moments"}
-    points, mean, covariance = (
-        np.array(part, dtype=object) for part in ([[Decimal(-1)], [Decimal(1)]], [Decimal(0)], [[Decimal(4)]])
-    )
-    with pytest.raises(ValueError, match="points for a covariance of 4"):
-        kinds._require_moments(points, mean, covariance)
+    # w = 3 and w . x - 1, read off the values at points: the moments are those given, whatever the points have.
+    points, moves = kinds._with_axes(np.array([[-1.0], [1.0]]))
+    given = ([np.array([Decimal(2)])], [np.array([[Decimal(4)]])])
+    inputs = SimpleNamespace(X=points, moves=moves, moments=given)
+    values = np.array([3 * Decimal(float(point)) - 1 for point in points[:, 0]], dtype=object)
+    assert kinds.moments_along(inputs, values) == [(Decimal(5), Decimal(36))]
 
 
 def test_a_card_is_the_best_of_all_and_rules_are_kept() -> None:

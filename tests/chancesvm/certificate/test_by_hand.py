@@ -17,6 +17,7 @@ from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix, K
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.core.enclosure import computing_in, enclose
 from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import CertificateError
 
 
 def line(*places: float, labels: tuple[float, ...], cost: float = 10.0, **parts: object) -> ChanceSVMProblem:
@@ -211,3 +212,58 @@ def test_balls_and_doubles_agree(seed: int) -> None:
         assert doubles.verified == balls.verified
         assert doubles.lower_bound <= balls.lower_bound <= balls.upper_bound <= doubles.upper_bound
         assert doubles.problem_digest == balls.problem_digest
+
+
+def stand_ins(**moments: object) -> ChanceSVMProblem:
+    """Samples -2 and 0 of one input, with mean -1 and variance 1, and 1 of the other."""
+    return ChanceSVMProblem(
+        np.array([[-2.0], [0.0], [1.0]]), np.array([0, 2, 3]), np.array([-1.0, 1.0]), np.full(2, 10.0), np.full(2, 0.5),
+        Kernel("linear"), **moments,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_what_samples_leave_of_given_moments_is_paid_for_on_both_sides() -> None:
+    """Mean -1.5 and variance 4 are given: m = 0.5, s = 3, and half the eigenvalue is what is known of it."""
+    problem = stand_ins(means=np.array([[-1.5], [1.0]]), covariances=np.array([[[4.0]], [[0.0]]]))
+    plane = KernelPlane(np.array([0.0, 0.0, 0.5]), 0.0)
+    found = certify_chance_svm(problem, plane, EllipsoidMix(np.array([-0.1, -0.1, 0.2])), 1e-6)
+    # w = 0.5: demands 1 - 0.5 + sqrt(0.25 + 3 * 0.25) + 0.5 * 0.5 and 0.5.
+    assert found.upper_bound == pytest.approx(0.125 + 10 * 1.75 + 10 * 0.5, rel=1e-12)
+    shortfall = 3 / (np.sqrt(5) + np.sqrt(2))
+    assert found.lower_bound == pytest.approx(0.4 - 0.5 * (0.4 + 0.2 * (shortfall + 0.5)) ** 2, rel=1e-12)
+    assert "on these means and covariances" in found.claim and "negative" not in found.claim
+    plain = certify_chance_svm(stand_ins(), plane, None, 1e-6)
+    assert plain.problem_digest != found.problem_digest and "on these batches" in plain.claim
+
+
+def test_covariances_of_unknown_sign_are_named_and_their_eigenvalues_count_as_nothing() -> None:
+    problem = stand_ins(means=np.array([[-1.0], [1.0]]), covariances=np.array([[[-1e-9]], [[0.0]]]))
+    found = certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), EllipsoidMix(np.array([-0.1, -0.1, 0.2])), 1e-6)
+    assert "Some covariances may have negative eigenvalues" in found.claim
+    # s = 1 + 1e-9, so that the length of the ellipsoid is not relied on at all.
+    assert found.lower_bound == pytest.approx(0.4 - 0.5 * (0.4 + 0.2 * np.sqrt(1 + 1e-9)) ** 2, rel=1e-12)
+
+
+def test_columns_without_spread_leave_the_other_eigenvalues_known() -> None:
+    samples = np.array([[-2.0, 3.0], [0.0, 3.0], [1.0, 3.0]])
+    covariances = np.array([[[1.5, 0.0], [0.0, 0.0]], np.zeros((2, 2))])
+    means = np.array([[-1.0, 3.0], [1.0, 3.0]])
+    problem = dataclasses.replace(stand_ins(), samples=samples, means=means, covariances=covariances)
+    found = certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), EllipsoidMix(np.array([-0.1, -0.1, 0.2])), 1e-6)
+    shortfall = 0.5 / (np.sqrt(1.25) + np.sqrt(0.75))
+    assert found.lower_bound == pytest.approx(0.4 - 0.5 * (0.4 + 0.2 * shortfall) ** 2, rel=1e-12)
+    assert "negative" not in found.claim
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("means", None), ("means", np.zeros((2, 2))), ("covariances", np.zeros((2, 1))), ("covariances", np.zeros((1, 1, 1))),
+        ("covariances", np.array([[[np.nan]], [[0.0]]])), ("means", np.array([[np.inf], [0.0]])), ("kernel", Kernel("rbf")),
+    ],
+)  # fmt: skip
+def test_moments_that_are_none_are_refused(name: str, value: object) -> None:
+    problem = stand_ins(means=np.zeros((2, 1)), covariances=np.zeros((2, 1, 1)))
+    object.__setattr__(problem, name, value)
+    with pytest.raises(CertificateError, match="a finite mean and covariance for each input, and need the linear kernel"):
+        certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), None, 1e-6)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surefoot import ChanceConstrainedSVC, verify
 from surefoot.chancesvm.estimator.given_moments import moment_samples
 from surefoot.exceptions import InvalidTableError
 
@@ -52,3 +56,42 @@ def test_diagonals_are_enough_for_diagonal_covariances() -> None:
 def test_impossible_covariances_are_refused(covariances: Any, message: str) -> None:
     with pytest.raises(InvalidTableError, match=message):
         moment_samples(np.zeros((2, 2)), covariances)
+
+
+def exact_objective(model: ChanceConstrainedSVC, means: Any, covariances: Any, labels: list[int]) -> float:
+    """Of coef_ and intercept_, for the given moments: fractions up to the root of the variance."""
+    w, b, tau = [Fraction(v) for v in model.coef_[0]], Fraction(model.intercept_[0]), math.sqrt((1 - 0.1) / 0.1)
+    places, loss = range(len(w)), 0.0
+    for mean, covariance, label in zip(means, covariances, labels, strict=True):
+        variance = sum(w[j] * w[k] * Fraction(covariance[j][k]) for j in places for k in places)
+        missed = 1 - label * (sum(w[j] * Fraction(mean[j]) for j in places) + b)
+        loss += max(0.0, float(missed) + tau * math.sqrt(max(variance, Fraction(0))))
+    return float(sum(v * v for v in w)) / 2 + model.C * loss
+
+
+@pytest.mark.parametrize("length", [1e-4, 1.0, 100.0, 1e4, 1e6])
+def test_the_bound_holds_for_the_covariance_that_was_given_however_ill_conditioned(length: float) -> None:
+    """The best w avoids the long axis; the root of the variance turns an error of 1e-16 in the covariance into one of 1e-8."""
+    axis = np.array([1.1, 0.3])
+    covariance = length * np.outer(axis, axis)
+    across = np.array([-axis[1], axis[0]]) / np.hypot(*axis)
+    means, covariances = np.array([-3 * across, 3 * across]), [covariance, covariance]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(means, covariances, [-1, 1])
+    proof = model.certificate_
+    assert exact_objective(model, means, covariances, [-1, 1]) <= proof.upper_bound * (1 + 1e-12)
+    assert "Some covariances may have negative eigenvalues" in proof.claim
+
+
+def test_well_conditioned_moments_are_proven_and_their_covariances_belong_to_the_problem() -> None:
+    draw = np.random.default_rng(4)
+    means = draw.normal(size=(6, 3)) + 3.0 * np.outer([-1, 1] * 3, [1.0, 0.0, 0.0])
+    factors = draw.normal(size=(6, 3, 3))
+    covariances = 0.1 * (factors @ factors.transpose(0, 2, 1) + np.eye(3))
+    covariances[:, :, 2] = covariances[:, 2, :] = 0.0  # one column is known exactly
+    labels = [-1, 1] * 3
+    model = ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(means, covariances, labels)
+    assert model.certificate_.verified and "negative" not in model.certificate_.claim
+    assert exact_objective(model, means, covariances, labels) <= model.certificate_.upper_bound * (1 + 1e-12)
+    assert verify(model, (means, covariances), labels).verified

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -11,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot import ChanceConstrainedSVC
+from surefoot import ChanceConstrainedSVC, verify
 from surefoot.chancesvm.estimator import chance_svc
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM
 from surefoot.core.outcome import Status
-from surefoot.exceptions import ConvergenceLimitWarning
+from surefoot.exceptions import CertificateError, ConvergenceLimitWarning, RoundedInterceptWarning
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -129,6 +130,7 @@ def test_a_solve_that_did_not_end_at_its_tolerance_is_told_even_if_it_is_verifie
     assert model.certificate_.verified
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.RoundedInterceptWarning")
 @pytest.mark.parametrize("C", [1.0, 1e6])
 def test_the_cone_programme_is_balanced_whatever_the_units(C: float) -> None:
     X, y, groups = sensors(0)
@@ -140,3 +142,55 @@ def test_the_cone_programme_is_balanced_whatever_the_units(C: float) -> None:
     # Lengths in other units: w shrinks as samples grow, and the objective with its square.
     assert found[0].upper_bound * 1e-8 == pytest.approx(found[1].upper_bound, rel=2e-6)
     assert found[2].upper_bound * 9e4 == pytest.approx(found[1].upper_bound, rel=2e-6)
+
+
+def exact_objective(w: np.ndarray, b: Fraction, X: np.ndarray, y: list[int], C: float) -> float:
+    parts = [Fraction(v) for v in w]
+    loss = Fraction(0)
+    for row, label in zip(X, y, strict=True):
+        score = sum((v * x for v, x in zip(parts, row, strict=True)), b)
+        loss += max(Fraction(0), 1 - (1 if label else -1) * score)
+    return float(sum(v * v for v in parts) / 2 + Fraction(C) * loss)
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.SingleSampleWarning")
+def test_public_numbers_that_are_too_rounded_are_told_and_those_of_the_centre_hold() -> None:
+    X, y, C = np.array([[1e9 - 3.0], [1e9 + 3.25]]), [0, 1], 1e6
+    rows = [[Fraction(v) for v in row] for row in X]
+    with pytest.warns(RoundedInterceptWarning, match="centre_intercept_"):
+        model = ChanceConstrainedSVC(kernel="linear", C=C).fit(X, y, groups=[0, 1])
+    upper = model.certificate_.upper_bound
+    assert model.certificate_.verified
+    assert exact_objective(model.coef_[0], Fraction(model.intercept_[0]), rows, y, C) > 1.01 * upper
+    moved = [[v - Fraction(m) for v, m in zip(row, model.centre_, strict=True)] for row in rows]
+    assert exact_objective(model.coef_[0], Fraction(model.centre_intercept_[0]), moved, y, C) <= upper * (1 + 1e-12)
+
+
+def test_columns_near_zero_and_kernels_without_a_centre_raise_no_such_warning() -> None:
+    X, y, groups = sensors(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RoundedInterceptWarning)
+        model = ChanceConstrainedSVC(kernel="linear").fit(X, y, groups=groups)
+        curved = ChanceConstrainedSVC(kernel="rbf").fit(X, y, groups=groups)
+    told = (X - model.centre_) @ model.coef_[0] + model.centre_intercept_[0]
+    np.testing.assert_allclose(model.decision_function(X), told, atol=1e-12)
+    assert curved.centre_ is None and curved.centre_intercept_[0] == curved.intercept_[0]
+
+
+@pytest.mark.parametrize("what", ["misclassified", "support_groups_", "sigmoid_", "groups_"])
+def test_numbers_that_people_read_are_sealed(what: str) -> None:
+    X, y, groups = sensors(2)
+    model = ChanceConstrainedSVC(kernel="linear", probability=True).fit(X, y, groups=groups)
+    assert verify(model, X, y, groups=groups).verified
+    if what == "misclassified":
+        model._inputs[what] = np.zeros_like(model._inputs[what])
+    elif what == "sigmoid_":
+        model.sigmoid_ = dataclasses.replace(model.sigmoid_, slope=2.0 * model.sigmoid_.slope)
+    else:
+        setattr(model, what, getattr(model, what)[:-1])
+    with pytest.raises(CertificateError, match="has changed"):
+        verify(model, X, y, groups=groups)
+    model._proof_seal = None
+    if what == "groups_":
+        with pytest.raises(CertificateError, match="names 11 groups"):
+            verify(model, X, y)

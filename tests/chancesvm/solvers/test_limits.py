@@ -109,7 +109,7 @@ def test_ctrl_c_ends_a_solve_and_leaves_what_was_found(solver: str) -> None:
 
 def test_ctrl_c_reaches_the_cone_programme() -> None:
     problem = random_problem(1, Kernel("rbf", gamma=0.5), n_batches=40, most=12)
-    signals = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    signals = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
     signals.start()
     outcome = ChanceSOCP().solve(problem, SolveOptions(tolerance=1e-15))
     signals.join()

@@ -22,6 +22,8 @@ Landmarks. Among the w that combine some samples S only, w . g <= ||w|| ||P g|| 
 their inner products, f = (phi(x_j) . g) for j in S, any vector z and f - K z =: d,
 
     ||P g||^2 = f' K^-1 f = z' (f + d) + d' K^-1 d <= z' (f + d) + ||d||^2 / (least eigenvalue of K).
+
+Where inputs were given by their moments, samples stand for them; see :mod:`surefoot.chancesvm.certificate.given_moments`.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot.chancesvm.certificate.inner_products import InnerProducts, least_eigenvalue
+from surefoot.chancesvm.certificate.given_moments import MOMENTS, least_of, moment_distance
+from surefoot.chancesvm.certificate.inner_products import InnerProducts
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
@@ -85,12 +88,12 @@ def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Cer
         flaw = "a plane uses samples that are no landmarks" if outside else ""
     return [
         verdict(
-            _statement(products, flaw),
+            _statement(products, own, flaw),
             upper=np.inf if flaw else float(own.objective(lengths[at], values[:, at], float(plane.intercept)).high),
             lower=max(0.0, float(mixes[at].bound(squares[at]).low)),
             tolerance=tolerance,
             witness=mix,
-            problem_digest=_problem_digest(problem, products),
+            problem_digest=_problem_digest(own, products),
             model_digest=digest("plane", {"coefficients": plane.coefficients, "intercept": plane.intercept}),
         )
         for at, (own, (problem, plane, mix)) in enumerate(zip(batches, answers, strict=True))
@@ -119,6 +122,7 @@ class _Batches:
         self.batch = np.repeat(np.arange(self.count), np.diff(problem.starts))
         self.weights = enclose(problem.weights) / self.sums(enclose(problem.weights))[self.batch]
         self.tau = ((1.0 - enclose(problem.violation)) / problem.violation).sqrt()
+        self.given = moment_distance(problem, self.weights)
 
     def sums(self, values: Enclosure) -> Enclosure:
         return values.sums_by_place(self.batch, self.count)
@@ -128,8 +132,11 @@ class _Batches:
         problem, square = self.problem, square.maximum(0.0)
         means = self.sums(self.weights * values)
         beside = values - means[self.batch]
-        spread = (self.sums(self.weights * (beside * beside)) + square * problem.covariance_radius).maximum(0.0).sqrt()
-        demand = 1.0 - (means + intercept) * problem.labels + self.tau * spread + square.sqrt() * problem.mean_radius
+        further, wider = enclose(problem.mean_radius), enclose(problem.covariance_radius)
+        if self.given is not None:
+            further, wider = further + self.given.mean, wider + self.given.covariance
+        spread = (self.sums(self.weights * (beside * beside)) + square * wider).maximum(0.0).sqrt()
+        demand = 1.0 - (means + intercept) * problem.labels + self.tau * spread + square.sqrt() * further
         return square * 0.5 + (demand.maximum(0.0) * problem.costs).sum()
 
     def mix(self, given: FloatArray | None) -> _Mix:
@@ -155,6 +162,8 @@ class _Batches:
         room = self.tau * weights
         spare = (room * room - lengths * lengths).maximum(0.0).sqrt() * enclose(problem.covariance_radius).sqrt()
         reserve = (spare + weights * problem.mean_radius).sum()
+        if self.given is not None:
+            reserve = reserve - (room * self.given.shortfall() + weights * self.given.mean).sum()
         coefficients = (weights[self.batch] * self.weights + moved) * labels[self.batch]
         return _Mix(coefficients, scale[self.batch] > 0, weights.sum(), reserve)
 
@@ -166,9 +175,7 @@ def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
 
 def _projected(inner: Enclosure, square: Enclosure) -> Enclosure:
     """||P g||^2 and a little more, for each column of the inner products of landmarks with g."""
-    middle = 0.5 * square.mid + 0.5 * square.mid.T
-    off, shift = square - middle, 0.5 * float(np.linalg.eigvalsh(middle)[0])
-    least = float((least_eigenvalue(middle, shift) - (off * off).sum().sqrt()).low)
+    middle, least = least_of(square)
     if not least > 0:
         return between(np.zeros(inner.shape[1]), np.inf)
     solved = np.linalg.solve(middle, inner.mid)
@@ -176,19 +183,23 @@ def _projected(inner: Enclosure, square: Enclosure) -> Enclosure:
     return ((inner + left) * solved).sum(axis=0) + between(0.0, (left * left).sum(axis=0).high) / least
 
 
-def _statement(products: InnerProducts, flaw: str) -> Statement:
-    if products.landmarks is None:
-        return Statement(f"plane of {products.words()}", "objective", "on these batches", flaw=flaw)
-    beyond = f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."
-    models = f"plane that combines these {products.landmarks.size} landmarks by {products.words()}"
-    return Statement(models, "objective", "on these batches", flaw=flaw, remark=beyond)
+def _statement(products: InnerProducts, own: _Batches, flaw: str) -> Statement:
+    models, remarks = f"plane of {products.words()}", []
+    if products.landmarks is not None:
+        models = f"plane that combines these {products.landmarks.size} landmarks by {products.words()}"
+        remarks = [f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."]
+    if own.given is not None and own.given.least.min() < 0:
+        remarks += ["Some covariances may have negative eigenvalues: variances count as 0 where these make them negative."]
+    scope = "on these batches" if own.given is None else "on these means and covariances"
+    return Statement(models, "objective", scope, flaw=flaw, remark=" ".join(remarks))
 
 
-def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts) -> str:
-    parts = {name: getattr(problem, name) for name in ("samples", "starts", "weights", *PER_BATCH)}
+def _problem_digest(own: _Batches, products: InnerProducts) -> str:
+    names = ("samples", "starts", "weights", *PER_BATCH) + (() if own.given is None else MOMENTS)
+    parts = {name: getattr(own.problem, name) for name in names}
     called = products.matrix if products.name == "callable" else None
-    own = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
-    return digest(f"chance-constrained SVM {products.words()}", parts | own)
+    seen = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
+    return digest(f"chance-constrained SVM {products.words()}", parts | seen)
 
 
 def _is_sound(problem: ChanceSVMProblem) -> bool:

@@ -115,6 +115,13 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     intercept_ : ndarray of shape (1,)
     coef_ : ndarray of shape (1, n_features)
         Linear kernel only.
+    centre_ : ndarray of shape (n_features,), or None
+    centre_intercept_ : ndarray of shape (1,)
+        The proof is about the model as it predicts, and with a centre m it predicts from there: with
+        k(x, z) - k(x, m) - k(m, z) + k(m, m) in the place of k(x, z) and with ``centre_intercept_``; for the linear kernel
+        ``coef_ . (x - centre_) + centre_intercept_``. ``coef_ . x + intercept_``, and ``dual_coef_`` with the kernel itself and
+        ``intercept_``, are the same in real numbers, but rounded to doubles where columns are far from 0: for work without a
+        centre, centre the columns first.
     gamma_ : float
         As used, for kernels that have one.
     moment_radii_ : MomentRadii or None
@@ -141,6 +148,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     ConvergenceLimitWarning
         If the solver did not end at its tolerance, or the certificate does not confirm it; the model stays, with a bound that
         holds.
+    RoundedInterceptWarning
+        If ``coef_`` and ``intercept_`` are too rounded to be as good as what was proven; ``centre_`` says what is.
     SingleSampleWarning
         If groups have one row: their ellipsoids are points, so nothing is known about their spread.
 
@@ -365,6 +374,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             if n_rows != self.row_groups_.size:
                 raise InvalidTableError(f"there are {n_rows} rows, and the model was fitted to {self.row_groups_.size}.")
             codes = self.row_groups_[rows.positions]
+            if codes.max(initial=-1) >= len(self.groups_):
+                raise InvalidTableError(f"the model names {len(self.groups_)} groups, and its rows are of more.")
             if np.any(codes < 0):
                 raise InvalidTableError("rows that had no weight in the fit have some now.")
             given = RowGroups(tuple(self.groups_), codes.astype(np.intp), rows.positions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
-from surefoot.exceptions import CertificateError
+from surefoot.exceptions import CertificateError, RoundedInterceptWarning
 from surefoot.sklearn_api.binary_classifier import BinaryClassifier
 from surefoot.sklearn_api.number_table import Remedies, dense, number_columns, read_number_table
 from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel
@@ -50,6 +51,17 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     outcome_: ChanceOutcome
     sigmoid_: PlattScaling | None
     schema_: Schema
+
+    @property
+    def centre_(self) -> FloatArray | None:
+        """The point of the input space that scores are counted from, or None."""
+        centre = getattr(self._scores.kernel, "centre", None)
+        return None if centre is None else np.array(centre, dtype=np.float64)
+
+    @property
+    def centre_intercept_(self) -> FloatArray:
+        """The intercept as seen from ``centre_``."""
+        return np.array([self._scores.intercept])
 
     def decision_function(self, X: Any) -> FloatArray:
         """w . phi(x) + b for each row: above 0 for the second class.
@@ -164,11 +176,34 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.n_iter_ = int(solved.outcome.iterations)
         set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)
         self._seal_proof()
+        if hasattr(self, "coef_"):
+            self._warn_of_rounding(posed, solved)
+
+    def _warn_of_rounding(self, posed: PosedSVM, solved: SolvedSVM) -> None:
+        """Say so if ``coef_`` and ``intercept_``, which have no centre, are not as good as what was proven."""
+        proof, problem, values = solved.certificate, posed.problem, solved.values
+        squared_length = max(float(solved.outcome.primal.coefficients @ values), 0.0)
+        demands, own = problem.demands(values, squared_length), float(self._scores.intercept)
+        error = self._scores.intercept_error(self.coef_[0], float(self.intercept_[0]))
+        told = proof.upper_bound + problem.hinge(demands, own + error) - problem.hinge(demands, own)
+        if proof.verified and told - proof.lower_bound > proof.tolerance * told:
+            warnings.warn(
+                f"{type(self).__name__}: columns are so far from 0 that intercept_ is rounded by {abs(error):.1e}: coef_ . x + "
+                f"intercept_ has an objective of about {told:.6g}, proven is at most {proof.upper_bound:.6g}. The proof is "
+                "about coef_ . (x - centre_) + centre_intercept_, by which the model predicts; write that down, or centre the "
+                "columns.",
+                RoundedInterceptWarning,
+                stacklevel=4,
+            )
 
     def _proven_numbers(self) -> Mapping[str, Any]:
-        names = ("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_")
+        names = (
+            *("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_"),
+            *("groups_", "support_groups_", "sigmoid_", "moment_radii_"),
+        )
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        return {**found, "scores": self._scores, "schema_": self.schema_.to_dict()}
+        inputs = {f"inputs.{name}": column for name, column in self._inputs.items()}
+        return {**found, **inputs, "scores": self._scores, "schema_": self.schema_.to_dict()}
 
     def _answer(self, posed: PosedSVM, rows: TrainingRows) -> KernelPlane:
         """The plane by which the model predicts, with a coefficient for every sample; its public numbers must say the same."""

@@ -1,8 +1,9 @@
-"""Inputs that are known by mean and covariance alone, as samples with exactly these moments.
+"""Inputs that are known by mean and covariance alone, as samples with these moments.
 
 With the eigenvectors v_k of a covariance of rank r and its eigenvalues l_k, the 2 r points mean +- sqrt(r l_k) v_k, all of the
 same weight, have this mean and this covariance. An input without spread is one point. So whatever solves batches of samples
-solves given moments too, and nothing is estimated.
+solves given moments too, and nothing is estimated. Eigenvectors and sums are rounded: the certificate is about the moments as
+they were given, and counts what samples of doubles leave of them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.exceptions import InvalidTableError
 
-# Bounds eigenvalues over the largest: those below are rounding.
-_RANK_TOLERANCE = 1e-12
+# Bounds eigenvalues over the largest, for each column: those below are rounding.
+_RANK_TOLERANCE = 2.0**-53
 # Bounds what rounding may make of a matrix, asymmetry or a negative eigenvalue, over its largest entry.
 _COVARIANCE_TOLERANCE = 1e-8
 
@@ -27,6 +28,8 @@ class MomentSamples:
 
     samples: FloatArray
     starts: RowArray
+    means: FloatArray
+    covariances: FloatArray
 
 
 def moment_samples(means: FloatArray, covariances: Any) -> MomentSamples:
@@ -57,7 +60,9 @@ def moment_samples(means: FloatArray, covariances: Any) -> MomentSamples:
         )
     _require_covariances(matrices)
     values, vectors = np.linalg.eigh((matrices + matrices.transpose(0, 2, 1)) / 2)
-    positive = values > _RANK_TOLERANCE * np.maximum(values[:, -1:], 0.0)
+    # A column without variance has none along any axis.
+    vectors = np.where(np.diagonal(matrices, axis1=1, axis2=2)[:, :, None] > 0, vectors, 0.0)
+    positive = values > columns * _RANK_TOLERANCE * np.maximum(values[:, -1:], 0.0)
     ranks = positive.sum(axis=1)
     axes = vectors.transpose(0, 2, 1)[positive] * np.sqrt(np.repeat(ranks, ranks) * values[positive])[:, None]
     starts = np.concatenate([[0], np.cumsum(np.maximum(2 * ranks, 1))]).astype(np.int64)
@@ -66,7 +71,7 @@ def moment_samples(means: FloatArray, covariances: Any) -> MomentSamples:
     first = np.repeat(starts[:-1], ranks) + np.arange(ranks.sum()) - np.repeat(np.cumsum(ranks) - ranks, ranks)
     samples[first] += axes
     samples[first + np.repeat(ranks, ranks)] -= axes
-    return MomentSamples(samples, starts)
+    return MomentSamples(samples, starts, np.array(means, dtype=np.float64), matrices)
 
 
 def _require_covariances(matrices: FloatArray) -> None:

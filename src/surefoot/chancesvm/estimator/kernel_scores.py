@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,15 @@ class KernelScores:
         plain = replace(self.kernel, centre=None)
         at_centre = plain.products(self.samples, centre)[:, 0] - plain.products(centre, centre)[0, 0]
         return self.intercept - float(self.coefficients @ at_centre)
+
+    def intercept_error(self, coef: FloatArray, intercept: float) -> float:
+        """By how much coef . x + intercept differs from coef . (x - m) + the intercept at the centre m: in exact fractions."""
+        if self.kernel.centre is None:
+            return 0.0
+        at_centre = sum(
+            (Fraction(a) * Fraction(m) for a, m in zip(coef.tolist(), self.kernel.centre, strict=True)), Fraction(0)
+        )
+        return float(at_centre + Fraction(intercept) - Fraction(self.intercept))
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Scores of rows; with a precomputed kernel the columns are the kernels with all rows of training."""

@@ -249,7 +249,7 @@ def pose_moments(rows: TrainingRows, moments: MomentSamples, settings: SVMSettin
         equal_weights=True,
     )
     violation = violation_of(read_violation(settings.violation, names), names)
-    return _pose(moments.samples, inputs, violation, Kernel("linear"), settings, from_rows=False)
+    return _pose(moments.samples, inputs, violation, Kernel("linear"), settings, moments)
 
 
 def _pose(
@@ -258,8 +258,7 @@ def _pose(
     violation: FloatArray,
     kernel: Kernel,
     settings: SVMSettings,
-    *,
-    from_rows: bool = True,
+    moments: MomentSamples | None = None,
 ) -> PosedSVM:
     radii = _radii(inputs, settings)
     problem = ChanceSVMProblem(
@@ -274,11 +273,12 @@ def _pose(
         # Checked and mended below.
         gram=samples if kernel.name == "precomputed" and settings.n_landmarks is None else None,
         **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
+        **({} if moments is None else {"means": moments.means, "covariances": moments.covariances}),
     )
     solved = on_landmarks(problem, settings.n_landmarks)
     if solved is problem:
         problem = solved = mended(problem)
-    return PosedSVM(problem, solved, inputs, radii, from_rows)
+    return PosedSVM(problem, solved, inputs, radii, from_rows=moments is None)
 
 
 def _radii(inputs: UncertainInputs, settings: SVMSettings) -> MomentRadii | None:

@@ -83,6 +83,9 @@ class ChanceSVMProblem:
         Above 0, summing to 1 within every batch; equal if not given.
     mean_radius, covariance_radius : ndarray of shape (n_batches,), optional
         r_i and v_i, not negative; 0 if not given.
+    means, covariances : ndarrays of shapes (n_batches, n_columns) and (n_batches, n_columns, n_columns), optional
+        The moments that the samples stand for, linear kernel only. Solvers go by the samples; the certificate counts how far
+        their moments are from these.
     gram : ndarray of shape (n_samples, n_samples), optional
         The matrix of a "callable" or "precomputed" kernel, without what is added to it, once somebody has made sure that it is
         positive semidefinite: :func:`surefoot.chancesvm.problem.kernel_matrix.mended`.
@@ -103,6 +106,8 @@ class ChanceSVMProblem:
     mean_radius: FloatArray = None  # type: ignore[assignment]
     covariance_radius: FloatArray = None  # type: ignore[assignment]
     gram: FloatArray | None = None
+    means: FloatArray | None = None
+    covariances: FloatArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", np.ascontiguousarray(self.starts, dtype=np.int64))
@@ -156,6 +161,7 @@ class ChanceSVMProblem:
                 raise ValueError(f"{name} has {getattr(self, name).size} entries, but {wanted} are needed.")
         _check_samples(self)
         _check_numbers(self)
+        _check_moments(self)
         if not (np.any(self.labels == 1.0) and np.any(self.labels == -1.0)):
             raise ValueError(f"all batches have the label {self.labels[0]:+.0f}; two classes are needed to be separated.")
 
@@ -231,9 +237,10 @@ class ChanceSVMProblem:
             self.weights,
             self.mean_radius,
             self.covariance_radius,
+            *(part for part in (self.means, self.covariances) if part is not None),
         ):
             mark.update(str(part.shape).encode())
-            mark.update(part.data if part.size else b"")
+            mark.update(np.ascontiguousarray(part).data if part.size else b"")
         return mark.hexdigest()
 
 
@@ -277,6 +284,18 @@ def _check_numbers(problem: ChanceSVMProblem) -> None:
     wrong = np.flatnonzero(~(np.abs(totals - 1.0) <= BATCH_WEIGHT_SLACK))
     if wrong.size:
         raise ValueError(f"the weights of batch {wrong[0]} sum to {totals[wrong[0]]}; divide them by their sum.")
+
+
+def _check_moments(problem: ChanceSVMProblem) -> None:
+    if problem.means is None and problem.covariances is None:
+        return
+    columns = problem.samples.shape[1]
+    for name, given, wanted in (
+        ("means", problem.means, (problem.n_batches, columns)),
+        ("covariances", problem.covariances, (problem.n_batches, columns, columns)),
+    ):
+        if given is None or given.shape != wanted or not np.isfinite(given).all():
+            raise ValueError(f"{name} are finite and of shape {wanted}: both moments are given, or none.")
 
 
 def require_inner_products(gram: FloatArray, name: str = "precomputed kernel") -> None:
