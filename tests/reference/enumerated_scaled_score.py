@@ -63,7 +63,10 @@ def allowed_scales(problem: RiskScoreProblem, cards: np.ndarray) -> tuple[np.nda
 
 
 def _rate_tests(problem: RiskScoreProblem, rule: RateRule, cards: np.ndarray) -> list[tuple[np.ndarray, float, float]]:
-    """A rate as limits on the log odds of one row: by trying for each row whether it may be the last, or the first, one."""
+    """A rate as limits on the log odds of one row: by trying for each row whether it may be the last, or the first, one.
+
+    A limit itself counts as kept: where it does not, the best multiplier is one that is only approached.
+    """
     chosen = problem.labels == rule.label
     scores = cards[:, :1] + cards[:, 1:] @ problem.columns[chosen].T
     share = problem.weights[chosen] / problem.weights[chosen].sum()
@@ -74,11 +77,9 @@ def _rate_tests(problem: RiskScoreProblem, rule: RateRule, cards: np.ndarray) ->
     must_not = np.where(excess, scores, -np.inf).max(axis=1)
     tests = []
     if rule.lower > 0:
-        tests.append((must, rule.threshold + 1e-9, np.inf))
+        tests.append((must, rule.threshold, np.inf))
     # Where no row is too many there is nothing to keep below the threshold.
-    tests.append(
-        (np.where(np.isfinite(must_not), must_not, -1e9 if rule.threshold < 0 else 0.0), -np.inf, rule.threshold - 1e-9)
-    )
+    tests.append((np.where(np.isfinite(must_not), must_not, -1e9 if rule.threshold < 0 else 0.0), -np.inf, rule.threshold))
     return tests
 
 
