@@ -279,7 +279,7 @@ def test_rows_on_the_threshold_are_not_flagged_whatever_rounding_does(least: flo
     for columns, points, intercept in (([[1.5, 0.0]], [2, 0], -3), ([[0.1, 0.7]], [8, 1], -1), ([[0.3, 0.7]], [1, 1], -1)):
         exact = sum(Fraction(value) * p for value, p in zip(columns[0], points, strict=True)) + intercept
         rule = RateRule(1.0, lower=least, upper=least)
-        rows = np.array(columns + [[0.25, 0.5]])
+        rows = np.array([*columns, [0.25, 0.5]])
         problem = RiskScoreProblem(
             rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(2, -9), np.full(2, 9), -9, 9, 2, rules=(rule,)
         )

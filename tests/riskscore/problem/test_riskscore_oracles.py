@@ -256,7 +256,7 @@ def test_thresholds_flag_what_is_above_them_whatever_rounding_does(threshold: fl
         assert (odds <= rule.unflagged_to) == (not flags(rule, odds))
     for odds in (threshold, float(np.nextafter(threshold, INF)), float(np.nextafter(threshold, -INF))):
         assert rule.rate(np.array([odds]), np.ones(1), np.ones(1)) == flags(rule, odds)
-    # What a free multiplier leaves at the threshold itself counts as neither; the class of cards is narrower by less than 1e-10.
+    # What a free multiplier leaves at the threshold itself counts as neither, by less than 1e-10 of it.
     assert rule.unflagged_to < threshold < rule.flagged_from
     assert rule.flagged_from - rule.unflagged_to <= 1e-10 * max(abs(threshold), 1e-4)
     assert rule.at_even_odds == (threshold == 0.0)

@@ -170,8 +170,8 @@ class CardProgram:
             return
         weight = np.bincount(place.ravel(), problem.weights[chosen], minlength=rows.shape[0])
         whole = bool(np.all(rows == np.rint(rows)))
-        # The least score with a flag and the largest without: neighbouring whole numbers, or both the threshold, which leaves no
-        # card out; a card on it is looked at again.
+        # The least score with a flag and the largest without: neighbouring whole numbers, or both the threshold, which leaves
+        # no card out; a card on it is looked at again.
         flagged = math.floor(rule.threshold) + 1.0 if whole else rule.threshold
         unflagged = flagged - 1.0 if whole else flagged
         least, most = self._score_range(rows)
