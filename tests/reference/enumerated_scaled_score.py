@@ -63,7 +63,10 @@ def allowed_scales(problem: RiskScoreProblem, cards: np.ndarray) -> tuple[np.nda
 
 
 def _rate_tests(problem: RiskScoreProblem, rule: RateRule, cards: np.ndarray) -> list[tuple[np.ndarray, float, float]]:
-    """A rate as limits on the log odds of one row: by trying for each row whether it may be the last, or the first, one."""
+    """A rate as limits on the log odds of one row: by trying for each row whether it may be the last, or the first, one.
+
+    A row on its threshold is not flagged, so the best multiplier may be one that is only approached, here to 1.1e-11.
+    """
     chosen = problem.labels == rule.label
     scores = cards[:, :1] + cards[:, 1:] @ problem.columns[chosen].T
     share = problem.weights[chosen] / problem.weights[chosen].sum()
@@ -72,12 +75,12 @@ def _rate_tests(problem: RiskScoreProblem, rule: RateRule, cards: np.ndarray) ->
     enough, excess = flagged >= rule.lower - 1e-9, flagged > rule.upper + 1e-9
     must = np.where(enough, scores, -np.inf).max(axis=1)
     must_not = np.where(excess, scores, -np.inf).max(axis=1)
-    tests = []
+    tests, aside = [], 1.1e-11 * abs(rule.threshold)
     if rule.lower > 0:
-        tests.append((must, rule.threshold + 1e-9, np.inf))
+        tests.append((must, rule.threshold + aside, np.inf))
     # Where no row is too many there is nothing to keep below the threshold.
     tests.append(
-        (np.where(np.isfinite(must_not), must_not, -1e9 if rule.threshold < 0 else 0.0), -np.inf, rule.threshold - 1e-9)
+        (np.where(np.isfinite(must_not), must_not, -1e9 if rule.threshold < 0 else 0.0), -np.inf, rule.threshold - aside)
     )
     return tests
 

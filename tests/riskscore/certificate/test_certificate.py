@@ -243,14 +243,16 @@ def test_no_changed_step_can_raise_the_bound(answer):
     assert n_refused > 50
 
 
-def test_claims_for_which_no_time_is_left_are_taken_on_trust_and_coverage_is_not(answer):
+def test_claims_for_which_no_time_is_left_prove_nothing_and_coverage_is_checked(answer):
     card, proof = answer
     certificate = certify_risk_score(TABLE, card, proof, GAP, max_seconds=0.0)
     assert not certificate.verified
-    assert "which was not recomputed" in certificate.claim
+    assert certificate.lower_bound == 0.0
+    assert "if the others hold" in certificate.claim
     assert "Recomputed were 0 of the" in certificate.claim
-    # Claims hold to a millionth: what is taken on trust is not said to more digits than that.
-    assert proof.threshold * (1 - 1.1e-6) <= certificate.lower_bound <= proof.threshold * (1 - 0.9e-6)
+    # Claims hold to a millionth: what the others would prove is not said to more digits than that.
+    believed = float(re.search(r"no such card is below ([0-9.]+)\.$", certificate.claim)[1])
+    assert proof.threshold * (1 - 1.1e-6) <= believed <= proof.threshold * (1 - 0.9e-6)
     cut = dataclasses.replace(proof, steps=proof.steps[:-1])
     assert "refused" in certify_risk_score(TABLE, card, cut, GAP, max_seconds=0.0).claim
     every = certify_risk_score(TABLE, card, proof, GAP, max_seconds=600.0)

@@ -8,13 +8,15 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference.drawn_score import draw_problem
 
 import surefoot as sf
+from surefoot import constraints
 from surefoot.core.enclosure import computing_in
 from surefoot.core.solve_options import SolveOptions
-from surefoot.exceptions import ConvergenceLimitWarning
+from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
@@ -23,7 +25,7 @@ from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NodeClaims
 from surefoot.riskscore.certificate.row_cells import RowCells
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS, FitParameters
-from surefoot.riskscore.problem.card_rules import PointSetRule
+from surefoot.riskscore.problem.card_rules import PointSetRule, RateRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
 
@@ -239,3 +241,47 @@ def test_ball_arithmetic_comes_to_the_same_verdict(kind: str, seed: int):
     assert doubles.verified and balls.verified
     assert doubles.lower_bound <= balls.lower_bound <= balls.upper_bound <= doubles.upper_bound
     assert balls.problem_digest == doubles.problem_digest
+
+
+def test_a_multiplier_that_puts_a_row_just_above_its_threshold_is_compared_with():
+    """Rows counted as flagged from 1e-9 above the threshold on: a card 7e-7 better than the "best" kept the rule."""
+    x, y = np.array([0.0005] * 5 + [1.0] * 5), np.array([1] * 5 + [0] * 5)
+    rule = constraints.TruePositiveRate(1.0, risk=0.50001)
+    model = sf.RiskScoreClassifier(constraints=[rule], scale="free", max_points=1, intercept_bound=0, sparsity_penalty=0.0).fit(
+        pd.DataFrame({"x": x}), y
+    )
+    assert model.certificate_.verified
+    assert np.all(model.predict_proba(pd.DataFrame({"x": x}))[y == 1, 1] > 0.50001)
+    for multiplier in (12.49999, 12.4999999):
+        assert np.all(1 / (1 + np.exp(-x[y == 1] / multiplier)) > 0.50001)
+        loss = float(np.mean(np.logaddexp(0, -np.where(y == 1, 1, -1) * x / multiplier)))
+        assert model.certificate_.lower_bound <= loss
+        assert model.certificate_.upper_bound <= loss * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e12])
+def test_rows_are_flagged_in_any_unit(unit: float):
+    """Scores of 4e-10 counted as not above 0, and predict flagged them."""
+    X = pd.DataFrame({"x": np.array([1e-10, 2e-10, -1e-10, 3e-10, -2e-10, 5e-10]) * unit})
+    y = np.array([0, 0, 0, 1, 0, 1])
+    rules = [constraints.FalsePositiveRate(0.0), constraints.MinFeatures(1)]
+    with pytest.raises(InfeasibleProblemError):
+        sf.RiskScoreClassifier(constraints=rules, intercept_bound=0).fit(X, y)
+    rules[0] = constraints.FalsePositiveRate(0.5)
+    model = sf.RiskScoreClassifier(constraints=rules, intercept_bound=0).fit(X, y)
+    assert model.certificate_.verified
+    assert np.mean(model.predict(X)[y == 0]) <= 0.5
+
+
+@pytest.mark.parametrize("least", [0.0, 1.0])
+def test_rows_on_the_threshold_are_not_flagged_whatever_rounding_does(least: float):
+    """0.1 + 0.7 - 0.8 is not 0 in doubles, and what it is depends on the order; 2 * 1.5 - 3 is."""
+    for columns, points, intercept in (([[1.5, 0.0]], [2, 0], -3), ([[0.1, 0.7]], [8, 1], -1), ([[0.3, 0.7]], [1, 1], -1)):
+        exact = sum(Fraction(value) * p for value, p in zip(columns[0], points, strict=True)) + intercept
+        rule = RateRule(1.0, lower=least, upper=least)
+        rows = np.array([*columns, [0.25, 0.5]])
+        problem = RiskScoreProblem(
+            rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(2, -9), np.full(2, 9), -9, 9, 2, rules=(rule,)
+        )
+        flaw = CardTable(problem).flaw_of(RiskScore(intercept, np.array(points, dtype=np.int32)))
+        assert (flaw == "") == ((exact > 0) == (least == 1.0))

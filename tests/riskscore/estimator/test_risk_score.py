@@ -452,3 +452,62 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     with pytest.raises(sf.InfeasibleProblemError):
         model.fit(X, Y)
     assert model.points_ == before
+
+
+def test_every_fit_without_a_proof_warns_and_says_why():
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 6)) < 0.5).astype(int)
+    y = (X[:, 0] + rng.logistic(size=200) > 0.5).astype(int)
+    for solver in ("heuristic", "lcpa"):
+        with pytest.warns(sf.ConvergenceLimitWarning, match="leaves no proof") as caught:
+            model = sf.RiskScoreClassifier(solver=solver).fit(X, y)
+        assert len(caught) == 1
+        assert model.certificate_.claim in str(caught[0].message)
+        assert "numbers" not in str(caught[0].message)
+
+
+def test_no_card_far_from_the_best_is_called_near():
+    rng = np.random.default_rng(0)
+    q = rng.integers(0, 2, 200)
+    y = (q * 1.5 - 0.7 + rng.logistic(size=200) > 0).astype(int)
+    income = np.random.default_rng(1).normal(size=200).round(2)
+    for scale in (1e5, 1e7):
+        near = (
+            sf.RiskScoreClassifier(max_points=2, near_optimal=0.01).fit(np.column_stack([q, income * scale]), y).near_optimal_
+        )
+        objectives = [card.objective for card in near]
+        assert near.n_found == len(objectives) >= 1
+        assert max(objectives) <= min(objectives) * 1.01 + 1e-12
+
+
+def test_ctrl_c_while_the_proof_is_checked_keeps_the_card(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 4)) < 0.5).astype(int)
+    y = (X[:, 0] + rng.logistic(size=60) > 0.5).astype(int)
+    certify = sf.RiskScoreClassifier._certify
+
+    def interrupted(self, posed, outcome, max_seconds=np.inf):
+        if max_seconds > 0:
+            raise KeyboardInterrupt
+        return certify(self, posed, outcome, max_seconds)
+
+    model = sf.RiskScoreClassifier()
+    monkeypatch.setattr(sf.RiskScoreClassifier, "_certify", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.undo()
+    assert not model.certificate_.verified
+    assert model.certificate_.lower_bound == 0.0
+    assert "Recomputed were 0 of" in model.certificate_.claim
+    assert sf.verify(model, X, y).verified
+
+
+def test_what_a_card_prints_is_sealed():
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 4)) < 0.5).astype(int)
+    y = (X[:, 0] + rng.logistic(size=60) > 0.5).astype(int)
+    for name, value in (("_n_rows", 10**6), ("_ranges", {})):
+        model = sf.RiskScoreClassifier().fit(X, y)
+        setattr(model, name, value)
+        with pytest.raises(sf.CertificateError):
+            sf.verify(model, X, y)

@@ -26,7 +26,6 @@ from reference.trusted_riskscore import (
 )
 
 from surefoot.riskscore.problem.card_rules import (
-    ROUNDING,
     GroupRule,
     ImplicationRule,
     LinearRule,
@@ -255,12 +254,12 @@ def test_thresholds_flag_what_is_above_them_whatever_rounding_does(threshold: fl
         odds = threshold + away * max(1.0, abs(threshold))
         assert (odds >= rule.flagged_from) == flags(rule, odds)
         assert (odds <= rule.unflagged_to) == (not flags(rule, odds))
-    # At the threshold itself rounding decides nothing: it counts as neither.
-    if abs(threshold) < 1e6:
-        assert rule.unflagged_to < threshold < rule.flagged_from
-    around = [flags(rule, 2 * ROUNDING), flags(rule, -2 * ROUNDING)]
-    if abs(threshold) <= ROUNDING or abs(threshold) > 3 * ROUNDING:
-        assert rule.at_even_odds == (around == [True, False])
+    for odds in (threshold, float(np.nextafter(threshold, INF)), float(np.nextafter(threshold, -INF))):
+        assert rule.rate(np.array([odds]), np.ones(1), np.ones(1)) == flags(rule, odds)
+    # What a free multiplier leaves at the threshold itself counts as neither, by less than 1e-10 of it.
+    assert rule.unflagged_to < threshold < rule.flagged_from
+    assert rule.flagged_from - rule.unflagged_to <= 1e-10 * max(abs(threshold), 1e-4)
+    assert rule.at_even_odds == (threshold == 0.0)
 
 
 @pytest.mark.parametrize("columns", [(), (0,), (2, 2), (3, 1, 3, 0, 1)])

@@ -1,13 +1,16 @@
 """The problem of a score card as its certificate sees it: plain arrays that were checked here, and the rules.
 
-Rules about risks and rates hold up to 1e-9, multipliers up to a factor of 1 +- 1e-12 (``SLACK``, ``EDGE``): that is part of
-what a score card is, for the card at hand and for those that it is compared with. Whether a card keeps a rule is decided in
-enclosures, so it may be open: a card is taken for one only if it surely keeps all rules, and left out of the comparison only
-if it surely breaks one.
+Rates hold up to 1e-9, risks of a person likewise relative to the terms of its score, multipliers up to a factor of 1 +- 1e-12
+(``SLACK``, ``EDGE``): that is part of what a score card is, for the card at hand and for those that it is compared with.
+Whether a row is flagged is decided by its exact score. Whether a card keeps a rule is decided in enclosures otherwise, so it
+may be open: a card is taken for one only if it surely keeps all rules, and left out of the comparison only if it surely breaks
+one. Where the multiplier is free, rows of the card at hand are surely on their side of a threshold, those of the others at
+least on it.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +76,11 @@ class CardTable:
             self._read_shift(problem.shift, d)
         self.lower, self.upper = self._used_limits()
         self.usable = np.isfinite(self.lower)
+        # Sums of whole numbers below 2**53 are exact.
+        largest = np.abs(self.columns).max(initial=0.0) * np.abs(self.limits).max(initial=0.0) * d + max(
+            np.abs(self.intercepts)
+        )
+        self.whole = bool(np.all(self.columns == np.round(self.columns)) and largest < 2.0**53)
         self.binary: BoolArray = np.all((self.columns == 0) | (self.columns == 1), axis=0)
 
     def _read_shift(self, shift: Any, d: int) -> None:
@@ -148,7 +156,6 @@ class CardTable:
         points[:, -1] = cards[:, 0]
         fine = self.admits_supports(support)
         scales: Scales = np.full(len(cards), self.scales[0]), np.full(len(cards), self.scales[1])
-        scores = None
         for kind, rule in self.rules:
             if kind == "PointSetRule":
                 fine &= np.isin(points[:, rule.column], rule.values)
@@ -161,10 +168,12 @@ class CardTable:
                 for score, end in ((total, rule.lower), (-total, -rule.upper)):
                     scales = self._at_least(score.low if sure else score.high, end, slack, scales)
             elif kind == "RateRule":
-                if scores is None:
-                    values = np.moveaxis(self.columns[:, support], 0, 1)
-                    scores = (enclose(values) @ cards[:, 1:, None]).reshape(len(cards), -1) + cards[:, :1]
-                scales = self._rate_scales(rule, scores, scales, sure=sure)
+                values = np.moveaxis(self.columns[:, support], 0, 1)
+                scores = (enclose(values) @ cards[:, 1:, None]).reshape(len(cards), -1) + cards[:, :1]
+                if self.free and rule.threshold != 0.0:
+                    scales = self._rate_scales(rule, scores, scales, sure=sure)
+                else:
+                    fine &= self._keeps_rate(rule, self._above(rule.threshold, values, cards, scores), sure=sure)
         return np.where(fine, scales[0], np.inf), np.where(fine, scales[1], -np.inf)
 
     def _at_least(self, value: FloatArray, least: float, slack: FloatArray | float, scales: Scales) -> Scales:
@@ -177,12 +186,28 @@ class CardTable:
                 return np.where(value > 0.0, np.maximum(low, least / value), np.inf), high
             return low, np.where(value < 0.0, np.minimum(high, least / value), high)
 
+    def _above(self, threshold: float, values: FloatArray, cards: FloatArray, scores: Enclosure) -> BoolArray:
+        """Which rows have an exact score above a threshold; what doubles leave open is added up in fractions."""
+        flagged = scores.mid > threshold
+        close = (scores.low <= threshold) & (threshold <= scores.high)
+        for card, row in np.argwhere(close & (not self.whole)).tolist():
+            terms = zip(values[card, row].tolist(), cards[card, 1:].tolist(), strict=True)
+            exact = sum((Fraction(value) * Fraction(points) for value, points in terms), Fraction(cards[card, 0]))
+            flagged[card, row] = exact > Fraction(threshold)
+        return np.asarray(flagged)
+
+    def _keeps_rate(self, rule: Any, flagged: BoolArray, *, sure: bool) -> BoolArray:
+        weights = enclose(np.where(self.labels == rule.label, self.weights, 0.0))
+        rate = (enclose(flagged.astype(np.float64)) @ weights) / weights.sum()
+        least, most = (rate.low, rate.high) if sure else (rate.high, rate.low)
+        return np.asarray((least >= rule.lower - SLACK) & (most <= rule.upper + SLACK))
+
     def _rate_scales(self, rule: Any, scores: Enclosure, scales: Scales, *, sure: bool) -> Scales:
         """A rate lies in its limits if the row that attains the least is flagged and the one that exceeds the most is not."""
         chosen = np.flatnonzero((self.labels == rule.label) & (self.weights > 0))
         scores, weights = scores[:, chosen], enclose(self.weights[chosen])
-        # Who is flagged does not depend on the scale.
-        even = not self.free or abs(rule.threshold) <= SLACK
+        # A multiplier at an end of its range may be off by the rounding of its reciprocal.
+        aside = 4 * EDGE * abs(rule.threshold) if sure else 0.0
         for sign, ends, limit in (
             (1.0, scores.low if sure else scores.high, rule.lower),
             (-1.0, scores.high if sure else scores.low, rule.upper),
@@ -196,11 +221,7 @@ class CardTable:
             deciding = np.take_along_axis(falling, at[:, None], axis=1)[:, 0]
             if sign > 0 and limit <= SLACK:
                 continue
-            if even:
-                flagged = deciding >= rule.threshold + SLACK
-                scales = np.where(flagged == (sign > 0), scales[0], np.inf), scales[1]
-            else:
-                scales = self._at_least(sign * deciding, sign * rule.threshold + SLACK, 0.0, scales)
+            scales = self._at_least(sign * deciding, sign * rule.threshold + aside, 0.0, scales)
         return scales
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
+from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, rounded_down, verdict
 from surefoot.core.enclosure import enclose
 from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.card_table import CardTable
@@ -57,8 +57,8 @@ def certify_risk_score(
     tangent : ndarray of shape (n_columns + 1,), optional
         Coefficients, intercept first, at which a tangent plane bounds the loss of all cards.
     max_seconds : float, optional
-        Claims that are left after so many seconds are taken on trust: the certificate says how many, and is not verified. That
-        the proof covers all cards is checked nevertheless.
+        Claims that are left after so many seconds are not recomputed: the certificate says how many, and the proof then proves
+        nothing. That it covers all cards is checked nevertheless.
 
     Returns
     -------
@@ -79,12 +79,12 @@ def certify_risk_score(
     fingerprint = table.digest()
     flaw = table.flaw_of(card)
     upper = np.inf if flaw else _objective(table, card)
-    lower, trust, remark, witness = 0.0, "", "", None
+    lower, remark, witness = 0.0, "", None
     if tangent is not None:
         lower = max(lower, _tangent_bound(table, np.asarray(tangent, dtype=np.float64)))
     if proof is not None:
         try:
-            proven, trust, remark = _proven_bound(table, proof, fingerprint, max_seconds)
+            proven, remark = _proven_bound(table, proof, fingerprint, max_seconds)
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
             flaw = flaw or f"the proof is refused because {refusal}"
@@ -96,7 +96,6 @@ def certify_risk_score(
             quantity="penalised log loss" if table.penalty > 0 else "log loss",
             scope=shift.strip(),
             flaw=flaw,
-            trust=trust,
             remark=remark,
         ),
         upper=upper,
@@ -137,8 +136,8 @@ def _tangent_bound(table: CardTable, point: FloatArray) -> float:
     return max(min(bounds), 0.0)
 
 
-def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_seconds: float) -> tuple[float, str, str]:
-    """What the proof proves, what of it was taken on trust, and a sentence on what was recomputed."""
+def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_seconds: float) -> tuple[float, str]:
+    """What the proof proves, and a sentence on what of it was recomputed."""
     started = time.monotonic()
     if proof.problem_digest != fingerprint:
         raise RefusedProofError("it is about other data")
@@ -163,6 +162,6 @@ def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_sec
             raise RefusedProofError(f"its claim on columns {columns} proves {bounds[worst]:.10g}, not {threshold:.10g}")
         least = min(least, float(bounds[worst]))
     if n_checked == n_claims:
-        return least, "", f"All {n_claims:,} claims of its proof were recomputed."
-    trust = f"{n_claims - n_checked:,} of the {n_claims:,} claims of its proof hold"
-    return min(least, enough), trust, f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof."
+        return least, f"All {n_claims:,} claims of its proof were recomputed."
+    believed = f"if the others hold, no such card is below {rounded_down(min(least, enough))}"
+    return 0.0, f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof; {believed}."

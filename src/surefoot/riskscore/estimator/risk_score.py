@@ -229,11 +229,16 @@ class RiskScoreClassifier(RiskScoreModel):
                 self._unpack(rows, block, stop.outcome, certificate, solver.name, frame_library(X))
             raise
         left = math.inf if self.time_limit is None else max(float(self.time_limit) - (time.perf_counter() - started), 0.0)
-        certificate = self._certify(posed, outcome, left)
+        try:
+            certificate = self._certify(posed, outcome, left)
+        except KeyboardInterrupt:
+            # The card is there; its certificate then says that its proof was not recomputed.
+            self._unpack(rows, block, outcome, self._certify(posed, outcome, 0.0), solver.name, frame_library(X))
+            raise
         self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL:
             _warn_of_limit(outcome, certificate, f"{type(self).__name__}.fit")
-        elif isinstance(outcome.dual, SearchTally) and not certificate.verified:
+        elif not certificate.verified:
             _warn_of_proof(outcome.dual, certificate, f"{type(self).__name__}.fit")
         return self
 
@@ -323,16 +328,18 @@ class RiskScoreClassifier(RiskScoreModel):
         }
 
 
-def _warn_of_proof(tally: SearchTally, certificate: Certificate, where: str) -> None:
-    """Warn that a search has ended and its card is not certified all the same, and say why."""
+def _warn_of_proof(dual: Any, certificate: Certificate, where: str) -> None:
+    """Warn that a solver takes its card for the best and it is not certified all the same, and say why."""
     reason = ""
-    if tally.proof is None:
+    if not isinstance(dual, SearchTally) or dual.supports_fitted == 0:
+        reason = " This solver leaves no proof; solver='exact' does."
+    elif dual.proof is None:
         most = FIT_PARAMETERS.most_proof_numbers
         reason = f" Its proof was not kept: it has more than {most:,} numbers, or time_limit came before it was written down."
     elif certificate.witness is not None:
         reason = " surefoot.verify recomputes the whole proof, without a time limit."
     warnings.warn(
-        f"{where} searched to the end, but the certificate does not confirm it. {certificate.claim}{reason}",
+        f"{where} took its card for the best, but the certificate does not confirm it. {certificate.claim}{reason}",
         ConvergenceLimitWarning,
         stacklevel=3,
     )

@@ -160,5 +160,5 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         return RiskScore(int(self.intercept_), points, float(self.multiplier_))
 
     def _proven_numbers(self) -> Mapping[str, Any]:
-        names = ("coef_", "intercept_", "multiplier_", "points_", "classes_")
+        names = ("coef_", "intercept_", "multiplier_", "points_", "classes_", "_ranges", "_n_rows")
         return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}

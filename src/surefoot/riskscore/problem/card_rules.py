@@ -23,9 +23,11 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
 
-# Bounds the rounding by which a linear rule may be broken, relative to the size of its terms, and a rate or a threshold
-# absolutely.
+# Bounds the rounding by which a linear rule may be broken, relative to the size of its terms, and a rate absolutely.
 ROUNDING = 1e-9
+# Where the multiplier is free, log odds keep this distance from a threshold, relative to it and absolutely: a risk computed in
+# doubles is then on the same side. The loss of a card changes by far less than what a certificate confirms.
+THRESHOLD_ROUNDING = 1e-11, 4e-15
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,18 @@ class RateRule:
     threshold: float = 0.0
 
     @property
+    def _margin(self) -> float:
+        return THRESHOLD_ROUNDING[0] * abs(self.threshold) + THRESHOLD_ROUNDING[1]
+
+    @property
     def flagged_from(self) -> float:
-        """The least score that counts as above the threshold, whatever rounding does to scores of real-valued columns."""
-        return self.threshold + ROUNDING
+        """At a free scale, the least log odds of a row that must be flagged."""
+        return self.threshold + self._margin
 
     @property
     def unflagged_to(self) -> float:
-        """At a free scale, the largest log odds that count as not above the threshold, likewise."""
-        return self.threshold - ROUNDING
+        """At a free scale, the largest log odds of a row that must not be flagged."""
+        return self.threshold - self._margin
 
     @property
     def at_even_odds(self) -> bool:
@@ -126,7 +132,7 @@ class RateRule:
     def rate(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
         """The rate that the rule limits."""
         chosen = labels == self.label
-        flagged = chosen & (scores >= self.flagged_from)
+        flagged = chosen & (scores > self.threshold)
         return float(weights[flagged].sum() / weights[chosen].sum())
 
     def allows(self, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> bool:

@@ -6,9 +6,9 @@ rule as well. With rows in falling order of their scores, the rate of the flagge
 row at which it attains the least is flagged and the row that would exceed the most is not. So all rules together leave an
 interval, or nothing; the loss is convex in t, so the best scale is the best one without rules, moved to the nearest end.
 
-A rule about even odds, a score of 0, is one about points alone. The interval is closed: a row counts as flagged from a little
-above the threshold on, and as not flagged up to a little below it, so that rounding cannot turn a card of either end into one
-that breaks its rule. All other rules hold at every scale.
+A rule about even odds, a score of 0, is one about points alone. A row on its threshold is not flagged, so the best scale may be
+one that is only approached; the search takes one within a relative distance of 1e-11 of it (``RateRule.flagged_from``), where
+rounding cannot turn a card into one that breaks its rule. All other rules hold at every scale.
 """
 
 from __future__ import annotations

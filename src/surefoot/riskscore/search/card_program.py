@@ -170,22 +170,22 @@ class CardProgram:
             return
         weight = np.bincount(place.ravel(), problem.weights[chosen], minlength=rows.shape[0])
         whole = bool(np.all(rows == np.rint(rows)))
-        # The least score with a flag and the largest without: neighbouring whole numbers, or both where the flags begin.
-        flagged = float(math.ceil(rule.flagged_from)) if whole else rule.flagged_from
+        # The least score with a flag and the largest without: neighbouring whole numbers, or both the threshold, which leaves
+        # no card out; a card on it is looked at again.
+        flagged = math.floor(rule.threshold) + 1.0 if whole else rule.threshold
         unflagged = flagged - 1.0 if whole else flagged
         least, most = self._score_range(rows)
         marks = [self._variable(0.0, 1.0) for _ in range(rows.shape[0])]
-        scaled: list[list[tuple[int, float]]] = [[], []]
+        scaled: list[tuple[int, float]] = []
         if self._multiplier is not None and not rule.at_even_odds:
             # Scores less the threshold times the multiplier: what is flagged then begins at 0.
-            for part, threshold in zip(scaled, (rule.unflagged_to, rule.flagged_from), strict=True):
-                part.append((self._multiplier, -threshold))
-            ends = np.outer(problem.multipliers, (rule.unflagged_to, rule.flagged_from))
+            scaled = [(self._multiplier, -rule.threshold)]
+            ends = np.array(problem.multipliers) * rule.threshold
             least, most, flagged, unflagged = least - ends.max(), most - ends.min(), 0.0, 0.0
         for row, mark, low, high in zip(rows, marks, least, most, strict=True):
-            score = list(self._score(row, 1.0))
-            self._row([*score, *scaled[0], (mark, -(max(high, unflagged) - unflagged))], -math.inf, unflagged)
-            self._row([*score, *scaled[1], (mark, -(flagged - min(low, flagged)))], min(low, flagged), math.inf)
+            score = [*self._score(row, 1.0), *scaled]
+            self._row([*score, (mark, -(max(high, unflagged) - unflagged))], -math.inf, unflagged)
+            self._row([*score, (mark, -(flagged - min(low, flagged)))], min(low, flagged), math.inf)
         fraction = weight / weight.sum()
         self._row(zip(marks, fraction.tolist(), strict=True), rule.lower - ROUNDING, rule.upper + ROUNDING)
 

@@ -46,6 +46,8 @@ STATUS = {
     _native.SearchEnd.TIME_LIMIT: Status.TIME_LIMIT,
     _native.SearchEnd.INTERRUPTED: Status.INTERRUPTED,
 }
+# Objectives that differ by less, relative to them, are taken for equal.
+NEAR_ROUNDING = 1e-12
 # The core sizes its arrays by it; a longer card could not be added up by hand.
 MOST_FEATURES = 15
 
@@ -241,16 +243,19 @@ class ExactScore:
         if self.near_optimal is None:
             return None
         cards = result.near_cards
-        objectives = cards.objectives
-        ceiling = result.near_ceiling if result.near_ceiling > 0 else np.nan
+        ceiling = result.value * (1.0 + self.near_optimal) if result.near_ceiling > 0 else np.nan
+        # The search allows for the rounding of its bounds, which grows with the columns; the cards themselves are told apart.
+        near = ~(cards.objectives > ceiling + NEAR_ROUNDING * max(1.0, ceiling))
+        objectives = cards.objectives[near]
         return NearOptimalCards(
             tolerance=self.near_optimal,
             ceiling=ceiling,
             objectives=objectives,
-            intercepts=cards.intercepts,
-            points=cards.points.reshape(len(objectives), problem.n_columns),
-            multipliers=cards.multipliers,
-            n_found=result.n_near,
+            intercepts=cards.intercepts[near],
+            points=cards.points.reshape(len(near), problem.n_columns)[near],
+            multipliers=cards.multipliers[near],
+            # The best ones are stored: if one of them is too far, so are those that are not.
+            n_found=result.n_near if near.all() else len(objectives),
             complete=result.near_complete,
         )
 

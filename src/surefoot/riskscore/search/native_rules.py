@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,8 @@ def native_rules(problem: RiskScoreProblem) -> _native.CardRules:
     """All rules of a problem.
 
     A column whose points must come from a list without 0 is demanded by a group rule of its own. The limits of rates become
-    weights, and what rounding may cost is granted here, as in :class:`RateRule`.
+    weights, and what rounding may cost is granted here, as in :class:`RateRule`. What is above a threshold is at or above the
+    next number.
     """
     native = _native.CardRules()
     n_columns = problem.n_columns
@@ -43,12 +46,13 @@ def native_rules(problem: RiskScoreProblem) -> _native.CardRules:
             native.add_sign(member=_flags(rule.columns, n_columns))
         elif isinstance(rule, RateRule):
             total = float(problem.weights[problem.labels == rule.label].sum())
+            approached = problem.scale == "free" and not rule.at_even_odds
             native.add_rate(
                 positive=bool(rule.label > 0),
                 least=total * (rule.lower - ROUNDING),
                 most=total * (rule.upper + ROUNDING),
-                threshold=rule.flagged_from,
-                unflagged=rule.unflagged_to,
+                threshold=rule.flagged_from if approached else math.nextafter(rule.threshold, math.inf),
+                unflagged=rule.unflagged_to if approached else rule.threshold,
             )
     for column, values in _allowed_points(problem).items():
         if 0 not in values:
