@@ -13,6 +13,7 @@ from tables import Cell, Report, Table
 from verdict_children import Job, kept_records, run_jobs
 from verdict_record import (
     CRASH,
+    DISAGREED,
     FALSE_CLAIM,
     FALSE_ERROR,
     FALSE_VERDICT,
@@ -27,7 +28,7 @@ from verdict_record import (
 
 DESCRIPTION = "random problems of every family against exact references, and tampered answers: is a verdict ever false"
 FAMILIES = ("robust", "cards", "svm", "inverse")
-TRIAL, TAMPERING = "trial", "tampering"
+TRIAL, TAMPERING, BALLS = "trial", "tampering", "balls"
 QUICK = 8
 KEPT = "verdicts.jsonl"
 SAID_EVERY = 500
@@ -40,6 +41,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--family", nargs="+", choices=FAMILIES, default=list(FAMILIES), dest="families")
     parser.add_argument("--problems", type=int, help=f"random problems per family (default: 10000; quick: {QUICK})")
     parser.add_argument("--tampered", type=int, help=f"tampered answers per family (default: 5000; quick: {QUICK})")
+    parser.add_argument(
+        "--balls", type=int, help=f"comparisons with ball arithmetic per family (default: 1000; quick: {QUICK})"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the first problem; even ones are ordinary, odd ones extreme")
     parser.add_argument("--jobs", type=int, default=min(2, available_cores()), help="processes at a time")
     parser.add_argument("--resume", action="store_true", help=f"go on with what {KEPT} in the output directory holds")
@@ -50,6 +54,7 @@ def run(options: argparse.Namespace) -> Report:
     counts = {
         TRIAL: _asked(options.problems, options.quick, 10_000),
         TAMPERING: _asked(options.tampered, options.quick, 5_000),
+        BALLS: _asked(options.balls, options.quick, 1_000),
     }
     options.output.mkdir(parents=True, exist_ok=True)
     keep = options.output / KEPT
@@ -68,8 +73,9 @@ def run(options: argparse.Namespace) -> Report:
 
 def report(records: Sequence[Record], families: Iterable[str]) -> Report:
     """Tables and findings of all records."""
-    trials = [record for record in records if not record.tampered]
+    trials = [record for record in records if not record.tampered and not record.balls]
     tampered = [record for record in records if record.tampered]
+    compared = [record for record in records if record.balls]
     tables = []
     if trials:
         counted = [_counted(family, stratum, trials) for family in families for stratum in STRATA]
@@ -78,6 +84,11 @@ def report(records: Sequence[Record], families: Iterable[str]) -> Report:
     if tampered:
         rows = [_tampered(family, kind, tampered) for family in families for kind in _kinds(family, tampered)]
         tables.append(Table("verdicts_tampered", "Tampered answers, by what was changed", rows))
+    if compared:
+        chosen = {family: [record for record in compared if record.family == family] for family in families}
+        tables.append(
+            Table("verdicts_balls", "The same certificates in ball arithmetic", [_balls(*pair) for pair in chosen.items()])
+        )
     failures = [_failure(record, kind, detail) for record in records for kind, detail in record.found.items()]
     if failures:
         tables.append(Table("verdicts_failures", "Every finding with the command that repeats it", failures, on_page=False))
@@ -85,7 +96,7 @@ def report(records: Sequence[Record], families: Iterable[str]) -> Report:
         name="verdicts",
         title="Verdicts against references that share no code",
         tables=tables,
-        findings=_findings(trials, tampered),
+        findings=_findings(trials, tampered, compared),
         method=METHOD,
         not_measured=NOT_MEASURED,
     )
@@ -108,12 +119,14 @@ METHOD = (
     "heuristics that prove what they can, are not counted as refused.",
     "Tampered answers are judged by the certificate functions, or after saving, changing and loading the file; one that is "
     "still truly optimal to the tolerance, by the reference, may be verified. 'nothing' is the control: it must be verified.",
+    "Balls: fits of the same draws, verified in doubles and in balls of 128 bits; a disagreement is another verdict, or bounds "
+    "that exclude each other.",
 )
 NOT_MEASURED = (
     "Large problems: nothing here has more than some dozens of rows. Rows in batches or partitions, and Dask.",
     "Whether the words of a claim name the right class of models: only its numbers are read.",
-    "Cards: robust ones at a free scale, rules about risks at a free scale. SVMs: landmarks, confidence, kernels that are "
-    "functions, given moments. Inverse: quadratic programmes, ellipsoids of decisions.",
+    "Cards: robust ones at a free scale, rules about risks at a free scale. Inverse: quadratic programmes, ellipsoids of "
+    "decisions.",
 )
 
 
@@ -179,8 +192,19 @@ def _tampered(family: str, kind: str, tampered: Sequence[Record]) -> dict[str, C
     }
 
 
+def _balls(family: str, compared: Sequence[Record]) -> dict[str, Cell]:
+    return {
+        "family": family,
+        "problems": len(compared),
+        "compared": sum(record.answered for record in compared),
+        "verified": sum(record.verified for record in compared),
+        DISAGREED: sum(DISAGREED in record.found for record in compared),
+        "crashes": sum(CRASH in record.found for record in compared),
+    }
+
+
 def _failure(record: Record, kind: str, detail: str) -> dict[str, Cell]:
-    function = TAMPERING if record.tampered else TRIAL
+    function = BALLS if record.balls else TAMPERING if record.tampered else TRIAL
     return {
         "family": record.family,
         "setting": record.stratum,
@@ -195,11 +219,12 @@ def _failure(record: Record, kind: str, detail: str) -> dict[str, Cell]:
 
 def command(family: str, function: str, seed: int) -> str:
     """The line that repeats one trial."""
-    only = "--problems 1 --tampered 0" if function == TRIAL else "--problems 0 --tampered 1"
+    options = {TRIAL: "problems", TAMPERING: "tampered", BALLS: "balls"}
+    only = " ".join(f"--{option} {int(name == function)}" for name, option in options.items())
     return f"python benchmarks/run.py verdicts --quick --family {family} {only} --seed {seed}"
 
 
-def _findings(trials: Sequence[Record], tampered: Sequence[Record]) -> list[str]:
+def _findings(trials: Sequence[Record], tampered: Sequence[Record], compared: Sequence[Record]) -> list[str]:
     def of(kind: str, records: Sequence[Record]) -> int:
         return sum(kind in record.found for record in records)
 
@@ -222,5 +247,10 @@ def _findings(trials: Sequence[Record], tampered: Sequence[Record]) -> list[str]
         found.append(
             f"{len(tampered)} tampered answers: {of(FALSE_VERDICT, tampered)} with a false verdict, "
             f"{of(FALSE_CLAIM, tampered)} with a false claim, {of(CRASH, tampered)} crashes."
+        )
+    if compared:
+        found.append(
+            f"{sum(record.answered for record in compared)} certificates in doubles and in balls: {of(DISAGREED, compared)} "
+            f"disagree, {of(CRASH, compared)} crashes."
         )
     return found

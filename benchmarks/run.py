@@ -44,6 +44,7 @@ BENCHMARKS = {
     "inverse_samd": "bench_inverse_samd",
     "inverse_prognoses": "bench_inverse_prognoses",
     "verdicts": "bench_verdicts",
+    "verify_cost": "bench_verify_cost",
 }
 ALL = "all"
 HELP = ("-h", "--help")

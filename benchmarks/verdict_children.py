@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -26,7 +27,7 @@ BATCH = 200
 
 @dataclass(frozen=True)
 class Job:
-    """One trial at a seed: "trial" of module ``verdict_<family>``, or "tampering"."""
+    """One trial at a seed: "trial" of module ``verdict_<family>``, "tampering" or "balls"."""
 
     family: str
     function: str
@@ -113,6 +114,7 @@ def _lost(job: Job, kind: str, detail: str) -> Record:
     record = Record(job.family, job.seed, EXTREME if job.seed % 2 else ORDINARY)
     if job.function == "tampering":
         record.tampered = "unknown"
+    record.balls = job.function == "balls"
     record.add(kind, detail)
     return record
 
@@ -136,6 +138,8 @@ def run_job(job: Job) -> Record:
     try:
         if job.function == "tampering":
             run = getattr(importlib.import_module("verdict_tampering"), f"tampered_{job.family}")
+        elif job.function == "balls":
+            run = partial(importlib.import_module("verdict_balls").compared, job.family)
         else:
             run = importlib.import_module(f"verdict_{job.family}").trial
         record: Record = run(job.seed)

@@ -28,6 +28,7 @@ POOR = Decimal("1e-7")
 
 FALSE_VERDICT, FALSE_CLAIM, FALSE_ERROR, CRASH = "false verdict", "false claim", "false error", "crash"
 REFUSED, UNVERIFIED, OVERRUN, NO_REFERENCE = "refused", "unverified", "overrun", "no reference"
+DISAGREED = "doubles and balls disagree"
 KINDS = (FALSE_VERDICT, FALSE_CLAIM, FALSE_ERROR, CRASH, REFUSED, UNVERIFIED, OVERRUN, NO_REFERENCE)
 NUMBER = r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)"
 
@@ -44,6 +45,10 @@ class Record:
     verified : bool
     answered : bool
         Whether there was a model (no error that is right).
+    tampered : str
+        What was changed in an answer, or nothing.
+    balls : bool
+        Whether this is a comparison of two arithmetics.
     found : dict from kind to detail
         Only what happened, of ``KINDS``.
     """
@@ -55,6 +60,7 @@ class Record:
     verified: bool = False
     answered: bool = False
     tampered: str = ""
+    balls: bool = False
     seconds: float = 0.0
     found: dict[str, str] = field(default_factory=dict)
 

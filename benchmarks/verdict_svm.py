@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import verdict_svm_kinds
 from numpy.typing import NDArray
 from verdict_conic import Programme, Row
 from verdict_fits import begin, excuse_limit, fitted
@@ -30,7 +31,7 @@ ODD = (
 )  # fmt: skip
 SMALL_EIGENVALUE = 1e-13
 # Coefficients that count from an origin far away have this few digits.
-ROUGHLY, LOST = Decimal("1e-3"), Decimal("1e-13")
+ROUGHLY, LOST, ROUNDED = Decimal("1e-3"), Decimal("1e-13"), Decimal("1e-15")
 
 
 @dataclass
@@ -42,6 +43,7 @@ class Case:
     groups: NDArray[Any]
     weight: NDArray[Any] | None
     params: dict[str, Any]
+    covariances: NDArray[Any] | None = None  # then the rows are means, and nothing else is known of the inputs
 
     @property
     def counting(self) -> NDArray[Any]:
@@ -54,7 +56,8 @@ class Inputs:
 
     Batch weights are those of the rows divided by their sum, in real numbers and as doubles: rounding them is part of posing a
     problem, and an answer may be about either. Products may be seen from a centre of the feature space, which moves the
-    intercept, and a matrix of products may have a number added to its diagonal, where the claim says so.
+    intercept, and a matrix of products may have a number added to its diagonal, where the claim says so. A function is read as
+    the matrix that it returns, and radii as the doubles that the model names.
     """
 
     X: NDArray[Any]
@@ -70,6 +73,9 @@ class Inputs:
     coef0: Decimal
     centre: NDArray[Any] | None = None
     added: Decimal = Decimal(0)
+    mean_radius: list[Decimal] | None = None
+    covariance_radius: list[Decimal] | None = None
+    landmarks: NDArray[Any] | None = None  # the samples that planes may combine, if not all
 
 
 def draw(rng: np.random.Generator, record: Record) -> Case:
@@ -139,11 +145,15 @@ def _params(rng: np.random.Generator, odd: set[str], kernel: str) -> dict[str, A
 @exactly
 def read(case: Case, model: Any) -> Inputs:
     """The problem in exact numbers; gamma is the model's own."""
-    at = case.counting
-    X = case.X[at] if case.params["kernel"] != "precomputed" else case.X[np.ix_(at, at)]
+    if case.covariances is not None:
+        return verdict_svm_kinds.read_moments(case, model)
+    at, kernel = case.counting, case.params["kernel"]
+    X = case.X[at] if kernel != "precomputed" else case.X[np.ix_(at, at)]
+    X, kernel = (kernel(X, X), "precomputed") if callable(kernel) else (X, kernel)
     weight = np.ones(at.size) if case.weight is None else case.weight[at]
     members = [np.flatnonzero(case.groups[at] == group) for group in np.unique(case.groups[at])]
     eps = Decimal(case.params["violation"])
+    mean_radius, covariance_radius = verdict_svm_kinds.radii(case, model, [rows.size for rows in members])
     return Inputs(
         X=X,
         members=members,
@@ -152,16 +162,19 @@ def read(case: Case, model: Any) -> Inputs:
         rounded=[exact(weight[rows] / weight[rows].sum()) for rows in members],
         tau=[((1 - eps) / eps).sqrt()] * len(members),
         cost=Decimal(case.params["C"]),
-        kernel=case.params["kernel"],
+        kernel=kernel,
         gamma=Decimal(float(getattr(model, "gamma_", 1.0))),
         degree=case.params["degree"],
         coef0=Decimal(case.params["coef0"]),
-        centre=_centre(model),
+        centre=centre_of(model),
         added=_added(model.certificate_.claim),
+        mean_radius=mean_radius,
+        covariance_radius=covariance_radius,
+        landmarks=verdict_svm_kinds.landmarks(case, model, members),
     )
 
 
-def _centre(model: Any) -> NDArray[Any] | None:
+def centre_of(model: Any) -> NDArray[Any] | None:
     """From where the plane that predicts is seen; it has no public name."""
     centre = getattr(model._scores.kernel, "centre", None)
     return None if centre is None else np.array(centre, dtype=np.float64)
@@ -213,13 +226,16 @@ def features(inputs: Inputs) -> Numbers | None:
 
 
 @exactly
-def demands(inputs: Inputs, values: Numbers, shares: list[Numbers]) -> list[Decimal]:
-    """1 - y mean + tau deviation of every group, for the values w . phi of the samples."""
-    found = []
-    for rows, label, weights, tau in zip(inputs.members, inputs.labels, shares, inputs.tau, strict=True):
+def demands(inputs: Inputs, values: Numbers, squared: Decimal, shares: list[Numbers]) -> list[Decimal]:
+    """1 - y mean + tau deviation of every group, widened by its radii, for the values w . phi of the samples and ||w||^2."""
+    found, squared = [], max(squared, Decimal(0))
+    for i, (rows, label, weights, tau) in enumerate(zip(inputs.members, inputs.labels, shares, inputs.tau, strict=True)):
         mean = total(weights * values[rows])
-        spread = total(w * (value - mean) ** 2 for w, value in zip(weights, values[rows], strict=True)).sqrt()
-        found.append(1 - label * mean + tau * spread)
+        variance = total(w * (value - mean) ** 2 for w, value in zip(weights, values[rows], strict=True))
+        if inputs.mean_radius is not None and inputs.covariance_radius is not None:
+            variance += inputs.covariance_radius[i] * squared
+            mean -= label * inputs.mean_radius[i] * squared.sqrt()
+        found.append(1 - label * mean + tau * variance.sqrt())
     return found
 
 
@@ -228,7 +244,7 @@ def objective(inputs: Inputs, values: Numbers, squared: Decimal, intercept: Deci
     """Objective with exact and with rounded batch weights; without an intercept, the best one of each."""
     found = []
     for shares in (inputs.shares, inputs.rounded):
-        needs = demands(inputs, values, shares)
+        needs = demands(inputs, values, squared, shares)
         places = [label * need for label, need in zip(inputs.labels, needs, strict=True)] if intercept is None else [intercept]
         hinge = min(
             total(max(need - label * b, Decimal(0)) for label, need in zip(inputs.labels, needs, strict=True)) for b in places
@@ -239,14 +255,16 @@ def objective(inputs: Inputs, values: Numbers, squared: Decimal, intercept: Deci
 
 def reference(inputs: Inputs, products: Numbers) -> Decimal | None:
     """The exact objective of the best plane that the conic model finds in two scalings; the larger of both readings."""
-    explicit = features(inputs)
-    roots = None
+    explicit = features(inputs) if inputs.landmarks is None else None
+    roots, basis = None, np.arange(len(products)) if inputs.landmarks is None else inputs.landmarks
     if explicit is None:
-        values, vectors = np.linalg.eigh(products.astype(np.float64))
+        values, vectors = np.linalg.eigh(products[np.ix_(basis, basis)].astype(np.float64))
         kept = values > SMALL_EIGENVALUE * values[-1]
         roots = vectors[:, kept], np.sqrt(values[kept])
-        scaled, units, centre = roots[0] * roots[1], np.ones(int(kept.sum())), None
-        units = np.abs(scaled).max(axis=0)
+        scaled = (
+            roots[0] * roots[1] if inputs.landmarks is None else products[:, basis].astype(np.float64) @ (roots[0] / roots[1])
+        )
+        units = np.abs(scaled).max(axis=0, initial=0.0)
         scaled = scaled / units
     else:
         with np.errstate(all="ignore"):
@@ -265,8 +283,9 @@ def reference(inputs: Inputs, products: Numbers) -> Decimal | None:
         if w is None:
             continue
         if roots is not None:
-            coefficients = exact(roots[0] @ (w / units / roots[1]))
-            reached = kernel_objective(inputs, products, coefficients, None)
+            coefficients = np.zeros(len(products))
+            coefficients[basis] = roots[0] @ (w / units / roots[1])
+            reached = kernel_objective(inputs, products, exact(coefficients), None)
         else:
             reached = feature_objective(inputs, explicit, exact(w) / exact(units))
         found.append(max(reached))
@@ -289,6 +308,9 @@ def _plane(inputs: Inputs, scaled: NDArray[Any], units: NDArray[Any], scale: flo
     programme = Programme()
     p, count = scaled.shape[1], len(inputs.members)
     w, b, slack, length = programme.add(p), programme.add(1)[0], programme.add(count), programme.add(count)
+    rho = programme.add(1)[0] if inputs.mean_radius is not None else None
+    if rho is not None:
+        programme.cones.append(("second", [({rho: 1.0}, 0.0), *(({w[j]: 1.0 / float(units[j])}, 0.0) for j in range(p))]))
     programme.square = {w[j]: scale / float(units[j]) ** 2 for j in range(p)}
     programme.linear = {slack[i]: scale * float(inputs.cost) for i in range(count)}
     for i, rows in enumerate(inputs.members):
@@ -297,8 +319,11 @@ def _plane(inputs: Inputs, scaled: NDArray[Any], units: NDArray[Any], scale: flo
         spread = np.sqrt(share)[:, None] * (scaled[rows] - mean)
         programme.positives.append(({slack[i]: 1.0}, 0.0))
         terms = {w[j]: label * float(mean[j]) for j in range(p)}
-        programme.positives.append(({slack[i]: 1.0, b: float(label), length[i]: -float(inputs.tau[i]), **terms}, -1.0))
         parts: list[Row] = [({w[j]: float(line[j]) for j in range(p)}, 0.0) for line in spread]
+        if rho is not None and inputs.mean_radius is not None and inputs.covariance_radius is not None:
+            terms[rho] = -float(inputs.mean_radius[i])
+            parts.append(({rho: math.sqrt(inputs.covariance_radius[i])}, 0.0))
+        programme.positives.append(({slack[i]: 1.0, b: float(label), length[i]: -float(inputs.tau[i]), **terms}, -1.0))
         programme.cones.append(("second", [({length[i]: 1.0}, 0.0), *parts]))
     found = programme.solve()
     return None if found is None else found[list(w)]
@@ -306,7 +331,8 @@ def _plane(inputs: Inputs, scaled: NDArray[Any], units: NDArray[Any], scale: flo
 
 def plane_of(case: Case, inputs: Inputs, model: Any) -> tuple[Numbers, Decimal]:
     """Coefficients of all samples that count, and the intercept as seen from the centre, of a fitted estimator."""
-    place = {row: k for k, row in enumerate(case.counting.tolist())}
+    counting = case.counting if case.covariances is None else np.arange(len(inputs.X))
+    place = {row: k for k, row in enumerate(counting.tolist())}
     coefficients = np.zeros(len(inputs.X))
     coefficients[[place[row] for row in np.asarray(model.support_).tolist()]] = np.asarray(model.dual_coef_)[0]
     intercept = model.intercept_[0] if inputs.centre is None else model.outcome_.primal.intercept
@@ -320,10 +346,10 @@ def estimator(case: Case) -> Any:
 def trial(seed: int) -> Record:
     """Draw, fit, and hold the certificate against the reference."""
     record, rng = begin(FAMILY, seed)
-    case = draw(rng, record)
-    limit = case.params.get("time_limit")
-    record.settings.append(f"{case.params['kernel']} kernel")
-    model = fitted(record, lambda: estimator(case).fit(case.X, case.y, case.groups, case.weight), limit, lambda error: False)
+    case = verdict_svm_kinds.varied(draw(rng, record), rng, record)
+    limit, kernel = case.params.get("time_limit"), case.params["kernel"]
+    record.settings.append(f"{getattr(kernel, '__name__', kernel)} kernel")
+    model = fitted(record, lambda: verdict_svm_kinds.fit(estimator(case), case), limit, lambda error: False)
     if model is None:
         return record
     inputs = read(case, model)
@@ -346,6 +372,9 @@ def _compare_public(record: Record, plain: Inputs, model: Any, coefficients: Num
     if plain.kernel == "linear":
         w, names, apart = exact(model.coef_[0]), "coef_", Decimal(certificate.tolerance)
         told = min(objective(plain, exact(plain.X) @ w, w @ w, intercept))
+        # Coefficients and intercept are the nearest doubles; far from the origin half a unit of their last place is a margin.
+        farthest = max(total(abs(part) for part in row) for row in exact(plain.X) * w)
+        told -= ROUNDED * plain.cost * len(plain.members) * (farthest + abs(intercept))
     else:
         names, apart, products = "dual_coef_", ROUGHLY, gram(plain)
         told = min(kernel_objective(plain, products, coefficients, intercept))

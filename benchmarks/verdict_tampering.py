@@ -46,7 +46,6 @@ NOTHING, BYTES, FIELD, MEMORY = "nothing", "bytes of the file", "field of the fi
 # Where a model can be verified again, whatever was done to it.
 VERIFY: Callable[..., Certificate] | None = getattr(sf, "verify", None)
 DRAWS = 60
-ALL_CLAIMS = 10**9
 
 Judge = Callable[[Certificate | None], None]
 
@@ -168,7 +167,7 @@ def tampered_cards(seed: int) -> Record:
         given = RiskScore(card.intercept, card.points.astype(np.int32), float(card.multiplier))
         # As in a fit: without a proof the card's own coefficients are where a tangent is taken.
         tangent = np.append(card.intercept, card.points) / float(card.multiplier) if proof is None else None
-        return certify_risk_score(problem, given, proof, model.certificate_.tolerance, tangent=tangent, max_claims=ALL_CLAIMS)
+        return certify_risk_score(problem, given, proof, model.certificate_.tolerance, tangent=tangent)
 
     certificate = _asked(record, certified)
     if certificate is not None:
@@ -185,8 +184,7 @@ def tampered_svm(seed: int) -> Record:
     inputs = verdict_svm.read(case, model)
     plane, start = verdict_svm.plane_of(case, inputs, model)
     coefficients, intercept = plane.astype(np.float64), float(start)
-    # Kernels of earlier versions are not seen from anywhere.
-    seen = {} if inputs.centre is None else {"centre": tuple(inputs.centre.tolist())}
+    seen = {"centre": None if inputs.centre is None else tuple(inputs.centre.tolist()), "added": float(inputs.added)}
     mix = model.certificate_.witness
     kind = _kind(rng, record, "plane", "plane", "intercept", "witness", "witness", "rows", "labels", "C")
 

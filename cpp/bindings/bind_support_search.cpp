@@ -187,7 +187,8 @@ void bind_results(nb::module_& module) {
       .value("BRANCHED", BoxCode::branched)
       .value("SINGLE_CARD", BoxCode::single_card)
       .value("EMPTY", BoxCode::empty)
-      .value("NOT_ADMITTED", BoxCode::not_admitted);
+      .value("NOT_ADMITTED", BoxCode::not_admitted)
+      .value("BY_NODE", BoxCode::by_node);
   nb::class_<SearchProgress>(module, "SearchProgress")
       .def_ro("upper_bound", &SearchProgress::upper_bound)
       .def_ro("lower_bound", &SearchProgress::lower_bound)

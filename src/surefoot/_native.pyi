@@ -368,6 +368,7 @@ class BoxCode(enum.IntEnum):
     SINGLE_CARD = 2
     EMPTY = 3
     NOT_ADMITTED = 4
+    BY_NODE = 5
 
 class SearchProgress:
     @property

@@ -284,3 +284,13 @@ def test_calibration_error_of_the_printed_cards_is_the_printed_one() -> None:
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py")))
 def test_every_benchmark_can_be_imported(name: str) -> None:
     assert importlib.import_module(name).DESCRIPTION
+
+
+@pytest.mark.skipif(not (DATA.parent / "riskslim").is_dir(), reason="the tables of score cards are not beside the repository")
+def test_verify_cost_sets_the_certificate_beside_the_search(tmp_path: Path) -> None:
+    page = _run(tmp_path, "verify_cost")
+    (row,) = _rows(tmp_path / "verify_cost.csv")
+    assert (row["data"], row["rows"], row["columns"]) == ("mammo", "961", "14")
+    assert int(row["claims"]) > 100 and int(row["witness_bytes"]) > 1000
+    assert all(float(row[name]) > 0 for name in ("search_s", "certificate_s", "verify_s"))
+    assert "All claims of all proofs were recomputed" in page

@@ -114,6 +114,42 @@ def test_the_svm_reference_separates_two_points_at_the_known_margin() -> None:
     assert float(svm.reference(inputs, svm.gram(inputs))) == pytest.approx(0.5, rel=1e-8)
 
 
+def test_the_svm_reference_keeps_to_landmarks_and_widens_by_radii() -> None:
+    svm = _module("verdict_svm")
+    one = np.array([Decimal(1)], dtype=object)
+    common = {"kernel": "linear", "gamma": Decimal(1), "degree": 1, "coef0": Decimal(0), "cost": Decimal(10)}
+    three = svm.Inputs(
+        X=np.array([[0.0, 0.0], [2.0, 2.0], [2.0, 0.0]]), members=[np.array([k]) for k in range(3)], labels=[-1, 1, 1],
+        shares=[one] * 3, rounded=[one] * 3, tau=[Decimal(3)] * 3, **common,
+    )  # fmt: skip
+    # w = (1, 0) separates at a margin of 1; along the second sample alone w = (1, 1) is needed.
+    assert float(svm.reference(three, svm.gram(three))) == pytest.approx(0.5, rel=1e-8)
+    along = replace(three, landmarks=np.array([1]))
+    assert float(svm.reference(along, svm.gram(along))) == pytest.approx(1.0, rel=1e-8)
+    # Half the distance is 1, of which the radius and 3 times the root of the other one take a quarter each: w = 2.
+    wide = svm.Inputs(
+        X=np.array([[0.0], [2.0]]), members=[np.array([0]), np.array([1])], labels=[-1, 1], shares=[one] * 2,
+        rounded=[one] * 2, tau=[Decimal(3)] * 2, mean_radius=[Decimal("0.25")] * 2,
+        covariance_radius=[Decimal(1) / Decimal(144)] * 2, **common,
+    )  # fmt: skip
+    assert float(svm.reference(wide, svm.gram(wide))) == pytest.approx(2.0, rel=1e-7)
+
+
+def test_the_svm_campaign_draws_every_kind() -> None:
+    kinds, record = _module("verdict_svm_kinds"), _module("verdict_record")
+    drawn = set()
+    for seed in range(60):
+        rng, note = np.random.default_rng(seed), record.Record("svm", seed, "ordinary")
+        kinds.varied(_module("verdict_svm").draw(rng, note), rng, note)
+        drawn.update(note.settings)
+    assert drawn >= {"landmarks", "confidence", "function", "moments"}
+    points, mean, covariance = (
+        np.array(part, dtype=object) for part in ([[Decimal(-1)], [Decimal(1)]], [Decimal(0)], [[Decimal(4)]])
+    )
+    with pytest.raises(ValueError, match="points for a covariance of 4"):
+        kinds._require_moments(points, mean, covariance)
+
+
 def test_a_card_is_the_best_of_all_and_rules_are_kept() -> None:
     cards, rules = _module("verdict_cards"), _module("verdict_card_rules")
     X, y = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3), np.array([1, 1, 0, 0, 0, 0])
@@ -162,6 +198,23 @@ def test_tampered_answers_are_judged_and_untouched_ones_stay_verified(family: st
     assert any(not record.verified for record in records) and not any("crash" in record.found for record in records)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_certificates_in_doubles_and_in_balls_agree(family: str) -> None:
+    pytest.importorskip("flint", reason="balls need python-flint, the extra 'proof'")
+    records = [_module("verdict_balls").compared(family, seed) for seed in range(6)]
+    assert sum(record.answered for record in records) >= 5 and any(record.verified for record in records)
+    assert [record.found for record in records] == [{}] * 6
+
+
+def test_another_verdict_or_other_bounds_in_balls_are_noticed() -> None:
+    records, balls = _module("verdict_record"), _module("verdict_balls")
+    for other in (_certificate(0.5, 0.1), _certificate(0.4, 0.3999999)):
+        record = records.Record("robust", 0, "ordinary", balls=True)
+        double = _certificate(0.5000001, 0.5)
+        balls.judge_twice(record, lambda arithmetic, told=(double, other): told[arithmetic == "ball"])
+        assert records.DISAGREED in record.found
+
+
 def test_an_abort_is_a_finding_and_not_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     children = _module("verdict_children")
     # The child imports the family by name: this one kills its own process at one seed.
@@ -180,7 +233,7 @@ def test_an_abort_is_a_finding_and_not_the_end(monkeypatch: pytest.MonkeyPatch, 
 
 def test_the_quick_campaign_writes_its_tables_and_goes_on_where_it_was_cut(tmp_path: Path) -> None:
     run = _module("run").main
-    asked = ["verdicts", "--quick", "--family", "cards", "--problems", "4", "--tampered", "2", "--jobs", "1"]
+    asked = ["verdicts", "--quick", "--family", "cards", "--problems", "4", "--tampered", "2", "--balls", "1", "--jobs", "1"]
     run([*asked, "--output", str(tmp_path)])
     with (tmp_path / "verdicts.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -196,8 +249,8 @@ def test_the_quick_campaign_writes_its_tables_and_goes_on_where_it_was_cut(tmp_p
 def test_the_command_of_a_finding_repeats_it() -> None:
     bench = _module("bench_verdicts")
     assert bench.command("svm", "trial", 25) == (
-        "python benchmarks/run.py verdicts --quick --family svm --problems 1 --tampered 0 --seed 25"
+        "python benchmarks/run.py verdicts --quick --family svm --problems 1 --tampered 0 --balls 0 --seed 25"
     )
     record = replace(_module("verdict_record").Record("svm", 25, "extreme"), found={"crash": "it\ndied"}, tampered="plane")
     failure = bench._failure(record, "crash", "it\ndied")
-    assert failure["detail"] == "it died" and failure["command"].endswith("--problems 0 --tampered 1 --seed 25")
+    assert failure["detail"] == "it died" and failure["command"].endswith("--problems 0 --tampered 1 --balls 0 --seed 25")

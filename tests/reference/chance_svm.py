@@ -7,6 +7,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
 
@@ -121,3 +122,8 @@ def random_problem(
         mean_radius=np.full(n_batches, 0.03) if radii else None,
         covariance_radius=np.full(n_batches, 0.02) if radii else None,
     )
+
+
+def mended_problem(seed: int, kernel: Kernel, **settings: Any) -> ChanceSVMProblem:
+    """The same with a kernel matrix that is certainly positive semidefinite, as estimators pose it."""
+    return mended(random_problem(seed, kernel, **settings))

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "check.hpp"
@@ -52,7 +53,10 @@ class Reader {
     for (int depth = 0; depth < problem_.max_size && !nodes.empty(); ++depth) {
       supports.clear();
       nodes = read_nodes(depth, nodes, supports);
+      by_node_.clear();
       read_cards(supports);
+      for (Node& node : nodes) node.bounds_own = by_node_.erase(named(node.prefix)) > 0;
+      claim(by_node_.empty());
     }
     return n_wrong_ + (step_ != proof_.steps.size()) + (number_ != proof_.points.size());
   }
@@ -60,6 +64,7 @@ class Reader {
  private:
   struct Node {
     std::vector<int> prefix, list;  // positions
+    bool bounds_own = false;        // its plane bounds the cards of the prefix itself
   };
   struct Box {
     std::vector<int> columns;
@@ -96,7 +101,7 @@ class Reader {
         if (mark[k] != code(CandidateMark::excluded)) kept.push_back(node.list[k]);
       for (std::size_t k = 0; k < node.list.size(); ++k) {
         if (mark[k] != code(CandidateMark::child)) continue;
-        Node child{node.prefix, {}};
+        Node child{node.prefix, {}, false};
         child.prefix.push_back(node.list[k]);
         supports.push_back(child.prefix);
         child.list.assign(std::upper_bound(kept.begin(), kept.end(), node.list[k]), kept.end());
@@ -119,6 +124,7 @@ class Reader {
     const auto gain = [&](std::size_t k) {
       return -least(plane.slope[static_cast<std::size_t>(list[k])], -most_points, most_points);
     };
+    if (node.bounds_own) claim(base >= threshold(columns.size()));
     const int room = problem_.max_size - depth;
     for (std::size_t k = 0; k < list.size(); ++k) {
       std::vector<double> others, later;
@@ -184,6 +190,8 @@ class Reader {
       parts[parts.size() - 1].low[c] = value + 1;
     } else if (box_code == code(BoxCode::single_card)) {
       claim(box.low == box.high && plane_at(problem_, box.columns, box.low.data()).loss >= threshold(box.columns.size()));
+    } else if (box_code == code(BoxCode::by_node)) {
+      by_node_.insert(box.columns);
     } else {
       bool empty = false;
       for (std::size_t j = 1; j < box.low.size(); ++j) empty = empty || (box.low[j] == 0 && box.high[j] == 0);
@@ -193,6 +201,7 @@ class Reader {
 
   const ScoreProblem& problem_;
   const ScoreProof& proof_;
+  std::set<std::vector<int>> by_node_;  // supports whose cards are left to the plane of their node
   std::size_t step_ = 0, number_ = 0;
   int n_wrong_ = 0;
 };

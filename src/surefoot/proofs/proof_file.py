@@ -37,6 +37,7 @@ import numpy as np
 from surefoot.core.arrays import AnyArray
 from surefoot.exceptions import CertificateError
 from surefoot.proofs.compressed_rows import CompressedRows
+from surefoot.proofs.plane_answer import plane_answer
 
 FORMAT, VERSION = "surefoot proof", 1
 # How the certificates of all families call what they judge, and what proves it best.
@@ -68,6 +69,22 @@ class Proof:
         given = self.arguments[name]
         answer = fields["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fields)
         return Proof(self.kind, {**self.arguments, name: answer}, self.problem_digest)
+
+    def answered_by_plane(self, *, support: Any, dual_coef: Any, intercept: Any) -> Proof:
+        """The same problem and witness with a plane as scikit-learn's SVC writes it; for proofs of support vector machines.
+
+        Parameters
+        ----------
+        support : array-like of shape (n_support,)
+            Places of the support vectors among the samples: those of the rows, if every row is an input of its own.
+        dual_coef : array-like of shape (n_support,) or (1, n_support)
+            Their coefficients, which add up to 0.
+        intercept : float or array-like of one number
+        """
+        if "plane" not in self.arguments:
+            raise CertificateError(f"a proof of the kind {self.kind!r:.80} is not about a plane.")
+        coefficients, shifted = plane_answer(self.arguments["problem"], support, dual_coef, intercept)
+        return self.answered(coefficients=coefficients, intercept=shifted)
 
     def without_witness(self) -> Proof:
         """The same problem and answer alone: whatever bound needs no witness is left."""

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.chance_svm import KERNELS, exact_objective, random_problem
+from reference.chance_svm import KERNELS, exact_objective, mended_problem, random_problem
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
+from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel, centred
 from surefoot.chancesvm.problem.landmark_kernel import on_landmarks
 from surefoot.chancesvm.problem.problem import EllipsoidMix, KernelPlane
@@ -104,13 +105,13 @@ def test_another_problems_mix_proves_less(case):
 
 def test_arrays_that_do_not_belong_together_are_refused(case):
     problem, plane, mix = case
-    with pytest.raises(CertificateError, match="coefficients of shape"):
+    with pytest.raises(CertificateError, match="plane needs a finite coefficient for each sample, 28 in all"):
         certify_chance_svm(problem, KernelPlane(plane.coefficients[:-1], 0.0), mix, 1e-7)
     with pytest.raises(CertificateError, match="intercept is nan"):
         certify_chance_svm(problem, KernelPlane(plane.coefficients, np.nan), mix, 1e-7)
     broken = mix.coefficients.copy()
     broken[2] = np.nan
-    with pytest.raises(CertificateError, match="coefficient 2 of the mix is nan"):
+    with pytest.raises(CertificateError, match="mix needs a finite coefficient for each sample"):
         certify_chance_svm(problem, plane, EllipsoidMix(broken), 1e-7)
     tampered = random_problem(11, RBF)
     tampered.weights[0] = 3.0
@@ -196,7 +197,7 @@ def test_bounds_are_sharper_in_ball_arithmetic_and_the_verdict_is_the_same():
     from surefoot.core.flint_enclosure import FlintEnclosure
 
     for number, kernel in enumerate((*KERNELS, Kernel("precomputed"), Kernel("rbf", gamma=1e-7))):
-        problem = random_problem(number, kernel, n_batches=4, most=4, radii=bool(number % 2))
+        problem = mended_problem(number, kernel, n_batches=4, most=4, radii=bool(number % 2))
         if kernel.name in ("poly", "rbf"):
             problem = dataclasses.replace(problem, kernel=centred(kernel, problem.samples))
         plane, mix = solved(problem)
@@ -220,6 +221,10 @@ def test_landmarks_are_judged_among_their_own_combinations():
     assert not beyond.verified
     assert beyond.upper_bound == np.inf
     assert "no landmarks" in beyond.claim
+    # A landmark that is named twice, or in another order, is still one.
+    twice = np.concatenate((problem.kernel.places[::-1], problem.kernel.places[:3]))
+    again = certify_chance_svm(dataclasses.replace(problem, kernel=hollowed(problem.kernel, places=twice)), moved, mix, 1e-6)
+    assert (again.upper_bound, again.lower_bound) == (certificate.upper_bound, certificate.lower_bound)
     # Landmarks that depend on each other have no least eigenvalue to divide by.
     dependent = dataclasses.replace(problem, kernel=hollowed(problem.kernel, base=Kernel("linear")))
     assert certify_chance_svm(dependent, moved, mix, 1e-6).lower_bound == 0.0
@@ -228,18 +233,37 @@ def test_landmarks_are_judged_among_their_own_combinations():
 def test_a_singular_matrix_is_mended_and_the_claim_says_by_how_much():
     plain = random_problem(6, Kernel("linear"))
     gram = plain.samples @ plain.samples.T
-    problem = dataclasses.replace(plain, samples=gram, kernel=Kernel("precomputed"))
+    singular = dataclasses.replace(plain, samples=gram, kernel=Kernel("precomputed"))
+    problem = mended(singular)
     plane, mix = solved(problem)
     certificate = certify_chance_svm(problem, plane, mix, 1e-6)
     assert certificate.verified
     added = float(certificate.claim.split("given kernel, ")[1].split()[0])
-    assert 0 < added < 1e-10
+    assert 0 < added == problem.kernel.added < 1e-10
     assert np.linalg.eigvalsh(gram + added * np.eye(len(gram)))[0] > 0
-    regular = dataclasses.replace(problem, samples=gram + np.eye(len(gram)))
+    with pytest.raises(CertificateError, match="negative eigenvalues: too little is added"):
+        certify_chance_svm(singular, plane, mix, 1e-6)
+    regular = mended(dataclasses.replace(singular, samples=gram + np.eye(len(gram))))
+    assert regular.kernel.added == 0
     assert "added" not in certify_chance_svm(regular, plane, mix, 1e-6).claim
     for broken in (gram - 0.1 * np.eye(len(gram)), gram + np.triu(np.ones_like(gram), 1)):
-        with pytest.raises(CertificateError, match="no inner products"):
+        with pytest.raises(CertificateError, match=r"symmetric: it holds no inner products|negative eigenvalues"):
             certify_chance_svm(hollowed(problem, samples=broken), plane, mix, 1e-6)
+
+
+def test_what_is_added_to_the_diagonal_counts_in_both_bounds():
+    """A rank one matrix with 0.5 added, worked out by the kernel that has it in its entries."""
+    plain = random_problem(6, Kernel("linear"))
+    first = plain.samples[:, :1]
+    inside = dataclasses.replace(plain, samples=first @ first.T + 0.5 * np.eye(len(first)), kernel=Kernel("precomputed"))
+    added = dataclasses.replace(inside, samples=first @ first.T, kernel=Kernel("precomputed", added=0.5))
+    answer = solved(inside)
+    one, other = (certify_chance_svm(problem, *answer, 1e-6) for problem in (inside, added))
+    assert one.verified and other.verified
+    assert other.upper_bound == pytest.approx(one.upper_bound, rel=1e-12)
+    assert other.lower_bound == pytest.approx(one.lower_bound, rel=1e-12)
+    assert added.objective(answer[0]) == pytest.approx(inside.objective(answer[0]), rel=1e-12)
+    np.testing.assert_allclose(added.kernel_matrix(), inside.samples, rtol=1e-15)
 
 
 @pytest.mark.parametrize(

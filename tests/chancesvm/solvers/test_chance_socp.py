@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from reference.chance_svm import KERNELS, random_problem
+from reference.chance_svm import KERNELS, mended_problem, random_problem
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.problem.kernels import Kernel
@@ -20,7 +20,7 @@ from surefoot.exceptions import UnsupportedProblemError
 @pytest.mark.parametrize("radii", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.name}-{kernel.degree}")
 def test_agrees_with_ellipsoid_cuts(kernel, radii):
-    problem = random_problem(3, kernel, violation=0.2, radii=radii)
+    problem = mended_problem(3, kernel, violation=0.2, radii=radii)
     outcome = make_chance_solver("socp").solve(problem, SolveOptions(tolerance=1e-5))
     assert outcome.status is Status.OPTIMAL
     optimum = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-8)).upper_bound

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.chance_svm import KERNELS, paper_optimum, random_problem
+from reference.chance_svm import KERNELS, mended_problem, paper_optimum, random_problem
 from sklearn.svm import SVC
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
@@ -29,7 +29,7 @@ def solve(problem, tolerance=1e-8, **options):
 @pytest.mark.parametrize("violation", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("kernel", [*KERNELS, Kernel("precomputed")], ids=lambda kernel: f"{kernel.name}-{kernel.degree}")
 def test_objective_is_the_papers(kernel, violation):
-    problem = random_problem(3, kernel, violation=violation)
+    problem = mended_problem(3, kernel, violation=violation)
     outcome = solve(problem)
     assert outcome.status is Status.OPTIMAL
     reference = (

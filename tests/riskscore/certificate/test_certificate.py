@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
 from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NodeClaims, ProofReader, intercept_range
-from surefoot.riskscore.certificate.row_cells import CountedCells, RowCells
+from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 from surefoot.riskscore.problem.card_rules import GroupRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_proof import ScoreProof
@@ -118,11 +120,11 @@ def test_every_claim_bounds_the_cards_it_covers(kind: str, seed: int):
     reader = ProofReader(table, proof)
     claims = [part for part in reader.claims() if len(part)]
     assert any(isinstance(part, NodeClaims) for part in claims)
-    cells = [RowCells(table)] + ([CountedCells(table, reader.columns)] if CountedCells.suits(table, reader.columns) else [])
-    assert len(cells) == (2 if kind == "binary" else 1)
+    assert SubsetCounts.suits(table, reader.columns) == (kind == "binary")
+    cells = [RowCells(table)] + ([RowCells(table, SubsetCounts(table, reader.columns))] if kind == "binary" else [])
     for part in claims:
         found = [bounds_of(part, LossPlanes(table, own), reader.intercepts, proof.threshold) for own in cells]
-        np.testing.assert_allclose(found[-1], found[0], atol=1e-12)
+        np.testing.assert_allclose(found[-1], found[0], atol=1e-11)
         for k in range(len(part)):
             covered = min(values_covered(part.take(np.array([k])), cards, reader.intercepts), default=np.inf)
             assert all(bounds[k] <= covered for bounds in found)
@@ -241,28 +243,19 @@ def test_no_changed_step_can_raise_the_bound(answer):
     assert n_refused > 50
 
 
-def test_a_proof_that_was_recomputed_in_part_is_never_verified(answer):
-    card, proof = answer
-    certificate = certify_risk_score(TABLE, card, proof, GAP, max_claims=20, random_state=5)
-    assert not certificate.verified
-    assert "provided that" in certificate.claim
-    assert "20 of the" in certificate.claim
-    assert "random_state=5" in certificate.claim
-    assert certificate.lower_bound <= proof.threshold
-    every = certify_risk_score(TABLE, card, proof, GAP, max_claims=10**9)
-    assert every.verified
-    assert "All" in every.claim
-
-
 def test_claims_for_which_no_time_is_left_are_taken_on_trust_and_coverage_is_not(answer):
     card, proof = answer
     certificate = certify_risk_score(TABLE, card, proof, GAP, max_seconds=0.0)
     assert not certificate.verified
     assert "which was not recomputed" in certificate.claim
-    assert "drawn" not in certificate.claim
+    assert "Recomputed were 0 of the" in certificate.claim
+    # Claims hold to a millionth: what is taken on trust is not said to more digits than that.
+    assert proof.threshold * (1 - 1.1e-6) <= certificate.lower_bound <= proof.threshold * (1 - 0.9e-6)
     cut = dataclasses.replace(proof, steps=proof.steps[:-1])
     assert "refused" in certify_risk_score(TABLE, card, cut, GAP, max_seconds=0.0).claim
-    assert certify_risk_score(TABLE, card, proof, GAP, max_seconds=600.0).verified
+    every = certify_risk_score(TABLE, card, proof, GAP, max_seconds=600.0)
+    assert every.verified
+    assert re.search(r"All [0-9,]+ claims of its proof were recomputed", every.claim)
 
 
 def test_without_a_proof_a_tangent_bounds_all_cards(answer):

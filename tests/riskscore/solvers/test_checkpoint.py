@@ -113,6 +113,17 @@ def test_a_checkpoint_of_other_data_is_refused_by_name(tmp_path: Path):
             solve(other, path)
 
 
+def test_a_checkpoint_of_an_earlier_version_is_refused_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its fingerprint was another one: "other data" would be false."""
+    path, problem = tmp_path / "search.npz", binary_table(n=60, d=5, size=2)
+    monkeypatch.setattr(checkpoint, "FORMAT", checkpoint.EARLIER_FORMATS[0])
+    ExactScore(checkpoint=path).solve(problem, SolveOptions())
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="earlier version of surefoot") as refusal:
+        ExactScore(checkpoint=path).solve(problem, SolveOptions())
+    assert "other data" not in str(refusal.value)
+
+
 @pytest.mark.parametrize("content", [b"", b"not a zip file", b"PK\x03\x04 broken"])
 def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, content: bytes):
     path = tmp_path / "search.npz"

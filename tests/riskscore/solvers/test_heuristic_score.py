@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import InfeasibleProblemError
+from surefoot.riskscore.problem.card_rules import GroupRule, PointSetRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
 from surefoot.riskscore.search.heuristic_score import HeuristicScore
@@ -59,3 +61,18 @@ def test_a_free_scale_card_without_columns_has_the_best_of_all_intercepts(
     assert outcome.upper_bound <= losses.min() * (1 + 1e-9)
     assert outcome.upper_bound >= losses.min() * (1 - 1e-3)
     assert problem.admits(outcome.primal)
+
+
+def test_rules_that_exchanges_do_not_meet_are_left_to_the_search() -> None:
+    """A column with one value only, and numbers that are not 0/1: the heuristic alone found no card, and said so too early."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((6, 2)).round(3), np.array([1.0, -1, 1, -1, -1, 1])
+    rules = (GroupRule((0, 1), least=1), PointSetRule(1, (-4,)))
+    problem = RiskScoreProblem(X, y, np.full(6, 1 / 6), np.array([-3, -4]), np.full(2, 3), -5, 5, 2, 72.0, rules)
+    card = HeuristicScore().solve(problem, SolveOptions()).primal
+    assert problem.admits(card)
+    assert card.points[1] == -4
+    none = (*rules, GroupRule((1,), most=0))
+    impossible = RiskScoreProblem(X, y, np.full(6, 1 / 6), np.array([-3, -4]), np.full(2, 3), -5, 5, 2, 72.0, none)
+    with pytest.raises(InfeasibleProblemError, match="no score card obeys the rules"):
+        HeuristicScore().solve(impossible, SolveOptions())

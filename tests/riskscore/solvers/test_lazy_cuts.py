@@ -120,3 +120,25 @@ def test_bounds_only_get_better():
 
 def test_the_tree_of_scip_is_taken_where_it_is_installed():
     assert LCPA().tree == "scip"
+
+
+def test_an_error_of_scip_leaves_the_problem_to_our_own_tree(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("pyscipopt")
+    from surefoot.core.backends import scip
+
+    problem = binary_table(n=60, d=5, size=2)
+    best, _ = best_card(problem)
+
+    def broken(*_: object, **__: object) -> None:
+        raise Exception("SCIP: error in LP solver!")
+
+    monkeypatch.setattr(scip.LazyProgramme, "solve", broken)
+    outcome = LCPA(tree="scip").solve(problem, SolveOptions(tolerance=1e-6))
+    assert outcome.upper_bound == pytest.approx(best, abs=1e-9)
+
+    def other(*_: object, **__: object) -> None:
+        raise ValueError("of the caller")
+
+    monkeypatch.setattr(scip.LazyProgramme, "solve", other)
+    with pytest.raises(ValueError, match="of the caller"):
+        LCPA(tree="scip").solve(problem, SolveOptions(tolerance=1e-6))

@@ -28,13 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.chancesvm.certificate.inner_products import InnerProducts, least_eigenvalue
-from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
-from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, verdict
+from surefoot.core.arrays import BoolArray, FloatArray
+from surefoot.core.certificate import Certificate, Statement, digest, verdict
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 from surefoot.exceptions import CertificateError
 
@@ -63,36 +63,33 @@ def certify_chance_svm(
 
 def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Certificate]:
     """Judge answers to problems on the same samples with the same kernel, whose products are computed once for all of them."""
-    require_tolerance(tolerance)
-    problem, kernel = answers[0][0], cast(Any, answers[0][0].kernel)
+    problem = answers[0][0]
     for answer in answers:
         _require_answer(*answer)
-        if not (np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel == kernel):
+        if not (np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel == problem.kernel):
             raise CertificateError("answers are judged together only if their problems have the same samples and kernel.")
-    landmarks = np.asarray(kernel.places) if kernel.name == "landmarks" else None
-    products = InnerProducts(kernel if landmarks is None else kernel.base, problem.samples, landmarks)
+    products = InnerProducts(problem.kernel, problem.samples)
     batches = [_Batches(problem) for problem, _, _ in answers]
     mixes = [own.mix(None if mix is None else mix.coefficients) for own, (_, _, mix) in zip(batches, answers, strict=True)]
     planes = np.stack([plane.coefficients for _, plane, _ in answers], axis=1)
-    support, flaw = np.flatnonzero(np.any(planes != 0, axis=1)), ""
-    if landmarks is not None and not np.isin(support, landmarks).all():
-        support, flaw = landmarks, "a plane uses samples that are no landmarks"
-    values = products.combined(np.arange(len(planes)), support, enclose(planes[support]))
-    lengths = products.lengths(support, enclose(planes[support]), values[support])
-    used = np.flatnonzero(np.any([mix.used for mix in mixes], axis=0))
-    mixed = join([mix.coefficients[used, None] for mix in mixes], axis=1)
-    if landmarks is None:
-        squares = products.lengths(used, mixed)
+    mixed = join([mix.coefficients[:, None] for mix in mixes], axis=1)
+    if products.landmarks is None:
+        used = np.flatnonzero(np.any([planes.any(axis=1), *(mix.used for mix in mixes)], axis=0))
+        values, lengths = products.evaluated(used, join((planes, mixed), axis=1))
+        squares, flaw = lengths[len(answers) :], ""
     else:
-        squares = _projected(products.block(landmarks, landmarks), products.combined(landmarks, used, mixed))
+        found = products.evaluated_on_landmarks(products.landmarks, enclose(planes), mixed)
+        values, lengths, squares = *found[:2], _projected(found[2], found[3])
+        outside = np.delete(planes, products.landmarks, axis=0).any()
+        flaw = "a plane uses samples that are no landmarks" if outside else ""
     return [
         verdict(
-            _statement(products, landmarks, flaw),
+            _statement(products, flaw),
             upper=np.inf if flaw else float(own.objective(lengths[at], values[:, at], float(plane.intercept)).high),
             lower=max(0.0, float(mixes[at].bound(squares[at]).low)),
             tolerance=tolerance,
             witness=mix,
-            problem_digest=_problem_digest(problem, products, landmarks),
+            problem_digest=_problem_digest(problem, products),
             model_digest=digest("plane", {"coefficients": plane.coefficients, "intercept": plane.intercept}),
         )
         for at, (own, (problem, plane, mix)) in enumerate(zip(batches, answers, strict=True))
@@ -136,21 +133,18 @@ class _Batches:
 
     def mix(self, given: FloatArray | None) -> _Mix:
         """The feasible mix made from any coefficients."""
-        problem, labels = self.problem, self.problem.labels
-        signed = enclose(np.zeros(self.batch.size) if given is None else labels[self.batch] * given)
+        problem, labels, nothing = self.problem, self.problem.labels, np.zeros(self.batch.size)
+        signed = enclose(nothing if given is None else labels[self.batch] * given)
         alpha = self.sums(signed)
         beside = signed - alpha[self.batch] * self.weights
         lengths = self.sums(beside * beside / self.weights).maximum(0.0).sqrt()
-        kept = alpha.low > 0
         # Doubles that are certainly small enough: alpha_i scale_i <= C_i and l_i shrink_i <= tau_i alpha_i.
-        scale = np.where(kept, _below_one(problem.costs, alpha.high), 0.0)
-        shrink = np.where(kept, _below_one((self.tau * alpha).low, lengths.high), 0.0)
+        scale = np.where(alpha.low > 0, _below_one(problem.costs, alpha.high), 0.0)
+        shrink = _below_one((self.tau * alpha).low, lengths.high)
         weights = alpha * scale
         one, other = weights[labels > 0].sum(), weights[labels < 0].sum()
         if not (one.low > 0 and other.low > 0):
-            return _Mix(
-                enclose(np.zeros(self.batch.size)), np.zeros(self.batch.size, dtype=np.bool_), enclose(0.0), enclose(0.0)
-            )
+            return _Mix(enclose(nothing), nothing > 0, enclose(0.0), enclose(0.0))
         heavy = 1.0 if one.mid >= other.mid else -1.0
         ratio = other / one if heavy > 0 else one / other
         balance = choose(labels == heavy, ratio, 1.0) * _below_one(np.array(1.0), ratio.high)
@@ -166,17 +160,14 @@ class _Batches:
 
 def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
     """Doubles at or below 1 and at or below the quotients."""
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        quotient = np.nextafter(numerator / divisor, -np.inf)
-    return np.where(numerator >= divisor, 1.0, np.clip(quotient, 0.0, 1.0))
+    return np.where(numerator >= divisor, 1.0, np.clip((enclose(numerator) / divisor).low, 0.0, 1.0))
 
 
-def _projected(square: Enclosure, inner: Enclosure) -> Enclosure:
+def _projected(inner: Enclosure, square: Enclosure) -> Enclosure:
     """||P g||^2 and a little more, for each column of the inner products of landmarks with g."""
     middle = 0.5 * square.mid + 0.5 * square.mid.T
-    least = float(np.linalg.eigvalsh(middle)[0])
-    off = square - middle
-    least = float((least_eigenvalue(middle, 0.5 * least) - (off * off).sum().sqrt()).low)
+    off, shift = square - middle, 0.5 * float(np.linalg.eigvalsh(middle)[0])
+    least = float((least_eigenvalue(middle, shift) - (off * off).sum().sqrt()).low)
     if not least > 0:
         return between(np.zeros(inner.shape[1]), np.inf)
     solved = np.linalg.solve(middle, inner.mid)
@@ -184,31 +175,30 @@ def _projected(square: Enclosure, inner: Enclosure) -> Enclosure:
     return ((inner + left) * solved).sum(axis=0) + between(0.0, (left * left).sum(axis=0).high) / least
 
 
-def _statement(products: InnerProducts, landmarks: AnyArray | None, flaw: str) -> Statement:
-    if landmarks is None:
+def _statement(products: InnerProducts, flaw: str) -> Statement:
+    if products.landmarks is None:
         return Statement(f"plane of {products.words()}", "objective", "on these batches", flaw=flaw)
     beyond = f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."
-    models = f"plane that combines these {landmarks.size} landmarks by {products.words()}"
+    models = f"plane that combines these {products.landmarks.size} landmarks by {products.words()}"
     return Statement(models, "objective", "on these batches", flaw=flaw, remark=beyond)
 
 
-def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts, landmarks: AnyArray | None) -> str:
+def _problem_digest(problem: ChanceSVMProblem, products: InnerProducts) -> str:
     parts = {name: getattr(problem, name) for name in ("samples", "starts", "weights", *PER_BATCH)}
-    if landmarks is not None:
-        parts["landmarks"] = landmarks
-    if products.matrix is not None:
-        parts["matrix"] = products.matrix
-    return digest(f"chance-constrained SVM {products.words()}", {**parts, "centre": products.centre})
+    called = products.matrix if products.name == "callable" else None
+    own = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
+    return digest(f"chance-constrained SVM {products.words()}", parts | own)
 
 
 def _is_sound(problem: ChanceSVMProblem) -> bool:
     """Whether shapes and numbers are those that ChanceSVMProblem asks for."""
     starts, count, sizes = problem.starts, problem.samples.shape[0], np.diff(problem.starts)
-    parts = [getattr(problem, name) for name in PER_BATCH]
     return bool(
         (problem.samples.ndim, starts.ndim, problem.weights.shape) == (2, 1, (count,))
         and (sizes.size >= 2 and sizes.min() > 0 and starts[0] == 0 and starts[-1] == count)
-        and all(part.shape == sizes.shape and np.isfinite(part).all() for part in parts)
+        and all(
+            part.shape == sizes.shape and np.isfinite(part).all() for part in [getattr(problem, name) for name in PER_BATCH]
+        )
         and (np.isfinite(problem.samples).all() and np.isfinite(problem.weights).all() and problem.weights.min() > 0)
         and np.abs(np.add.reduceat(problem.weights, starts[:-1]) - 1.0).max() <= WEIGHT_SLACK
         and (set(problem.labels.tolist()) == {-1.0, 1.0} and problem.costs.min() > 0)
@@ -220,12 +210,8 @@ def _is_sound(problem: ChanceSVMProblem) -> bool:
 def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:
     if not _is_sound(problem):
         raise CertificateError("the problem breaks its own conventions, those of ChanceSVMProblem for shapes and numbers.")
-    count = problem.samples.shape[0]
-    for name, given in (("plane", plane.coefficients), ("mix", np.zeros(count) if mix is None else mix.coefficients)):
-        if given.shape != (count,):
-            raise CertificateError(f"the {name} has coefficients of shape {given.shape}; there are {count} samples.")
-        wrong = np.flatnonzero(~np.isfinite(given))
-        if wrong.size:
-            raise CertificateError(f"coefficient {wrong[0]} of the {name} is {given[wrong[0]]}.")
+    for name, given in (("plane", plane.coefficients), ("mix", plane.coefficients if mix is None else mix.coefficients)):
+        if np.shape(given) != problem.weights.shape or not np.isfinite(given).all():
+            raise CertificateError(f"the {name} needs a finite coefficient for each sample, {problem.weights.size} in all.")
     if not np.isfinite(plane.intercept):
         raise CertificateError(f"the plane's intercept is {plane.intercept}.")

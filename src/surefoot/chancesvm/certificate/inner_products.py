@@ -13,16 +13,15 @@ The linear kernel is the polynomial one with gamma = 1, coef0 = 0, d = 1; withou
 By the multinomial theorem  T_d = sum over exponents k of  d! / (k_0! ...) coef0^{k_0} gamma^{d - k_0} (x^k - m^k) (z^k - m^k),
 which is the shorter way where there are few columns; x^k x_j - m^k m_j = (x^k - m^k) x_j + m^k (x_j - m_j).
 
-A matrix (precomputed, or what a function returned for all samples) is taken as it is. Rounding may have left it indefinite, so
-that no feature space has these inner products; then a small number that certainly mends it is added to its diagonal, and the
-claim says so.
+A matrix (precomputed, or what a function returned for all samples) is taken as it is, with a number added to its diagonal that
+the kernel names. Rounding may leave a matrix indefinite, so that no feature space has these inner products; it is refused
+unless that number certainly mends it.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,35 +30,32 @@ from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.enclosure import UNIT_ROUNDOFF, Enclosure, enclose, join, sum_error
 from surefoot.exceptions import CertificateError
 
-# A matrix further from symmetric and positive semidefinite than this, over its largest entry, holds no inner products.
-INDEFINITE = 1e-8
+MATRICES = ("callable", "precomputed")
+# A matrix further from symmetric than this, over its largest entry, holds no inner products; a nearer one is made symmetric.
+ASYMMETRY = 1e-8
 # Exponents of RBF kernels are a single product while none is below this; then differences of columns keep more digits.
 FAR = -1e3
 
 
 class InnerProducts:
-    """The inner products k(x_s, x_t) of samples, by their places; one of each pair is a landmark if there are any."""
+    """The inner products k(x_s, x_t) of samples, by their places; the second of each pair is a landmark if there are any."""
 
-    def __init__(self, kernel: Any, samples: FloatArray, landmarks: AnyArray | None) -> None:
-        self.kernel, self.samples, self.added = kernel, samples, 0.0
-        self.gamma, self.coef0, self.degree = float(kernel.gamma), float(kernel.coef0), int(kernel.degree)
-        self.matrix: FloatArray | None = None
-        if kernel.name == "linear":
-            self.gamma, self.coef0, self.degree = 1.0, 0.0, 1
-        elif kernel.name in ("callable", "precomputed"):
-            columns = np.arange(samples.shape[0]) if landmarks is None else landmarks
-            self.column = np.full(samples.shape[0], -1)
-            self.column[columns] = np.arange(columns.size)
-            self.matrix, self.added = _matrix(kernel, samples, columns)
-        elif kernel.name not in ("poly", "rbf") or not (
-            0 < self.gamma < np.inf and 0 <= self.coef0 < np.inf and self.degree > 0
-        ):
+    def __init__(self, kernel: Any, samples: FloatArray) -> None:
+        # Landmarks in their order, and none twice, whatever a file says.
+        self.landmarks = np.flatnonzero(np.isin(np.arange(len(samples)), kernel.places)) if kernel.name == "landmarks" else None
+        kernel = kernel if self.landmarks is None else kernel.base
+        self.name, self.samples, self.added = str(kernel.name), samples, float(kernel.added)
+        parameters = (1.0, 0.0, 1) if self.name == "linear" else (float(kernel.gamma), float(kernel.coef0), int(kernel.degree))
+        self.gamma, self.coef0, self.degree = parameters
+        numbers = 0 < self.gamma < np.inf and 0 <= self.coef0 < np.inf and self.degree > 0 and 0 <= self.added < np.inf
+        if self.name not in ("linear", "poly", "rbf", *MATRICES) or not numbers:
             raise CertificateError(f"{kernel!r:.200} is no kernel: its products are no inner products.")
-        self.centred = kernel.centre is not None
+        self.matrix = _matrix(kernel, samples, self.landmarks) if self.name in MATRICES else None
+        self.centre = None if kernel.centre is None else np.array(kernel.centre)
         # Distances do not depend on the origin, but their rounding does.
-        origin = samples.mean(axis=0) if kernel.name == "rbf" else np.zeros(samples.shape[1])
-        self.centre = np.array(kernel.centre) if self.centred else origin
-        if self.centre.shape != origin.shape or not np.isfinite(self.centre).all():
+        origin = samples.mean(axis=0) if self.name == "rbf" else np.zeros(samples.shape[1])
+        self.origin = origin if self.centre is None else self.centre
+        if self.origin.shape != origin.shape or not np.isfinite(self.origin).all():
             raise CertificateError(f"the centre of the kernel is not one finite number for each of {origin.size} columns.")
 
     def words(self) -> str:
@@ -67,37 +63,38 @@ class InnerProducts:
         if self.matrix is not None:
             return "the given kernel" + (f", {self.added!r} added to the diagonal of its matrix," if self.added > 0 else "")
         numbers = {"poly": f" of degree {self.degree}, gamma = {self.gamma!r}, coef0 = {self.coef0!r},"}
-        return f"the {self.kernel.name} kernel" + numbers.get(
-            self.kernel.name, f" of gamma = {self.gamma!r}" * (self.degree > 1)
-        )
+        return f"the {self.name} kernel" + numbers.get(self.name, f" of gamma = {self.gamma!r}" * (self.name == "rbf"))
 
-    def combined(self, rows: AnyArray, others: AnyArray, coefficients: Enclosure) -> Enclosure:
-        """sum_t k(x_s, x_t) c_t for the samples s at ``rows`` and t at ``others``, for each column of c."""
-        if self._has_few_monomials(others.size):
-            return self._monomials[rows] @ (self._along(others, coefficients) * self._factors[:, None])
-        total = enclose(np.zeros((rows.size, coefficients.shape[1])))
-        for part in _parts(others.size):
-            total = total + self.block(rows, others[part]) @ coefficients[part]
-        return total
+    def evaluated(self, used: AnyArray, coefficients: Enclosure) -> tuple[Enclosure, Enclosure]:
+        """w . phi(x) of all samples and ||w||^2 of w = sum_s c_s phi(x_s), for each column of c, which is 0 but at ``used``."""
+        few = self.degree <= 18 and math.comb(self.samples.shape[1] + self.degree, self.degree) < used.size
+        if few and self.name in ("linear", "poly"):  # factorials up to that degree are doubles
+            features, factors = self._monomials()
+            w = enclose(np.zeros((features.shape[1], coefficients.shape[1])))
+            for part in _parts(used):
+                w = w + features[part].transposed @ coefficients[part]
+            return features @ (w * factors), (w * w * factors).sum(axis=0)
+        values = coefficients * self.added
+        for part in _parts(used):
+            values = values + self.block(np.arange(self.samples.shape[0]), part) @ coefficients[part]
+        return values, (coefficients * values).sum(axis=0)
 
-    def lengths(self, places: AnyArray, coefficients: Enclosure, values: Enclosure | None = None) -> Enclosure:
-        """||sum_s c_s phi(x_s)||^2 for each column of c, given what ``combined`` says of these places if that is known."""
-        if self._has_few_monomials(places.size):
-            along = self._along(places, coefficients)
-            return (along * along * self._factors[:, None]).sum(axis=0)
-        values = self.combined(places, places, coefficients) if values is None else values
-        return (coefficients * values).sum(axis=0)
+    def evaluated_on_landmarks(self, landmarks: AnyArray, planes: Enclosure, mixes: Enclosure) -> tuple[Enclosure, ...]:
+        """The same of planes that combine landmarks; the landmarks' products with mixes of all samples, and with each other."""
+        values, inner = [], enclose(np.zeros((landmarks.size, mixes.shape[1])))
+        for part in _parts(np.arange(self.samples.shape[0])):
+            block = self.block(part, landmarks)
+            values.append(block @ planes[landmarks])
+            inner = inner + block.transposed @ mixes[part]
+        found = join(values)
+        return found, (planes[landmarks] * found[landmarks]).sum(axis=0), inner, self.block(landmarks, landmarks)
 
     def block(self, rows: AnyArray, others: AnyArray) -> Enclosure:
-        """k(x_s, x_t) for all pairs."""
+        """k(x_s, x_t) for all pairs, without what is added; of a matrix on landmarks the others are all of these."""
         if self.matrix is not None:
-            turned = bool((self.column[others] < 0).any())
-            rows, others = (others, rows) if turned else (rows, others)
-            found = enclose(self.matrix[np.ix_(rows, self.column[others])])
-            found = found + self.added * (rows[:, None] == others) if self.added > 0 else found
-            return found.transposed if turned else found
-        u, v = enclose(self.samples[rows]) - self.centre, enclose(self.samples[others]) - self.centre
-        if self.kernel.name == "rbf":
+            return enclose(self.matrix[np.ix_(rows, others)] if self.landmarks is None else self.matrix[rows])
+        u, v = enclose(self.samples[rows]) - self.origin, enclose(self.samples[others]) - self.origin
+        if self.name == "rbf":
             left, right = (u * u).sum(axis=1) * -self.gamma, (v * v).sum(axis=1) * -self.gamma
             wide = join((u * (2 * self.gamma), left[:, None], np.ones((rows.size, 1))), axis=1)
             exponents = wide @ join((v, np.ones((others.size, 1)), right[:, None]), axis=1).transposed
@@ -106,68 +103,42 @@ class InnerProducts:
                 for column in self.samples.T:
                     apart = enclose(column[rows, None]) - column[others]
                     exponents = exponents - apart * apart * self.gamma
-            return exponents.expm1() - left.expm1()[:, None] - right.expm1() if self.centred else exponents.exp()
-        total, q = (u * self.gamma) @ v.transposed, (v @ self.centre) * self.gamma
-        p = ((u @ self.centre) * self.gamma)[:, None]
+            return exponents.exp() if self.centre is None else exponents.expm1() - left.expm1()[:, None] - right.expm1()
+        total, q = (u * self.gamma) @ v.transposed, (v @ self.origin) * self.gamma
+        p = ((u @ self.origin) * self.gamma)[:, None]
         r, at_p, at_q = total, p, q
-        a = power = (enclose(self.centre) * self.centre).sum() * self.gamma + self.coef0
+        a = power = (enclose(self.origin) * self.origin).sum() * self.gamma + self.coef0
         for _ in range(self.degree - 1):
             total = (p + q + r + a) * total + r * (at_p + at_q + power) + q * at_p + p * at_q
             at_p, at_q, power = (p + a) * at_p + power * p, (q + a) * at_q + power * q, power * a
-        return total if self.centred else total + _power(self.coef0, self.degree)
+        return total + power if self.centre is None else total
 
-    def _has_few_monomials(self, count: int) -> bool:
-        # Factorials up to this degree are doubles.
-        few = self.degree <= 18 and math.comb(self.samples.shape[1] + self.degree, self.degree) < count
-        return few and self.kernel.name in ("linear", "poly")
+    def _monomials(self) -> tuple[Enclosure, Enclosure]:
+        """x^k - m^k of all samples and d! / (k_0! k_1! ...) coef0^{k_0} gamma^{d - k_0}, for every k as a list of columns.
 
-    def _along(self, places: AnyArray, coefficients: Enclosure) -> Enclosure:
-        """sum_s c_s (x_s^k - m^k) for all k."""
-        total = enclose(np.zeros((self._factors.shape[0], coefficients.shape[1])))
-        for part in _parts(places.size):
-            total = total + self._monomials[places[part]].transposed @ coefficients[part]
-        return total
-
-    @cached_property
-    def _exponents(self) -> list[tuple[int, ...]]:
-        """Every k as a list of columns. k = 0 is a coordinate of kernels without a centre; seen from one it is 0."""
-        sizes, columns = range(self.centred, self.degree + 1), range(self.samples.shape[1])
-        return [k for size in sizes for k in itertools.combinations_with_replacement(columns, size)]
-
-    @cached_property
-    def _factors(self) -> Enclosure:
-        """d! / (k_0! k_1! ...) coef0^{k_0} gamma^{d - k_0} for all k."""
-        found = []
-        for k in self._exponents:
-            rest = self.degree - len(k)
-            repeats = math.prod(math.factorial(k.count(column)) for column in set(k)) * math.factorial(rest)
-            found.append(_power(self.coef0, rest) * _power(self.gamma, len(k)) * float(math.factorial(self.degree) // repeats))
-        return join([factor[None] for factor in found])
-
-    @cached_property
-    def _monomials(self) -> Enclosure:
-        """x^k - m^k of all samples for all k; 1 for k = 0."""
-        found = []
-        for k in self._exponents:
-            column, at_centre = enclose(np.full(self.samples.shape[0], float(not k))), enclose(1.0)
-            for at in k:
-                x = enclose(self.samples[:, at])
-                column, at_centre = column * x + at_centre * (x - self.centre[at]), at_centre * self.centre[at]
-            found.append(column[:, None])
-        return join(found, axis=1)
+        k = 0 is the coordinate 1 of kernels without a centre; seen from one it is 0.
+        """
+        columns, factors = [], []
+        for size in range(self.centre is not None, self.degree + 1):
+            for k in itertools.combinations_with_replacement(range(self.samples.shape[1]), size):
+                column, at_origin = enclose(np.full(self.samples.shape[0], float(not k))), enclose(1.0)
+                for at in k:
+                    x = enclose(self.samples[:, at])
+                    column, at_origin = column * x + at_origin * (x - self.origin[at]), at_origin * self.origin[at]
+                columns.append(column[:, None])
+                rest = self.degree - size
+                repeats = math.prod(math.factorial(k.count(at)) for at in set(k)) * math.factorial(rest)
+                factor = enclose([[float(math.factorial(self.degree) // repeats)]])
+                for base in (self.coef0,) * rest + (self.gamma,) * size:
+                    factor = factor * base
+                factors.append(factor)
+        return join(columns, axis=1), join(factors)
 
 
-def _parts(count: int) -> list[slice]:
+def _parts(places: AnyArray) -> list[AnyArray]:
     """Long sums are taken in parts, which keeps their rounding small."""
-    size = max(16, math.isqrt(count))
-    return [slice(start, start + size) for start in range(0, count, size)]
-
-
-def _power(base: float, exponent: int) -> Enclosure:
-    found = enclose(1.0)
-    for _ in range(exponent):
-        found = found * base
-    return found
+    size = max(16, math.isqrt(places.size))
+    return [places[start : start + size] for start in range(0, places.size, size)]
 
 
 def least_eigenvalue(matrix: FloatArray, shift: float) -> float:
@@ -176,7 +147,8 @@ def least_eigenvalue(matrix: FloatArray, shift: float) -> float:
     If Cholesky's method runs to its end on A = matrix - shift I, the factors' product differs from A by at most g trace(A) in
     norm, g = g_{n+1} / (1 - g_{n+1}), in whatever order sums are taken (Rump, BIT 46, 2006): no eigenvalue of A is below that.
     """
-    moved = matrix - shift * np.eye(matrix.shape[0])
+    moved, places = matrix.copy(), np.arange(matrix.shape[0])
+    moved[places, places] -= shift
     try:
         np.linalg.cholesky(moved)
     except np.linalg.LinAlgError:
@@ -186,20 +158,19 @@ def least_eigenvalue(matrix: FloatArray, shift: float) -> float:
     return float((shift - error).low)
 
 
-def _matrix(kernel: Any, samples: FloatArray, columns: AnyArray) -> tuple[FloatArray, float]:
-    """Columns of the kernel matrix, and what to add to its diagonal so that it is certainly positive semidefinite."""
+def _matrix(kernel: Any, samples: FloatArray, landmarks: AnyArray | None) -> FloatArray:
+    """The kernel matrix, certainly positive semidefinite with what is added; or its columns of landmarks."""
+    columns = slice(None) if landmarks is None else landmarks
     given = samples[:, columns] if kernel.name == "precomputed" else kernel.function(samples, samples[columns])
     matrix = np.array(given, dtype=np.float64)
-    if matrix.shape != (samples.shape[0], columns.size) or not np.isfinite(matrix).all():
+    if matrix.shape != (samples.shape[0], samples[columns].shape[0]) or not np.isfinite(matrix).all():
         raise CertificateError(f"the kernel matrix is not finite, or has shape {matrix.shape}.")
     square = matrix[columns]
-    largest, skew = float(np.abs(square).max()), float(np.abs(square - square.T).max())
+    if np.abs(square - square.T).max() > ASYMMETRY * np.abs(square).max():
+        raise CertificateError("the kernel matrix is not symmetric: it holds no inner products.")
     matrix[columns] = 0.5 * square + 0.5 * square.T
     # What Cholesky's method cannot tell from 0. Of landmarks the least eigenvalue is looked at later.
-    step = 4 * sum_error(columns.size + 2) * float(np.abs(np.diagonal(square)).sum())
-    added = 0.0
-    while max(added, skew) <= INDEFINITE * largest:
-        if columns.size < samples.shape[0] or least_eigenvalue(matrix, step - added) >= -added:
-            return matrix, added
-        added = 4 * added + 2 * step
-    raise CertificateError("the kernel matrix is not symmetric or has negative eigenvalues: it holds no inner products.")
+    step = max(2.5 * sum_error(len(square) + 4) * float(np.abs(np.diagonal(square)).sum()), 0.5 * kernel.added)
+    if landmarks is None and not least_eigenvalue(matrix, step - kernel.added) >= -kernel.added:
+        raise CertificateError("the kernel matrix may have negative eigenvalues: too little is added to its diagonal.")
+    return matrix

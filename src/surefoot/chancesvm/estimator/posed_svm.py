@@ -23,6 +23,7 @@ from surefoot.chancesvm.estimator.uncertain_inputs import (
     require_enough_samples,
     violation_of,
 )
+from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel, centred
 from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
@@ -155,7 +156,8 @@ class PosedSVM:
 
 def _options(settings: SVMSettings, started: float, title: str | None) -> SolveOptions:
     return SolveOptions(
-        tolerance=settings.tolerance,
+        # The certificate counts rounding against the model; a pass of a solver closes much more than half of a gap.
+        tolerance=0.5 * settings.tolerance,
         max_iter=settings.max_iter,
         time_limit=settings.time_limit,
         on_progress=None if title is None else progress_listener(title),
@@ -225,7 +227,10 @@ def pose_rows(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings
     inputs = gather_inputs(groups, rows.labels, rows.classes, rows.weights)
     violation = read_violation(settings.violation, None if given is None else groups.names)
     order = inputs.order
-    samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
+    if np.array_equal(order, np.arange(order.size)):
+        samples = np.ascontiguousarray(block)
+    else:
+        samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
     return _pose(samples, inputs, violation_of(violation, inputs.names), kernel, settings)
 
 
@@ -264,9 +269,14 @@ def _pose(
         # Combinations of landmarks need not add up to 0, so they are other planes seen from a centre.
         kernel=centred(kernel, samples) if settings.n_landmarks is None else kernel,
         weights=inputs.weights,
+        # Checked and mended below.
+        gram=samples if kernel.name == "precomputed" and settings.n_landmarks is None else None,
         **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
     )
-    return PosedSVM(problem, on_landmarks(problem, settings.n_landmarks), inputs, radii, from_rows)
+    solved = on_landmarks(problem, settings.n_landmarks)
+    if solved is problem:
+        problem = solved = mended(problem)
+    return PosedSVM(problem, solved, inputs, radii, from_rows)
 
 
 def _radii(inputs: UncertainInputs, settings: SVMSettings) -> MomentRadii | None:

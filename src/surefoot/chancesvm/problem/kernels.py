@@ -71,6 +71,9 @@ class Kernel:
         For "callable": takes blocks of rows of shapes (p, n) and (q, n), returns their products, of shape (p, q).
     centre : tuple of float, optional
         m of the module docstring, one number for each column; for "linear", "poly" and "rbf".
+    added : float, default=0.0
+        For "callable" and "precomputed": what is added to the diagonal of the matrix of all samples, not to products with other
+        rows. See :mod:`surefoot.chancesvm.problem.kernel_matrix`.
     """
 
     name: KernelName = "rbf"
@@ -79,6 +82,7 @@ class Kernel:
     coef0: float = 1.0
     function: KernelFunction | None = None
     centre: tuple[float, ...] | None = None
+    added: float = 0.0
 
     def __post_init__(self) -> None:
         if self.name not in ("linear", "poly", "rbf", "callable", "precomputed"):
@@ -93,6 +97,8 @@ class Kernel:
             raise ValueError("kernel='callable' needs a function, and only it takes one.")
         if self.centre is not None and not (self.name in ("linear", "poly", "rbf") and np.isfinite(self.centre).all()):
             raise ValueError("a centre is finite, and for the linear, polynomial and RBF kernels only.")
+        if self.added != 0 and not (self.name in ("callable", "precomputed") and 0 < self.added < np.inf):
+            raise ValueError("what is added to a diagonal is finite, above 0, and for given kernel matrices only.")
 
     def products(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """Inner products of two blocks of rows, of shape (left, right); finite, or ``ValueError``.
@@ -223,12 +229,12 @@ class Kernel:
 
     def spelled(self) -> str:
         """The kernel in words, for fingerprints."""
-        if self.function is not None:
-            return (
-                f"callable {getattr(self.function, '__module__', '')}.{getattr(self.function, '__qualname__', self.function)}"
-            )
         numbers = {"rbf": (self.gamma,), "poly": (self.gamma, self.degree, self.coef0)}.get(self.name, ())
         seen = () if self.centre is None else ("from", *map(repr, self.centre))
+        if self.added > 0:
+            seen = ("plus", repr(self.added))
+        if self.function is not None:
+            seen = (getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", str(self.function)), *seen)
         return " ".join((self.name, *map(repr, numbers), *seen))
 
     def digest(self) -> str:
@@ -259,10 +265,12 @@ def _short(samples: FloatArray) -> FloatArray:
 
 def centred(kernel: Kernel, samples: FloatArray) -> Kernel:
     """The kernel seen from about the mean of samples, where that keeps digits: linear, polynomial, and nearly constant RBF."""
+    if kernel.name not in ("linear", "poly", "rbf"):
+        return kernel
     with np.errstate(over="ignore", invalid="ignore"):
         centre = _short(samples)
         farthest = float(np.square(samples - centre).sum(axis=1).max())
-    if kernel.name not in ("linear", "poly", "rbf") or not np.isfinite(farthest):
+    if not np.isfinite(farthest):
         return kernel
     if kernel.name == "rbf" and kernel.gamma * farthest > FLAT_EXPONENT:
         return kernel

@@ -83,6 +83,9 @@ class ChanceSVMProblem:
         Above 0, summing to 1 within every batch; equal if not given.
     mean_radius, covariance_radius : ndarray of shape (n_batches,), optional
         r_i and v_i, not negative; 0 if not given.
+    gram : ndarray of shape (n_samples, n_samples), optional
+        The matrix of a "callable" or "precomputed" kernel, without what is added to it, once somebody has made sure that it is
+        positive semidefinite: :func:`surefoot.chancesvm.problem.kernel_matrix.mended`.
 
     Raises
     ------
@@ -99,6 +102,7 @@ class ChanceSVMProblem:
     weights: FloatArray = None  # type: ignore[assignment]
     mean_radius: FloatArray = None  # type: ignore[assignment]
     covariance_radius: FloatArray = None  # type: ignore[assignment]
+    gram: FloatArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", np.ascontiguousarray(self.starts, dtype=np.int64))
@@ -193,10 +197,21 @@ class ChanceSVMProblem:
         self, coefficients: FloatArray, memory: int = BLOCK_MEMORY, on_block: Callable[[], None] | None = None
     ) -> FloatArray:
         """sum_t c_t k(x_s, x_t) of every sample s, for each column of c; in blocks as in :meth:`Kernel.combined`."""
-        if self.kernel.name == "precomputed":
-            return np.asarray(self.samples @ coefficients)
-        used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
-        return self.kernel.combined(self.samples, self.samples[used], coefficients[used], memory, on_block)
+        gram = self.samples if self.kernel.name == "precomputed" else self.gram
+        if gram is not None:
+            found = np.asarray(gram @ coefficients)
+        else:
+            used = np.flatnonzero(np.any(coefficients.reshape(self.n_samples, -1) != 0, axis=1))
+            found = self.kernel.combined(self.samples, self.samples[used], coefficients[used], memory, on_block)
+        return found if self.kernel.added == 0 else found + self.kernel.added * coefficients
+
+    def kernel_matrix(self) -> FloatArray:
+        """k of all pairs of samples; not to be written to."""
+        if self.kernel.name == "precomputed" or self.gram is None:
+            found = self.kernel.products(self.samples, self.samples)
+        else:
+            found = self.gram
+        return found if self.kernel.added == 0 else found + self.kernel.added * np.eye(self.n_samples)
 
     def objective(self, plane: KernelPlane) -> float:
         """The objective of the module docstring."""
@@ -238,7 +253,7 @@ def _check_samples(problem: ChanceSVMProblem) -> None:
     if wrong.size:
         row, column = wrong[0]
         raise ValueError(f"sample {row} holds {problem.samples[row, column]} in column {column}; samples are finite.")
-    if problem.kernel.name == "precomputed":
+    if problem.kernel.name == "precomputed" and problem.gram is None:
         require_inner_products(problem.samples)
 
 
@@ -266,17 +281,8 @@ def _check_numbers(problem: ChanceSVMProblem) -> None:
 
 def require_inner_products(gram: FloatArray, name: str = "precomputed kernel") -> None:
     """Raise ``ValueError`` unless the matrix is square, symmetric and positive semidefinite up to rounding."""
-    if gram.shape[0] != gram.shape[1]:
-        raise ValueError(f"the {name} must be square, but it has shape {gram.shape}.")
-    largest = float(np.abs(gram).max(initial=0.0))
-    skew = np.abs(gram - gram.T)
-    if skew.max(initial=0.0) > INDEFINITE_SLACK * largest:
-        row, column = np.unravel_index(int(skew.argmax()), skew.shape)
-        raise ValueError(
-            f"the {name} is not symmetric: it holds {gram[row, column]} at ({row}, {column}), but "
-            f"{gram[column, row]} at ({column}, {row})."
-        )
-    slack = INDEFINITE_SLACK * max(largest, np.finfo(np.float64).tiny)
+    require_symmetry(gram, name)
+    slack = INDEFINITE_SLACK * max(float(np.abs(gram).max(initial=0.0)), np.finfo(np.float64).tiny)
     try:
         # Many times faster than eigenvalues, which are only needed for the message.
         np.linalg.cholesky(gram + slack * np.eye(gram.shape[0]))
@@ -287,3 +293,17 @@ def require_inner_products(gram: FloatArray, name: str = "precomputed kernel") -
                 f"the {name} is indefinite: its smallest eigenvalue is {least:.3g}. Inner products have none below "
                 "0; clip the negative eigenvalues, or choose another kernel."
             ) from None
+
+
+def require_symmetry(gram: FloatArray, name: str) -> None:
+    """Raise ``ValueError`` unless the matrix is square, and symmetric up to rounding."""
+    if gram.shape[0] != gram.shape[1]:
+        raise ValueError(f"the {name} must be square, but it has shape {gram.shape}.")
+    largest = float(np.abs(gram).max(initial=0.0))
+    skew = np.abs(gram - gram.T)
+    if skew.max(initial=0.0) > INDEFINITE_SLACK * largest:
+        row, column = np.unravel_index(int(skew.argmax()), skew.shape)
+        raise ValueError(
+            f"the {name} is not symmetric: it holds {gram[row, column]} at ({row}, {column}), but "
+            f"{gram[column, row]} at ({column}, {row})."
+        )

@@ -19,6 +19,9 @@ Units. Lengths are divided by that of a typical sample, w is multiplied by it, a
 an optimum without slack has multipliers of moderate size, however large C is: costs are cut off first, and the programme is
 solved again with all of them if that leaves a gap.
 
+Time. Clarabel looks at the clock between its iterations, and each factorises a system as large as the programme. A limit that
+would not last for a few of them is refused before anything is built.
+
 Step and termination are Clarabel's: a primal-dual interior-point method on the homogeneous embedding, to its own residuals. Its
 w and its dual point are then made feasible here, and only a closed gap between the two is called optimal.
 """
@@ -38,9 +41,10 @@ from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
 from surefoot.chancesvm.solvers.parameters import ChanceSocpParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.core.arrays import FloatArray
-from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeResult, ConeSettings
+from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeSettings
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import UnsupportedProblemError
 
 
 class ChanceSOCP:
@@ -68,19 +72,41 @@ class ChanceSOCP:
             return "the full form has no radii. Use the reduced form."
         return None
 
+    def _require_time(self, problem: ChanceSVMProblem, options: SolveOptions) -> None:
+        """Raise if a few iterations, of many, would take longer than the time limit: nothing would come of them."""
+        n_features = problem.kernel.n_features(problem.samples.shape[1])
+        width = problem.n_samples if n_features is None else min(n_features, problem.n_samples)
+        work = width * width * (problem.n_samples + width / 3.0)
+        seconds = self.parameters.few_iterations * work / self.parameters.work_per_second
+        limit = options.time_limit
+        if limit is not None and seconds > max(limit, self.parameters.short_seconds):
+            raise UnsupportedProblemError(
+                f"solver='socp' cannot keep to a time limit of {limit:g} s: its programme has {problem.n_samples} x {width} "
+                f"entries, and {self.parameters.few_iterations} iterations take about {seconds:.0f} s. Use solver="
+                "'worst-points', which stops at any time, or a longer limit."
+            )
+
     def solve(self, problem: ChanceSVMProblem, options: SolveOptions) -> ChanceOutcome:
-        """Solve once."""
+        """Solve once, and once more with all costs if they were cut off."""
         require_chance_acceptance(self, problem)
+        self._require_time(problem, options)
         run = PlaneRun(problem, options)
-        ended, iterations = Status.INTERRUPTED, 0
+        ended, iterations = Status.TIME_LIMIT, 0
+        if options.out_of_time:
+            return run.outcome(ended, iterations)
         try:
             features, back = _coordinates(problem, self.form, self.parameters.rank_tolerance)
             unit = max(float(problem.kernel.diagonal(problem.samples).mean()), np.finfo(np.float64).tiny)
             # The basis of the full form is the Gram matrix, which has lengths squared.
             scale = unit if self.form == "full" else math.sqrt(unit)
             for ceiling in (self.parameters.first_cost, math.inf):
+                left = ConeSettings.max_iter if options.max_iter is None else options.max_iter - iterations
+                if options.out_of_time or left < 1:
+                    ended = Status.TIME_LIMIT if options.out_of_time else Status.ITERATION_LIMIT
+                    break
                 posed = _balanced(problem, unit, ceiling)
-                found = _solve(_programme(posed, features / scale, _quadratic(posed, features / scale, self.form)), options)
+                programme = _programme(posed, features / scale, _quadratic(posed, features / scale, self.form))
+                found = programme.solve(options, ConeSettings(max_iter=left))
                 ended, iterations = found.status, iterations + found.iterations
                 mix, own = _mix(problem, found.multipliers) / unit, back @ found.x[: features.shape[1]] / scale
                 own = own if problem.kernel.centre is None else _summing_to_0(own, features / scale)
@@ -116,13 +142,6 @@ def _summing_to_0(coefficients: FloatArray, features: FloatArray) -> FloatArray:
     return np.asarray(coefficients - coefficients.sum() / change.sum() * change)
 
 
-def _solve(programme: ConeProgramme, options: SolveOptions) -> ConeResult:
-    """What Clarabel finds in the time that is left; zeros if there is none."""
-    if options.out_of_time:
-        return ConeResult(np.zeros(programme.cost.size), np.zeros(programme.right.size), Status.TIME_LIMIT, False, 0)
-    return programme.solve(options, ConeSettings() if options.max_iter is None else ConeSettings(max_iter=options.max_iter))
-
-
 def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:
     """Coefficients of the samples from the multipliers of the cones, which come after those of the slacks."""
     sizes = problem.sizes + 1 + (1 if problem.has_radii else 0)
@@ -139,12 +158,12 @@ def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:
 def _coordinates(problem: ChanceSVMProblem, form: str, rank_tolerance: float) -> tuple[FloatArray, FloatArray]:
     """Coordinates of the samples, and the matrix that turns those of w into coefficients of the samples."""
     if form == "full":
-        return problem.kernel.products(problem.samples, problem.samples), np.eye(problem.n_samples)
+        return problem.kernel_matrix(), np.eye(problem.n_samples)
     n_features = problem.kernel.n_features(problem.samples.shape[1])
     if n_features is not None and n_features < problem.n_samples:
         features = problem.kernel.features(problem.samples)
         return features, np.asarray(np.linalg.pinv(features).T, dtype=np.float64)
-    values, vectors = np.linalg.eigh(problem.kernel.products(problem.samples, problem.samples))
+    values, vectors = np.linalg.eigh(problem.kernel_matrix())
     positive = values > rank_tolerance * values[-1]
     roots = np.sqrt(values[positive])
     return vectors[:, positive] * roots, vectors[:, positive] / roots

@@ -108,7 +108,7 @@ class EllipsoidCuts:
                 gap = gap_fraction * min(before, 1.0)
                 if warm:
                     gap = min(gap, parameters.warm_gap_fraction * options.tolerance)
-                master.solve(max(gap, parameters.min_master_tolerance))
+                master.solve(max(gap, parameters.min_master_tolerance), options)
                 path.remember()
                 run.improve_along(master.fraction * master.mix, master.values, master.squared_norm)
                 run.tighten(master.bound, master.dual)

@@ -22,9 +22,9 @@ W^2 = e^2 (2 w w' - J) with J = diag(1, -1, ..., -1), so that W^-2 = (2 (Jw)(Jw)
 3. Combined step: centring parameter sigma = (mu_aff / mu)^3, target sigma mu, second-order correction from the affine step.
 4. Step lengths are a fraction of those to the boundary, primal and dual apart unless the dual residual dominates.
 
-Termination. v . u + t . x, and what the dual residual can cost the w at hand, are at most tolerance * |objective|; or
-rounding leaves a cone, ends the factorisation or the steps. The best iterate is then made feasible, so that minus its
-objective is a lower bound in any case.
+Termination. v . u + t . x, and what the dual residual can cost the w at hand, are at most tolerance * |objective|; or the
+time is over, or rounding leaves a cone, ends the factorisation or the steps. The best iterate is then made feasible, so that
+minus its objective is a lower bound in any case.
 
 Masters have some hundred unknowns: a dense factorisation takes milliseconds.
 
@@ -33,6 +33,7 @@ References: Nesterov and Todd (1997); Mehrotra (1992); Andersen, Roos and Terlak
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,6 +176,7 @@ def solve_ellipsoid_dual(
     batch: RowArray,
     tolerance: float,
     parameters: EllipsoidDualParameters = DEFAULT_PARAMETERS,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> EllipsoidDualSolution:
     """Minimise until the duality gap is at most the tolerance, relative to the optimum.
 
@@ -188,10 +190,12 @@ def solve_ellipsoid_dual(
         Batch of each coordinate.
     tolerance : float
     parameters : EllipsoidDualParameters
+    is_over : callable
+        Asked before every factorisation: whether to stop at the best iterate, since the time is over.
     """
     # An iterate that rounding has spoilt is recognised and left.
     with np.errstate(all="ignore"):
-        return _interior_point(objective, labels, ceilings, batch, tolerance, parameters)
+        return _interior_point(objective, labels, ceilings, batch, tolerance, parameters, is_over)
 
 
 def _interior_point(
@@ -201,6 +205,7 @@ def _interior_point(
     batch: RowArray,
     tolerance: float,
     parameters: EllipsoidDualParameters,
+    is_over: Callable[[], bool],
 ) -> EllipsoidDualSolution:
     n_batches = labels.size
     cones = Cones(n_batches, batch)
@@ -233,7 +238,7 @@ def _interior_point(
         if merit < least:
             best, least = v, merit
         feasible = abs(equality_residual) <= parameters.equality_tolerance * total
-        if complementarity <= close and residual_cost <= close and feasible:
+        if (complementarity <= close and residual_cost <= close and feasible) or is_over():
             break
         scaling = Scaling.of(cones, v, u)
         matrix = objective.hessian(v)

@@ -98,8 +98,8 @@ class EllipsoidMaster:
         image = self.image @ v
         return self.combinations.T @ v, self.space.values(image), max(float(v @ self.inner @ v), 0.0)
 
-    def solve(self, tolerance: float) -> None:
-        """Solve the master to a relative gap."""
+    def solve(self, tolerance: float, options: SolveOptions) -> None:
+        """Solve the master to a relative gap, or for as long as there is time."""
         problem = self.problem
         members = np.flatnonzero(self.working)
         place = np.cumsum(self.working) - 1
@@ -121,7 +121,14 @@ class EllipsoidMaster:
             shortening = np.concatenate((problem.mean_radius[members], np.zeros(coordinates.size), outward))
             objective = DualObjective(padded, shortening)
             batch = np.concatenate((batch, np.arange(members.size)))
-        found = solve_ellipsoid_dual(objective, problem.labels[members], problem.costs[members], batch, tolerance)
+        found = solve_ellipsoid_dual(
+            objective,
+            problem.labels[members],
+            problem.costs[members],
+            batch,
+            tolerance,
+            is_over=lambda: options.out_of_time,
+        )
         self.weights = np.zeros(problem.n_batches)
         self.weights[members] = found.v[: members.size]
         v = np.zeros(self.batch.size)

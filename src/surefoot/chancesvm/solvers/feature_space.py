@@ -51,9 +51,14 @@ class FeatureSpace(Protocol):
 class ExplicitFeatureSpace:
     """Images are coordinates."""
 
-    def __init__(self, problem: ChanceSVMProblem, parameters: FeatureSpaceParameters) -> None:
+    def __init__(self, problem: ChanceSVMProblem, parameters: FeatureSpaceParameters, options: SolveOptions) -> None:
         self.parameters = parameters
-        self.features = problem.kernel.features(problem.samples)
+        count, width = problem.n_samples, problem.kernel.n_features(problem.samples.shape[1]) or 0
+        self.features = np.empty((count, width))
+        height = max(1, parameters.feature_block_memory // (8 * max(width, 1)))
+        for start in range(0, count, height):
+            _check_time(options)
+            self.features[start : start + height] = problem.kernel.features(problem.samples[start : start + height])
 
     def images(self, combinations: scipy.sparse.csr_array) -> FloatArray:
         return np.ascontiguousarray((combinations @ self.features).T)
@@ -84,8 +89,9 @@ class GramFeatureSpace:
     def __init__(self, problem: ChanceSVMProblem, parameters: FeatureSpaceParameters, options: SolveOptions) -> None:
         self.problem, self.parameters, self.options = problem, parameters, options
         self.gram: FloatArray | None = None
-        if problem.kernel.name == "precomputed":
-            self.gram = problem.samples
+        if problem.kernel.name == "precomputed" or problem.gram is not None:
+            _check_time(options)
+            self.gram = problem.kernel_matrix()
         elif 8 * problem.n_samples**2 <= parameters.gram_memory:
             self.gram = _gram_matrix(problem, parameters.block_memory, options)
             if problem.kernel.name == "callable":
@@ -141,5 +147,5 @@ def make_feature_space(problem: ChanceSVMProblem, parameters: FeatureSpaceParame
         and 8 * n_features * problem.n_samples <= parameters.gram_memory
     ):
         with blas_threads(options.n_threads):
-            return ExplicitFeatureSpace(problem, parameters)
+            return ExplicitFeatureSpace(problem, parameters, options)
     return GramFeatureSpace(problem, parameters, options)

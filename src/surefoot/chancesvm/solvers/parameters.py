@@ -33,6 +33,8 @@ class FeatureSpaceParameters:
     gram_memory: int = 1 << 31
     # Bytes of one block of kernel products: what stays in a processor's cache between the steps that compute it.
     block_memory: int = 1 << 22
+    # Bytes of one block of explicit features: what is made between two looks at the clock.
+    feature_block_memory: int = 1 << 26
     # Samples in a row with one column from which on they get a matrix product of their own instead of a gather.
     run_length: int = 8
 
@@ -118,6 +120,11 @@ class ChanceSocpParameters:
 
     # Rows of the largest Gram matrix that is accepted; Clarabel takes about an hour for it.
     max_gram_rows: int = 4000
+    # Multiplications a second that Clarabel's factorisation of dense cones does (0.4e9 to 1.3e9 were measured for 300 to 2,400
+    # samples), the iterations that a time limit must last for, and seconds that are refused to nobody.
+    work_per_second: float = 1e9
+    few_iterations: int = 10
+    short_seconds: float = 1.0
     # Costs are cut off here at first, in units of a typical squared length: larger ones spoil the last digits.
     first_cost: float = 1e5
     # Bounds eigenvalues of the Gram matrix over the largest: those below are rounding and leave the basis.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.schema import Kind, Level
 from surefoot.exceptions import InvalidTableError
 
@@ -24,6 +25,13 @@ Family: TypeAlias = Literal["missing", "text", "boolean", "number", "complex", "
 
 # pandas' own missing values, known by name so that pandas need not be installed.
 _MISSING_TYPE_NAMES = {"NoneType", "NAType", "NaTType"}
+
+# From here on a double may stand for several whole numbers.
+LARGEST_WHOLE = 2.0**53
+INEXACT = (
+    "is a whole number that 64-bit floating point cannot hold, so it would become another one. Subtract a starting value or "
+    "divide (a time stamp: use seconds since some day), or treat the column as categorical if it is an identifier."
+)
 
 
 class InvalidValueTypeError(InvalidTableError, TypeError):
@@ -44,6 +52,26 @@ class Categories:
 
     codes: NDArray[np.intp]
     values: tuple[Any, ...]
+
+
+def as_doubles(values: NDArray[Any], place: Callable[[int], str], missing: NDArray[np.bool_] | None = None) -> FloatArray:
+    """Numbers as float64; whole numbers that would be rounded are refused, since neighbours would become one value.
+
+    Parameters
+    ----------
+    values : ndarray of numbers or booleans
+    place : callable
+        How messages call the cell at a position of the flattened array.
+    missing : ndarray of bool, optional
+        Cells whose values mean nothing.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # a long double beyond float64 becomes inf, which the encoder refuses
+        found: FloatArray = values.astype(np.float64, copy=False)
+        if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+            rounded = (np.abs(found) >= LARGEST_WHOLE) & (found.astype(values.dtype) != values)
+            for at in np.flatnonzero(rounded if missing is None else rounded & ~missing)[:1].tolist():
+                raise InvalidTableError(f"{place(at)}: {values.flat[at]} {INEXACT}")
+    return found
 
 
 class Column(Protocol):
@@ -80,8 +108,7 @@ class NumberColumn:
         return "categorical" if self.values.dtype.kind == "b" else "numeric"
 
     def numbers(self) -> NDArray[np.float64]:
-        with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, which the encoder refuses by name
-            values = self.values.astype(np.float64, copy=False)
+        values = as_doubles(self.values, lambda row: f"{self.label}, row {self.first_row + row}", self.missing)
         return values if self.missing is None else np.where(self.missing, np.nan, values)
 
     def categories(self) -> Categories:
@@ -187,6 +214,9 @@ class ObjectColumn:
         except (OverflowError, ValueError, TypeError):
             at = next(row for row in rows.tolist() if not _fits_float(self._items[row]))
             raise InvalidTableError(f"{self._cell(at)} does not fit a 64-bit floating point number.") from None
+        for row in rows[np.abs(out[rows]) >= LARGEST_WHOLE].tolist():
+            if isinstance(self._items[row], int | np.integer) and int(out[row]) != int(self._items[row]):
+                raise InvalidTableError(f"{self._cell(row)} {INEXACT}")
         return out
 
     def categories(self) -> Categories:

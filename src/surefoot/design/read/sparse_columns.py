@@ -18,7 +18,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from surefoot.design.encode.schema import Kind
-from surefoot.design.read.column import Categories, NumberColumn
+from surefoot.design.read.column import Categories, NumberColumn, as_doubles
 from surefoot.exceptions import InvalidTableError
 
 # What messages about gaps advise to choose.
@@ -70,8 +70,7 @@ def read_sparse(X: Any) -> scipy.sparse.csr_array:
         except ValueError as error:
             raise InvalidTableError(f"X is not a sound sparse matrix of format {X.format}: {error}.") from error
     matrix = X.tocsr()
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, which the encoder refuses by name
-        data = np.asarray(matrix.data, dtype=np.float64)
+    data = as_doubles(matrix.data, lambda at: _cell(matrix, at))
     matrix = scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     if not matrix.has_canonical_format or not matrix.data.all():
         matrix = matrix.copy()
@@ -79,6 +78,11 @@ def read_sparse(X: Any) -> scipy.sparse.csr_array:
             matrix.sum_duplicates()
         matrix.eliminate_zeros()
     return matrix
+
+
+def _cell(matrix: Any, at: int) -> str:
+    """How messages call a stored entry."""
+    return f"column {matrix.indices[at]}, row {np.searchsorted(matrix.indptr, at, side='right') - 1}"
 
 
 def require_finite_entries(

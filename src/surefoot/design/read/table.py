@@ -24,6 +24,7 @@ from surefoot.design.read.column import (
     InvalidValueTypeError,
     NumberColumn,
     ObjectColumn,
+    as_doubles,
 )
 from surefoot.design.read.sparse_columns import SparseColumn, read_sparse
 from surefoot.exceptions import InvalidTableError
@@ -70,12 +71,16 @@ class Table:
             chosen = self.array if len(positions) == len(self.columns) else self.array[:, list(positions)]
             if sparse.issparse(chosen):
                 return chosen
-            with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, which the encoder refuses by name
-                return np.ascontiguousarray(chosen, dtype=np.float64)
+            return np.ascontiguousarray(as_doubles(chosen, lambda at: self._cell(positions, at)))
         block = np.empty((self.n_rows, len(positions)))
         for at, position in enumerate(positions):
             block[:, at] = self.columns[position].numbers()
         return block
+
+    def _cell(self, positions: Sequence[int], at: int) -> str:
+        """How messages call a cell of the block of these columns, by its place in it."""
+        row, column = divmod(at, len(positions))
+        return f"{self.columns[positions[column]].label}, row {self.first_row + row}"
 
 
 def read_table(X: Any, *, first_row: int = 0) -> Table:

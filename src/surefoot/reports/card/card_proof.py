@@ -26,6 +26,8 @@ class CardProof:
         Whether the certificate is verified: every claim of the proof recomputed from the data by code that knows no solver.
     rows : int
         Rows of the training table.
+    recomputed : str
+        A sentence on how much of the proof was recomputed; empty if there is no proof, or an earlier version did not say.
     """
 
     objective: float
@@ -33,17 +35,23 @@ class CardProof:
     relative_gap: float
     verified: bool
     rows: int
+    recomputed: str = ""
 
     @property
     def sentence(self) -> str:
         """The proof in words."""
+        return f"{self._verdict} {self.recomputed}".rstrip()
+
+    @property
+    def _verdict(self) -> str:
         data = f"{self.rows:,} rows"
         if not math.isfinite(self.lower_bound):
             return f"Objective {self.objective:.6g} on {data}; nothing is proven about better cards."
         if not self.verified:
+            rest = ", if the rest of its proof holds" if self.recomputed.startswith("Recomputed were") else ""
             return (
                 f"Not proven to be the best card: objective {self.objective:.6g} on {data}; no card under the same rules is "
-                f"below {rounded_down(self.lower_bound, 6)}."
+                f"below {rounded_down(self.lower_bound, 6)}{rest}."
             )
         checked = "checked independently of the solver"
         # Objective and bound differ by the rounding of sums at least; a gap below the sixth digit is none.
@@ -67,4 +75,5 @@ class CardProof:
         """The proof that :meth:`to_dict` wrote."""
         found = {key: entry.optional(key) for key in ("objective", "lower_bound", "relative_gap")}
         numbers = {key: math.nan if own is None else own.number() for key, own in found.items()}
-        return cls(**numbers, verified=entry.truth("verified"), rows=entry.whole("rows"))
+        recomputed = "" if entry.optional("recomputed") is None else entry.text("recomputed")
+        return cls(**numbers, verified=entry.truth("verified"), rows=entry.whole("rows"), recomputed=recomputed)

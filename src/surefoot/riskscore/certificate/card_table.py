@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import digest
-from surefoot.core.enclosure import Enclosure, between, enclose
+from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 
 if TYPE_CHECKING:
     from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
 Integers = NDArray[np.int64]
+Scales = tuple[FloatArray, FloatArray]
 SLACK = 1e-9
 EDGE = 1e-12
-# Cards whose scores are held at once.
-CARDS_AT_ONCE = 1000
 WEIGHT_SLACK = 1e-9
 # The fields that say all about a rule; a rule without exactly these is refused.
 RULE_FIELDS = {
@@ -132,95 +131,76 @@ class CardTable:
             return "the card breaks limits on points, intercept or number of columns"
         if not self.scales[0] <= scale <= self.scales[1]:
             return "the card's multiplier is out of range"
-        low, high = self.scales_of(int(card.intercept), points, sure=True)
-        if not low * (1 - EDGE) <= scale <= high * (1 + EDGE):
-            return "the card breaks a rule"
-        return ""
-
-    def scales_of(self, intercept: int, points: Integers, *, sure: bool) -> tuple[float, float]:
-        """Scales between which these points keep all rules: surely, or without ``sure`` possibly. Empty if low > high."""
-        low, high = self.scales
         used = np.flatnonzero(points)
-        fine = bool(self.admits_supports(used[None, :])[0])
-        scores = enclose(float(intercept)) + self.columns[:, used] @ enclose(points[used].astype(np.float64))
+        low, high = self.scales_of(
+            used[None, :], np.append(card.intercept, points[used])[None, :].astype(np.float64), sure=True
+        )
+        return "" if low[0] * (1 - EDGE) <= scale <= high[0] * (1 + EDGE) else "the card breaks a rule"
+
+    def scales_of(self, support: Integers, cards: FloatArray, *, sure: bool) -> tuple[FloatArray, FloatArray]:
+        """Scales between which cards (intercept, then the points of their support) keep all rules; empty if low > high.
+
+        Surely, or without ``sure`` possibly.
+        """
+        points = np.zeros((len(cards), self.columns.shape[1] + 1))
+        np.put_along_axis(points, support, cards[:, 1:], axis=1)
+        points[:, -1] = cards[:, 0]
+        fine = self.admits_supports(support)
+        scales: Scales = np.full(len(cards), self.scales[0]), np.full(len(cards), self.scales[1])
+        scores = None
         for kind, rule in self.rules:
             if kind == "PointSetRule":
-                fine &= int(points[rule.column]) in rule.values
+                fine &= np.isin(points[:, rule.column], rule.values)
             elif kind == "SignRule":
-                chosen = points[list(rule.columns)]
-                fine &= bool(np.all(chosen >= 0) or np.all(chosen <= 0))
+                chosen = points[:, list(rule.columns)]
+                fine &= np.all(chosen >= 0, axis=1) | np.all(chosen <= 0, axis=1)
             elif kind == "LinearRule":
-                terms = np.append(points, intercept), np.append(rule.coefficients, rule.intercept_coefficient)
-                total = (enclose(terms[0].astype(np.float64)) * terms[1]).sum()
-                slack = SLACK * (1.0 + float(np.abs(terms[0] * terms[1]).sum()))
+                factors = np.append(rule.coefficients, rule.intercept_coefficient)
+                total, slack = (enclose(points) * factors).sum(axis=1), SLACK * (1.0 + np.abs(points * factors).sum(axis=1))
                 for score, end in ((total, rule.lower), (-total, -rule.upper)):
-                    low, high = self._at_least(score, end, slack, (low, high), sure=sure)
+                    scales = self._at_least(score.low if sure else score.high, end, slack, scales)
             elif kind == "RateRule":
-                low, high = self._rate_scales(rule, scores, (low, high), sure=sure)
-        return (low, high) if fine else (np.inf, -np.inf)
+                if scores is None:
+                    values = np.moveaxis(self.columns[:, support], 0, 1)
+                    scores = (enclose(values) @ cards[:, 1:, None]).reshape(len(cards), -1) + cards[:, :1]
+                scales = self._rate_scales(rule, scores, scales, sure=sure)
+        return np.where(fine, scales[0], np.inf), np.where(fine, scales[1], -np.inf)
 
-    def breaks_rules(self, support: Integers, cards: FloatArray) -> BoolArray:
-        """Cards (intercept, then points of their support) that surely break a rule about supports or about rates."""
-        found: BoolArray = np.all(cards[:, 1:] != 0, axis=1) & ~self.admits_supports(support)
-        rates = [rule for kind, rule in self.rules if kind == "RateRule" and self._is_even(rule)]
-        for start in range(0, len(cards) if rates else 0, CARDS_AT_ONCE):
-            at = slice(start, start + CARDS_AT_ONCE)
-            values = np.moveaxis(self.columns[:, support[at]], 0, 1)
-            scores = (enclose(values) @ cards[at, 1:, None]).reshape(len(values), -1) + cards[at, :1]
-            for rule in rates:
-                chosen = (self.labels == rule.label) & (self.weights > 0)
-                weights, least = enclose(self.weights[chosen]), rule.threshold + SLACK
-                most, fewest = (
-                    enclose((ends[:, chosen] >= least).astype(np.float64)) @ weights / weights.sum()
-                    for ends in (scores.high, scores.low)
-                )
-                found[at] |= (most.high < rule.lower - SLACK) | (fewest.low > rule.upper + SLACK)
-        return found
-
-    def _is_even(self, rule: Any) -> bool:
-        """Whether who is flagged does not depend on the scale."""
-        return not self.free or bool(abs(rule.threshold) <= SLACK)
-
-    def _at_least(
-        self, score: Enclosure, least: float, slack: float, within: tuple[float, float], *, sure: bool
-    ) -> tuple[float, float]:
-        """The scales t in a range with t score >= least, up to the slack where the scale is not free or the end is 0."""
-        low, high = within
-        value = float(score.low if sure else score.high)
-        if least == -np.inf:
-            return within
+    def _at_least(self, value: FloatArray, least: float, slack: FloatArray | float, scales: Scales) -> Scales:
+        """The scales t in a range with t value >= least, up to the slack where the scale is not free or the end is 0."""
+        low, high = scales
         if least == 0.0 or not self.free:
-            return within if value >= least - slack else (np.inf, -np.inf)
-        if least > 0.0:
-            return (max(low, least / value), high) if value > 0.0 else (np.inf, -np.inf)
-        return (low, min(high, least / value)) if value < 0.0 else within
+            return np.where(value >= least - slack, low, np.inf), high
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if least > 0.0:
+                return np.where(value > 0.0, np.maximum(low, least / value), np.inf), high
+            return low, np.where(value < 0.0, np.minimum(high, least / value), high)
 
-    def _rate_scales(self, rule: Any, scores: Enclosure, within: tuple[float, float], *, sure: bool) -> tuple[float, float]:
+    def _rate_scales(self, rule: Any, scores: Enclosure, scales: Scales, *, sure: bool) -> Scales:
         """A rate lies in its limits if the row that attains the least is flagged and the one that exceeds the most is not."""
-        chosen = (self.labels == rule.label) & (self.weights > 0)
-        scores, weights = scores[chosen], enclose(self.weights[chosen])
-        even = self._is_even(rule)
+        chosen = np.flatnonzero((self.labels == rule.label) & (self.weights > 0))
+        scores, weights = scores[:, chosen], enclose(self.weights[chosen])
+        # Who is flagged does not depend on the scale.
+        even = not self.free or abs(rule.threshold) <= SLACK
         for sign, ends, limit in (
             (1.0, scores.low if sure else scores.high, rule.lower),
             (-1.0, scores.high if sure else scores.low, rule.upper),
         ):
             # Rows in falling order of what counts: their weights added up so far, over all.
-            order = np.argsort(-ends, kind="stable")
-            rate = weights[order].cumsum(0) / weights.sum()
+            order = np.argsort(-ends, axis=1, kind="stable")
+            rate = weights[order].cumsum(1) / weights.sum()
             reached = rate.low if sure == (sign > 0) else rate.high
-            at = int(np.count_nonzero(reached < limit - SLACK) if sign > 0 else np.count_nonzero(reached <= limit + SLACK))
-            if (sign > 0 and limit <= SLACK) or (sign < 0 and at == len(ends)):
+            at = np.sum(reached < limit - SLACK if sign > 0 else reached <= limit + SLACK, axis=1)
+            falling = np.column_stack([np.take_along_axis(ends, order, axis=1), np.full(len(ends), -np.inf)])
+            deciding = np.take_along_axis(falling, at[:, None], axis=1)[:, 0]
+            if sign > 0 and limit <= SLACK:
                 continue
-            if at == len(ends):
-                return np.inf, -np.inf
-            deciding = between(ends[order[at]], ends[order[at]])
             if even:
-                flagged = float(ends[order[at]]) >= rule.threshold + SLACK
-                if flagged != (sign > 0):
-                    return np.inf, -np.inf
+                flagged = deciding >= rule.threshold + SLACK
+                scales = np.where(flagged == (sign > 0), scales[0], np.inf), scales[1]
             else:
-                within = self._at_least(sign * deciding, sign * rule.threshold + SLACK, 0.0, within, sure=sure)
-        return within
+                scales = self._at_least(sign * deciding, sign * rule.threshold + SLACK, 0.0, scales)
+        return scales
 
 
 def _numbers(owner: Any, name: str, n_dimensions: int, n_entries: int | None = None) -> FloatArray:

@@ -21,9 +21,10 @@ from surefoot.core.enclosure import enclose
 from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.claim_bounds import WorstCard, bounds_of
-from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller, tangents
+from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller
 from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, ProofReader, RefusedProofError
-from surefoot.riskscore.certificate.row_cells import CountedCells, RowCells
+from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 
 if TYPE_CHECKING:
     from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
@@ -40,9 +41,7 @@ def certify_risk_score(
     tolerance: float,
     *,
     tangent: FloatArray | None = None,
-    max_claims: int | None = None,
     max_seconds: float = np.inf,
-    random_state: int = 0,
 ) -> Certificate:
     """Judge a score card and what is said to prove it best.
 
@@ -56,13 +55,9 @@ def certify_risk_score(
         The relative gap to prove.
     tangent : ndarray of shape (n_columns + 1,), optional
         Coefficients, intercept first, at which a tangent plane bounds the loss of all cards.
-    max_claims : int, optional
-        Recompute at most so many claims, drawn at random with ``random_state``. The others are then taken on trust, the
-        certificate says so, and it is not verified. All are recomputed unless this is given.
     max_seconds : float, optional
-        Claims that are left after so many seconds are taken on trust as well; that the proof covers all cards is checked
-        nevertheless.
-    random_state : int, default=0
+        Claims that are left after so many seconds are taken on trust: the certificate says how many, and is not verified. That
+        the proof covers all cards is checked nevertheless.
 
     Returns
     -------
@@ -88,7 +83,7 @@ def certify_risk_score(
         lower = max(lower, _tangent_bound(table, np.asarray(tangent, dtype=np.float64)))
     if proof is not None:
         try:
-            proven, trust, remark = _proven_bound(table, proof, fingerprint, max_claims, max_seconds, random_state)
+            proven, trust, remark = _proven_bound(table, proof, fingerprint, max_seconds)
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
             flaw = flaw or f"the proof is refused because {refusal}"
@@ -115,44 +110,33 @@ def certify_risk_score(
 
 
 def _objective(table: CardTable, card: RiskScore) -> float:
-    """A number at or above the objective of the card."""
-    used, scale = np.flatnonzero(card.points), 1.0 / float(card.multiplier)
+    """A number at or above the objective of the card; without a shift every row stays as it is."""
+    used = np.flatnonzero(card.points)
     points = np.append(float(card.intercept), np.asarray(card.points)[used].astype(np.float64))
-    penalty = enclose(table.penalty) * used.size
-    if table.radius > 0:
-        loss = enclose(WorstCard(used, points, LossPlanes(table, RowCells(table))).objective(scale))
-    else:
-        scores = (points[0] + table.columns[:, used] @ enclose(points[1:])) / float(card.multiplier)
-        loss = (table.weights * (-table.labels * scores).softplus()).sum()
-    return float((loss + penalty).high)
+    worst = WorstCard(used, points, LossPlanes(table, RowCells(table))).objective(1.0 / enclose(float(card.multiplier)))
+    return float((worst + enclose(table.penalty) * used.size).high)
 
 
 def _tangent_bound(table: CardTable, point: FloatArray) -> float:
     """Bound on every card from the plane at a point with an entry for the intercept and for every column."""
-    if point.shape != (table.columns.shape[1] + 1,):
-        raise CertificateError(
-            f"the tangent's point has shape {point.shape}; it needs an intercept and {table.columns.shape[1]} columns."
-        )
+    n_columns = table.columns.shape[1]
+    if point.shape != (n_columns + 1,):
+        raise CertificateError(f"the tangent's point has shape {point.shape}; it needs an intercept and {n_columns} columns.")
     if not np.all(np.abs(point) < LARGEST_POINT):
         return 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        up, down, height = tangents(np.nan_to_num(point[0] + table.columns @ point[1:]))
-    # choose is spelled out by labels: u of negative rows, minus u of positive ones.
-    negative = (table.labels < 0).astype(np.float64)
-    residuals = (up * negative - down * (1.0 - negative)) * table.weights
-    slope, slopes = residuals.sum(), table.columns.T[table.usable] @ residuals
+    # Without shifts the loss is no larger.
+    found = LossPlanes(table, RowCells(table)).plain(np.arange(n_columns)[None, :], point[None, :])
+    slope, slopes = found.gradient[0, 0], found.gradient[0, 1:][table.usable]
     gains = -smaller(slopes * table.lower[table.usable], slopes * table.upper[table.usable])
     bounds = []
     for t in table.scales:
         worth = np.sort((gains * t - table.penalty).high)[::-1][: table.size]
         start = smaller(slope * (t * table.intercepts[0]), slope * (t * table.intercepts[1]))
-        bounds.append(float(((height * table.weights).sum() + start - enclose(np.maximum(worth, 0.0)).sum()).low))
+        bounds.append(float((found.constant[0] + start - enclose(np.maximum(worth, 0.0)).sum()).low))
     return max(min(bounds), 0.0)
 
 
-def _proven_bound(
-    table: CardTable, proof: ScoreProof, fingerprint: str, max_claims: int | None, max_seconds: float, random_state: int
-) -> tuple[float, str, str]:
+def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_seconds: float) -> tuple[float, str, str]:
     """What the proof proves, what of it was taken on trust, and a sentence on what was recomputed."""
     started = time.monotonic()
     if proof.problem_digest != fingerprint:
@@ -161,33 +145,23 @@ def _proven_bound(
     if not np.isfinite(threshold):
         raise RefusedProofError(f"its threshold is {threshold}")
     reader = ProofReader(table, proof)
-    counted = CountedCells.suits(table, reader.columns)
-    planes = LossPlanes(table, CountedCells(table, reader.columns) if counted else RowCells(table))
-    n_claims, n_checked, least = 0, 0, np.inf
-    chosen = None
-    if max_claims is not None:
-        total = sum(len(part) for part in ProofReader(table, proof).claims())
-        chosen = np.sort(np.random.default_rng(random_state).choice(total, min(max_claims, total), replace=False))
+    counts = SubsetCounts(table, reader.columns) if SubsetCounts.suits(table, reader.columns) else None
+    planes = LossPlanes(table, RowCells(table, counts))
+    # What a claim must prove, at least, to count as one that holds.
+    enough = threshold - SHORT * max(abs(threshold), 1e-3)
+    n_claims, n_checked, least = 0, 0, threshold
     for part in reader.claims():
-        own = part
-        if chosen is not None:
-            at = chosen[(chosen >= n_claims) & (chosen < n_claims + len(part))] - n_claims
-            own = part.take(at)
         n_claims += len(part)
-        if time.monotonic() - started > max_seconds:
+        if time.monotonic() - started > max_seconds or not len(part):
             continue
-        n_checked += len(own)
-        if len(own):
-            bounds = bounds_of(own, planes, reader.intercepts, threshold)
-            worst = int(np.argmin(bounds))
-            if not bounds[worst] >= threshold - SHORT * max(abs(threshold), 1e-3):
-                columns = tuple(own.support[worst].tolist())
-                raise RefusedProofError(f"its claim on columns {columns} proves {bounds[worst]:.10g}, not {threshold:.10g}")
-            least = min(least, float(bounds[worst]))
-    remark = f"All {n_claims:,} claims of its proof were recomputed."
-    trust = ""
-    if n_checked < n_claims:
-        trust = f"{n_claims - n_checked:,} of the {n_claims:,} claims of its proof hold"
-        drawn = "" if max_claims is None else f", drawn with random_state={random_state}"
-        remark = f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof{drawn}."
-    return min(least, threshold), trust, remark
+        n_checked += len(part)
+        bounds = bounds_of(part, planes, reader.intercepts, threshold)
+        worst = int(np.argmin(bounds))
+        if not bounds[worst] >= enough:
+            columns = tuple(part.support[worst].tolist())
+            raise RefusedProofError(f"its claim on columns {columns} proves {bounds[worst]:.10g}, not {threshold:.10g}")
+        least = min(least, float(bounds[worst]))
+    if n_checked == n_claims:
+        return least, "", f"All {n_claims:,} claims of its proof were recomputed."
+    trust = f"{n_claims - n_checked:,} of the {n_claims:,} claims of its proof hold"
+    return min(least, enough), trust, f"Recomputed were {n_checked:,} of the {n_claims:,} claims of its proof."

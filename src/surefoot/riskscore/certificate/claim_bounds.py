@@ -1,8 +1,8 @@
 """What every claim of a proof proves, in batches of claims of one size: nodes, boxes of points, single cards.
 
 A node with prefix P prunes candidates: the plane at its point, least over the points of P, less the gains of the columns that a
-support may add. An excluded candidate e comes with the largest gains of any others, one that is not the first with those of the
-remaining ones after it, at most max_features - |P| - 1 of them.
+support may add (``largest_gains``). Where whole counts decide, ``counted_claims`` comes first, and what it leaves below the
+threshold is done once more in enclosures.
 
 A single card is a box with one point. At a free scale its plane touches at the best scale. Under a shift its loss is convex in
 scale and lambda, and it is bounded by a mixture of up to four planes around the best ones; whatever the mixture, it holds.
@@ -18,8 +18,9 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, enclose, join
 from surefoot.riskscore.certificate.card_table import EDGE, Integers
+from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes, scores_of, smaller, tangents
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NOT_FIRST, BoxClaims, NodeClaims
+from surefoot.riskscore.certificate.proof_reader import BoxClaims, NodeClaims
 
 # Numbers in a batch, which should stay in the cache.
 BATCH = 400_000
@@ -29,13 +30,18 @@ HALVINGS = 60
 
 def bounds_of(claims: NodeClaims | BoxClaims, planes: LossPlanes, intercepts: tuple[int, int], threshold: float) -> FloatArray:
     """A number at or below the objective of every card that a claim is about, claim by claim; inf if there is none."""
-    found = np.full(len(claims), -np.inf)
-    kinds = planes.kinds(claims.support)
+    single = isinstance(claims, BoxClaims) and claims.points is None
+    if planes.counted is not None and not single and type(enclose(0.0)) is Enclosure:
+        found = planes.counted.bounds(claims, intercepts, threshold)
+        rest = np.flatnonzero(~(found >= threshold))
+    else:
+        found, rest = np.full(len(claims), -np.inf), np.arange(len(claims))
+    kinds = planes.kinds(claims.support[rest])
     n_sets = 2 ** (claims.support.shape[1] + 1) if planes.shifted else 1
     wide = 1 + (len(claims.candidates) // len(claims) if isinstance(claims, NodeClaims) else claims.support.shape[1])
     step = max(BATCH // (planes.rows.work * n_sets * wide), 1)
     for kind in np.unique(kinds):
-        own = np.flatnonzero(kinds == kind)
+        own = rest[kinds == kind]
         for begin in range(0, own.size, step):
             at = own[begin : begin + step]
             part = claims.take(at)
@@ -59,61 +65,29 @@ def _nodes(part: NodeClaims, planes: LossPlanes, intercepts: tuple[int, int]) ->
     of = np.repeat(np.arange(len(part)), np.diff(part.starts))
     slopes = planes.rows.slopes(support, of, part.candidates, found.negative, found.positive)
     gains = -smaller(slopes * table.lower[part.candidates], slopes * table.upper[part.candidates])
-    gained = largest_gains(gains.high, part.marks, of, part.starts, table.size - support.shape[1] - 1)
+    gained = largest_gains(gains.high, part.marks, part.starts, table.size - support.shape[1] - 1)
     ends = [np.full((len(part), 1), float(end)) for end in intercepts]
     lower, upper = (np.column_stack([end, limit[support]]) for end, limit in zip(ends, (table.lower, table.upper), strict=True))
-    pruned = np.isfinite(gained) | np.isnan(gained) | (gained == np.inf)
-    least = planes.least(found, support, lower, upper, -enclose(np.where(pruned, gained, 0.0)))
-    return np.where(pruned, (least + enclose(table.penalty) * (support.shape[1] + 1)).low, np.inf)
-
-
-def largest_gains(gains: FloatArray, marks: Integers, of: Integers, starts: Integers, budget: int) -> FloatArray:
-    """For every node the most that a support with a pruned candidate can gain; -inf for nodes that prune none."""
-    widest = int(np.max(np.diff(starts), initial=0))
-    wide = np.full((len(starts) - 1, widest), -np.inf)
-    mark = np.full(wide.shape, -1)
-    place = np.arange(len(gains)) - starts[:-1][of]
-    wide[of, place], mark[of, place] = np.where(np.isnan(gains), np.inf, gains), marks
-    # The largest others of an excluded column: the first of all in falling order, itself left out.
-    falling = -np.sort(-np.maximum(wide, 0.0), axis=1)
-    next_one = falling[:, budget] if budget < widest else np.zeros(len(wide))
-    excluded = np.where(mark == EXCLUDED, np.minimum(wide, next_one[:, None]), -np.inf).max(axis=1, initial=-np.inf)
-    most = _added(falling[:, :budget], excluded)
-    if budget == 0:
-        return most
-    after = np.zeros((len(wide), budget))
-    for k in range(widest - 1, -1, -1):
-        most = np.maximum(most, _added(after, np.where(mark[:, k] == NOT_FIRST, wide[:, k], -np.inf)))
-        remains = (mark[:, k] != EXCLUDED) & (wide[:, k] > after[:, 0])
-        after[remains, 0] = wide[remains, k]
-        after.sort(axis=1)
-    return most
-
-
-def _added(others: FloatArray, own: FloatArray) -> FloatArray:
-    finite = np.isfinite(own)
-    total = (enclose(others).sum(axis=1) + np.where(finite, own, 0.0)).high
-    return np.where(finite, total, own)
+    bounds = np.full(len(part), np.inf)
+    for also, gain, size in ((part.own, 0.0, support.shape[1]), (gained > -np.inf, gained, support.shape[1] + 1)):
+        least = planes.least(found, support, lower, upper, -enclose(np.where(also, gain, 0.0)))
+        bounds = np.where(also, np.minimum(bounds, (least + enclose(table.penalty) * size).low), bounds)
+    return bounds
 
 
 def _cards(part: BoxClaims, planes: LossPlanes, threshold: float) -> FloatArray:
     """Bounds on single cards; those below the threshold may still break a rule, or keep them at fewer scales."""
     table = planes.table
-    ends = np.tile(np.array(table.scales), (len(part), 1))
-    bounds = card_bounds(part.support, part.lower, ends, planes)
-    below = np.flatnonzero(~(bounds >= threshold)) if table.rules else np.zeros(0, dtype=np.int64)
-    broken = table.breaks_rules(part.support[below], part.lower[below])
-    bounds[below[broken]] = np.inf
-    for k in below[~broken].tolist():
-        points = np.zeros(table.columns.shape[1], dtype=np.int64)
-        points[part.support[k]] = part.lower[k, 1:]
-        low, high = table.scales_of(int(part.lower[k, 0]), points, sure=False)
-        ends[k] = low * (1 - 2 * EDGE), high * (1 + 2 * EDGE)
-        if low > high * (1 + 4 * EDGE):
-            bounds[k] = np.inf
-        elif table.free:
-            one = slice(k, k + 1)
-            bounds[k] = card_bounds(part.support[one], part.lower[one], ends[one], planes)[0]
+    bounds = card_bounds(part.support, part.lower, np.tile(np.array(table.scales), (len(part), 1)), planes)
+    below = np.flatnonzero(~(bounds >= threshold))
+    if not table.rules or not below.size:
+        return bounds
+    low, high = table.scales_of(part.support[below], part.lower[below], sure=False)
+    kept = low <= high * (1 + 4 * EDGE)
+    bounds[below[~kept]] = np.inf
+    rest, ends = below[kept], np.column_stack([low * (1 - 2 * EDGE), high * (1 + 2 * EDGE)])[kept]
+    if table.free and rest.size:
+        bounds[rest] = card_bounds(part.support[rest], part.lower[rest], ends, planes)
     return bounds
 
 
@@ -146,9 +120,9 @@ class WorstCard:
         values, negative, positive = planes.rows.cells(support[None, :])
         turned, costs = planes.shifts(support[None, :], values if values.ndim == 2 else values[0])
         table = planes.table
-        self.table, self.card, self.n_sets = table, card, costs.shape[1]
+        self.table = table
         # Loss arguments of negative and positive rows; the last axis runs over flips, then over flips with a new label.
-        scores = (enclose(turned) @ card).reshape(-1, self.n_sets)
+        scores = (enclose(turned) @ card).reshape(-1, costs.shape[1])
         labels = np.isfinite(table.label_price)
         self.costs = enclose(costs[0]) if not labels else join([costs[0], enclose(costs[0]) + table.label_price])
         self.arguments = [
@@ -161,16 +135,16 @@ class WorstCard:
         self.least_price = self.least_price.max()
         self.most_price = max(planes.most_price, float(self.least_price.high))
 
-    def objective(self, scale: float) -> float:
-        """A number at or above the worst loss at a scale."""
-        sides = self._near(scale)
+    def objective(self, scale: Enclosure) -> Enclosure:
+        """The worst loss at a scale, or a little more."""
+        sides = self._near(float(scale.mid))
         price = enclose(min((side for side, _ in sides), key=lambda side: side["value"])["price"]).maximum(
             self.least_price * scale
         )
         total = price * self.table.radius
         for weights, arguments in zip(self.weights, self.arguments, strict=True):
             total = total + (weights * ((arguments * scale).softplus() - price * self.costs).max(axis=1)).sum()
-        return float(total.high)
+        return total
 
     def bound(self, low: float, high: float) -> Enclosure:
         """At or below the worst loss at every scale between two."""
@@ -235,7 +209,7 @@ class WorstCard:
             least = left["value"] + left["slope"] * (meeting - left["at"])
             middle = 0.5 * (left["at"] + right["at"])
             tried = meeting if k % 3 < 2 and left["at"] < meeting < right["at"] else middle
-            if min(left["value"], right["value"]) - least <= 1e-16 or not left["at"] < tried < right["at"]:
+            if min(left["value"], right["value"]) - least <= 1e-14 or not left["at"] < tried < right["at"]:
                 break
             found = at(tried)
             if found["slope"] == 0:

@@ -33,7 +33,8 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
-from surefoot.riskscore.certificate.row_cells import CountedCells, RowCells, patterns
+from surefoot.riskscore.certificate.counted_claims import CountedClaims
+from surefoot.riskscore.certificate.row_cells import RowCells, patterns
 
 # Smallest u: any does, and its logarithm is finite.
 LEAST_SHARE = 1e-290
@@ -54,8 +55,9 @@ class Planes:
 class LossPlanes:
     """Planes of one problem and the least that they are over sets of cards."""
 
-    def __init__(self, table: CardTable, cells: RowCells | CountedCells) -> None:
+    def __init__(self, table: CardTable, cells: RowCells) -> None:
         self.table, self.rows, self.shifted = table, cells, table.radius > 0
+        self.counted = None if cells.counts is None or self.shifted else CountedClaims(table, cells.counts)
         # A flip gains at most its points; a new label at most the score, where flipped columns are 0 or 1.
         points = np.where(table.usable, np.maximum(np.abs(table.lower), np.abs(table.upper)), 0.0)
         sizes = np.where(table.flips, 1.0, np.abs(table.columns).max(axis=0, initial=0.0))
@@ -75,10 +77,14 @@ class LossPlanes:
 
     def at(self, support: Integers, points: FloatArray) -> Planes:
         """Planes that touch the loss at points, one a row; under a shift each is followed by a price and a smoothing."""
-        values, negative, positive = self.rows.cells(support)
+        if not self.shifted:
+            return self.plain(support, points)
         n = support.shape[1] + 1
-        if self.shifted:
-            return self._shifted(support, values, negative, positive, points[:, :n], points[:, n:])
+        return self._shifted(support, *self.rows.cells(support), points[:, :n], points[:, n:])
+
+    def plain(self, support: Integers, points: FloatArray) -> Planes:
+        """The same without any shift, below every loss with shifts."""
+        values, negative, positive = self.rows.cells(support)
         up, down, height = tangents(scores_of(values, points))
         constant = ((negative + positive) * height).sum(axis=1)
         return Planes(constant, gradient_of(negative * up - positive * down, values), enclose(np.zeros(len(points))), up, -down)

@@ -11,7 +11,8 @@ columns of S are candidates. At a node whose prefix are the first columns of S l
 EXCLUDED, or e NOT_FIRST, the claim of the node is about S. Otherwise e is a CHILD (TWIN would give S an earlier twin), and S is
 the child's own support or one of its node. At the support itself the boxes without BRANCHED partition all points, so the card
 is in a box that is BOUNDED, or is a SINGLE_CARD of its own, or is no card (EMPTY, or NOT_ADMITTED, which is checked against the
-rules). Either way a claim bounds its objective (``claim_bounds``).
+rules), or all cards of the support are left to the plane of its node (BY_NODE, only if it has one). Either way a claim bounds
+its objective (``claim_bounds``).
 
 Intercepts. By convexity the mean loss of a class is at least the loss at its mean score. With W the weight of the negatives,
 m_j their mean of column j, t = 1 / multiplier, and q_j = t points_j, a card with an objective up to v has
@@ -29,13 +30,13 @@ first in the order of the proof: no claim about a missing twin can hide it, sinc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
 from surefoot.core.enclosure import enclose, join
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
 
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
 
 # Marks of candidates and codes of boxes, as in ``riskscore/problem/score_proof.py``.
 EXCLUDED, NOT_FIRST, CHILD, TWIN = range(4)
-BOUNDED, BRANCHED, SINGLE_CARD, EMPTY, NOT_ADMITTED = range(5)
+BOUNDED, BRANCHED, SINGLE_CARD, EMPTY, NOT_ADMITTED, BY_NODE = range(6)
+# Candidates, or boxes, that are looked at together: long proofs are read in pieces.
+PIECE = 100_000
 # Format limit: larger entries of a point are refused. Sums over the rows stay finite below it.
 LARGEST_POINT = 1e100
 
@@ -55,13 +58,17 @@ class RefusedProofError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class NodeClaims:
-    """Nodes whose prefixes have the same size; the candidates of node k are those from starts[k] to starts[k + 1]."""
+    """Nodes whose prefixes have the same size; the candidates of node k are those from starts[k] to starts[k + 1].
+
+    ``own`` are the nodes whose planes also bound the cards on the prefix itself.
+    """
 
     support: Integers
     starts: Integers
     candidates: Integers
     marks: Integers
     points: FloatArray
+    own: BoolArray
 
     def __len__(self) -> int:
         return len(self.support)
@@ -70,7 +77,7 @@ class NodeClaims:
         counts = np.diff(self.starts)[at]
         starts = np.concatenate([[0], np.cumsum(counts)])
         flat = np.repeat(self.starts[:-1][at] - starts[:-1], counts) + np.arange(starts[-1])
-        return NodeClaims(self.support[at], starts, self.candidates[flat], self.marks[flat], self.points[at])
+        return NodeClaims(self.support[at], starts, self.candidates[flat], self.marks[flat], self.points[at], self.own[at])
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,85 +113,123 @@ class ProofReader:
     def claims(self) -> Iterator[NodeClaims | BoxClaims]:
         """Every claim, in the order of the proof."""
         n, size = self.columns.size, self.table.size
-        prefix: Integers = np.zeros((1, 0), dtype=np.int64)  # of the nodes of a level, by position
-        starts, candidates = np.array([0, n]), np.arange(n)
-        yield from self._cards(prefix)
+        # The nodes of a level, by position: prefixes, and the candidates of each, so many of a list from a first one on.
+        prefix: Integers = np.zeros((1, 0), dtype=np.int64)
+        firsts, counts, listed = np.zeros(1, dtype=np.int64), np.array([n]), np.arange(n)
+        own = yield from self._cards(prefix, np.array([n > 0 and size > 0]))
         for depth in range(size if n else 0):
-            marks = self._take(candidates.size)
-            points = self._take_points(len(prefix), depth + 1 + self.extra)
-            node = np.repeat(np.arange(len(prefix)), np.diff(starts))
-            self._check_marks(marks, prefix[node], candidates, last=depth + 1 == size)
-            yield NodeClaims(self.columns[prefix], starts, self.columns[candidates], marks, points)
-            remains, children = marks != EXCLUDED, np.flatnonzero(marks == CHILD)
-            support = np.column_stack([prefix[node[children]], candidates[children]])
-            yield from self._cards(support)
-            # The remaining candidates after each child, up to the end of its parent's list.
-            order = np.cumsum(remains)
-            ends = np.concatenate([[0], order])[starts[1:]]
-            counts, firsts, remaining = (ends[node] - order)[children], order[children], candidates[remains]
-            branches = counts > 0
-            prefix, counts, firsts = support[branches], counts[branches], firsts[branches]
             starts = np.concatenate([[0], np.cumsum(counts)])
-            if depth + 1 < size:
-                candidates = remaining[np.repeat(firsts - starts[:-1], counts) + np.arange(starts[-1])]
+            marks, points = self._take(starts[-1]), self._take_points(len(prefix), depth + 1 + self.extra)
+            found, n_listed = [], 0
+            for at in _pieces(starts):
+                begins = starts[at.start : at.stop + 1] - starts[at.start]
+                candidates = listed[np.repeat(firsts[at] - begins[:-1], counts[at]) + np.arange(begins[-1])]
+                marked = marks[starts[at.start] : starts[at.stop]]
+                self._check_marks(marked, prefix[at], begins, candidates, last=depth + 1 == size)
+                names = self.columns[prefix[at]], begins, self.columns[candidates]
+                yield NodeClaims(*names, marked, points[at], own[at])
+                children, remains = np.flatnonzero(marked == CHILD), marked != EXCLUDED
+                parents = _nodes_of(children, begins)
+                # The remaining candidates after each child, up to the end of its parent's list.
+                order = np.concatenate([[0], np.cumsum(remains)])
+                after = order[begins[1:]][parents] - order[children + 1]
+                support = np.column_stack([prefix[at][parents], candidates[children]])
+                found.append((support, n_listed + order[children + 1], after, candidates[remains]))
+                n_listed += int(order[-1])
+            support, firsts, counts, listed = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            branches = (counts > 0) & (depth + 1 < size)
+            own = yield from self._cards(support, branches)
+            prefix, firsts, counts, own = support[branches], firsts[branches], counts[branches], own[branches]
+            if not len(prefix):
+                break
         if self.at != self.steps.size or self.point_at != self.points.size:
             raise RefusedProofError("numbers are left over after its last claim")
 
-    def _take(self, count: int) -> Integers:
-        self.at += count
+    def _take(self, count: Any) -> AnyArray:
+        self.at += int(count)
         if self.at > self.steps.size:
             raise RefusedProofError("its steps end before all supports are covered")
-        return self.steps[self.at - count : self.at].astype(np.int64)
+        found: AnyArray = self.steps[self.at - count : self.at]
+        return found
 
-    def _take_points(self, count: int, width: int) -> FloatArray:
-        self.point_at += count * width
+    def _take_points(self, count: Any, width: int) -> FloatArray:
+        self.point_at += int(count) * width
         if self.point_at > self.points.size:
             raise RefusedProofError("its points end before all supports are covered")
         return self.points[self.point_at - count * width : self.point_at].reshape(count, width)
 
-    def _check_marks(self, marks: Integers, prefix: Integers, candidates: Integers, *, last: bool) -> None:
+    def _check_marks(self, marks: Integers, prefix: Integers, starts: Integers, candidates: Integers, *, last: bool) -> None:
         # Children of the largest size have no candidates, so there is no list to stay in.
         if np.any((marks < EXCLUDED) | (marks > TWIN)) or (last and np.any(marks == NOT_FIRST)):
             raise RefusedProofError("a column of a node has a mark that means nothing")
         hidden = np.flatnonzero(marks == TWIN)
         twins = self.twins[candidates[hidden]]
-        if np.any(twins < 0) or np.any(prefix[hidden] == twins[:, None]):
+        if np.any(twins < 0) or np.any(prefix[_nodes_of(hidden, starts)] == twins[:, None]):
             raise RefusedProofError("a column is left to a twin that it does not have, or that is there already")
 
-    def _cards(self, support: Integers) -> Iterator[BoxClaims]:
-        chosen, table = self.columns[support], self.table
-        ends = [np.full((len(chosen), 1), float(end)) for end in self.intercepts]
-        lower, upper = np.column_stack([ends[0], table.lower[chosen]]), np.column_stack([ends[1], table.upper[chosen]])
+    def _cards(self, support: Integers, branches: BoolArray) -> Generator[BoxClaims, None, BoolArray]:
+        """The claims on cards of supports; returns which of them are left to the node of the support, where it has one."""
+        chosen, width = self.columns[support], support.shape[1] + 1
+        narrowed: tuple[FloatArray, FloatArray] | None = None
+        own: BoolArray = np.zeros(len(chosen), dtype=bool)
         while len(chosen):
             codes = self._take(len(chosen))
-            branched = np.flatnonzero(codes == BRANCHED)
-            at, value = self._take(2 * branched.size).reshape(-1, 2).T
-            if np.any((at < 0) | (at >= lower.shape[1])):
-                raise RefusedProofError(
-                    f"a box is branched at a coordinate that supports of {lower.shape[1] - 1} columns do not have"
-                )
-            bounded, single = np.flatnonzero(codes == BOUNDED), np.flatnonzero(codes == SINGLE_CARD)
-            points = self._take_points(bounded.size, lower.shape[1] + self.extra)
-            self._check_covered(codes, chosen, lower, upper)
-            yield BoxClaims(chosen[bounded], lower[bounded], upper[bounded], points)
-            # Without points a column is not in the support: a card with 0 there is none of its cards.
-            single = single[np.all(lower[single, 1:] != 0, axis=1)]
-            yield BoxClaims(chosen[single], lower[single], upper[single], None)
+            cuts = self._take(2 * np.count_nonzero(codes == BRANCHED)).astype(np.int64).reshape(-1, 2)
+            if np.any((cuts[:, 0] < 0) | (cuts[:, 0] >= width)):
+                raise RefusedProofError(f"a box is branched at a coordinate that supports of {width - 1} columns do not have")
+            points = self._take_points(np.count_nonzero(codes == BOUNDED), width + self.extra)
+            by_node = (codes == BY_NODE) & branches if narrowed is None else np.zeros(len(chosen), dtype=bool)
+            own, parts, n_bounded = (by_node if narrowed is None else own), [], 0
+            for at in (slice(begin, begin + PIECE) for begin in range(0, len(chosen), PIECE)):
+                lower, upper = self._limits(chosen[at]) if narrowed is None else (narrowed[0][at], narrowed[1][at])
+                self._check_covered(codes[at], by_node[at], chosen[at], lower, upper)
+                bounded, branched, single = (codes[at] == code for code in (BOUNDED, BRANCHED, SINGLE_CARD))
+                first, n_bounded = n_bounded, n_bounded + int(np.count_nonzero(bounded))
+                yield BoxClaims(chosen[at][bounded], lower[bounded], upper[bounded], points[first:n_bounded])
+                # Without points a column is not in the support: a card with 0 there is none of its cards.
+                single &= np.all(lower[:, 1:] != 0, axis=1)
+                yield BoxClaims(chosen[at][single], lower[single], upper[single], None)
+                parts.append((chosen[at][branched], lower[branched], upper[branched]))
+            chosen, lower, upper = (np.repeat(np.concatenate(part), 2, axis=0) for part in zip(*parts, strict=True))
             # The part up to the value comes first.
-            chosen, lower, upper = (np.repeat(part[branched], 2, axis=0) for part in (chosen, lower, upper))
-            first = 2 * np.arange(branched.size)
-            upper[first, at] = np.minimum(upper[first, at], value)
-            lower[first + 1, at] = np.maximum(lower[first + 1, at], value + 1)
+            first_half, (at_coordinate, value) = 2 * np.arange(len(cuts)), cuts.T
+            upper[first_half, at_coordinate] = np.minimum(upper[first_half, at_coordinate], value)
+            lower[first_half + 1, at_coordinate] = np.maximum(lower[first_half + 1, at_coordinate], value + 1)
+            narrowed = lower, upper
+        return own
 
-    def _check_covered(self, codes: Integers, chosen: Integers, lower: FloatArray, upper: FloatArray) -> None:
+    def _limits(self, chosen: Integers) -> tuple[FloatArray, FloatArray]:
+        """The smallest and the largest intercept and points on supports."""
+        ends = (np.full((len(chosen), 1), float(end)) for end in self.intercepts)
+        lower, upper = (
+            np.hstack([end, limit[chosen]]) for end, limit in zip(ends, (self.table.lower, self.table.upper), strict=True)
+        )
+        return lower, upper
+
+    def _check_covered(
+        self, codes: Integers, by_node: BoolArray, chosen: Integers, lower: FloatArray, upper: FloatArray
+    ) -> None:
         """Boxes that are neither bounded, nor branched, nor a single card must hold no card."""
-        empty = np.any(lower > upper, axis=1) | np.any((lower == 0)[:, 1:] & (upper == 0)[:, 1:], axis=1)
-        covered = (codes == BOUNDED) | (codes == BRANCHED) | empty
-        covered |= (codes == SINGLE_CARD) & np.all(lower == upper, axis=1)
-        ruled = np.flatnonzero(codes == NOT_ADMITTED)
-        covered[ruled] |= ~self.table.admits_supports(chosen[ruled])
+        covered = (codes == BOUNDED) | (codes == BRANCHED) | by_node
+        rest = np.flatnonzero(~covered)
+        lower, upper, codes = lower[rest], upper[rest], codes[rest]
+        covered[rest] = np.any(lower > upper, axis=1) | np.any((lower == 0)[:, 1:] & (upper == 0)[:, 1:], axis=1)
+        covered[rest] |= (codes == SINGLE_CARD) & np.all(lower == upper, axis=1)
+        covered[rest] |= (codes == NOT_ADMITTED) & ~self.table.admits_supports(chosen[rest])
         if not np.all(covered):
             raise RefusedProofError(f"cards of support {tuple(chosen[np.argmin(covered)].tolist())} are left out")
+
+
+def _pieces(starts: Integers) -> Iterator[slice]:
+    """Nodes that are looked at together."""
+    edges = np.unique(np.append(np.searchsorted(starts, np.arange(0, starts[-1], PIECE)), len(starts) - 1))
+    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        yield slice(begin, end)
+
+
+def _nodes_of(places: Integers, starts: Integers) -> Integers:
+    """The nodes whose candidates stand at these places."""
+    return np.searchsorted(starts, places, side="right") - 1
 
 
 def intercept_range(table: CardTable, threshold: float) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate
+from surefoot.core.certificate import Certificate, rounded_down
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.table_encoder import TableEncoder
@@ -232,7 +232,7 @@ class RiskScoreClassifier(RiskScoreModel):
         certificate = self._certify(posed, outcome, left)
         self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL:
-            _warn_of_limit(outcome, f"{type(self).__name__}.fit")
+            _warn_of_limit(outcome, certificate, f"{type(self).__name__}.fit")
         elif isinstance(outcome.dual, SearchTally) and not certificate.verified:
             _warn_of_proof(outcome.dual, certificate, f"{type(self).__name__}.fit")
         return self
@@ -338,13 +338,14 @@ def _warn_of_proof(tally: SearchTally, certificate: Certificate, where: str) -> 
     )
 
 
-def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], where: str) -> None:
-    """Warn once that a card is not proven best, and say what is proven."""
-    gap = (outcome.upper_bound - outcome.lower_bound) / outcome.upper_bound if outcome.upper_bound else 0.0
+def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str) -> None:
+    """Warn once that a card is not proven best, and say what is proven and what the solver only believes."""
+    believed = ""
+    if outcome.lower_bound > certificate.lower_bound:
+        believed = f" The search itself had reached a bound of {rounded_down(outcome.lower_bound, 9)}, which has no proof."
     warnings.warn(
-        f"{where} stopped before its gap was closed ({outcome.status.value}). The card's objective is "
-        f"{outcome.upper_bound:.9g}; the lower bound {outcome.lower_bound:.9g} still holds for every card, a relative gap of "
-        f"{gap:.1e}. Allow more with time_limit, or ask for less with gap or max_features.",
+        f"{where} stopped before its gap was closed ({outcome.status.value}). {certificate.claim}{believed} Allow more with "
+        "time_limit, or ask for less with gap or max_features.",
         ConvergenceLimitWarning,
         stacklevel=3,
     )

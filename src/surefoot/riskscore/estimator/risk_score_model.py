@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -76,8 +77,14 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         # Nothing is proven about a card that has changed since.
         proof = None
         if not has_changed(self):
+            recomputed = re.search(r"(?:All|Recomputed were) [0-9,]+ .*of its proof.*$", found.claim)
             proof = CardProof(
-                found.upper_bound, found.lower_bound, found.relative_gap, verified=found.verified, rows=self._n_rows
+                found.upper_bound,
+                found.lower_bound,
+                found.relative_gap,
+                verified=found.verified,
+                rows=self._n_rows,
+                recomputed=recomputed[0] if recomputed else "",
             )
         return print_card(
             self.points_,

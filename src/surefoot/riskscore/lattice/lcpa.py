@@ -18,6 +18,7 @@ is ours and HiGHS solves its linear relaxations. Where the extra ``scip`` is ins
 from __future__ import annotations
 
 import importlib.util
+import logging
 from typing import Literal
 
 import numpy as np
@@ -32,6 +33,8 @@ from surefoot.riskscore.lattice.lattice_run import LatticeRun
 from surefoot.riskscore.lattice.parameters import CutParameters
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.heuristic_score import first_card
+
+_log = logging.getLogger(__name__)
 
 
 class LCPA(CuttingPlanes[LatticeRun]):
@@ -116,7 +119,14 @@ def _search_in_scip(run: LatticeRun) -> Status:
     tree = LossOracle(run.master, lambda: run.cutoff, run.take_card, step, run.parameters.tree).programme()
     status = Status.OPTIMAL
     if not run.converged:
-        result = tree.solve(seconds=run.seconds_left, nodes=run.options.max_iter)
+        try:
+            result = tree.solve(seconds=run.seconds_left, nodes=run.options.max_iter)
+        except Exception as failure:  # pyscipopt has no class of its own for SCIP's errors
+            if not str(failure).startswith("SCIP:"):
+                raise
+            _log.info("%s Our own tree goes on from the cuts and cards there are.", failure)
+            run.tree = "own"
+            return _search(run)
         if result.status is Status.TIME_LIMIT and run.primal is None:
             # Even without time there should be a card to return.
             needs_card_only = True

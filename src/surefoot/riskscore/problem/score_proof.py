@@ -63,6 +63,8 @@ class BoxCode(IntEnum):
     """Holds no card: a column could only have 0 points."""
     NOT_ADMITTED = 4
     """Needs no bound, as the rules do not admit the support."""
+    BY_NODE = 5
+    """All cards of a support that has a node: the tangent plane of that node is above the threshold here too."""
 
 
 @dataclass(frozen=True, eq=False)

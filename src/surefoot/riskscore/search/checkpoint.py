@@ -18,7 +18,9 @@ from surefoot.core.arrays import IntArray
 from surefoot.core.new_file import new_file
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
-FORMAT = "surefoot score search 1"
+FORMAT = "surefoot score search 2"
+# Written before: its fingerprint of the problem was another one, so nobody can tell whether the data are the same.
+EARLIER_FORMATS = ("surefoot score search 1",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,11 @@ def read_checkpoint(path: Path, problem: RiskScoreProblem, gap: float) -> Search
             form, digest, old_gap, has_card = (about[name] for name in ("format", "problem", "gap", "has_card"))
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as flaw:
         raise ValueError(f"{path} is not a checkpoint of a score search, or is damaged ({flaw}). {advice}") from flaw
+    if form in EARLIER_FORMATS:
+        raise ValueError(
+            f"{path} was written by an earlier version of surefoot, which named data in another way: whether it belongs to "
+            f"these rows cannot be told. {advice}"
+        )
     if form != FORMAT:
         raise ValueError(f"{path} has the format {form!r}; this version reads {FORMAT!r}. {advice}")
     if digest != problem.digest():

@@ -265,6 +265,15 @@ def _proof(problem: RiskScoreProblem, result: _native.SearchResult) -> ScoreProo
         intercepts=(proof.intercept_lower, proof.intercept_upper),
         columns=proof.columns,
         twins=proof.twins,
-        steps=proof.steps,
+        steps=_smallest(proof.steps),
         points=proof.points,
     )
+
+
+def _smallest(steps: IntArray) -> IntArray:
+    """The same numbers in the smallest integers that hold them: most are marks and codes."""
+    for kind in (np.int8, np.int16):
+        limits = np.iinfo(kind)
+        if limits.min <= steps.min(initial=0) and steps.max(initial=0) <= limits.max:
+            return steps.astype(kind)
+    return steps

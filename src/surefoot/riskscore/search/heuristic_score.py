@@ -36,6 +36,11 @@ class HeuristicScore:
     def __init__(self, parameters: SearchParameters | None = None) -> None:
         self.parameters = SearchParameters() if parameters is None else parameters
 
+    def _seconds(self, options: SolveOptions) -> float:
+        if options.time_limit is None:
+            return self.parameters.heuristic_seconds
+        return max(options.time_limit - options.elapsed, 0.0)
+
     def refuses(self, problem: RiskScoreProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
         return ExactScore().refuses(problem)
@@ -46,23 +51,24 @@ class HeuristicScore:
         Raises
         ------
         InfeasibleProblemError
-            If no card that obeys the rules was found, which does not mean that there is none.
+            If no card obeys the rules, or none was found in the time given; the message says which.
         SolveInterrupted
             On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is what would have been returned.
         """
-        result = search_cards(
-            problem,
-            options,
-            seconds=self.parameters.heuristic_seconds
-            if options.time_limit is None
-            else max(options.time_limit - options.elapsed, 0.0),
-            search=bool(np.isin(problem.columns, (0.0, 1.0)).all()),
-        )
+        searched = bool(np.isin(problem.columns, (0.0, 1.0)).all())
+        result = search_cards(problem, options, seconds=self._seconds(options), search=searched)
+        if not np.isfinite(result.value) and not searched and result.end is not _native.SearchEnd.INTERRUPTED:
+            # Rules that exchanges do not meet: the search finds a card, or that there is none.
+            searched, result = True, search_cards(problem, options, seconds=self._seconds(options), search=True)
         status = STATUS[result.end]
         if not np.isfinite(result.value):
             if status is Status.INTERRUPTED:
                 raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
-            raise InfeasibleProblemError("no score card that obeys the rules was found; use solver='exact' to look further.")
+            if result.end is _native.SearchEnd.COMPLETE:
+                raise InfeasibleProblemError("no score card obeys the rules.")
+            raise InfeasibleProblemError(
+                "no score card that obeys the rules was found in the time given; allow more of it, or use solver='exact'."
+            )
         optimal = result.value - result.lower_bound <= options.tolerance * abs(result.value)
         return handed_over(
             SolveOutcome(

@@ -56,6 +56,9 @@ def native_rules(problem: RiskScoreProblem) -> _native.CardRules:
         used = sorted(values - {0})
         if used:
             native.set_values(column, np.array(used, dtype=np.int32))
+        else:
+            # Said as a rule too: where there are rules the search leaves no column to its twin, and neither does a certificate.
+            native.add_group(member=_flags((column,), n_columns), least=0, most=0)
     return native
 
 

@@ -2,7 +2,7 @@
 // every node and every box of points was pruned. See score_proof.hpp for what the numbers say.
 //
 // At a node: the mark of every candidate (node_pruning.hpp), and the point whose tangent plane justifies the marks. At a
-// support: its box of whole points, branched until every part has a point whose tangent plane is above the threshold, or is a
+// support that this plane does not rule out: its box of whole points, branched until every part has a point whose tangent plane is above the threshold, or is a
 // single card, whose value the reader computes. The traversal ends when no node is left, when the proof has more numbers than
 // allowed, or when the search is stopped; only the first makes a proof.
 #pragma once
@@ -99,7 +99,17 @@ class ProofWriter {
       int columns[max_card_size];
       for (int j = 0; j < depth; ++j) columns[j] = order_[static_cast<std::size_t>(frame.node.columns[j])];
       columns[depth] = order_[static_cast<std::size_t>(e)];
-      if (Tree::has_bound_point && frame.fits[k].bound > threshold(depth + 1)) {
+      Frame& next = frames_[static_cast<std::size_t>(depth) + (branches ? 1 : 0)];
+      bool opened = false;
+      if (branches) {
+        const auto after = std::upper_bound(list.columns.begin(), list.columns.end(), e);
+        next.list.columns.assign(after, list.columns.end());
+        opened = !next.list.columns.empty();
+        if (opened) tree_.open(frame.node, e, frame.fits[k].point, next.list.columns, next.node);
+      }
+      if (opened && next.node.base > threshold(depth + 1) && problem_.rules.admits(columns, depth + 1)) {
+        out_.add_box(depth + 1, 0, BoxCode::by_node);
+      } else if (Tree::has_bound_point && frame.fits[k].bound > threshold(depth + 1)) {
         out_.add_bound(depth + 1, 0, frame.fits[k].bound_point);
       } else {
         double start[max_coordinates];
@@ -109,12 +119,7 @@ class ProofWriter {
         tree_.write_cells(frame.node, e, cells_);
         write_cards(columns, depth + 1, start);
       }
-      if (!branches) continue;
-      Frame& next = frames_[static_cast<std::size_t>(depth) + 1];
-      const auto after = std::upper_bound(list.columns.begin(), list.columns.end(), e);
-      next.list.columns.assign(after, list.columns.end());
-      if (next.list.columns.empty()) continue;
-      tree_.open(frame.node, e, frame.fits[k].point, next.list.columns, next.node);
+      if (!opened) continue;
       write_node(depth + 1);
     }
   }

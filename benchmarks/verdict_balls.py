@@ -1,0 +1,76 @@
+"""A second opinion on the arithmetic: the certificate of one drawn problem in doubles and in the balls of python-flint.
+
+Both enclose the same real numbers, so neither lower bound may lie above the other's upper bound, and the verdict is the same
+unless a gap lies within rounding of the tolerance: that is counted as a disagreement too, since a user would see it as one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from verdict_fits import begin
+from verdict_record import CRASH, DISAGREED, Record
+
+import surefoot as sf
+from surefoot.core.certificate import Certificate
+from surefoot.exceptions import CertificateError
+
+DRAWS = 60
+Given = tuple[tuple[Any, ...], dict[str, Any]]
+# What a fit, and verifying it, take of a drawn case.
+GIVEN: dict[str, Callable[[Any], Given]] = {
+    "robust": lambda case: ((case.X, case.y), {"sample_weight": case.weight}),
+    "cards": lambda case: ((case.X, case.y), {"sample_weight": case.weight}),
+    "svm": lambda case: ((case.X, case.y), {"sample_weight": case.weight, "groups": case.groups}),
+    "inverse": lambda case: ((case.signals, case.responses), {}),
+}
+
+
+def compared(family: str, seed: int) -> Record:
+    """The first problem drawn that has an answer, judged twice."""
+    record, rng = begin(family, seed)
+    record.balls = True
+    module, given = importlib.import_module(f"verdict_{family}"), GIVEN[family]
+    for _ in range(DRAWS):
+        record.settings = []
+        case = module.draw(rng, record)
+        case.params.pop("time_limit", None)
+        rows, named = given(case)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                model = module.estimator(case).fit(*rows, **named)
+            except (ValueError, RuntimeError):
+                continue  # an error is judged by the trial of the same problem
+            judge_twice(record, lambda arithmetic: sf.verify(model, *rows, **named, arithmetic=arithmetic))  # noqa: B023
+        return record
+    return record
+
+
+def judge_twice(record: Record, verified_in: Callable[[str], Certificate]) -> None:
+    """Ask for both certificates, and note where they differ."""
+    found = []
+    for arithmetic in ("double", "ball"):
+        try:
+            found.append(verified_in(arithmetic))
+        except CertificateError as error:
+            record.add(DISAGREED, f"in {arithmetic}: {error}")
+        except Exception as error:
+            record.add(CRASH, f"in {arithmetic}: {type(error).__name__}: {error}")
+    if len(found) < 2:
+        return
+    record.answered = True
+    double, ball = found
+    record.verified = bool(double.verified)
+    if double.verified != ball.verified:
+        gaps = f"{double.relative_gap:.3e} and {ball.relative_gap:.3e}, tolerance {ball.tolerance:.1e}"
+        record.add(DISAGREED, f"verified is {double.verified} in doubles and {ball.verified} in balls: gaps {gaps}")
+    if double.lower_bound > ball.upper_bound or ball.lower_bound > double.upper_bound:
+        bounds = [(each.lower_bound, each.upper_bound) for each in found]
+        record.add(DISAGREED, f"bounds exclude each other: {bounds}")
+    if (double.problem_digest, double.model_digest) != (ball.problem_digest, ball.model_digest):
+        record.add(DISAGREED, "the two certificates are about different problems or models")

@@ -1,0 +1,170 @@
+"""Chance-constrained SVMs beyond samples and a named kernel: landmarks, confidence, functions as kernels, given moments.
+
+About a third of the problems of :mod:`verdict_svm` are changed into one of these. What the reference takes from the model
+(radii, and the points that stand for moments) is held against the definitions first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import verdict_svm
+from numpy.typing import NDArray
+from verdict_numbers import Numbers, exact, exactly, total
+from verdict_record import EXTREME, Record
+
+if TYPE_CHECKING:
+    from verdict_svm import Case, Inputs
+
+VARIED = 0.35
+# Radii are products and quotients of a few doubles; points that stand for moments are sums of doubles of their size.
+ROUNDED, ROUNDED_POINTS, DROPPED = Decimal("1e-14"), Decimal("1e-14"), Decimal("2e-12")
+
+
+def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """The linear kernel, entry by entry: its matrix does not depend on the order of rows."""
+    return np.asarray((left[:, None, :] * right[None]).sum(axis=2))
+
+
+def quadratic(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """A polynomial kernel."""
+    return np.asarray((dot(left, right) + 1.0) ** 2)
+
+
+def laplace(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """A kernel that has no name here."""
+    return np.asarray(np.exp(-0.5 * np.abs(left[:, None, :] - right[None]).sum(axis=2)))
+
+
+def varied(case: Case, rng: np.random.Generator, record: Record) -> Case:
+    """The case, or one of another kind."""
+    if rng.random() > VARIED:
+        return case
+    kind = str(rng.choice(["landmarks", "landmarks", "confidence", "function", "function", "moments"]))
+    if kind == "landmarks" and case.counting.size > 3:
+        params = {**case.params, "n_landmarks": int(rng.integers(2, case.counting.size)), "solver": "auto"}
+        if case.params["kernel"] == "linear" or rng.random() < 0.2:
+            params["kernel"] = "rbf" if case.params["kernel"] != "precomputed" else "precomputed"
+        found = replace(case, params=params)
+    elif kind == "confidence":
+        found = _confident(case, rng)
+    elif kind == "function" and case.params["kernel"] != "precomputed":
+        found = replace(case, params={**case.params, "kernel": [dot, quadratic, laplace][int(rng.integers(3))]})
+    elif kind == "moments" and case.params["kernel"] != "precomputed":
+        found = _by_moments(case, rng, odd=record.stratum == EXTREME)
+    else:
+        return case
+    record.settings.append(kind)
+    return found
+
+
+def _confident(case: Case, rng: np.random.Generator) -> Case:
+    """Groups of as many rows as a confidence needs, around the rows of the first groups, and without weights."""
+    kernel = "rbf" if case.params["kernel"] == "precomputed" else case.params["kernel"]
+    starts = [np.flatnonzero(case.groups == group)[0] for group in np.unique(case.groups)]
+    sides = case.y[starts]
+    chosen = [starts[int(np.flatnonzero(sides == 0)[0])], starts[int(np.flatnonzero(sides == 1)[0])]]
+    size = int(rng.integers(17, 21))
+    rows = case.X[chosen] if case.X.shape[1] < 4 else rng.normal(size=(2, 2))
+    spread = np.abs(rows[0] - rows[1]) * rng.uniform(0.01, 0.3) + 1e-3 * np.abs(rows).max()
+    X = np.repeat(rows, size, axis=0) + spread * rng.normal(size=(2 * size, rows.shape[1]))
+    params = {**case.params, "kernel": kernel, "confidence": float(rng.uniform(0.05, 0.5))}
+    if kernel != "rbf":
+        params["kernel_bound"] = float(10.0 ** rng.uniform(-3, 1) * (1.0 + np.abs(X).max()))
+    return replace(case, X=X, y=np.repeat(case.y[chosen], size), groups=np.repeat([0, 1], size), weight=None, params=params)
+
+
+def _by_moments(case: Case, rng: np.random.Generator, *, odd: bool) -> Case:
+    """A mean and a covariance for each group, of full rank, of rank one, or 0."""
+    starts = [np.flatnonzero(case.groups == group)[0] for group in np.unique(case.groups)]
+    means, n = case.X[starts], case.X.shape[1]
+    units = np.abs(means - means.mean(axis=0)).max(axis=0) * rng.uniform(0.05, 0.5)
+    covariances = np.zeros((len(means), n, n))
+    for matrix in covariances:
+        rank = n if not odd else int(rng.integers(0, n + 1))
+        axes = rng.normal(size=(rank, n)) * units
+        matrix[:] = np.einsum("ki,kj->ij", axes, axes)
+    params = {**case.params, "kernel": "linear"}
+    return replace(
+        case, X=means, y=case.y[starts], groups=np.arange(len(means)), weight=None, params=params, covariances=covariances
+    )
+
+
+def fit(model: Any, case: Case) -> Any:
+    """Fit an estimator to rows, or to moments."""
+    if case.covariances is not None:
+        return model.fit_moments(case.X, case.covariances, case.y)
+    return model.fit(case.X, case.y, case.groups, case.weight)
+
+
+@exactly
+def radii(case: Case, model: Any, sizes: list[int]) -> tuple[list[Decimal] | None, list[Decimal] | None]:
+    """The radii of a model, which must be those of the definition."""
+    if model.moment_radii_ is None:
+        return None, None
+    delta = 1 - Decimal(case.params["confidence"])
+    bound = Decimal(case.params.get("kernel_bound", 1.0))
+    named = [Decimal(float(r)) for r in model.moment_radii_.mean], [Decimal(float(v)) for v in model.moment_radii_.covariance]
+    for size, mean, covariance in zip(sizes, *named, strict=True):
+        wanted = bound / Decimal(size).sqrt() * (2 + (2 * (2 / delta).ln()).sqrt())
+        wider = 2 * bound**2 / Decimal(size).sqrt() * (2 + (2 * (4 / delta).ln()).sqrt())
+        if abs(mean - wanted) > ROUNDED * wanted or abs(covariance - wider) > ROUNDED * wider:
+            raise ValueError(f"the radii are {mean} and {covariance}, not {wanted} and {wider}.")
+    return named
+
+
+def landmarks(case: Case, model: Any, members: list[NDArray[Any]]) -> NDArray[Any] | None:
+    """Which samples planes combine, by their places among those that count; None if all."""
+    if "n_landmarks" not in case.params:
+        return None
+    arguments = model._proof_parts(case.X, case.y, case.weight, case.groups).arguments
+    kernel = arguments["problem"].kernel
+    return np.concatenate(members)[kernel.places] if kernel.name == "landmarks" else None
+
+
+@exactly
+def read_moments(case: Case, model: Any) -> Inputs:
+    """The points that stand for moments, as batches, if they have these moments."""
+    assert case.covariances is not None
+    problem = model._proof_parts((case.X, case.covariances), case.y, None, None).arguments["problem"]
+    members = np.split(np.arange(problem.n_samples), problem.starts[1:-1])
+    points, eps = exact(problem.samples), Decimal(case.params["violation"])
+    for i, rows in enumerate(members):
+        _require_moments(points[rows], exact(case.X[i]), exact(case.covariances[i]))
+    shares = [exact(np.ones(rows.size)) / Decimal(rows.size) for rows in members]
+    return verdict_svm.Inputs(
+        X=problem.samples,
+        members=members,
+        labels=[int(2 * side - 1) for side in case.y],
+        shares=shares,
+        rounded=[exact(np.full(rows.size, 1.0 / rows.size)) for rows in members],
+        tau=[((1 - eps) / eps).sqrt()] * len(members),
+        cost=Decimal(case.params["C"]),
+        kernel="linear",
+        gamma=Decimal(1),
+        degree=1,
+        coef0=Decimal(0),
+        centre=verdict_svm.centre_of(model),
+    )
+
+
+def _require_moments(points: Numbers, mean: Numbers, covariance: Numbers) -> None:
+    """Raise unless points of equal weight have these moments, but for the rounding of the points themselves."""
+    count, width = points.shape
+    own = [total(points[:, j]) / count for j in range(width)]
+    largest = max([abs(entry) for entry in mean] + [abs(entry) for row in points for entry in row])
+    spread = max(abs(entry) for row in covariance for entry in row).sqrt() * count
+    for j in range(width):
+        if abs(own[j] - mean[j]) > ROUNDED_POINTS * largest:
+            raise ValueError(f"the points for a mean of {mean[j]} have the mean {own[j]}.")
+        for k in range(width):
+            found = total((row[j] - own[j]) * (row[k] - own[k]) for row in points) / count
+            # Eigenvalues below 1e-12 of the largest are left out as rounding.
+            if (
+                abs(found - covariance[j, k])
+                > ROUNDED_POINTS * (largest * spread + largest**2 * ROUNDED_POINTS) + Decimal("2e-12") * spread**2
+            ):
+                raise ValueError(f"the points for a covariance of {covariance[j, k]} have {found}.")

@@ -1,0 +1,213 @@
+"""Bounds worked out by hand, and products of samples against their definitions: what a tired hand would get wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from reference.chance_svm import KERNELS, mended_problem, random_problem
+
+from surefoot.chancesvm.certificate import certificate as judged
+from surefoot.chancesvm.certificate.certificate import certify_chance_svm
+from surefoot.chancesvm.certificate.inner_products import InnerProducts, least_eigenvalue
+from surefoot.chancesvm.problem.kernels import Kernel, centred
+from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix, KernelPlane
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
+from surefoot.core.enclosure import computing_in, enclose
+from surefoot.core.solve_options import SolveOptions
+
+
+def line(*places: float, labels: tuple[float, ...], cost: float = 10.0, **parts: object) -> ChanceSVMProblem:
+    """Single samples on a line, one input each."""
+    count = len(places)
+    given = {"kernel": Kernel("linear"), **parts}
+    return ChanceSVMProblem(
+        np.array(places)[:, None], np.arange(count + 1), np.array(labels), np.full(count, cost), np.full(count, 0.5), **given
+    )
+
+
+def lower(problem: ChanceSVMProblem, *mix: float) -> float:
+    nothing = KernelPlane(np.zeros(problem.n_samples), 0.0)
+    return certify_chance_svm(problem, nothing, EllipsoidMix(np.array(mix)), 1e-6).lower_bound
+
+
+def test_a_balanced_mix_within_the_costs_is_taken_as_it_is() -> None:
+    # alpha = 0.2 each, g = 0.2 + 0.2: 0.4 - 0.4^2 / 2.
+    assert lower(line(-1.0, 1.0, labels=(-1.0, 1.0)), -0.2, 0.2) == pytest.approx(0.32, rel=1e-12)
+
+
+def test_weights_above_the_costs_are_cut() -> None:
+    # The optimum itself: w = 0.4 with two margins of 0.6 missed at 0.2 each.
+    assert lower(line(-1.0, 1.0, labels=(-1.0, 1.0), cost=0.2), -1.0, 1.0) == pytest.approx(0.32, rel=1e-12)
+
+
+@pytest.mark.parametrize("mix", [(-0.2, 0.5), (-0.7, 0.2)])
+def test_the_heavier_class_is_scaled_down_to_the_other(mix: tuple[float, float]) -> None:
+    assert lower(line(-1.0, 1.0, labels=(-1.0, 1.0)), *mix) == pytest.approx(0.32, rel=1e-12)
+
+
+def test_a_class_without_weight_proves_nothing() -> None:
+    assert lower(line(-1.0, 1.0, labels=(-1.0, 1.0)), 0.3, 0.3) == 0.0
+    # A batch whose sum has the wrong sign is left out, the others stay.
+    assert lower(line(-1.0, 1.0, 5.0, labels=(-1.0, 1.0, 1.0)), -0.2, 0.2, -0.1) == pytest.approx(0.32, rel=1e-12)
+
+
+def test_deviations_are_shortened_to_their_ellipsoid() -> None:
+    """Samples -2 and 0 of one input, 1 of the other: e = (-d, d), l^2 = 2 d^2 / 0.5 <= tau^2 alpha^2 = alpha^2 for eps 1/2."""
+    problem = ChanceSVMProblem(
+        np.array([[-2.0], [0.0], [1.0]]), np.array([0, 2, 3]), np.array([-1.0, 1.0]), np.full(2, 10.0), np.full(2, 0.5),
+        Kernel("linear"),
+    )  # fmt: skip
+    # alpha = 0.2: d is cut from 0.5 to 0.1, so that c = (0, -0.2, 0.2) and g = 0.2.
+    assert lower(problem, 0.4, -0.6, 0.2) == pytest.approx(0.4 - 0.02, rel=1e-12)
+
+
+def test_radii_shorten_the_mix_by_what_deviations_leave() -> None:
+    problem = ChanceSVMProblem(
+        np.array([[-2.0], [0.0], [1.0]]), np.array([0, 2, 3]), np.array([-1.0, 1.0]), np.full(2, 10.0), np.full(2, 0.5),
+        Kernel("linear"), mean_radius=np.array([0.1, 0.2]), covariance_radius=np.array([0.25, 0.0]),
+    )  # fmt: skip
+    # c = (-0.04, -0.16, 0.2): d = 0.06, l = 0.12, what is left of 0.2 is 0.16. g = 0.08 + 0.2, R = 0.5 * 0.16 + 0.02 + 0.04.
+    assert lower(problem, -0.04, -0.16, 0.2) == pytest.approx(0.4 - 0.5 * (0.28 - 0.14) ** 2, rel=1e-12)
+
+
+def test_given_weights_are_divided_by_their_sum() -> None:
+    problem = ChanceSVMProblem(
+        np.array([[0.0], [10.0], [-1.0]]), np.array([0, 2, 3]), np.array([-1.0, 1.0]), np.full(2, 1.0), np.full(2, 0.5),
+        Kernel("linear"), weights=np.array([0.5 + 8e-10, 0.5, 1.0]),
+    )  # fmt: skip
+    # w = 1 (10 times a tenth): the first input has the mean 10 p and the deviation 10 sqrt(p (1 - p)), tau is 1.
+    p = 0.5 / (1.0 + 8e-10)
+    found = certify_chance_svm(problem, KernelPlane(np.array([0.0, 0.1, 0.0]), 0.25), None, 1e-6).upper_bound
+    wanted = 0.5 + (1.0 + 10 * p + 0.25 + 10 * np.sqrt(p * (1 - p))) + (1.0 + 1.0 - 0.25)
+    assert found == pytest.approx(wanted, rel=1e-13)
+
+
+def test_landmarks_prove_no_more_than_the_projection_onto_them() -> None:
+    """Samples (0, 0), (2, 2), (2, 0), planes along (2, 2) alone: half of the length of (2, 0) is lost."""
+    samples, places = np.array([[0.0, 0.0], [2.0, 2.0], [2.0, 0.0]]), np.array([1])
+    kernel = LandmarkKernel(base=Kernel("linear"), landmarks=samples[places], places=places)
+    problem = ChanceSVMProblem(samples, np.arange(4), np.array([-1.0, 1.0, 1.0]), np.full(3, 9.0), np.full(3, 0.5), kernel)
+    # P g = 0.3 * (1, 1): 0.6 - 0.18 / 2.
+    assert lower(problem, -0.3, 0.0, 0.3) == pytest.approx(0.6 - 0.09, rel=1e-12)
+    plane = KernelPlane(np.array([0.0, 0.5, 0.0]), -1.0)
+    found = certify_chance_svm(problem, plane, EllipsoidMix(np.array([-1.0, 0.0, 1.0])), 1e-6)
+    assert found.verified and found.upper_bound == pytest.approx(1.0)
+
+
+def test_a_system_of_landmarks_that_is_solved_badly_costs_bound_and_not_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = on_landmarks(random_problem(4, Kernel("rbf", gamma=0.5), most=9), 6)
+    outcome = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-8))
+    optimum = outcome.upper_bound
+    good = certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-6).lower_bound
+    assert good == pytest.approx(optimum, rel=1e-6)
+    solve = np.linalg.solve
+    for worse in (0.0, 0.9, 1.1):
+        monkeypatch.setattr(judged.np.linalg, "solve", lambda a, b, by=worse: by * solve(a, b))
+        assert certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-6).lower_bound < good
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-15, 2e-15, 3e-15])
+def test_landmarks_that_rounding_cannot_tell_apart_prove_nothing(apart: float) -> None:
+    """Their least eigenvalue is ``apart``, above 0, and still below what Cholesky's method loses."""
+    gram = np.array([[1.0, 1.0 - apart, -1.0], [1.0 - apart, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+    plain = dataclasses.replace(line(1.0, 1.0, -1.0, labels=(1.0, 1.0, -1.0)), samples=gram, kernel=Kernel("precomputed"))
+    near, problem = object.__new__(LandmarkKernel), object.__new__(ChanceSVMProblem)
+    for name, value in {"name": "landmarks", "base": Kernel("precomputed"), "places": np.array([0, 1])}.items():
+        object.__setattr__(near, name, value)
+    for field in dataclasses.fields(plain):
+        object.__setattr__(problem, field.name, near if field.name == "kernel" else getattr(plain, field.name))
+    assert lower(problem, 0.1, 0.1, -0.2) == 0.0
+
+
+def products(kernel: Kernel, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    if kernel.name == "rbf":
+        return np.exp(-kernel.gamma * np.square(x[:, None] - z[None]).sum(axis=2))
+    return x @ z.T if kernel.name == "linear" else (kernel.gamma * x @ z.T + kernel.coef0) ** kernel.degree
+
+
+@pytest.mark.parametrize(
+    "kernel", [*KERNELS[:4], Kernel("poly", gamma=0.3, degree=4, coef0=0.5)], ids=lambda one: one.spelled()
+)
+@pytest.mark.parametrize("count", [7, 60])
+@pytest.mark.parametrize("seen", [False, True])
+def test_products_are_those_of_the_definition(kernel: Kernel, count: int, seen: bool) -> None:
+    """60 samples in two columns have more products than monomials, and 7 fewer; coefficients need not add up to 0."""
+    rng = np.random.default_rng(count)
+    samples, centre = rng.normal(size=(count, 2)), np.array([[0.25, -0.5]])
+    gram = products(kernel, samples, samples)
+    if seen:
+        kernel = dataclasses.replace(kernel, centre=tuple(centre[0]))
+        beside = products(kernel, samples, centre)
+        gram = gram - beside - beside.T + products(kernel, centre, centre)
+    own = InnerProducts(kernel, samples)
+    np.testing.assert_allclose(own.block(np.arange(count), np.arange(count)).mid, gram, rtol=1e-9, atol=1e-11)
+    c = rng.normal(size=(count, 2)) + 1.0
+    values, squares = own.evaluated(np.arange(count), enclose(c))
+    np.testing.assert_allclose(values.mid, gram @ c, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(squares.mid, np.einsum("si,st,ti->i", c, gram, c), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_near_samples_among_far_ones_keep_their_distance(seen: bool) -> None:
+    samples = np.array([[0.0, 3.0], [0.5, 3.0], [1e6, 3.0]])
+    block = InnerProducts(Kernel("rbf", gamma=2.0, centre=(0.0, 3.0) if seen else None), samples).block(
+        np.arange(3), np.arange(3)
+    )
+    near, far = (np.exp(-0.5), 0.0) if not seen else (0.0, 0.0)
+    assert block.mid[0, 1] == pytest.approx(near, rel=1e-14)
+    assert block.mid[0, 2] == pytest.approx(far, abs=1e-14)
+    assert block.rad.max() < 1e-14
+
+
+def test_a_matrix_that_is_nearly_symmetric_counts_as_the_mean_of_both_halves() -> None:
+    matrix = np.array([[1.0, 0.5], [0.5 + 4e-9, 1.0]])
+    block = InnerProducts(Kernel("precomputed"), matrix).block(np.arange(2), np.arange(2)).mid
+    np.testing.assert_allclose(block, [[1.0, 0.5 + 2e-9], [0.5 + 2e-9, 1.0]], rtol=1e-14)
+
+
+def test_an_eigenvalue_is_bounded_by_less_than_the_shift_that_was_tried() -> None:
+    for count in (1, 4, 40):
+        found = least_eigenvalue(np.eye(count), 0.75)
+        # The rounding of Cholesky's method on a matrix with 0.25 on its diagonal: at least (n + 1) u times its trace.
+        assert 0.75 - 1e-12 < found <= 0.75 - (count + 1) * 2.0**-53 * 0.25 * count
+    assert least_eigenvalue(np.eye(3), 1.5) == -np.inf
+
+
+def test_weights_and_batches_are_part_of_the_fingerprint() -> None:
+    problem = random_problem(11, Kernel("rbf", gamma=0.5))
+    nothing = KernelPlane(np.zeros(problem.n_samples), 0.0)
+    others = [problem, dataclasses.replace(problem, weights=None)]
+    moved = others[1].starts.copy()
+    moved[2] += 1
+    others.append(dataclasses.replace(others[1], starts=moved, weights=None))
+    assert len({certify_chance_svm(other, nothing, None, 1e-6).problem_digest for other in others}) == 3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_balls_and_doubles_agree(seed: int) -> None:
+    pytest.importorskip("flint")
+    from surefoot.core.flint_enclosure import FlintEnclosure
+
+    kernels = (*KERNELS, Kernel("precomputed"), Kernel("rbf", gamma=1e-6), Kernel("poly", gamma=0.2, degree=4, coef0=2.0))
+    problem = mended_problem(
+        seed, kernels[seed % 8], n_batches=3 + seed % 3, most=4, radii=seed % 3 == 0, cost=10.0 ** (seed % 5)
+    )
+    if seed % 2 and problem.kernel.name in ("linear", "poly", "rbf"):
+        shifted = problem.samples + (1e4 if problem.kernel.name == "linear" else 3.0)
+        problem = dataclasses.replace(problem, samples=shifted, kernel=centred(problem.kernel, shifted))
+    if seed % 5 == 4 and problem.kernel.added == 0:
+        problem = on_landmarks(problem, 4)
+    outcome = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-7))
+    plane = outcome.primal
+    if isinstance(problem.kernel, LandmarkKernel):
+        plane = problem.kernel.on_landmarks(problem, plane)
+    for judged_plane in (plane, KernelPlane(1.01 * plane.coefficients, plane.intercept)):
+        doubles = certify_chance_svm(problem, judged_plane, outcome.dual, 1e-6)
+        with computing_in(FlintEnclosure):
+            balls = certify_chance_svm(problem, judged_plane, outcome.dual, 1e-6)
+        assert doubles.verified == balls.verified
+        assert doubles.lower_bound <= balls.lower_bound <= balls.upper_bound <= doubles.upper_bound
+        assert doubles.problem_digest == balls.problem_digest

@@ -1,0 +1,150 @@
+"""Limits and rules as the certificate decides them, against the problem's own code and by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from surefoot.riskscore.certificate.card_table import CardTable
+from surefoot.riskscore.certificate.claim_bounds import bounds_of
+from surefoot.riskscore.certificate.loss_planes import LossPlanes
+from surefoot.riskscore.certificate.proof_reader import BoxClaims
+from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.problem.card_rules import (
+    CardRule,
+    GroupRule,
+    ImplicationRule,
+    LinearRule,
+    PointSetRule,
+    RateRule,
+    SignRule,
+)
+from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
+
+X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1], [0, 0, 0], [1, 0, 0]], dtype=float)
+Y = np.array([1.0, -1, 1, -1, 1, -1, 1])
+WEIGHTS = np.array([1.0, 2, 1, 3, 1, 1, 2]) / 11
+
+
+def problem_with(*rules: CardRule, scale: str = "unit", **changes: object) -> RiskScoreProblem:
+    problem = RiskScoreProblem(
+        X, Y, WEIGHTS, np.full(3, -2), np.full(3, 2), -3, 3, 2, rules=rules, scale=scale, multipliers=(0.4, 3.0)
+    )
+    return dataclasses.replace(problem, **changes)
+
+
+RULES = {
+    "group": (GroupRule((0, 1), least=1, most=1),),
+    "implication": (ImplicationRule((0, 2), (1,)),),
+    "point set": (PointSetRule(1, (-2, 0, 1)),),
+    "point set without 0": (PointSetRule(1, (-1, 2)),),
+    "sign": (SignRule((0, 2)),),
+    "linear": (LinearRule(np.array([1.0, 0.0, 1.0]), lower=-0.7, upper=1.3),),
+    "two ends": (LinearRule(np.array([1.0, 1.0, 0.0]), lower=0.9), LinearRule(np.array([1.0, 0.0, 1.0]), lower=0.2)),
+    "rate of positives": (RateRule(1, lower=0.45, threshold=0.3),),
+    "rate of negatives": (RateRule(-1, upper=0.45, threshold=-0.4),),
+    "rates at even odds": (RateRule(1, lower=0.3, upper=0.8), RateRule(-1, upper=0.9)),
+}
+
+
+def every_card() -> list[tuple[int, ...]]:
+    return list(itertools.product(range(-3, 4), *[range(-2, 3)] * 3))
+
+
+@pytest.mark.parametrize("scale", ["unit", "free"])
+@pytest.mark.parametrize("name", RULES)
+def test_a_card_is_taken_if_the_problem_admits_it(name: str, scale: str) -> None:
+    problem = problem_with(*RULES[name], scale=scale)
+    table = CardTable(problem)
+    found = {True: 0, False: 0}
+    for at, (intercept, *points) in enumerate(every_card()):
+        multiplier = 1.0 if scale == "unit" else (0.5, 0.83, 1.7, 2.9)[at % 4]
+        card = RiskScore(intercept, np.array(points, dtype=np.int32), multiplier)
+        taken = not table.flaw_of(card)
+        assert taken == problem.admits(card), card
+        found[taken] += 1
+    assert min(found.values()) > 20
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_scales_are_those_at_which_a_card_keeps_the_rules(name: str) -> None:
+    problem = problem_with(*RULES[name], scale="free")
+    table = CardTable(problem)
+    for intercept, *points in every_card()[::3]:
+        used = np.flatnonzero(points)
+        if used.size > 2:
+            continue
+        card = np.append(intercept, np.array(points)[used]).astype(float)
+        for sure in (True, False):
+            (low,), (high,) = table.scales_of(used[None, :], card[None, :], sure=sure)
+            for multiplier in np.geomspace(0.41, 2.93, 9):
+                t = 1 / multiplier
+                if min(abs(t - low), abs(t - high)) > 1e-6:
+                    kept = problem.admits(RiskScore(intercept, np.array(points, dtype=np.int32), float(multiplier)))
+                    assert kept == (low <= t <= high)
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_rate_that_rounding_leaves_open_is_neither_kept_for_sure_nor_broken_for_sure(sure: bool) -> None:
+    """One of three rows is flagged; the least rate is a third, up to less than the rounding of a third."""
+    rows = np.array([[1.0], [0.0], [0.0], [1.0]])
+    for sign, limits in ((1, {"lower": 1 / 3 + 1e-9}), (1, {"upper": 1 / 3 - 1e-9})):
+        rule = RateRule(sign, threshold=0.5, **limits)
+        labels = np.array([1.0, 1, 1, -1])
+        weights = np.array([0.1, 0.1, 0.1, 0.7])
+        problem = RiskScoreProblem(rows, labels, weights, np.full(1, -2), np.full(1, 2), -3, 3, 1, rules=(rule,))
+        low, high = CardTable(problem).scales_of(np.array([[0]]), np.array([[0.0, 2.0]]), sure=sure)
+        assert (low[0] <= high[0]) == (not sure)
+
+
+def test_cards_out_of_limits_are_no_cards() -> None:
+    table = CardTable(problem_with())
+    free = CardTable(problem_with(scale="free"))
+    assert table.flaw_of(RiskScore(3, np.array([2, -2, 0]))) == ""
+    for card in (
+        RiskScore(4, np.array([2, -2, 0])), RiskScore(-4, np.array([2, -2, 0])), RiskScore(0, np.array([1, 1, 1])),
+        RiskScore(0, np.array([3, 0, 0])), RiskScore(0, np.array([0, -3, 0])),
+    ):  # fmt: skip
+        assert "limits" in table.flaw_of(card)
+    assert free.flaw_of(RiskScore(0, np.array([1, 0, 0]), 2.9)) == ""
+    for multiplier in (0.39, 3.1):
+        assert "multiplier" in free.flaw_of(RiskScore(0, np.array([1, 0, 0]), multiplier))
+
+
+def test_points_that_a_column_may_have() -> None:
+    table = CardTable(problem_with(PointSetRule(1, (0, 1, 2)), PointSetRule(2, (0,)), lower=np.array([-2, -2, -1])))
+    assert table.lower.tolist() == [-2.0, 1.0, np.inf]
+    assert table.upper.tolist() == [2.0, 2.0, -np.inf]
+    assert table.usable.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("scale", ["unit", "free"])
+@pytest.mark.parametrize("name", ["linear", "rate of positives", "group", "two ends"])
+def test_a_single_card_that_breaks_a_rule_needs_no_bound(name: str, scale: str) -> None:
+    """Below the threshold it counts with its loss at the scales that the rules leave it, or not at all."""
+    problem = problem_with(*RULES[name], scale=scale)
+    table = CardTable(problem)
+    planes = LossPlanes(table, RowCells(table))
+    scales = np.array([1.0]) if scale == "unit" else 1 / np.geomspace(0.4, 3.0, 20001)
+    n_left_out = 0
+    for intercept, first, second in itertools.product((-2, 0, 1), (-2, 1, 2), (-1, 1, 2)):
+        card = np.array([[intercept, first, second]], dtype=float)
+        claim = BoxClaims(np.array([[0, 1]]), card, card, None)
+        bound = bounds_of(claim, planes, (-3, 3), 1e9)[0]
+        points = np.array([first, second, 0])
+        kept = [t for t in scales[::200] if problem.admits(RiskScore(intercept, points.astype(np.int32), 1 / float(t)))]
+        low, high = table.scales_of(np.array([[0, 1]]), card, sure=False)
+        assert (bound == np.inf) == (low[0] > high[0])
+        n_left_out += bound == np.inf
+        if not kept:
+            continue
+        inside = np.append(
+            scales[(scales >= low[0]) & (scales <= high[0])], np.clip([low[0], high[0]], scales.min(), scales.max())
+        )
+        losses = np.logaddexp(0, -Y * (inside[:, None] * (intercept + X @ points))) @ WEIGHTS
+        assert bound <= losses.min() + 1e-12
+        assert bound == pytest.approx(losses.min(), abs=1e-6)
+    assert n_left_out > 0
