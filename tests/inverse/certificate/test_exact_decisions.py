@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import surefoot as sf
 from surefoot.inverse import InverseOptimizer, forward
+from surefoot.inverse.certificate.certificate import certify_cost
+from surefoot.inverse.problem.approaches import APPROACHES
 
 KNAPSACK = [(np.array([1e9, 1.0]), 1e9)]
 
@@ -92,3 +96,11 @@ def test_fits_that_are_not_proven_warn_once() -> None:
     with pytest.warns(sf.ConvergenceLimitWarning) as told:
         model = InverseOptimizer(forward.FiniteChoice(), approach="predictability").fit(signals, responses)
     assert len(told) == 1 and not model.certificate_.verified and "too many" not in model.certificate_.claim
+
+
+def test_a_cost_that_explains_nothing_has_no_bound_whatever_the_witness() -> None:
+    signals = [np.array([[0.0, 0.0], [1.0, 0.2], [1.0, -0.1]]), np.array([[0.0, 0.0], [0.3, -1.0]])]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="incenter").fit(signals, [0, 0])
+    problem, proof = APPROACHES["incenter"].pose(model._pose(signals, [0, 0])), model.outcome_.dual
+    for witness in (proof, replace(proof, weights=proof.weights * np.nan), None):
+        assert certify_cost(problem, -model.cost_, np.zeros(2), witness, 1e-6).upper_bound == np.inf
