@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SingleSampleWarning,
         SurefootError,
         UnsupportedProblemError,
+        ZeroCostWarning,
     )
     from surefoot.files.model_file import load, save
     from surefoot.files.proof_export import export_proof
@@ -90,6 +91,7 @@ _PLACES = {
     "UncertainInputsDisplay": "reports.displays.uncertain_inputs_display",
     "UnsupportedProblemError": "exceptions",
     "WorstCaseDisplay": "reports.displays.worst_case_display",
+    "ZeroCostWarning": "exceptions",
     "constraints": "constraints",
     "export": "export",
     "export_proof": "files.proof_export",
@@ -135,6 +137,7 @@ __all__ = [
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
     "WorstCaseDisplay",
+    "ZeroCostWarning",
     "__version__",
     "constraints",
     "export",

@@ -69,6 +69,10 @@ class BelowChanceWarning(UserWarning):
     """An estimated certainty was at or below chance and has been raised; the message names column, estimate and new value."""
 
 
+class ZeroCostWarning(UserWarning):
+    """The best cost is 0, which prices all decisions alike; the message says what to do about it."""
+
+
 class InvalidObservationError(SurefootError, ValueError):
     """A signal or a response cannot be used; the message names the observation."""
 

@@ -197,6 +197,7 @@ def test_fitted_fractions_are_exact_where_doubles_cannot_be() -> None:
         assert total == 0
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_quadratic_masters_are_closed_in_any_units(unit: float) -> None:
     random = np.random.default_rng(11)

@@ -26,7 +26,7 @@ from surefoot.core.enclosure import Enclosure, between, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
 from surefoot.inverse.certificate.decision_bound import decision_bounds
-from surefoot.inverse.certificate.observation import SLACK, cuts, features_of, listed, whole_unknowns
+from surefoot.inverse.certificate.observation import ROUND_SLACK, SLACK, cuts, features_of, listed, whole_unknowns
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.decision_proof import LossProof
@@ -118,10 +118,12 @@ def conclude(
         close = lower - upper <= tolerance * max(abs(lower), floor)
         words = words if close else replace(words, flaw="what it misses makes its objective smaller than it can be")
         upper = lower
-    sets = any(not hasattr(example.instance.decisions, "points") for example in problem.examples)
-    rows = f", whose decisions meet their rows to within {SLACK:g} of the largest entry" if sets else ""
+    sets = [each.instance.decisions for each in problem.examples if not hasattr(each.instance.decisions, "points")]
+    slack = ROUND_SLACK if all(whole_unknowns(each).all() for each in sets) else SLACK
+    rows = f", whose decisions meet their rows to within {slack:g} of the largest entry" if sets else ""
+    count = f"these {len(problem.examples)} observations" if len(problem.examples) > 1 else "this 1 observation"
     return verdict(
-        replace(words, scope=f"on these {len(problem.examples)} observations{rows}{words.scope}"),
+        replace(words, scope=f"on {count}{rows}{words.scope}"),
         upper=upper,
         lower=lower,
         tolerance=tolerance,
@@ -155,7 +157,7 @@ def certify_predictions(
         "cost vector",
         f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry "
         "of the least cost,",
-        flaw="" if np.isfinite(upper) else "the predicted decisions were not recomputed: decisions are too many to list",
+        flaw="" if np.isfinite(upper) else "the predicted decisions of an observation are not known for certain",
     )
     return conclude(problem, words, {"theta": theta}, (upper, 0.0), tolerance, None, 0.0)
 
@@ -287,7 +289,7 @@ def _radius(problem: InverseProblem, upper: float, lower: float) -> list[str]:
     least, most = 1.0 / (2.0 * enclose(upper)).sqrt(), 1.0 / (2.0 * enclose(lower)).sqrt()
     return [
         "The sine of its angle to the nearest cost vector that another decision refutes is at least "
-        f"{rounded_down(float(least.low))}, and for no cost vector is it above {rounded_up(float(most.high))}."
+        f"{rounded_down(float(least.low))}, and for no cost vector of the prior set is it above {rounded_up(float(most.high))}."
     ]
 
 

@@ -111,7 +111,7 @@ def _terms(decisions: Any, response: FloatArray, distance: Distance) -> tuple[En
 def _tree_bound(example: Example, theta: Enclosure, distance: Distance, tree: Any) -> float:
     """The bound of trees in preorder, one for every term of the distance."""
     decisions: Any = example.instance.decisions
-    response, whole, slack = example.response, decisions.whole, row_slack(decisions.matrix)
+    response, whole, slack = example.response, decisions.whole, row_slack(decisions)
     terms = _terms(decisions, response, distance)
     leaves = None if terms is None else _leaves(decisions, terms[0].shape[0], tree)
     if terms is None or leaves is None:
@@ -236,7 +236,7 @@ def _quadratic_bound(example: Example, theta: Enclosure, distance: Distance, pri
 
 def _inequalities(decisions: Any) -> tuple[FloatArray, FloatArray]:
     """Rows and bounds of the continuous unknowns as rows x <= sides, slack included."""
-    slack, free, eye = row_slack(decisions.matrix), ~decisions.whole, np.eye(decisions.lower.size)
+    slack, free, eye = row_slack(decisions), ~decisions.whole, np.eye(decisions.lower.size)
     rows = np.vstack((decisions.matrix, -decisions.matrix, eye[free], -eye[free]))
     ends = (decisions.high + slack, slack - decisions.low, decisions.upper[free] + SLACK, SLACK - decisions.lower[free])
     sides = np.concatenate(ends)

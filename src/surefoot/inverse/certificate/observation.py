@@ -5,8 +5,9 @@ cost vector theta is the largest g(x) . theta + d(x_hat, x). phi is M x + m, (y 
 or a function of the decision; the values that a caller's functions return are part of the problem.
 
 Decisions of a linear set or an ellipsoid are the points that meet its conditions to within ``SLACK``, per unit of a row's
-largest entry: programmes over doubles are met no better. Claims say so. Upper bounds hold for all of these points, and lower
-bounds use no other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
+largest entry: programmes over doubles are met no better. Rows of whole unknowns alone, and an ellipsoid, are met to within
+``ROUND_SLACK``: 0.1 + 0.2 is at most 0.3. Claims say so. Upper bounds hold for all of these points, and lower bounds use no
+other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 # By how much a condition of a decision set may be violated, per unit of the row's largest entry; HiGHS attains 1e-9.
 SLACK = 2e-9
-# The same for an ellipsoid, whose boundary points are computed by a formula: rounding alone.
+# The same where points are whole, or computed by a formula: rounding alone.
 ROUND_SLACK = 1e-12
-# Decisions closer than this, in every entry, are one decision for the zero-one distance.
-SAME = 1e-9
+# Rows of zeros have a slack too: enclosures of 0 need one.
+TINY_ROW = 1e-200
 # 0/1 unknowns up to which all vectors are listed.
 MAX_LISTED = 16
 
@@ -94,16 +95,18 @@ def _measured(name: str, apart: Enclosure) -> Enclosure:
     if name == "none" or apart.shape[1] == 0:
         return enclose(np.zeros(apart.shape[0]))
     if name == "zero-one":
-        return enclose((np.abs(apart.mid).max(axis=1) > SAME).astype(np.float64))
+        return enclose((apart.mid != 0).any(axis=1).astype(np.float64))
     if name in ("l1", "linf"):
         return abs(apart).sum(axis=1) if name == "l1" else abs(apart).max(axis=1)
     squares = (apart * apart).sum(axis=1)
     return squares if name == "squared-l2" else squares.sqrt()
 
 
-def row_slack(matrix: FloatArray) -> FloatArray:
+def row_slack(decisions: Any) -> FloatArray:
     """By how much rows may be violated."""
-    return np.asarray(SLACK * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0)))
+    largest = np.abs(decisions.matrix).max(axis=1, initial=0.0)
+    mixed = decisions.matrix[:, ~decisions.whole].any(axis=1)
+    return np.asarray(np.where(mixed, SLACK * np.maximum(1.0, largest), ROUND_SLACK * np.maximum(largest, TINY_ROW)))
 
 
 def ellipsoid_slack(decisions: Any) -> float:
@@ -122,7 +125,7 @@ def are_decisions(decisions: Any, points: FloatArray, *, proven: bool = True) ->
         around = enclose(points)
         side = ((around @ decisions.form) * points).sum(axis=1) + 2.0 * (around @ decisions.shift) + decisions.constant
         return np.asarray((side.high if proven else side.low) <= ellipsoid_slack(decisions))
-    whole, slack, sides = decisions.whole, row_slack(decisions.matrix), enclose(points) @ decisions.matrix.T
+    whole, slack, sides = decisions.whole, row_slack(decisions), enclose(points) @ decisions.matrix.T
     most, least = (sides.high, sides.low) if proven else (sides.low, sides.high)
     rows = np.all((most <= decisions.high + slack) & (least >= decisions.low - slack), axis=1)
     room = np.where(whole, 0.0, SLACK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from surefoot.exceptions import (
     InconsistentDataError,
     InvalidObservationError,
     UnsupportedProblemError,
+    ZeroCostWarning,
 )
 from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
@@ -206,7 +208,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         try:
             problem, found = fit_cost(self, separation, problem, options)
             outcome = handed_over(found)
-            cost, certificate = judged(self.approach, separation, problem, outcome, self.tol)
+            cost, certificate = judged(self.approach, problem, outcome, self.tol)
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
                 tried = flaw.outcome
@@ -226,10 +228,24 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         self._forget_fit()
         self.cost_, self.certificate_, self.outcome_, self.n_iter_ = cost, certificate, outcome, outcome.iterations
         self._seal_proof()
-        if self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT):
-            lost = "" if np.any(self.cost_) else " found no cost but 0, which prices all decisions alike, and"
-            warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Warn once: of a fit that is not proven, unless that is a matter of trust alone, or of losses that make the cost 0."""
+        nothing = not np.any(self.cost_)
+        limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
+        if limited or self.certificate_.claim.startswith("Not proven"):
+            lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
+            warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
+        elif nothing and self.certificate_.lower_bound > 0:
+            warnings.warn(
+                "The best cost is 0, which prices all decisions alike: as far as this model can see, the decisions contradict "
+                "each other, or kappa outweighs them. Give features that tell the decisions apart, a smaller kappa, a prior "
+                "that excludes 0 (prior='simplex'), or approach='suboptimality'.",
+                ZeroCostWarning,
+                stacklevel=3,
+            )
 
     def partial_fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
         """Learn online, by one step of mirror descent per observation, in the order given; calls go on from each other.
@@ -292,7 +308,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
 
         # Where no cost explains all observations the fit has gone over to another problem; the digest says so.
         task = next((each for each in tasks if problem_digest(each) == self.certificate_.problem_digest), tasks[-1])
-        kind, arguments = proof_arguments(self.approach, Separation(), task, outcome, self.tol)
+        kind, arguments = proof_arguments(self.approach, task, outcome, self.tol)
         return ProofParts(kind, arguments, lambda: CERTIFY[kind](**arguments))
 
     def _pose(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseProblem:

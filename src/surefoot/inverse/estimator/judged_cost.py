@@ -30,20 +30,24 @@ CERTIFY: dict[str, Callable[..., Certificate]] = {
 
 
 def judged(
-    approach: str, separation: Separation, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
+    approach: str, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
 ) -> tuple[FloatArray, Certificate]:
     """The cost vector of an outcome, and the verdict on it."""
     primal = outcome.primal
     # A copy: what a user writes into the learned cost must not change what the solver has answered.
     cost = np.array(primal.theta if isinstance(primal, EllipsoidalCost) else primal, dtype=np.float64)
-    kind, arguments = proof_arguments(approach, separation, problem, outcome, tolerance)
+    kind, arguments = proof_arguments(approach, problem, outcome, tolerance)
     return cost, CERTIFY[kind](**arguments)
 
 
 def proof_arguments(
-    approach: str, separation: Separation, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
+    approach: str, problem: InverseProblem, outcome: SolveOutcome[Any, Any], tolerance: float
 ) -> tuple[str, dict[str, Any]]:
-    """Which certificate judges an outcome, and its arguments by name."""
+    """Which certificate judges an outcome, and its arguments by name.
+
+    Losses are searched anew: what the solver's programmes retain must not make a fit differ from a later verification.
+    """
+    separation = Separation()
     given: dict[str, Any] = {"problem": problem, "theta": outcome.primal, "proof": outcome.dual, "tolerance": tolerance}
     if isinstance(outcome.primal, EllipsoidalCost):
         del given["theta"]

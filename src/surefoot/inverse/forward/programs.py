@@ -89,6 +89,7 @@ class ForwardProblem(ABC):
                 raise ValueError(f"the response has {decided.size} entries, but decisions have {instance.decisions.n_unknowns}")
         except (ValueError, TypeError) as flaw:
             raise InvalidObservationError(f"observation {index}: {flaw}.") from flaw
+        decided = instance.decisions.nearest(decided)
         return Example(instance, decided, bool(instance.decisions.allowed(decided[None, :])[0]))
 
 

@@ -13,7 +13,7 @@ from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.oracle.binary_search import BinarySearch
 from surefoot.inverse.oracle.parameters import BinarySearchParameters
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
-from surefoot.inverse.problem.decision_set import LinearSet
+from surefoot.inverse.problem.decision_set import WHOLE_ROW_TOLERANCE, LinearSet
 from surefoot.inverse.problem.distance import NO_DISTANCE
 from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.problem import InverseProblem
@@ -168,7 +168,7 @@ def _stacked(sets: list[LinearSet], start: FloatArray) -> tuple[FloatArray, Floa
     if alike:
         rows = np.concatenate((matrix[:, above], -matrix[:, below]), axis=1)
         right = np.concatenate((high[:, above], -low[:, below]), axis=1)
-        tolerance = PARAMETERS.row_tolerance * np.maximum(1.0, np.abs(rows).max(axis=2, initial=0.0))
+        tolerance = 0.5 * WHOLE_ROW_TOLERANCE * np.abs(rows).max(axis=2, initial=0.0)
         return rows * (1.0 - 2.0 * start)[:, None, :], right - np.einsum("imn,in->im", rows, start), tolerance
     searches = [BinarySearch(each, here) for each, here in zip(sets, start, strict=True)]
     most = max(search.rows.shape[0] for search in searches)

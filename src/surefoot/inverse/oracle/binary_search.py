@@ -12,7 +12,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import Status
 from surefoot.inverse.oracle.milp_branch_and_bound import SearchResult
 from surefoot.inverse.oracle.parameters import BinarySearchParameters
-from surefoot.inverse.problem.decision_set import LinearSet
+from surefoot.inverse.problem.decision_set import WHOLE_ROW_TOLERANCE, LinearSet
 
 
 class BinarySearch:
@@ -25,7 +25,7 @@ class BinarySearch:
         self.sign = 1.0 - 2.0 * self.start
         self.rows = np.ascontiguousarray(rows * self.sign)
         self.right = np.ascontiguousarray(right - rows @ self.start)
-        self.row_tolerance = self.parameters.row_tolerance * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
+        self.row_tolerance = 0.5 * WHOLE_ROW_TOLERANCE * np.abs(rows).max(axis=1, initial=0.0)
         self._no_table = np.zeros(self.start.size + 1)
         self._unlogged = np.empty(0)
 

@@ -33,8 +33,7 @@ def prove_binary_loss(example: Example, theta: FloatArray, distance: Distance, c
         return None
     term, n = terms[0], response.size
     above, below = np.isfinite(decisions.high), np.isfinite(decisions.low)
-    rows = np.vstack((decisions.matrix[above], -decisions.matrix[below]))
-    sides = np.concatenate((decisions.high[above], -decisions.low[below]))
+    rows, sides = decisions.inequalities()
     sign = 1.0 - 2.0 * response
     cost = features.linear_cost(theta)
     table = np.zeros(n + 1) if term.table is None else term.table
@@ -43,7 +42,7 @@ def prove_binary_loss(example: Example, theta: FloatArray, distance: Distance, c
     unit = max(float(np.abs(gain).max(initial=0.0)), float(np.abs(table).max())) or 1.0
     gain, table = gain / unit, table / unit
     flipped = np.ascontiguousarray(rows * sign)
-    slack = PARAMETERS.row_slack * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
+    slack = PARAMETERS.row_slack * np.abs(rows).max(axis=1, initial=0.0)
     right = sides - rows @ response
     # In terms of flips: cost . response is part of what no flip at all adds.
     goal = (claimed + float(term.tilt @ response) - term.constant) / unit + PARAMETERS.claim_tolerance

@@ -6,7 +6,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.exceptions import UnsupportedProblemError
-from surefoot.inverse.oracle.parameters import MAX_ENUMERATED, MAX_LISTED, BinarySearchParameters
+from surefoot.inverse.oracle.parameters import MAX_ENUMERATED, MAX_LISTED
 from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
 from surefoot.inverse.problem.problem import InverseProblem
 
@@ -23,7 +23,7 @@ def few_decisions(decisions: LinearSet, most: int = MAX_ENUMERATED) -> FloatArra
     if n > most or not decisions.binary.all():
         return None
     every = binary_vectors(n)
-    return every[decisions.allowed(every, BinarySearchParameters.row_tolerance)]
+    return every[decisions.allowed(every)]
 
 
 def enumerated_decisions(problem: InverseProblem, most: int = MAX_LISTED) -> list[FloatArray]:

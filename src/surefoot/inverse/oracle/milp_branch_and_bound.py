@@ -71,8 +71,9 @@ class BranchAndBound:
         lower, upper = np.append(decisions.lower, 0.0), np.append(decisions.upper, 0.0)
         self._programme = LinearProgramme(lower, upper, np.zeros(n + 1))
         for row, low, high in zip(decisions.matrix, decisions.low, decisions.high, strict=True):
-            at = np.flatnonzero(row)
-            self._programme.add_row(at.astype(np.int32), row[at], float(low), float(high))
+            # HiGHS meets rows to an absolute tolerance, certificates to one that is relative to their largest entry.
+            at, unit = np.flatnonzero(row), float(np.abs(row).max(initial=0.0)) or 1.0
+            self._programme.add_row(at.astype(np.int32), row[at] / unit, float(low) / unit, float(high) / unit)
         self._table: FloatArray | None = None
         self._chords: list[int] = []
 
@@ -132,12 +133,17 @@ class BranchAndBound:
             if relaxed or away.max() <= self.parameters.integrality_tolerance:
                 point = answer.point[:n].copy()
                 point[whole] = np.rint(inner)
-                best, value = point, -answer.bound
+                if relaxed or self.decisions.allowed(point[None, :])[0]:
+                    best, value = point, -answer.bound
+                    continue
+            # Nearly whole points may break a row once they are whole: then an unknown that is open still is branched on.
+            open_ = node.upper[whole] > node.lower[whole]
+            if not open_.any():
                 continue
-            column = int(whole[np.argmax(away)])
-            at = float(answer.point[column])
+            column = int(whole[np.argmax(np.where(open_, away, -1.0))])
+            at = float(np.clip(np.floor(answer.point[column]), node.lower[column], node.upper[column] - 1.0))
             below, above = node.upper.copy(), node.lower.copy()
-            below[column], above[column] = np.floor(at), np.ceil(at)
+            below[column], above[column] = at, at + 1.0
             for child in (_Node(node.lower, below), _Node(above, node.upper)):
                 heapq.heappush(nodes, (answer.bound, -next(counter), child))
         return SearchResult(best, value, value + tolerance, Status.INFEASIBLE if value == -np.inf else Status.OPTIMAL)

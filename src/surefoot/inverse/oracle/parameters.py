@@ -20,8 +20,6 @@ class BinarySearchParameters:
         The same where all observations are searched in one call; about a quarter of a second.
     nodes_per_second : int
         Nodes that stand for a second where time is limited: counted instead of measured, so that a run can be repeated.
-    row_tolerance : float
-        By how much a row may be violated, per unit of its largest entry: sums of rounded numbers.
     value_tolerance : float
         What rounding may hide in the objective of the best vector; the search prunes nothing within 1e-10 of it.
     """
@@ -30,7 +28,6 @@ class BinarySearchParameters:
     max_nodes: int = 2_000_000
     batch_max_nodes: int = 500_000
     nodes_per_second: int = 15_000_000
-    row_tolerance: float = 1e-9
     value_tolerance: float = 5e-13
 
 
@@ -71,7 +68,7 @@ class BinaryTreeParameters:
 
     listed: int = 9
     max_nodes: int = 20_000
-    row_slack: float = 4e-9
+    row_slack: float = 2e-12
     claim_tolerance: float = 4e-10
     spare: float = 1.0 + 1e-6
 

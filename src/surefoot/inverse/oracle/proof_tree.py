@@ -61,7 +61,9 @@ class _TreeSearch:
             lower, upper, np.append(task.cost + leaning, [0.0 if table is None else -1.0, penalty])
         )
         self._owners: list[int] = []
-        for r, (row, low, high) in enumerate(zip(decisions.matrix, decisions.low, decisions.high, strict=True)):
+        # Rows have the largest entry 1 for HiGHS; multipliers are those of the rows as they are.
+        self._units = np.array([float(np.abs(row).max(initial=0.0)) or 1.0 for row in decisions.matrix])
+        for r, (row, low, high) in enumerate(zip(*self._scaled(), strict=True)):
             at = np.append(np.flatnonzero(row), n + 1).astype(np.int32)
             for side, violation in ((high, -1.0), (low, 1.0)):
                 if np.isfinite(side):
@@ -76,6 +78,10 @@ class _TreeSearch:
         self._columns = np.arange(n, dtype=np.int32)
         self._nodes_left = parameters.max_nodes
 
+    def _scaled(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        decisions, units = self.task.decisions, self._units
+        return decisions.matrix / units[:, None], decisions.low / units, decisions.high / units
+
     def prove(self, goal: float) -> Tree | None:
         return self._node(goal, self.task.decisions.lower, self.task.decisions.upper)
 
@@ -89,7 +95,7 @@ class _TreeSearch:
             return None
         count = len(self._owners)
         decisions = self.task.decisions
-        by_row = np.bincount(self._owners, weights=-answer.prices[:count], minlength=decisions.high.size).astype(np.float64)
+        by_row = np.bincount(self._owners, weights=-answer.prices[:count], minlength=decisions.high.size) / self._units
         # A side that a row does not have has no multiplier; what HiGHS says of it is rounding.
         multipliers = np.clip(
             by_row, np.where(np.isfinite(decisions.low), -np.inf, 0.0), np.where(np.isfinite(decisions.high), np.inf, 0.0)

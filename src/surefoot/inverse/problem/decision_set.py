@@ -19,6 +19,8 @@ from surefoot.core.arrays import BoolArray, FloatArray
 
 # By how much a decision may violate a row, per unit of the row's largest entry.
 ROW_TOLERANCE = 1e-6
+# The same for rows of whole unknowns alone: sums of rounded numbers. Certificates allow as much, and half is used of it.
+WHOLE_ROW_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,19 +49,28 @@ class LinearSet:
         return np.asarray(self.whole & (self.lower == 0) & (self.upper == 1))
 
     def inequalities(self) -> tuple[FloatArray, FloatArray]:
-        """The rows without the bounds of the unknowns, as A and b of A x <= b."""
+        """The rows without the bounds of the unknowns, as A and b of A x <= b: upper sides first."""
         above, below = np.isfinite(self.high), np.isfinite(self.low)
         rows = np.vstack((self.matrix[above], -self.matrix[below]))
         return rows, np.concatenate((self.high[above], -self.low[below]))
 
+    def row_tolerance(self, slack: float = ROW_TOLERANCE) -> FloatArray:
+        """By how much a decision may violate every row."""
+        largest = np.abs(self.matrix).max(axis=1, initial=0.0)
+        mixed = self.matrix[:, ~self.whole].any(axis=1)
+        return np.asarray(np.where(mixed, slack * np.maximum(1.0, largest), 0.5 * WHOLE_ROW_TOLERANCE * largest))
+
+    def nearest(self, point: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
+        """The point, its whole unknowns rounded if they are nearly whole."""
+        off = np.abs(point - np.rint(point))
+        return np.asarray(np.where(self.whole & (off <= slack), np.rint(point), point))
+
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
-        """Which rows of ``points`` are decisions."""
-        tolerance = slack * np.maximum(1.0, np.abs(self.matrix).max(axis=1, initial=0.0))
-        sides = points @ self.matrix.T
+        """Which rows of ``points`` are decisions; their whole unknowns must be whole."""
+        tolerance, sides = self.row_tolerance(slack), points @ self.matrix.T
         rows = np.all((sides <= self.high + tolerance) & (sides >= self.low - tolerance), axis=1)
         box = np.all((points >= self.lower - slack) & (points <= self.upper + slack), axis=1)
-        off = np.abs(points[:, self.whole] - np.rint(points[:, self.whole]))
-        return np.asarray(rows & box & np.all(off <= slack, axis=1))
+        return np.asarray(rows & box & np.all(points[:, self.whole] == np.rint(points[:, self.whole]), axis=1))
 
     def digest(self, mark: Any) -> None:
         for part in (self.matrix, self.low, self.high, self.lower, self.upper, self.whole):
@@ -80,9 +91,14 @@ class ListedSet:
     def whole(self) -> BoolArray:
         return np.ones(self.n_unknowns, dtype=np.bool_)
 
+    def nearest(self, point: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
+        """The alternative that the point is but for rounding, or the point itself."""
+        gap = np.abs(point - self.points).max(axis=1, initial=0.0)
+        size = min(1.0, float(np.abs(self.points).max(initial=0.0)))
+        return self.points[np.argmin(gap)] if gap.min() <= slack * size else point
+
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
-        gap = np.abs(points[:, None, :] - self.points[None, :, :]).max(axis=2, initial=0.0)
-        return np.asarray(gap.min(axis=1) <= slack)
+        return np.array([(self.points == point).all(axis=1).any() for point in points], dtype=np.bool_)
 
     def digest(self, mark: Any) -> None:
         mark.update(np.ascontiguousarray(self.points).tobytes())
@@ -103,6 +119,9 @@ class EllipsoidSet:
     @property
     def whole(self) -> BoolArray:
         return np.zeros(self.n_unknowns, dtype=np.bool_)
+
+    def nearest(self, point: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
+        return point
 
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         side = np.einsum("ki,ij,kj->k", points, self.form, points) + 2 * points @ self.shift + self.constant
@@ -141,6 +160,9 @@ class OpaqueSet:
     @property
     def whole(self) -> BoolArray:
         return np.ones(self.n_unknowns, dtype=np.bool_)
+
+    def nearest(self, point: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
+        return point
 
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         if self.contains is None:

@@ -25,8 +25,6 @@ from surefoot.core.arrays import BoolArray, FloatArray
 
 NAMES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none")
 CONTINUOUS_NAMES = ("linf", "squared-l2", "none")
-# Decisions closer than this are one decision for the zero-one distance.
-SAME = 1e-9
 
 
 def _measure(name: str, apart: FloatArray) -> FloatArray:
@@ -43,7 +41,7 @@ def _measure(name: str, apart: FloatArray) -> FloatArray:
     elif name == "linf":
         found = size.max(axis=1)
     else:
-        found = (size.max(axis=1) > SAME).astype(np.float64)
+        found = (size.max(axis=1) > 0).astype(np.float64)
     return np.asarray(found, dtype=np.float64)
 
 
