@@ -23,7 +23,7 @@ their inner products, f = (phi(x_j) . g) for j in S, any vector z and f - K z =:
 
     ||P g||^2 = f' K^-1 f = z' (f + d) + d' K^-1 d <= z' (f + d) + ||d||^2 / (least eigenvalue of K).
 
-Where inputs were given by their moments, samples stand for them; see :mod:`surefoot.chancesvm.certificate.given_moments`.
+Where inputs were given by their moments, samples stand for them; see :mod:`surefoot.chancesvm.certificate.moment_distance`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot.chancesvm.certificate.given_moments import MOMENTS, least_of, moment_distance
 from surefoot.chancesvm.certificate.inner_products import InnerProducts
+from surefoot.chancesvm.certificate.moment_distance import MOMENTS, least_of, moment_distance
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
