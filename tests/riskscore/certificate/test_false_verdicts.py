@@ -275,13 +275,13 @@ def test_rows_are_flagged_in_any_unit(unit: float):
 
 @pytest.mark.parametrize("least", [0.0, 1.0])
 def test_rows_on_the_threshold_are_not_flagged_whatever_rounding_does(least: float):
-    """0.1 + 0.7 - 0.8 is not 0 in doubles, and what it is depends on the order; 2 * 1.5 - 3 is."""
-    for columns, points, intercept in (([[1.5, 0.0]], [2, 0], -3), ([[0.1, 0.7]], [8, 1], -1), ([[0.3, 0.7]], [1, 1], -1)):
+    """10 * 0.1 - 1 is 0 in doubles and above 0 in fact, since 0.1 is a little more; 2 * 1.5 - 3 is 0."""
+    for columns, points, intercept in (([[1.5, 0.0]], [2, 0], -3), ([[0.1, 0.0]], [10, 0], -1), ([[0.3, 0.7]], [1, 1], -1)):
         exact = sum(Fraction(value) * p for value, p in zip(columns[0], points, strict=True)) + intercept
         rule = RateRule(1.0, lower=least, upper=least)
         rows = np.array([*columns, [0.25, 0.5]])
         problem = RiskScoreProblem(
-            rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(2, -9), np.full(2, 9), -9, 9, 2, rules=(rule,)
+            rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(2, -10), np.full(2, 10), -9, 9, 2, rules=(rule,)
         )
         flaw = CardTable(problem).flaw_of(RiskScore(intercept, np.array(points, dtype=np.int32)))
         assert (flaw == "") == ((exact > 0) == (least == 1.0))
