@@ -21,6 +21,9 @@ from surefoot.robust.problem.problem import RobustCoefficients
 
 # A column whose spread is below this times its centre is constant but for rounding.
 FLAT = 1e-12
+# The least share of the weight that a row has in a solver: products of smaller ones would underflow. To a plan for these shares
+# such a row is one of almost no weight.
+LEAST_SHARE = 1e-295
 # Last digit of an intercept above which neighbours of a coefficient are tried, and how many of them.
 COARSE, NEIGHBOURS = 2.0**-40, 2**14
 
