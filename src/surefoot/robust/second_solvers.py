@@ -35,8 +35,8 @@ PARAMETERS = SecondSolverParameters()
 
 def combined(outcome: RobustOutcome, other: RobustOutcome, tolerance: float) -> RobustOutcome:
     """The better model and the better plan of two outcomes of one problem."""
-    best = other if other.upper_bound < outcome.upper_bound else outcome
-    proof = other if other.lower_bound > outcome.lower_bound else outcome
+    best = outcome if outcome.upper_bound <= other.upper_bound else other
+    proof = outcome if outcome.lower_bound >= other.lower_bound else other
     closed = best.upper_bound - proof.lower_bound <= tolerance * best.upper_bound
     ended = other.status if other.status is not Status.OPTIMAL else Status.STALLED
     return replace(

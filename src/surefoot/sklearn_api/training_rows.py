@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from surefoot.core.arrays import AnyArray, FloatArray
@@ -90,6 +90,7 @@ def reread_training_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) 
     counting = np.flatnonzero(weights > 0)
     signs = labels.signs
     if counting.size < signs.size:
+        check_consistent_length(X, signs)
         # Such rows may hold levels that the model does not know: they were never part of its table.
         X, signs, weights = _safe_indexing(X, counting), signs[counting], weights[counting]
     require_columns_of_training(model, X)

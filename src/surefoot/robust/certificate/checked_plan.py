@@ -5,7 +5,8 @@ A plan (``ShiftPlan``) proves something only if it is one: masses of a row that 
 masses, slopes and probabilities that stick out by rounding are clipped, then the masses of each row and the probabilities of
 each feature are divided by their sum, as real numbers (enclosed). The result is exactly a plan, whatever the numbers were, and
 what it proves is worked out from it alone; what the repair changed shows as a residual, which is paid for. What deviates by
-more than ``DEVIATION`` is refused all the same: it is a plan for another problem.
+more than ``DEVIATION`` is refused all the same: it is a plan for another problem. Rows of almost no weight need no masses, and
+masses that doubles cannot tell from 0 do not count: the loss of such a row counts as 0, and it is at least that.
 
 A feature that moved goes to a mix of levels, the same for all entries with the same final label. Each feature l has
 n_levels[l] + 2 places: its levels, then "mixed to lowest", then "mixed to highest".
@@ -95,15 +96,14 @@ def check_plan(part: Part, frame: Frame, plan: Any) -> CheckedPlan:
     shares = enclose(part.weights) / frame.total
     allowed = DEVIATION * shares.mid + 1e-15 * shares.mid.max(initial=0.0)
     _refuse_at(~(np.isfinite(given) & (given >= -allowed[row])), given, "a mass of the plan")
-    full = given > 0
+    totals = enclose(np.maximum(given, 0.0)).sums_by_place(row, n_rows)
+    _refuse_at(np.abs(totals.mid - shares.mid) > allowed, totals.mid, "the masses do not sum to the row's weight; the sum")
+    full = (given > 0) & (totals.low > 0)[row]
     row, mass, slope = row[full], enclose(given[full]), np.asarray(plan.slope, dtype=np.float64)[full]
     moved, flipped = np.asarray(plan.moved)[full], np.asarray(plan.flipped)[full]
     _refuse_at(~((slope >= -DEVIATION) & (slope <= 1 + DEVIATION)), slope, "a slope, which must lie between 0 and 1,")
     _refuse_at(flipped & np.isinf(setting.kappa), row, "a label flips although label_weight is inf; its row")
     _refuse_at((moved & np.isinf(setting.delta)).any(axis=1), row, "a feature moves although its weight is inf; its row")
-    totals = mass.sums_by_place(row, n_rows)
-    deviates = (np.abs(totals.mid - shares.mid) > allowed) | ((totals.mid == 0) & (part.weights > 0))
-    _refuse_at(deviates, totals.mid, "the masses do not sum to the row's weight; the sum")
     mixes = (_level_mix(setting, name, np.asarray(getattr(plan, name))) for name in ("lowest", "highest"))
     return CheckedPlan(part, frame, row, moved, flipped, slope.clip(0.0, 1.0), mass / totals[row] * shares[row], *mixes)
 

@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from surefoot.core.arrays import FloatArray
-from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.encode.table_encoder import TableEncoder
@@ -23,12 +22,10 @@ from surefoot.robust.sqp.adversary import worst_case_distribution
 from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.sklearn_api.lazy_answers import lazy_on_dask
 from surefoot.sklearn_api.parameter_checks import require_radius
-from surefoot.sklearn_api.sample_weight import row_weights
 from surefoot.sklearn_api.training_rows import (
     TrainingRows,
-    flat_labels,
     require_columns_of_training,
-    require_same_length,
+    reread_training_rows,
     set_columns_of_training,
 )
 
@@ -107,10 +104,8 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
         WorstCase
             ``table`` (row, mass, feature, from, to), ``expected_loss``, ``nominal_loss`` and ``summary()``; prints readably.
         """
-        design = self._encode(X)
-        labels = encode_labels(flat_labels(y), classes=self.classes_).signs
-        require_same_length(design, labels)
-        weights = row_weights(sample_weight, design.n_rows)
+        rows = reread_training_rows(self, X, y, sample_weight)
+        design, labels, weights = rows.design, rows.labels, rows.weights
         budget = self.radius_ if radius is None else require_radius(radius)
         problem = self._problem(design, labels, weights, self.ground_cost_, budget)
         coefficients = self._answer()
@@ -120,6 +115,7 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
             worst_case_distribution(problem, coefficients, n_threads=joblib.effective_n_jobs(self.n_jobs)),
             schema=self.schema_,
             classes=self.classes_,
+            positions=rows.positions,
             nominal_loss=float(weights @ np.logaddexp(0.0, -labels * self._scores(design))),
             library=frame_library(X) or self._library,
         )

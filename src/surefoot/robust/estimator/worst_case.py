@@ -138,15 +138,16 @@ def describe_worst_case(
     classes: AnyArray,
     nominal_loss: float,
     library: str | None,
+    positions: RowArray | None = None,
 ) -> WorstCase:
-    """Put a worst-case distribution into the words of the table it is about."""
+    """Put a worst-case distribution into the words of the table it is about; ``positions`` says where its rows stand in it."""
     atoms = Atoms.of(problem, coefficients, distribution)
     numeric = numeric_move(problem, coefficients, distribution, atoms)
     if numeric is not None:
         atoms = atoms.split(numeric.atom, numeric.mass)
     moves = _name_moves(problem, atoms, numeric, schema, classes)
     columns: dict[str, Any] = {
-        "row": moves.row,
+        "row": moves.row if positions is None else positions[moves.row],
         "mass": moves.mass,
         "feature": moves.feature,
         "from": moves.origin,

@@ -17,7 +17,7 @@ from surefoot.design.encode.duplicates import collapse_rows
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import column_sizes
 from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
-from surefoot.robust.scaling.standard_units import FLAT, StandardUnits, standard_cost
+from surefoot.robust.scaling.standard_units import FLAT, LEAST_SHARE, StandardUnits, standard_cost
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,11 @@ class StandardRows(StandardUnits):
         numeric, codes, labels, weights = original.numeric, original.codes, original.labels, original.weights
         if not whole:
             numeric, codes, labels, weights = numeric[weighted], codes[weighted], labels[weighted], weights[weighted]
-        collapsed = collapse_rows(numeric, codes, labels, weights)
+        collapsed = collapse_rows(numeric, codes, labels, np.maximum(weights, LEAST_SHARE))
         if collapsed.representatives.size < labels.size:
             first = collapsed.representatives
-            numeric, codes, labels, weights = numeric[first], codes[first], labels[first], collapsed.weights
+            numeric, codes, labels = numeric[first], codes[first], labels[first]
+        weights = collapsed.weights
         if original.is_sparse:
             centre = np.zeros(original.n_numeric)
             numeric, scale = _scaled(numeric, weights)

@@ -21,6 +21,9 @@ from surefoot.robust.problem.problem import RobustCoefficients
 
 # A column whose spread is below this times its centre is constant but for rounding.
 FLAT = 1e-12
+# The least share of the weight that a row has in a solver: products of smaller ones would underflow. To a plan for these shares
+# such a row is one of almost no weight.
+LEAST_SHARE = 1e-295
 # Last digit of an intercept above which neighbours of a coefficient are tried, and how many of them.
 COARSE, NEIGHBOURS = 2.0**-40, 2**14
 
@@ -87,10 +90,18 @@ def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, floa
     """The cost of moving in scaled columns, in a unit near its typical weight; and that unit."""
     gamma, delta, kappa = cost.numeric_weights * scale, cost.categorical_weights, cost.label_weight
     unit = _typical(np.concatenate((gamma, delta, [kappa])))
+    with np.errstate(over="ignore"):
+        lost = np.flatnonzero(~(gamma / unit > 0) | np.isinf(1.0 / scale))
+    if lost.size:
+        raise ValueError(
+            f"numeric column {lost[0]}, counting numeric columns from 0, has a spread of {scale[lost[0]]}, which is too small: "
+            "its coefficient, or what its shifts cost, is beyond double precision. Measure the column in a smaller unit, so "
+            "that its numbers are larger, or leave it out."
+        )
     return replace(cost, numeric_weights=gamma / unit, categorical_weights=delta / unit, label_weight=kappa / unit), unit
 
 
 def _typical(weights: FloatArray) -> float:
     """A power of 2 near the median of the finite weights: dividing by it rounds nothing."""
     finite = weights[np.isfinite(weights)]
-    return float(2.0 ** np.round(np.log2(np.median(finite)))) if finite.size else 1.0
+    return float(2.0 ** np.clip(np.round(np.log2(np.median(finite))), -1022, 1023)) if finite.size else 1.0

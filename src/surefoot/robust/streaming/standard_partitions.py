@@ -23,7 +23,7 @@ from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
-from surefoot.robust.scaling.standard_units import FLAT, StandardUnits, standard_cost
+from surefoot.robust.scaling.standard_units import FLAT, LEAST_SHARE, StandardUnits, standard_cost
 from surefoot.robust.sqp.row_sums import TableRows
 from surefoot.robust.streaming.partitioned_rows import PartitionedRows, Partitions
 
@@ -82,7 +82,7 @@ class Standard(StandardUnits):
             numeric = part.numeric - self.centre
             numeric[:, self.flat] = 0.0
             numeric /= self.scale
-        return replace(part, numeric=numeric, weights=part.weights / self.total), weighted
+        return replace(part, numeric=numeric, weights=np.maximum(part.weights / self.total, LEAST_SHARE)), weighted
 
     @property
     def cost(self) -> GroundCost:
