@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,6 +31,11 @@ class SolveOptions:
     @property
     def elapsed(self) -> float:
         return time.perf_counter() - self.started
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the time limit, 0 once it is over; inf without one."""
+        return math.inf if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
 
     @property
     def out_of_time(self) -> bool:

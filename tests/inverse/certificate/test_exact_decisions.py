@@ -51,7 +51,7 @@ def test_rounding_alone_takes_no_item_away() -> None:
     assert model.certificate_.verified and model.predict(signals)[0].tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("n", [2, 12, 30])
+@pytest.mark.parametrize("n", [2, 12, 30, 45])
 def test_heavy_items_in_lists_and_trees(n: int) -> None:
     weights = np.append(1e9, np.ones(n - 1))
     signals, response = [(weights, 1e9)], np.eye(n)[0]

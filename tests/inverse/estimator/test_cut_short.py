@@ -18,8 +18,9 @@ from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer
 from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.parameters import MinimumEllipsoidParameters
-from surefoot.inverse.forward import FiniteChoice, ShortestPath
+from surefoot.inverse.forward import FiniteChoice, Knapsack, ShortestPath
 from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound
 
 
 def noisy_choices(n: int = 6) -> tuple[list[Any], list[int]]:
@@ -91,3 +92,31 @@ def test_every_approach_keeps_its_time_limit(approach: str) -> None:
         with contextlib.suppress(UnsupportedProblemError):
             model.fit(signals, responses)
     assert time.process_time() - start < 3.0
+
+
+def heavy_item(n: int = 45) -> tuple[list[Any], list[Any]]:
+    """An item that fills the knapsack, taken: too many unknowns for any but the branch and bound on relaxations."""
+    return [(np.append(1e9, np.ones(n - 1)), 1e9)], [np.eye(n)[0]]
+
+
+def test_searches_for_worst_decisions_get_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One search may take longer than all the rest of a fit."""
+    given: list[float] = []
+    real = BranchAndBound.search
+
+    def looked_at(*args: Any, **kwargs: Any) -> Any:
+        given.append(kwargs["seconds"])
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(BranchAndBound, "search", looked_at)
+    signals, response = heavy_item()
+    InverseOptimizer(Knapsack(), prior=(-9.0, -1.0), kappa=0.1, time_limit=50.0, max_iter=1).fit(signals, response)
+    in_fit = [seconds for seconds in given if np.isfinite(seconds)]
+    assert in_fit and max(in_fit) < 50.0
+
+
+def test_a_search_without_time_leaves_a_bound_that_says_nothing_and_no_error() -> None:
+    signals, response = heavy_item()
+    with pytest.warns(sf.ConvergenceLimitWarning):
+        model = InverseOptimizer(Knapsack(), prior=(-9.0, -1.0), kappa=0.1, time_limit=1e-6).fit(signals, response)
+    assert not model.certificate_.verified and model.outcome_.status is Status.TIME_LIMIT

@@ -177,7 +177,8 @@ class _Generation:
         # Decisions that a consistent cost violates by a tiny fraction of their distance are no reason to go on: a multiple of
         # the cost, larger by as much, does not violate them.
         fraction = 1.0 - min(self.options.tolerance, parameters.distance_fraction) / 8 if problem.hard else 1.0
-        _, bounds = self.separation.losses(problem, theta, self.pool, weight=fraction)
+        left = self.options.seconds_left
+        _, bounds = self.separation.losses(problem, theta, self.pool, weight=fraction, seconds=left)
         objective = problem.kappa * problem.regularizer(theta) + float(bounds.mean())
         if np.any(theta) and (self.run.fallback is None or objective < self.nonzero_objective):
             self.run.fallback, self.nonzero_objective = (theta, objective), objective

@@ -9,6 +9,8 @@ left, or takes too many nodes there, goes to the forward oracle one by one.
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
@@ -40,9 +42,19 @@ class Separation:
         self._batch: tuple[tuple[int, Distance], tuple[Example, ...], BinaryBatch | None] | None = None
 
     def losses(
-        self, problem: InverseProblem, theta: FloatArray, pool: CutPool | None = None, *, weight: float = 1.0
+        self,
+        problem: InverseProblem,
+        theta: FloatArray,
+        pool: CutPool | None = None,
+        *,
+        weight: float = 1.0,
+        seconds: float = np.inf,
     ) -> tuple[FloatArray, FloatArray]:
-        """Losses at a cost vector as found, and bounds they do not exceed; worst decisions go into the pool."""
+        """Losses at a cost vector as found, and bounds they do not exceed; worst decisions go into the pool.
+
+        Searches that are not done after ``seconds``, all together, leave the bounds that they have, which may be infinite.
+        """
+        started = time.perf_counter()
         least = np.array([0.0 if example.inside or problem.clamp else -np.inf for example in problem.examples])
         found, bounds = np.empty(least.size), np.empty(least.size)
         left = np.ones(least.size, dtype=np.bool_)
@@ -54,7 +66,8 @@ class Separation:
                 at = np.flatnonzero(together.solved & (together.values > least))
                 pool.add_all(at, together.points[at], together.slopes[at], together.distances[at])
         for i in np.flatnonzero(left).tolist():
-            choice = self.oracle.augmented(problem.examples[i], theta, problem.distance, weight=weight)
+            left_over = max(0.0, seconds - (time.perf_counter() - started))
+            choice = self.oracle.augmented(problem.examples[i], theta, problem.distance, weight=weight, seconds=left_over)
             found[i], bounds[i] = max(choice.value, least[i]), max(choice.bound, least[i])
             if pool is not None and choice.value > least[i]:
                 pool.add(i, choice.point, choice.slope, choice.distance)

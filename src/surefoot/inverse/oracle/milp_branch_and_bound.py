@@ -9,6 +9,9 @@ Node: the relaxation over the node's box, by the simplex method. It is pruned if
 the incumbent; a whole solution becomes the incumbent; otherwise the unknown farthest from whole is branched on. Nodes are taken
 best bound first. Termination: the best bound left does not exceed the incumbent, or time is up. The programme of a set is
 retained, so that the simplex method starts from the last basis: costs change from call to call, rows do not.
+
+The simplex method meets rows to a tolerance, which may be more than the smaller entries of a row: with 1e9 x_1 + x_2 <= 1e9 and
+x_1 = 1 it lets x_2 be 1, and so on for every further unknown. Hence bounds are propagated along rows of whole unknowns first.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import Status
 from surefoot.inverse.oracle.parameters import BranchAndBoundParameters
 from surefoot.inverse.oracle.table_chords import table_chords
-from surefoot.inverse.problem.decision_set import LinearSet
+from surefoot.inverse.problem.decision_set import WHOLE_ROW_TOLERANCE, LinearSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,32 @@ class BranchAndBound:
             self._programme.add_row(at.astype(np.int32), row[at] / unit, float(low) / unit, float(high) / unit)
         self._table: FloatArray | None = None
         self._chords: list[int] = []
+        rows, sides = decisions.inequalities()
+        kept = ~rows[:, ~decisions.whole].any(axis=1) & rows.any(axis=1)
+        slack = 0.5 * WHOLE_ROW_TOLERANCE * np.abs(rows).max(axis=1, initial=0.0)
+        self._whole_rows, self._whole_sides = rows[kept], (sides + slack)[kept]
+
+    def _propagated(self, node: _Node) -> _Node | None:
+        """The node's box without whole numbers that no decision in it has; None if it holds no decision."""
+        rows, lower, upper = self._whole_rows, node.lower, node.upper
+        for _ in range(self.parameters.propagations if len(rows) else 0):
+            ends = np.where(rows > 0, lower, upper)
+            with np.errstate(invalid="ignore"):
+                least = np.where(rows != 0, rows * ends, 0.0).sum(axis=1)
+            room = self._whole_sides - least
+            if np.any(room < 0):
+                return None
+            with np.errstate(divide="ignore", invalid="ignore"):
+                span = np.floor(room[:, None] / np.abs(rows))
+                bounded = (rows != 0) & np.isfinite(span)
+                most = np.minimum(upper, np.where(bounded & (rows > 0), lower + span, np.inf).min(axis=0))
+                fewest = np.maximum(lower, np.where(bounded & (rows < 0), upper - span, -np.inf).max(axis=0))
+            if np.array_equal(most, upper) and np.array_equal(fewest, lower):
+                break
+            lower, upper = fewest, most
+            if np.any(lower > upper):
+                return None
+        return _Node(lower, upper)
 
     def _set_table(self, table: FloatArray | None) -> None:
         """Put the chords of a concave table into the programme, or take them out."""
@@ -120,6 +149,10 @@ class BranchAndBound:
             left = seconds - (time.perf_counter() - started)
             if left <= 0:
                 return SearchResult(best, value, max(value, -low), Status.ITERATION_LIMIT)
+            narrowed = self._propagated(node)
+            if narrowed is None:
+                continue
+            node = narrowed
             self._programme.limit_columns(self._columns[:n], node.lower, node.upper)
             answer = self._programme.solve(seconds=left)
             if answer.status is Status.UNBOUNDED:

@@ -42,10 +42,14 @@ class BranchAndBoundParameters:
     value_tolerance : float
         A node is pruned unless its bound exceeds the incumbent by this: what the feasibility tolerances of the simplex method
         may hide.
+    propagations : int
+        Most passes over the rows to narrow the box of a node before its relaxation is solved. Not tuned: a pass costs far less
+        than a relaxation, and most boxes do not change in the second one.
     """
 
     integrality_tolerance: float = 1e-6
     value_tolerance: float = 1e-8
+    propagations: int = 8
 
 
 @dataclass(frozen=True)
