@@ -20,6 +20,7 @@ from surefoot.core.certificate import Certificate
 from surefoot.exceptions import CertificateError
 
 DRAWS = 60
+MISSES = ("lies outside its prior set by at most", "is not proven to be 0, but at most", "meets its conditions to within")
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 # What a fit, and verifying it, take of a drawn case.
 GIVEN: dict[str, Callable[[Any], Given]] = {
@@ -69,7 +70,9 @@ def judge_twice(record: Record, verified_in: Callable[[str], Certificate]) -> No
     if double.verified != ball.verified:
         gaps = f"{double.relative_gap:.3e} and {ball.relative_gap:.3e}, tolerance {ball.tolerance:.1e}"
         record.add(DISAGREED, f"verified is {double.verified} in doubles and {ball.verified} in balls: gaps {gaps}")
-    if double.lower_bound > ball.upper_bound or ball.lower_bound > double.upper_bound:
+    # A cost that misses its conditions by rounding, as its claim says, is no member of the class that the lower bound is about.
+    slack = double.tolerance * abs(double.upper_bound) if any(words in double.claim + ball.claim for words in MISSES) else 0.0
+    if double.lower_bound > ball.upper_bound + slack or ball.lower_bound > double.upper_bound + slack:
         bounds = [(each.lower_bound, each.upper_bound) for each in found]
         record.add(DISAGREED, f"bounds exclude each other: {bounds}")
     if (double.problem_digest, double.model_digest) != (ball.problem_digest, ball.model_digest):

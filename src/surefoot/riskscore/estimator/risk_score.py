@@ -44,6 +44,9 @@ from surefoot.sklearn_api.training_rows import (
     require_same_classes,
 )
 
+# What a search believes beyond its certificate is told if it is more than this, over the objective: less is rounding.
+BELIEVED = 1e-6
+
 
 class RiskScoreClassifier(RiskScoreModel):
     """The score card with the least log loss among all cards with few, small, whole points.
@@ -348,7 +351,7 @@ def _warn_of_proof(dual: Any, certificate: Certificate, where: str) -> None:
 def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str) -> None:
     """Warn once that a card is not proven best, and say what is proven and what the solver only believes."""
     believed = ""
-    if outcome.lower_bound > certificate.lower_bound:
+    if outcome.lower_bound > certificate.lower_bound + BELIEVED * abs(certificate.upper_bound):
         believed = f" The search itself had reached a bound of {rounded_down(outcome.lower_bound, 9)}, which has no proof."
     warnings.warn(
         f"{where} stopped before its gap was closed ({outcome.status.value}). {certificate.claim}{believed} Allow more with "
