@@ -19,9 +19,9 @@ from surefoot.core.certificate import Certificate
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.certificate.weak_duality import CoefficientLimits, coefficient_limits
+from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
-from surefoot.robust.settled_plan import settled_plan
 
 TOLERANCE = 1e-5
 # What the reference solver's own optimum may be off by.
@@ -32,7 +32,7 @@ SLACK = 1e-7
 def solved(name: str) -> tuple[RobustLogisticProblem, ReferenceSolution]:
     problem = WHOLE_BANK[name]()
     best = solve_enumerated(problem)
-    return problem, replace(best, plan=settled_plan(problem, best.plan))
+    return problem, replace(best, plan=polished_plan(problem, best.plan))
 
 
 def assert_true(certificate: Certificate, optimum: float) -> None:

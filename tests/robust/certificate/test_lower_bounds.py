@@ -17,10 +17,10 @@ from reference.random_points import random_model, random_plan
 
 from surefoot.core.arrays import FloatArray
 from surefoot.robust.certificate.weak_duality import plan_sums
+from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
-from surefoot.robust.settled_plan import settled_plan
 
 problems = st.builds(
     draw_problem,
@@ -74,7 +74,7 @@ def test_bound_from_corrected_slopes_is_below_the_objective_of_any_model(problem
     model = random_model(problem, draw, size)
     objective = reference.objective(problem, model)
     # Slopes that balance the plan but for some noise, so that a correction is possible.
-    plan = settled_plan(problem, _slopes_of(problem, random_plan(problem, draw), model))
+    plan = polished_plan(problem, _slopes_of(problem, random_plan(problem, draw), model))
     plan = replace(plan, slope=np.clip(plan.slope * (1 + distance * draw.normal(size=plan.slope.size)), 0.0, 1.0))
     bounds = coefficient_bounds(problem, objective, numeric_centre(problem))
     assert corrected_bound(problem, plan, bounds) <= objective * (1 + 1e-12)
@@ -146,13 +146,13 @@ def test_no_plan_near_the_optimal_one_proves_more_than_the_optimum(name, seed, s
     bounds = coefficient_bounds(problem, min(attained, math.log(2.0)), centre)
     assert weak_bound(problem, plan, bounds) <= attained
     assert corrected_bound(problem, plan, bounds) <= attained
-    assert corrected_bound(problem, settled_plan(problem, plan), bounds) <= attained
+    assert corrected_bound(problem, polished_plan(problem, plan), bounds) <= attained
 
 
 def test_a_residual_costs_no_more_than_its_size_in_the_curvature_of_the_loss():
     problem, _, plan, attained = _solved("plain_logistic")
     bounds = coefficient_bounds(problem, attained, numeric_centre(problem))
-    plan = settled_plan(problem, plan)
+    plan = polished_plan(problem, plan)
 
     def shortfall(step: float) -> float:
         slope = plan.slope * (1 + step * np.where(problem.labels[plan.row] > 0, 1.0, 0.0))
@@ -174,7 +174,7 @@ def test_bound_from_corrected_slopes_needs_no_unique_optimum():
     )
     once, best = solve_enumerated(problem), solve_enumerated(more)
     assert best.optimum == pytest.approx(once.optimum, abs=1e-8)
-    assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == pytest.approx(once.optimum, abs=1e-7)
+    assert corrected_bound(more, polished_plan(more, best.plan), NOTHING) == pytest.approx(once.optimum, abs=1e-7)
 
 
 def _with_columns(problem: RobustLogisticProblem, *columns: FloatArray) -> RobustLogisticProblem:
@@ -192,7 +192,7 @@ def test_columns_that_depend_on_others_exactly_need_no_curvature_of_their_own(fi
     for columns in dependent:
         more = _with_columns(problem, *columns)
         best = solve_enumerated(more)
-        assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == pytest.approx(best.optimum, abs=1e-6)
+        assert corrected_bound(more, polished_plan(more, best.plan), NOTHING) == pytest.approx(best.optimum, abs=1e-6)
 
 
 def test_a_dependence_is_found_if_its_coefficients_have_few_digits():
@@ -202,7 +202,7 @@ def test_a_dependence_is_found_if_its_coefficients_have_few_digits():
     # A constant column is 1.5, or 7.1, times both dummies together, and 7.1 is no double with few digits.
     for constant, proven in ((1.5, True), (7.1, False)):
         more = _with_columns(problem, yes, 1.0 - yes, np.full(60, constant))
-        found = corrected_bound(more, settled_plan(more, best.plan), NOTHING)
+        found = corrected_bound(more, polished_plan(more, best.plan), NOTHING)
         assert found == (pytest.approx(best.optimum, abs=1e-6) if proven else -np.inf)
 
 
@@ -216,7 +216,7 @@ def test_equal_columns_stand_for_one_another():
         cost=replace(problem.cost, numeric_weights=np.ones(3), categorical_weights=np.ones(2)),
     )
     best = solve_enumerated(twice)
-    plan = settled_plan(twice, best.plan)
+    plan = polished_plan(twice, best.plan)
     assert corrected_bound(twice, plan, NOTHING) == pytest.approx(best.optimum, abs=1e-6)
     # A constant difference is one that the intercept makes up for; last digits here and there are a column of their own.
     shifted = replace(twice, numeric=twice.numeric + np.array([0.0, 0.0, 0.25]))
@@ -231,7 +231,7 @@ def test_columns_that_depend_on_each_other_to_rounding_only_are_not_taken_for_de
     problem = draw_problem(30, rows=60, numeric=2, levels=(3,), radius=0.0)
     more = _with_columns(problem, problem.numeric[:, 0] - problem.numeric[:, 1])
     best = solve_enumerated(more)
-    assert corrected_bound(more, settled_plan(more, best.plan), NOTHING) == -np.inf
+    assert corrected_bound(more, polished_plan(more, best.plan), NOTHING) == -np.inf
 
 
 def test_bound_in_radius_zero_refuses_moves_that_the_radius_does_not_allow():
@@ -255,7 +255,7 @@ def test_gradients_that_overflow_into_no_number_at_all_prove_nothing():
 
 def test_table_too_wide_for_a_dense_hessian_gets_no_corrected_slopes(monkeypatch):
     problem, _, plan, attained = _solved("mixed")
-    plan = settled_plan(problem, plan)
+    plan = polished_plan(problem, plan)
     bounds = coefficient_bounds(problem, attained, numeric_centre(problem))
     assert corrected_bound(problem, plan, bounds) > 0
     for limit in ("MAX_OPERATIONS", "MAX_COORDINATES"):
@@ -270,7 +270,7 @@ def test_table_too_wide_for_a_dense_hessian_gets_no_corrected_slopes(monkeypatch
 )
 def test_blocks_and_the_order_of_entries_do_not_change_the_bounds(name, monkeypatch):
     problem, _, plan, attained = _solved(name)
-    plan = settled_plan(problem, plan)
+    plan = polished_plan(problem, plan)
     bounds = coefficient_bounds(problem, attained, numeric_centre(problem))
     shuffled = np.random.default_rng(0).permutation(plan.row.size)
     mixed_up = replace(plan, **{part: getattr(plan, part)[shuffled] for part in ("row", "moved", "flipped", "mass", "slope")})

@@ -20,10 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.conic.monolithic import Monolithic
+from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.coefficient_bounds import coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustLogisticProblem
-from surefoot.robust.settled_plan import settled_plan
 
 TOLERANCE = 1e-6
 # What the reference solver's own optimum may be off by.
@@ -100,7 +100,7 @@ def test_bank_has_optima_with_every_kind_of_shift_for_every_norm(name):
 def solved(norm: str, label_weight: float, levels: tuple[int, ...]) -> tuple[RobustLogisticProblem, ReferenceSolution]:
     problem = draw_problem(83, rows=24, numeric=3, levels=levels, radius=0.05, label_weight=label_weight, norm=norm)
     best = solve_enumerated(problem)
-    return problem, replace(best, plan=settled_plan(problem, best.plan))
+    return problem, replace(best, plan=polished_plan(problem, best.plan))
 
 
 @pytest.mark.parametrize(("judged", "made_for"), list(itertools.permutations(NUMERIC_NORMS, 2)))

@@ -13,9 +13,9 @@ from reference.enumerated_model import solve_enumerated
 
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
-from surefoot.robust.settled_plan import settled_plan
 
 
 @pytest.mark.parametrize("name", SPARSE_BANK)
@@ -23,7 +23,7 @@ def test_sparse_and_dense_columns_get_the_same_verdict(name):
     problem = SPARSE_BANK[name]()
     dense = replace(problem, numeric=problem.numeric.toarray())
     best = solve_enumerated(problem)
-    plan = settled_plan(problem, best.plan)
+    plan = polished_plan(problem, best.plan)
     here = certify_robust_logistic(problem, best.coefficients, plan, 1e-5)
     there = certify_robust_logistic(dense, best.coefficients, plan, 1e-5)
     assert here.verified and there.verified

@@ -1,6 +1,6 @@
 """Small tables with odd prices, weights, units and radii: the right models are found and proven.
 
-Each of them was unproven, or far from the best, before plans were settled, slopes corrected and stuck problems solved as cones.
+Each of them was unproven, or far from the best, before plans were polished, slopes corrected and stuck problems solved anew.
 """
 
 from __future__ import annotations

@@ -22,19 +22,19 @@ from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
+from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
-from surefoot.robust.settled_plan import settled_plan
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
 from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows, refuse_groups, reread_training_rows
 
-# Plans are settled where the solver's gap is at most this many times the tolerance.
+# Plans are polished where the solver's gap is at most this many times the tolerance.
 SETTLED_GAP = 100.0
 
 
@@ -181,13 +181,13 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
 def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float) -> tuple[Certificate, RobustOutcome]:
     """The certificate of an outcome, and the outcome with the plan that proves it.
 
-    A plan that proves too little is settled and judged again, if the solver's own bound, which may be a claim, is near enough.
+    A plan that proves too little is polished and judged again, if the solver's own bound, which may be a claim, is near enough.
     """
     certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
     near = outcome.upper_bound - outcome.lower_bound <= SETTLED_GAP * tolerance * abs(outcome.upper_bound)
     if certificate.verified or outcome.dual is None or not near:
         return certificate, outcome
-    plan = settled_plan(problem, outcome.dual)
+    plan = polished_plan(problem, outcome.dual)
     again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
     return (again, replace(outcome, dual=plan)) if again.lower_bound > certificate.lower_bound else (certificate, outcome)
 

@@ -1,4 +1,4 @@
-"""Settled plans: as valid as before, balanced to the last digit, and free of what only rounding put there."""
+"""Polished plans: as valid as before, balanced to the last digit, and free of what only rounding put there."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_plan
 
 from surefoot.robust.certificate.weak_duality import plan_sums
+from surefoot.robust.polished_plan import PARAMETERS, polished_plan
 from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
-from surefoot.robust.settled_plan import PARAMETERS, settled_plan
 
 
-def _settled(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
-    found = settled_plan(problem, plan)
+def _polished(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
+    found = polished_plan(problem, plan)
     assert found is not None
     return found
 
@@ -27,8 +27,8 @@ def test_gradients_that_must_vanish_do_and_the_budget_is_kept(name):
     problem = WHOLE_BANK[name]()
     best = solve_enumerated(problem)
     noisy = np.clip(best.plan.slope * (1 + 1e-6 * np.random.default_rng(0).normal(size=best.plan.slope.size)), 0.0, 1.0)
-    settled = _settled(problem, replace(best.plan, slope=noisy))
-    entropy, price, intercept, numeric, levels, *_ = plan_sums(checked(problem, settled))
+    polished = _polished(problem, replace(best.plan, slope=noisy))
+    entropy, price, intercept, numeric, levels, *_ = plan_sums(checked(problem, polished))
     if problem.fit_intercept:
         assert abs(intercept.mid) < 1e-14
     moving = np.ones(levels.shape, dtype=bool)
@@ -54,20 +54,22 @@ def test_equal_shifts_become_one_and_negligible_ones_stay_with_their_row():
         mass=mass[doubled] / 2,
         slope=plan.slope[doubled],
     )
-    settled = _settled(problem, twice)
-    keys = {(row, *moved, flip) for row, moved, flip in zip(settled.row, settled.moved.tolist(), settled.flipped, strict=True)}
-    assert len(keys) == settled.row.size
-    assert not settled.moved[settled.row == 0].any()
-    np.testing.assert_allclose(np.bincount(settled.row, weights=settled.mass, minlength=4), problem.weights, rtol=1e-14)
+    polished = _polished(problem, twice)
+    keys = {
+        (row, *moved, flip) for row, moved, flip in zip(polished.row, polished.moved.tolist(), polished.flipped, strict=True)
+    }
+    assert len(keys) == polished.row.size
+    assert not polished.moved[polished.row == 0].any()
+    np.testing.assert_allclose(np.bincount(polished.row, weights=polished.mass, minlength=4), problem.weights, rtol=1e-14)
 
 
 def test_levels_to_which_hardly_anything_goes_leave_the_mix():
     problem = draw_problem(5, rows=4, numeric=1, levels=(3,), radius=0.1)
     plan = random_plan(problem, np.random.default_rng(1))
-    settled = _settled(problem, replace(plan, lowest=np.array([1e-10, 0.4, 0.6 - 1e-10]), highest=np.array([1.0, 0.0, 0.0])))
-    assert settled.lowest[0] == 0 and settled.lowest.sum() == pytest.approx(1.0)
-    assert settled.lowest[1:] == pytest.approx([0.4, 0.6])
-    np.testing.assert_array_equal(settled.highest, [1.0, 0.0, 0.0])
+    polished = _polished(problem, replace(plan, lowest=np.array([1e-10, 0.4, 0.6 - 1e-10]), highest=np.array([1.0, 0.0, 0.0])))
+    assert polished.lowest[0] == 0 and polished.lowest.sum() == pytest.approx(1.0)
+    assert polished.lowest[1:] == pytest.approx([0.4, 0.6])
+    np.testing.assert_array_equal(polished.highest, [1.0, 0.0, 0.0])
 
 
 def test_slopes_of_rows_that_nothing_balances_become_zero():
@@ -85,14 +87,14 @@ def test_slopes_of_rows_that_nothing_balances_become_zero():
         lowest=np.array([1.0, 0.0, 0.0]),
         highest=np.array([1.0, 0.0, 0.0]),
     )
-    settled = _settled(problem, plan)
-    separated = (problem.codes[settled.row, 0] == 2) & (settled.mass > 0)
-    assert separated.any() and not settled.slope[separated].any()
-    assert settled.slope[~separated].any()
+    polished = _polished(problem, plan)
+    separated = (problem.codes[polished.row, 0] == 2) & (polished.mass > 0)
+    assert separated.any() and not polished.slope[separated].any()
+    assert polished.slope[~separated].any()
 
 
 def test_a_plan_that_is_too_large_is_left_alone(monkeypatch):
     problem = draw_problem(5, rows=4, numeric=1, levels=(3,), radius=0.1)
     plan = random_plan(problem, np.random.default_rng(1))
-    monkeypatch.setattr("surefoot.robust.settled_plan.PARAMETERS", replace(PARAMETERS, max_entries=3))
-    assert settled_plan(problem, plan) is None
+    monkeypatch.setattr("surefoot.robust.polished_plan.PARAMETERS", replace(PARAMETERS, max_entries=3))
+    assert polished_plan(problem, plan) is None

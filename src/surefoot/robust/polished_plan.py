@@ -1,4 +1,4 @@
-"""A shift plan settled to the last digit: nothing in it that only rounding put there, and a gradient that vanishes in doubles.
+"""A shift plan polished to the last digit: nothing in it that only rounding put there, and a gradient that vanishes in doubles.
 
 Solvers stop once their own bound is good enough, and where nothing limits the coefficients (radius 0, infinite weights) that
 bound is a claim: what is left of the gradient may be worth anything. A proof needs it to be next to nothing in the units of
@@ -43,8 +43,8 @@ class SettlingParameters:
 PARAMETERS = SettlingParameters()
 
 
-def settled_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan | None:
-    """The same plan, settled; None if it is too large for a dense matrix."""
+def polished_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan | None:
+    """The same plan, polished; None if it is too large for a dense matrix."""
     width = 1 + problem.n_numeric + int(problem.n_levels.sum())
     if plan.row.size * width > PARAMETERS.max_entries:
         return None
@@ -67,8 +67,8 @@ def settled_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan |
     # without them.
     exact = np.ones(target.size, dtype=np.bool_)
     exact[columns] = dear
-    slope = _settled_slopes(directions, plan.mass, plan.slope, target)
-    return replace(plan, slope=_settled_slopes(directions[:, exact], plan.mass, slope, target[exact]))
+    slope = _polished_slopes(directions, plan.mass, plan.slope, target)
+    return replace(plan, slope=_polished_slopes(directions[:, exact], plan.mass, slope, target[exact]))
 
 
 def _prices(problem: RobustLogisticProblem, plan: ShiftPlan) -> FloatArray:
@@ -134,7 +134,7 @@ def _target(problem: RobustLogisticProblem, gamma: FloatArray, gradient: FloatAr
     return whole
 
 
-def _settled_slopes(directions: FloatArray, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:
+def _polished_slopes(directions: FloatArray, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:
     p = PARAMETERS
     proven = float(mass @ (scipy.special.entr(slope) + scipy.special.entr(1.0 - slope)))
     least_flow = p.negligible_loss * proven / mass.size
