@@ -55,6 +55,7 @@ OUTSIDE: dict[str, set[str]] = {
 TRUSTED_CORE = {
     "surefoot.core.arrays",
     "surefoot.core.certificate",
+    "surefoot.core.definite",
     "surefoot.core.enclosure",
 }
 

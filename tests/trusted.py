@@ -32,6 +32,7 @@ MODULES = (
     "surefoot.exceptions",
     "surefoot.core.arrays",
     "surefoot.core.certificate",
+    "surefoot.core.definite",
     "surefoot.core.enclosure",
 )
 # Types and messages; a fingerprint names the rows of a search, and nothing follows from it.

@@ -10,7 +10,7 @@ from reference.chance_svm import KERNELS, mended_problem, random_problem
 
 from surefoot.chancesvm.certificate import certificate as judged
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
-from surefoot.chancesvm.certificate.inner_products import InnerProducts, least_eigenvalue
+from surefoot.chancesvm.certificate.inner_products import InnerProducts
 from surefoot.chancesvm.problem.kernels import Kernel, centred
 from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix, KernelPlane
@@ -167,14 +167,6 @@ def test_a_matrix_that_is_nearly_symmetric_counts_as_the_mean_of_both_halves() -
     matrix = np.array([[1.0, 0.5], [0.5 + 4e-9, 1.0]])
     block = InnerProducts(Kernel("precomputed"), matrix).block(np.arange(2), np.arange(2)).mid
     np.testing.assert_allclose(block, [[1.0, 0.5 + 2e-9], [0.5 + 2e-9, 1.0]], rtol=1e-14)
-
-
-def test_an_eigenvalue_is_bounded_by_less_than_the_shift_that_was_tried() -> None:
-    for count in (1, 4, 40):
-        found = least_eigenvalue(np.eye(count), 0.75)
-        # The rounding of Cholesky's method on a matrix with 0.25 on its diagonal: at least (n + 1) u times its trace.
-        assert 0.75 - 1e-12 < found <= 0.75 - (count + 1) * 2.0**-53 * 0.25 * count
-    assert least_eigenvalue(np.eye(3), 1.5) == -np.inf
 
 
 def test_weights_and_batches_are_part_of_the_fingerprint() -> None:

@@ -19,9 +19,7 @@ deviations longer than tau_i alpha_i are scaled down by what their enclosures ne
 weight of the other one. So an infeasible mix is not refused; its bound is lower.
 
 Landmarks. Among the w that combine some samples S only, w . g <= ||w|| ||P g|| with P the projection onto their span. With K
-their inner products, f = (phi(x_j) . g) for j in S, any vector z and f - K z =: d,
-
-    ||P g||^2 = f' K^-1 f = z' (f + d) + d' K^-1 d <= z' (f + d) + ||d||^2 / (least eigenvalue of K).
+their inner products and f = (phi(x_j) . g) for j in S,  ||P g||^2 = f' K^-1 f.
 
 Where inputs were given by their moments, samples stand for them; see :mod:`surefoot.chancesvm.certificate.moment_distance`.
 """
@@ -35,10 +33,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.chancesvm.certificate.inner_products import InnerProducts
-from surefoot.chancesvm.certificate.moment_distance import MOMENTS, least_of, moment_distance
+from surefoot.chancesvm.certificate.moment_distance import MOMENTS, moment_distance
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
-from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
+from surefoot.core.definite import inverse_form
+from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.exceptions import CertificateError
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Cer
         squares, flaw = lengths[len(answers) :], ""
     else:
         found = products.evaluated_on_landmarks(products.landmarks, enclose(planes), mixed)
-        values, lengths, squares = *found[:2], _projected(found[2], found[3])
+        values, lengths, squares = *found[:2], inverse_form(found[3], found[2])
         outside = np.delete(planes, products.landmarks, axis=0).any()
         flaw = "a plane uses samples that are no landmarks" if outside else ""
     return [
@@ -171,16 +170,6 @@ class _Batches:
 def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
     """Doubles at or below 1 and at or below the quotients."""
     return np.where(numerator >= divisor, 1.0, np.clip((enclose(numerator) / divisor).low, 0.0, 1.0))
-
-
-def _projected(inner: Enclosure, square: Enclosure) -> Enclosure:
-    """||P g||^2 and a little more, for each column of the inner products of landmarks with g."""
-    middle, least = least_of(square)
-    if not least > 0:
-        return between(np.zeros(inner.shape[1]), np.inf)
-    solved = np.linalg.solve(middle, inner.mid)
-    left = inner - square @ solved
-    return ((inner + left) * solved).sum(axis=0) + between(0.0, (left * left).sum(axis=0).high) / least
 
 
 def _statement(products: InnerProducts, own: _Batches, flaw: str) -> Statement:

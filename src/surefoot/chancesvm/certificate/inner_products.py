@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import AnyArray, FloatArray
-from surefoot.core.enclosure import UNIT_ROUNDOFF, Enclosure, enclose, join, sum_error
+from surefoot.core.definite import least_eigenvalue
+from surefoot.core.enclosure import Enclosure, enclose, join, sum_error
 from surefoot.exceptions import CertificateError
 
 MATRICES = ("callable", "precomputed")
@@ -139,23 +140,6 @@ def _parts(places: AnyArray) -> list[AnyArray]:
     """Long sums are taken in parts, which keeps their rounding small."""
     size = max(16, math.isqrt(places.size))
     return [places[start : start + size] for start in range(0, places.size, size)]
-
-
-def least_eigenvalue(matrix: FloatArray, shift: float) -> float:
-    """A number that no eigenvalue of a symmetric matrix of doubles lies below: near the shift, or -inf if one may lie there.
-
-    If Cholesky's method runs to its end on A = matrix - shift I, the factors' product differs from A by at most g trace(A) in
-    norm, g = g_{n+1} / (1 - g_{n+1}), in whatever order sums are taken (Rump, BIT 46, 2006): no eigenvalue of A is below that.
-    """
-    moved, places = matrix.copy(), np.arange(matrix.shape[0])
-    moved[places, places] -= shift
-    try:
-        np.linalg.cholesky(moved)
-    except np.linalg.LinAlgError:
-        return -np.inf
-    diagonal = enclose(np.abs(np.diagonal(moved)))
-    error = diagonal.sum() * (2 * sum_error(matrix.shape[0] + 2)) + diagonal.max() * (4 * UNIT_ROUNDOFF)
-    return float((shift - error).low)
 
 
 def _matrix(kernel: Any, samples: FloatArray, landmarks: AnyArray | None) -> FloatArray:

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.chancesvm.certificate.inner_products import least_eigenvalue
 from surefoot.core.arrays import FloatArray
+from surefoot.core.definite import least_of, length
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 
@@ -68,15 +68,3 @@ def _distance(samples: FloatArray, weights: Enclosure, mean: FloatArray, covaria
     given = (enclose(covariance[square]) + covariance[square].T) * 0.5
     wrong = (weighted.transposed @ beside - off[:, None] * off)[square] - given
     return [length(off), length(wrong), least_of(given)[1] if spread.size else 0.0]
-
-
-def length(entries: Enclosure) -> float:
-    """At or above the root of the sum of squares, which no norm of a matrix exceeds."""
-    return float((entries * entries).sum().maximum(0.0).sqrt().high)
-
-
-def least_of(matrix: Enclosure) -> tuple[FloatArray, float]:
-    """A symmetric matrix near those enclosed, and what no eigenvalue of these lies below: about half the least one, or -inf."""
-    middle = 0.5 * matrix.mid + 0.5 * matrix.mid.T
-    least = least_eigenvalue(middle, 0.5 * float(np.linalg.eigvalsh(middle)[0]))
-    return middle, float((enclose(least) - length(matrix - middle)).low)

@@ -22,6 +22,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, rounded_down, rounded_up, verdict
+from surefoot.core.definite import length, square_near
 from surefoot.core.enclosure import Enclosure, between, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
@@ -237,10 +238,7 @@ def _member(prior: PriorSet, theta: FloatArray) -> tuple[Enclosure, float]:
         parts.append(float((enclose(prior.matrix) @ star - prior.ceiling).high.max()))
     if prior.psd:
         square = theta[: prior.psd**2].reshape(prior.psd, prior.psd)
-        values, axes = np.linalg.eigh((square + square.T) / 2)
-        root = enclose(axes * np.sqrt(np.maximum(values, 0.0)))
-        rest = (enclose(square) + square.T) * 0.5 - root @ root.transposed
-        parts.append(float((rest * rest).sum().sqrt().high))
+        parts.append(length((enclose(square) + square.T) * 0.5 - square_near(square)))
     return star, max(parts)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray, IntArray
+from surefoot.core.definite import square_near
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 from surefoot.inverse.certificate.observation import are_decisions, cuts, features_of
 
@@ -91,10 +92,7 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
         multipliers = join([weights, np.maximum(proof.row_prices, 0.0), total])
     slope = multipliers @ join(rows)
     if prior.psd and proof.block_price is not None:
-        axes_values, axes = np.linalg.eigh((proof.block_price + proof.block_price.T) / 2)
-        root = enclose(axes * np.sqrt(np.maximum(axes_values, 0.0)))
-        block = (root @ root.transposed).reshape(prior.psd**2)
-        slope = slope - join([block, np.zeros(p - prior.psd**2)])
+        slope = slope - join([square_near(proof.block_price).reshape(prior.psd**2), np.zeros(p - prior.psd**2)])
     falling = (np.isinf(prior.lower) & (slope.high > problem.kappa)) | (np.isinf(prior.upper) & (slope.low < -problem.kappa))
     flat = np.zeros(p, dtype=np.bool_)
     if values and falling.any() and not prior.psd:

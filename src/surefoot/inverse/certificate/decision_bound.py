@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.definite import least_of, length, square_near
 from surefoot.core.enclosure import Enclosure, choose, enclose
 from surefoot.inverse.certificate.observation import SLACK, cuts, ellipsoid_slack, features_of, listed, row_slack
 
@@ -160,28 +161,16 @@ def _leaves(decisions: Any, n_terms: int, tree: Any) -> tuple[Any, FloatArray, F
     return terms, lowers, uppers
 
 
-def _least_eigenvalue(form: Enclosure) -> float:
-    """At or below the eigenvalues of a symmetric matrix, or 0: V' form V is nearly diagonal for its axes V (Gershgorin)."""
-    axes = np.linalg.eigh(form.mid)[1]
-    turned, near = (enclose(axes.T) @ part @ enclose(axes) for part in (form, enclose(np.eye(len(axes)))))
-    diagonal = np.arange(len(axes))
-    least = (2.0 * turned[diagonal, diagonal] - abs(turned).sum(axis=1)).low.min(initial=np.inf)
-    # x' form x = w' turned w with x = V w, and ||x||^2 <= ||w||^2 times the largest row sum of V' V.
-    return float((enclose(least) / abs(near).sum(axis=1).max()).low) if 0 < least < np.inf else 0.0
-
-
 def _quadratic_minimum(form: Enclosure, tilt: Enclosure, reach: FloatArray) -> Enclosure:
     """No y with |y| <= reach has a smaller y' form y + tilt . y: the identity of the module docstring."""
     start = np.linalg.lstsq(2.0 * form.mid, -tilt.mid, rcond=None)[0]
     residual = 2.0 * (form @ start) + tilt
     bound = residual @ start - (form @ start) @ enclose(start)
     if np.isfinite(reach).all():
-        values, axes = np.linalg.eigh(form.mid)
-        root = enclose(axes * np.sqrt(np.maximum(values, 0.0)))
-        rest, away = form - root @ root.transposed, enclose(reach) + np.abs(start)
-        short: Enclosure = (rest * rest).sum().sqrt() * (away * away).sum() + (abs(residual) * away).sum()
+        rest, away = length(form - square_near(form.mid)), enclose(reach) + np.abs(start)
+        short: Enclosure = rest * (away * away).sum() + (abs(residual) * away).sum()
         return bound - short
-    least = _least_eigenvalue(form)
+    least = least_of(form)[1]
     return bound - (residual * residual).sum() / (4.0 * enclose(least)) if least > 0 else enclose(-np.inf)
 
 
@@ -196,7 +185,7 @@ def _ellipsoid_bound(example: Example, theta: Enclosure, distance: Distance, pro
     response, room = enclose(example.response), enclose(ellipsoid_slack(decisions)) - decisions.constant
     form = (square + square.transposed) * 0.5 - measured * np.eye(n) + mu * enclose(decisions.form)
     tilt = 2.0 * (theta[n * n :] + measured * response + mu * enclose(decisions.shift))
-    least, shift = _least_eigenvalue(enclose(decisions.form)), (enclose(decisions.shift) * decisions.shift).sum()
+    least, shift = least_of(enclose(decisions.form))[1], (enclose(decisions.shift) * decisions.shift).sum()
     reach = (shift.sqrt() + (shift + least * room).maximum(0.0).sqrt()) / least if least > 0 else enclose(np.inf)
     lowest = _quadratic_minimum(form, tilt, np.full(n, float(reach.high))) - mu * room
     own = (features_of(example, example.response[None, :]) @ theta)[0]
