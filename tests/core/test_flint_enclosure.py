@@ -44,10 +44,8 @@ FORMULAS: dict[str, Formula] = {
     "entropy": lambda A, b, w: (enclose(1.0 + np.abs(w)).log() * (1.0 + np.abs(w))).sum(),
     "kernel": lambda A, b, w: (-((enclose(A)[:, None, :] - A) * (enclose(A)[:, None, :] - A)).sum(axis=2)).exp(),
     "log of a sum of exponentials": lambda A, b, w: ((enclose(w) - enclose(w).max()).exp().sum()).log() + enclose(w).max(),
-    "inner products": lambda A, b, w: (enclose(A) * 3.0).inner(enclose(A) / 7.0),
     "binary entropy": lambda A, b, w: (1.0 / (2.0 + abs(enclose(A)))).entropy(),
     "reshaped": lambda A, b, w: (enclose(A) * b).reshape(3, 5).sum(axis=0),
-    "inner products of all rows": lambda A, b, w: enclose(A).reshape(5, 1, 3).inner(enclose(A).reshape(1, 5, 3)),
     "transposed": lambda A, b, w: enclose(A).transposed @ w,
 }
 
@@ -99,7 +97,6 @@ def test_enclosures_that_are_wide_from_the_start_stay_as_wide(seed: int, wide: f
         "quotient": lambda x: x / (abs(x) + 2.0),
         "greatest": lambda x: x.max(),
         "positive part": lambda x: x.maximum(0.0).sum(),
-        "inner product": lambda x: x.inner(x),
     }
     for name, formula in formulas.items():
         doubles, balls = both(lambda A, b, w, formula=formula: formula(between(w - wide, w + wide)), A, b, w)

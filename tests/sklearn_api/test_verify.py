@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import pickle
 import pydoc
@@ -131,6 +132,16 @@ def test_a_swapped_certificate_is_noticed() -> None:
     assert has_changed(model)
     with pytest.raises(sf.CertificateError, match="has changed"):
         first.verify(model)
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Certificate) if field.name != "witness"])
+def test_whatever_a_certificate_says_is_part_of_the_seal(field: str) -> None:
+    model = copy.deepcopy(proven_model("robust").model)
+    said = getattr(model.certificate_, field)
+    other = not said if isinstance(said, bool) else said + ("0" if isinstance(said, str) else 1e-9)
+    model.certificate_ = dataclasses.replace(model.certificate_, **{field: other})
+    assert has_changed(model)
+    assert not standing_certificate(model).verified
 
 
 def test_copies_and_pickles_are_the_same_model(proven: Proven) -> None:

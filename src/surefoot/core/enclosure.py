@@ -171,29 +171,30 @@ class Enclosure:
 
     def sum(self, axis: int | None = None) -> Enclosure:
         """Sums along an axis, taken in blocks so that the error of long ones stays small."""
-        mid = self.mid.ravel() if axis is None else np.moveaxis(self.mid, axis, 0)
-        rad = self.rad.ravel() if axis is None else np.moveaxis(self.rad, axis, 0)
-        n_terms = mid.shape[0]
+        terms, along = (self.reshape(-1), 0) if axis is None else (self, axis)
+        n_terms = terms.shape[along]
         if n_terms == 0:
-            return Enclosure(np.zeros(mid.shape[1:]))
+            return Enclosure(np.zeros(np.delete(terms.shape, along)))
         starts = np.arange(0, n_terms, BLOCK_TERMS)
-        error = sum_error(min(n_terms, BLOCK_TERMS) + len(starts) + 4)
-        with np.errstate(all="ignore"):
-            total = np.add.reduceat(mid, starts, axis=0).sum(axis=0)
-            sizes = np.add.reduceat(np.abs(mid), starts, axis=0).sum(axis=0)
-            spread = np.add.reduceat(rad, starts, axis=0).sum(axis=0)
-            return _within(total, (spread + error * sizes) * (1.0 + 2 * error))
+        n_added = min(n_terms, BLOCK_TERMS) + len(starts)
+        return terms._added(lambda values: np.add.reduceat(values, starts, axis=along).sum(axis=along), n_added)
 
-    def inner(self, other: Enclosure) -> Enclosure:
-        """Inner products along the last axis."""
-        error = sum_error(self.shape[-1] + 4)
+    def sums_by_place(self, places: AnyArray, n_places: int) -> Enclosure:
+        """Sums of the entries that share a place, 0 to n_places - 1."""
+        counts = np.bincount(places, minlength=n_places)
+        if len(counts) > n_places:
+            raise IndexError(f"Place {len(counts) - 1} is not one of {n_places}.")
+        return self._added(lambda values: np.bincount(places, weights=values, minlength=n_places), int(counts.max(initial=0)))
+
+    def cumsum(self, axis: int) -> Enclosure:
+        """Running sums along an axis."""
+        return self._added(lambda values: np.cumsum(values, axis=axis), self.shape[axis])
+
+    def _added(self, add: Callable[[FloatArray], AnyArray], n_added: int) -> Enclosure:
+        """What ``add`` makes of the entries, each of its sums of so many terms at most."""
+        error = sum_error(n_added + 4)
         with np.errstate(all="ignore"):
-            total = np.einsum("...k,...k->...", self.mid, other.mid)
-            sizes = np.abs(self.mid)
-            rad = np.einsum("...k,...k->...", self.rad + (error * sizes + TINY), np.abs(other.mid))
-            if other.rad.any():
-                rad = rad + np.einsum("...k,...k->...", sizes + self.rad, other.rad)
-            return _within(total, rad * (1.0 + 2 * error) + self.shape[-1] * TINY)
+            return _within(add(self.mid), add(self.rad + error * np.abs(self.mid)) * (1.0 + 2 * error))
 
     def sqrt(self) -> Enclosure:
         """Square roots of the members at or above 0; nothing is known where there is none."""
@@ -233,25 +234,6 @@ class Enclosure:
 
     def max(self, axis: int | None = None) -> Enclosure:
         return Enclosure.between(self.low.max(axis=axis), self.high.max(axis=axis))
-
-    def sums_by_place(self, places: AnyArray, n_places: int) -> Enclosure:
-        """Sums of the entries that share a place, 0 to n_places - 1."""
-        counts = np.bincount(places, minlength=n_places)
-        if len(counts) > n_places:
-            raise IndexError(f"Place {len(counts) - 1} is not one of {n_places}.")
-        error = sum_error(int(counts.max(initial=0)) + 4)
-        with np.errstate(all="ignore"):
-            total = np.bincount(places, weights=self.mid, minlength=n_places)
-            spread = np.bincount(places, weights=self.rad + error * np.abs(self.mid), minlength=n_places)
-            return _within(total, spread * (1.0 + 2 * error))
-
-    def cumsum(self, axis: int) -> Enclosure:
-        """Running sums along an axis."""
-        error = sum_error(self.mid.shape[axis] + 4)
-        with np.errstate(all="ignore"):
-            total = np.cumsum(self.mid, axis=axis)
-            spread = np.cumsum(self.rad + error * np.abs(self.mid), axis=axis)
-            return _within(total, spread * (1.0 + 2 * error))
 
 
 _KIND: ContextVar[type[Enclosure]] = ContextVar("kind of enclosures", default=Enclosure)

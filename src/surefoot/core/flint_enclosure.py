@@ -194,10 +194,6 @@ class FlintEnclosure(Enclosure):
     def softplus(self) -> FlintEnclosure:
         return self._at_ends(lambda end: end + (-end).exp().log1p() if end > 0 else end.exp().log1p())
 
-    def inner(self, other: Enclosure) -> FlintEnclosure:
-        with _precision():
-            return _made(np.add.reduce(self.balls * self.of(other).balls, axis=-1, initial=arb(0)))
-
     def entropy(self) -> FlintEnclosure:
         return self._at_ends(_entropy)
 

@@ -163,12 +163,12 @@ def last_step(model: Any) -> Any:
 
 def _seal(model: ProvenModel) -> str:
     proof = model.certificate_
-    bounds = [proof.upper_bound, proof.lower_bound, proof.tolerance, float(proof.verified)]
-    parts: dict[str, Any] = {"claim": proof.claim, "problem": proof.problem_digest, "model": proof.model_digest}
+    parts: dict[str, Any] = {field.name: getattr(proof, field.name) for field in dataclasses.fields(proof)}
+    del parts["witness"]  # it is checked whenever it is used, and a file may do without it
     marks = getattr(model, "_parameter_marks", None)
     if marks is not None:  # seals of earlier files are made without
         parts["parameters"] = json.dumps(marks, sort_keys=True)
-    return digest(type(model).__name__, {**parts, "bounds": np.array(bounds), **_flat(model._proven_numbers())})
+    return digest(type(model).__name__, {**parts, **_flat(model._proven_numbers())})
 
 
 def _flat(numbers: Mapping[str, Any]) -> dict[str, Any]:

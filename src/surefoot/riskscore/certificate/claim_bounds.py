@@ -109,7 +109,7 @@ def card_bounds(support: Integers, cards: FloatArray, ends: FloatArray, planes: 
             falls = ((negative * share - positive * (1.0 - share)) * scores).sum(axis=1, keepdims=True) < 0
             low, high = np.where(falls, scale, low), np.where(falls, high, scale)
     found = planes.at(support, scale * cards)
-    total = found.gradient.inner(enclose(cards))
+    total = (found.gradient * cards).sum(axis=1)
     return np.asarray((found.constant + smaller(total * ends[:, 0], total * ends[:, 1]) + penalty).low)
 
 
