@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from surefoot.core.definite import inverse_form, least_eigenvalue, least_of, length, square_near
-from surefoot.core.enclosure import between, enclose
+from surefoot.core.enclosure import between, computing_in, enclose
 
 
 def with_eigenvalues(values: list[float], seed: int) -> np.ndarray:
@@ -66,3 +68,17 @@ def test_a_square_near_a_matrix_is_the_matrix_itself_unless_that_is_indefinite()
 def test_a_length_is_that_of_the_longest_member() -> None:
     assert length(enclose(np.array([[3.0, 0.0], [0.0, -4.0]]))) == pytest.approx(5.0, rel=1e-14)
     assert length(between(np.array([2.0, -4.0]), np.array([3.0, 1.0]))) >= 5.0
+
+
+def test_what_the_solution_of_the_equations_misses_is_made_up_for() -> None:
+    """In balls the rounding of the solution is all that is left, so that its sign counts."""
+    pytest.importorskip("flint")
+    from surefoot.core.flint_enclosure import FlintEnclosure
+
+    # M = [[1, s], [s, 1]] with f = (1, 0) has f' M^-1 f = 1 / (1 - s^2).
+    s = 1.0 - 2.0**-30
+    exact = 1 / (1 - Fraction(s) ** 2)
+    with computing_in(FlintEnclosure):
+        found = inverse_form(enclose(np.array([[1.0, s], [s, 1.0]])), enclose(np.array([[1.0], [0.0]])))
+        assert Fraction(float(found.low[0])) <= exact <= Fraction(float(found.high[0]))
+        assert found.high[0] - found.low[0] < 1e-12 * found.high[0]
