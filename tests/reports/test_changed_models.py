@@ -46,7 +46,7 @@ def test_a_report_on_a_changed_model_claims_nothing(kind: str, tmp_path: Path) -
     for rows in (120, 100):
         text = page(model, proven.X[:rows], proven.y[:rows], tmp_path)
         assert "The model has changed since it was proven" in text
-        assert "no model is below" not in text and ">proven<" not in text and "Best possible card" not in text
+        assert "no model of its class is below" not in text and ">proven<" not in text and "Best possible card" not in text
         assert proven.model.certificate_.claim not in text
 
 

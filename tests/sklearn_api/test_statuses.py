@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +13,8 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.core.outcome import Status
-from surefoot.exceptions import ConvergenceLimitWarning
+from surefoot.core.outcome import Status, handed_over
+from surefoot.exceptions import ConvergenceLimitWarning, SolveInterrupted
 from surefoot.reports.model_section import ProofCheck, certificate_blocks
 from surefoot.sklearn_api.limit_warning import ADVICE, warn_of_limit
 
@@ -46,3 +48,27 @@ def test_reports_and_files_know_the_status(model: Any, status: Status, tmp_path:
     path = tmp_path / "model.surefoot"
     sf.save(ended, path)
     assert sf.load(path).outcome_.status is status
+
+
+@pytest.mark.parametrize("bounds", [(0.60273848259, 0.60273847911), (2.0 / 3.0, 1.0 / 3.0), (1234567.89123, 1234567.89122)])
+def test_bounds_are_true_as_printed(model: Any, bounds: tuple[float, float]) -> None:
+    """Rounded outwards: "no model is below 0.6027385" would be false of a lower bound of 0.60273848."""
+    proof = replace(model.certificate_, upper_bound=bounds[0], lower_bound=bounds[1])
+    stopped = replace(model.outcome_, status=Status.INTERRUPTED, upper_bound=bounds[0], lower_bound=bounds[1])
+    with pytest.warns(ConvergenceLimitWarning) as caught:
+        warn_of_limit(SimpleNamespace(outcome=stopped, certificate=proof), "fit")
+    with pytest.raises(SolveInterrupted) as interrupted:
+        handed_over(stopped)
+    texts = {
+        "warning": (str(caught[0].message), "objective is at most ", "lower bound "),
+        "interruption": (str(interrupted.value), "objective of ", "none is below "),
+        "report": (
+            re.sub(r"<[^>]+>", " ", "".join(certificate_blocks(model, ProofCheck(proof, "")))),
+            "of this model, at most ",
+            "no model of its class is below ",
+        ),
+    }
+    for name, (text, upper, lower) in texts.items():
+        printed = [Fraction(re.search(rf"{before}\s*([-\d.e+]*\d)", text)[1]) for before in (upper, lower)]
+        assert printed[0] >= Fraction(bounds[0]) and printed[1] <= Fraction(bounds[1]), name
+        assert printed[0] <= Fraction(bounds[0]) * Fraction(1.00000001), name

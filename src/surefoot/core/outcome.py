@@ -6,6 +6,7 @@ import enum
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar
 
+from surefoot.core.certificate import rounded_down, rounded_up
 from surefoot.exceptions import SolveInterrupted
 
 Primal = TypeVar("Primal")
@@ -76,8 +77,8 @@ def handed_over(outcome: SolveOutcome[Primal, Dual]) -> SolveOutcome[Primal, Dua
     """The outcome, or ``SolveInterrupted`` with the outcome in it if Ctrl-C ended the solve."""
     if outcome.status is Status.INTERRUPTED:
         raise SolveInterrupted(
-            f"interrupted; the best so far has an objective of {outcome.upper_bound:.9g}, and none is below "
-            f"{outcome.lower_bound:.9g}.",
+            f"interrupted; the best so far has an objective of {rounded_up(outcome.upper_bound, 9)}, and by the solver's own "
+            f"account none is below {rounded_down(outcome.lower_bound, 9)}.",
             outcome,
         )
     return outcome

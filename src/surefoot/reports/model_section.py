@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate
+from surefoot.core.certificate import DIGITS, Certificate, rounded_down, rounded_up
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.read.table import read_table
 from surefoot.exceptions import InvalidTableError, SurefootError
@@ -152,10 +152,10 @@ def certificate_blocks(model: Any, check: ProofCheck) -> tuple[str, ...]:
     if check.changed:
         return (paragraph(check.told, "warn"),)
     rows = [
-        ["objective of this model", _figure(proof.upper_bound)],
-        ["no model is below", _figure(proof.lower_bound)],
-        ["gap", f"{_figure(proof.gap)} ({_figure(proof.relative_gap)} of the objective)"],
-        ["gap that was asked for", _figure(proof.tolerance)],
+        ["objective of this model, at most", _known(proof.upper_bound, rounded_up)],
+        ["no model of its class is below", _known(proof.lower_bound, rounded_down)],
+        ["gap, at most", f"{_known(proof.gap, rounded_up, 2)} ({_known(proof.relative_gap, rounded_up, 2)} of the objective)"],
+        ["gap that was asked for", f"{proof.tolerance:.1e}"],
         ["how the solve ended", f"{outcome.status.value} ({model.solver_}, {outcome.seconds:.2f} s)"],
         ["fingerprint of the problem", proof.problem_digest[:16]],
         ["fingerprint of the model", proof.model_digest[:16] or "none"],
@@ -172,10 +172,8 @@ def certificate_blocks(model: Any, check: ProofCheck) -> tuple[str, ...]:
     )
 
 
-def _figure(value: float) -> str:
-    if not math.isfinite(value):
-        return "not known" if math.isnan(value) else number_text(value)
-    return number_text(float(f"{value:.7g}")) if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
+def _known(value: float, rounded: Callable[[float, int], str], digits: int = DIGITS) -> str:
+    return rounded(value, digits) if math.isfinite(value) else "not known"
 
 
 def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:

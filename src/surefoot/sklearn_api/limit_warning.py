@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Protocol
 
-from surefoot.core.certificate import Certificate
+from surefoot.core.certificate import Certificate, rounded_down, rounded_up
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.exceptions import ConvergenceLimitWarning
 
@@ -42,8 +42,9 @@ def warn_of_limit(solution: Judged, where: str) -> None:
     else:
         ending = f"stopped before its tolerance ({outcome.status.value} after {outcome.iterations} iterations)"
     warnings.warn(
-        f"{where} {ending}. The model's objective is {certificate.upper_bound:.9g}; the lower bound "
-        f"{certificate.lower_bound:.9g} still holds for every model, a relative gap of {certificate.relative_gap:.1e} "
+        f"{where} {ending}. The model's objective is at most {rounded_up(certificate.upper_bound, 9)}; the lower bound "
+        f"{rounded_down(certificate.lower_bound, 9)} still holds for every model of its class, a relative gap of "
+        f"{rounded_up(certificate.relative_gap, 2)} "
         f"(tol = {certificate.tolerance:.1e}). {ADVICE[outcome.status]}",
         ConvergenceLimitWarning,
         stacklevel=3,

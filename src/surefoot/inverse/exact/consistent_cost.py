@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import rounded_down
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
@@ -48,7 +49,7 @@ class ConsistentCost:
             which = "but 0" if whole else "whose largest entry, without its sign, is 1"
             raise InconsistentDataError(
                 f"no cost vector of the prior set {which} explains all observations: the mean suboptimality is "
-                f"{found.lower_bound:.3g} or more. approach='asl' learns from inconsistent data.",
+                f"{rounded_down(found.lower_bound, 3)} or more. approach='asl' learns from inconsistent data.",
                 problem,
                 found,
             )

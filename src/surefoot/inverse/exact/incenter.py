@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from surefoot.core.certificate import rounded_down
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InconsistentDataError
@@ -73,5 +74,6 @@ def _conflict_message(problem: InverseProblem, proof: CostProof, bound: float) -
     return (
         f"no cost vector explains observations {names}{more} together by the distance asked for: none of the prior set prices "
         f"every other decision above the observed one by its distance ({continuous!r} of continuous, {integer!r} of whole "
-        f"unknowns); the mean loss is at least {bound:.3g}. approach='asl' learns from such data; distance='none' allows ties."
+        f"unknowns); the mean loss is at least {rounded_down(bound, 3)}. approach='asl' learns from such data; distance='none' "
+        "allows ties."
     )

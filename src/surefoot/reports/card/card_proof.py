@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from surefoot.core.certificate import rounded_down
+from surefoot.core.certificate import rounded_down, rounded_up
 from surefoot.reports.plain_json import PlainReader
 
 
@@ -62,7 +62,7 @@ class CardProof:
             )
         return (
             f"Objective {self.objective:.6g} on {data}; no card under the same rules is below "
-            f"{rounded_down(self.lower_bound, 6)} (gap {100 * self.relative_gap:.2g}%; {checked})."
+            f"{rounded_down(self.lower_bound, 6)} (gap {rounded_up(100 * self.relative_gap, 2)}%; {checked})."
         )
 
     def to_dict(self) -> dict[str, Any]:

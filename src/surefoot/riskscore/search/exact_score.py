@@ -32,7 +32,7 @@ import numpy as np
 
 from surefoot import _native
 from surefoot.core.arrays import FloatArray, IntArray
-from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.outcome import Progress, SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CheckpointWarning, InfeasibleProblemError, SolveInterrupted
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
@@ -231,13 +231,7 @@ class ExactScore:
         )
         if file is not None and file.error is not None:
             warnings.warn(f"{file.error}. The search is not lost: its outcome is here.", CheckpointWarning, stacklevel=2)
-        if status is Status.INTERRUPTED:
-            raise SolveInterrupted(
-                f"interrupted; the best card so far has an objective of {outcome.upper_bound:.9g}, and none is below "
-                f"{outcome.lower_bound:.9g}.",
-                outcome,
-            )
-        return outcome
+        return handed_over(outcome)
 
     def _near_cards(self, problem: RiskScoreProblem, result: _native.SearchResult) -> NearOptimalCards | None:
         if self.near_optimal is None:
