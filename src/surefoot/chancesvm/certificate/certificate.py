@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class _Batches:
         self.weights = enclose(problem.weights) / self.sums(enclose(problem.weights))[self.batch]
         self.tau = ((1.0 - enclose(problem.violation)) / problem.violation).sqrt()
         # Earlier files have no place for moments.
-        by_moments = any(getattr(problem, name, None) is not None for name in MOMENTS)
+        by_moments = any(getattr(problem, name, None) is not None for name in ("means", "covariances"))
         self.given = MomentInputs(problem, centre) if by_moments else None
 
     def sums(self, values: Enclosure) -> Enclosure:
@@ -142,8 +142,7 @@ class _Batches:
         beside = signed - alpha[self.batch] * self.weights
         squares = self.sums(beside * beside / self.weights)
         if self.given is not None:
-            directions = None if given is None else given.directions
-            beside, squares = self.given.images(np.zeros(self.given.means.shape) if directions is None else directions)
+            beside, squares = self.given.images(getattr(given, "directions", None))
         lengths = squares.maximum(0.0).sqrt()
         # Doubles that are certainly small enough: alpha_i scale_i <= C_i and l_i shrink_i <= tau_i alpha_i.
         scale = np.where(alpha.low > 0, _below_one(problem.costs, alpha.high), 0.0)
@@ -172,9 +171,8 @@ def _statement(products: InnerProducts, own: _Batches) -> Statement:
         models = f"plane that combines these {products.landmarks.size} landmarks by {products.words()}"
         remark = f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."
     if own.given is not None:
-        scope = "on these means and covariances"
-        if own.given.widening > 0:
-            scope += f" (all variances times 1 + {own.given.widening!r})"
+        widened = own.problem.widening
+        scope = "on these means and covariances" + f" (all variances times 1 + {widened!r})" * (widened > 0)
     return Statement(models, "objective", scope, remark=remark)
 
 
@@ -182,9 +180,7 @@ def _problem_digest(own: _Batches, products: InnerProducts) -> str:
     names = ("samples", "starts", "weights", *PER_BATCH) + (() if own.given is None else MOMENTS)
     parts = {name: getattr(own.problem, name) for name in names}
     called = products.matrix if products.name == "callable" else None
-    seen: dict[str, Any] = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
-    if own.given is not None and own.given.widening > 0:
-        seen["widening"] = own.given.widening
+    seen = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
     return digest(f"chance-constrained SVM {products.words()}", parts | seen)
 
 

@@ -3,7 +3,7 @@
 The covariance is T_i = S_i + d diag(S_i), with one number d for all inputs, the ``widening`` of the problem: covariances are
 rounded to doubles, and many have an eigenvalue of -1e-17 times their largest. T_i must be positive semidefinite for certain.
 The objective has w . M_i and w' T_i w in the place of the moments of samples. For the lower bound let z_i, the directions of
-the mix, be any vectors with tau_i^2 alpha_i^2 >= l_i^2 = z_i' T_i z_i. Since w . T_i z_i <= sqrt(w' T_i w) sqrt(z_i' T_i z_i) by
+the mix, be vectors with tau_i^2 alpha_i^2 >= l_i^2 = z_i' T_i z_i. Since w . T_i z_i <= sqrt(w' T_i w) sqrt(z_i' T_i z_i) by
 Cauchy's inequality, it is that of samples with
 
     g = sum_i y_i (alpha_i M_i + T_i z_i).
@@ -23,14 +23,14 @@ from surefoot.core.definite import least_of
 from surefoot.core.enclosure import Enclosure, enclose, exact_dot, join
 from surefoot.exceptions import CertificateError
 
-MOMENTS = ("means", "covariances")
+MOMENTS = ("means", "covariances", "widening")
 
 
 class MomentInputs:
     """Means, seen from the centre of the kernel, and covariances."""
 
     def __init__(self, problem: Any, centre: FloatArray) -> None:
-        self.problem, self.centre, self.widening = problem, centre, float(getattr(problem, "widening", 0.0))
+        self.problem, self.centre, self.widening = problem, centre, problem.widening
         means, covariances, shape = problem.means, problem.covariances, (problem.labels.size, centre.size)
         sound = np.shape(means) == shape and np.shape(covariances) == (*shape, centre.size) and 0 <= self.widening < np.inf
         if not (sound and problem.kernel.name == "linear" and np.isfinite(means).all() and np.isfinite(covariances).all()):
@@ -52,8 +52,11 @@ class MomentInputs:
         spread = self.images(np.tile(w.mid, (len(self.variances), 1)))[1].sqrt() + beside.sum(axis=1)
         return self.means @ w, spread * spread
 
-    def images(self, vectors: FloatArray) -> tuple[Enclosure, Enclosure]:
-        """T_i v_i and v_i' T_i v_i, for one vector of doubles an input."""
+    def images(self, given: FloatArray | None) -> tuple[Enclosure, Enclosure]:
+        """T_i v_i and v_i' T_i v_i, for one vector of doubles an input, or 0 for all."""
+        vectors = np.zeros(self.means.shape) if given is None else given
+        if np.shape(vectors) != self.means.shape:
+            raise CertificateError(f"the mix needs a direction for each input, an array of shape {self.means.shape}.")
         rows = [
             exact_dot(np.concatenate(pair), np.tile(vector, 2)).reshape(1)
             for matrix, vector in zip(self.problem.covariances, vectors, strict=True)

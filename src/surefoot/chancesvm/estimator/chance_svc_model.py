@@ -215,7 +215,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
             seen = "coef_ . (x - centre_)" if hasattr(self, "coef_") else "dual_coef_ with the kernel as seen from centre_"
             warnings.warn(
                 f"{type(self).__name__}: columns are so far from 0, or the kernel so flat, that {by} and intercept_ are too "
-                f"rounded: an objective of about {told:.6g}, where at most {proof.upper_bound:.6g} is proven. The proof is about "
+                f"rounded: an objective of about {told:.6g}, proven is at most {proof.upper_bound:.6g}. The proof is about "
                 f"{seen} and centre_intercept_, by which the model predicts; use that, or centre the columns.",
                 RoundedInterceptWarning,
                 stacklevel=stacklevel,

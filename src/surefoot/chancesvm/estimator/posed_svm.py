@@ -189,12 +189,13 @@ class PosedSVM:
 
     def proof_arguments(self, outcome: ChanceOutcome, settings: SVMSettings) -> dict[str, Any]:
         """What the certificate judges, by name; the plane is one of the problem itself already."""
-        return {"problem": self.solved, "plane": outcome.primal, "mix": outcome.dual, "tolerance": settings.tolerance}
+        mix = outcome.dual
+        if mix is not None and self.problem.means is not None:
+            mix = with_directions(self.problem, mix)
+        return {"problem": self.solved, "plane": outcome.primal, "mix": mix, "tolerance": settings.tolerance}
 
     def in_place(self, outcome: ChanceOutcome) -> ChanceOutcome:
-        """The answer with a plane that has the same scores in the problem itself, and a mix that proves something about it."""
-        if self.problem.means is not None and outcome.dual is not None:
-            outcome = replace(outcome, dual=with_directions(self.problem, outcome.dual))
+        """The answer with a plane that has the same scores in the problem itself."""
         if isinstance(self.solved.kernel, LandmarkKernel):
             return replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
         return outcome if self.problem.kernel.centre is None else replace(outcome, primal=_summing_to_0(outcome.primal))
