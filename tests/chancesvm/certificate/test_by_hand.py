@@ -234,6 +234,24 @@ def test_bounds_are_about_the_moments_that_were_given_and_not_about_samples() ->
     assert certify_chance_svm(other, plane, mix, 1e-6).problem_digest != found.problem_digest
 
 
+@pytest.mark.parametrize("centre", [0.75, -3.0])
+def test_moments_are_seen_from_the_centre_as_samples_are(centre: float) -> None:
+    """Coefficients that add up to 0 are the same plane from anywhere, but for the intercept."""
+    given = {"means": np.array([[-1.5], [1.0]]), "covariances": np.array([[[4.0]], [[0.0]]])}
+    mix = EllipsoidMix(np.array([-0.1, -0.1, 0.2]), np.array([[-0.03], [0.0]]))
+    c = np.array([0.25, -0.5, 0.25])  # w = -0.25
+    plain = certify_chance_svm(stand_ins(**given), KernelPlane(c, 0.5), mix, 1e-6)
+    seen = dataclasses.replace(stand_ins(**given), kernel=Kernel("linear", centre=(centre,)))
+    found = certify_chance_svm(seen, KernelPlane(c, 0.5 - 0.25 * centre), mix, 1e-6)
+    assert found.upper_bound == pytest.approx(plain.upper_bound, rel=1e-12)
+    assert found.lower_bound == pytest.approx(plain.lower_bound, rel=1e-12)
+    # Those that do not are w = sum_s c_s (x_s - m).
+    other = certify_chance_svm(seen, KernelPlane(np.array([0.0, 0.0, 1.0]), 0.0), None, 1e-6)
+    w = 1.0 - centre
+    demands = [1 + w * (-1.5 - centre) + 2 * abs(w), 1 - w * (1.0 - centre)]
+    assert other.upper_bound == pytest.approx(w * w / 2 + 10 * sum(max(0.0, d) for d in demands), rel=1e-12)
+
+
 def test_directions_that_are_too_long_are_shortened_and_none_at_all_leave_the_means() -> None:
     problem = stand_ins(means=np.array([[-1.5], [1.0]]), covariances=np.array([[[4.0]], [[0.0]]]))
     plane, coefficients = KernelPlane(np.zeros(3), 0.0), np.array([-0.1, -0.1, 0.2])
@@ -272,6 +290,7 @@ def test_a_widening_that_is_none_is_refused(widening: float) -> None:
         ([[1e18, 0.5], [0.5, 1e-18]], 0.0, True),
         ([[1e18, 1.5], [1.5, 1e-18]], 1e-13, False),
         ([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]], 1e-13, False),
+        ([[1.0, 1.0 + 1e-11], [1.0 + 1e-11, 1.0]], 1e-12, False),
         ([[1.0, 0.0], [0.0, 0.0]], 0.0, True),
         ([[1.0, 1e-9], [0.0, 0.0]], 1.0, False),
         ([[1.0, 0.0], [0.0, -1e-300]], 1.0, False),

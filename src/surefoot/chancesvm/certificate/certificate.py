@@ -15,8 +15,8 @@ C_i max(0, t) >= alpha_i t and Cauchy's inequality give, for every plane,
     g = sum_s c_s phi(x_s),    R = sum_i (sqrt(v_i) sqrt(tau_i^2 alpha_i^2 - l_i^2) + r_i alpha_i).
 
 Coefficients that are not feasible are made so: batches with a sum that may not be positive are left out, those above C_i and
-deviations longer than tau_i alpha_i are scaled down by what their enclosures need, and each class is scaled by the weight of
-the other one over the larger of both. So an infeasible mix is not refused; its bound is lower.
+deviations longer than tau_i alpha_i are scaled down by what their enclosures need, and the heavier class is scaled down to the
+weight of the other one. So an infeasible mix is not refused; its bound is lower.
 
 Landmarks. Among the w that combine some samples S only, w . g <= ||w|| ||P g|| with P the projection onto their span. With K
 their inner products and f = (phi(x_j) . g) for j in S,  ||P g||^2 = f' K^-1 f.
@@ -36,7 +36,7 @@ from surefoot.chancesvm.certificate.inner_products import InnerProducts
 from surefoot.chancesvm.certificate.moment_inputs import MOMENTS, MomentInputs
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
-from surefoot.core.enclosure import Enclosure, choose, enclose, join
+from surefoot.core.enclosure import Enclosure, choose, enclose, exact_dot, join
 from surefoot.exceptions import CertificateError
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ class _Batches:
     def mix(self, given: EllipsoidMix | None) -> _Mix:
         """The feasible mix made from any coefficients, and any directions if moments were given."""
         problem, labels = self.problem, self.problem.labels
-        signed = enclose(np.zeros(self.batch.size) if given is None else labels[self.batch] * given.coefficients)
+        coefficients = np.zeros(self.batch.size) if given is None else given.coefficients
+        signed = enclose(labels[self.batch] * coefficients)
         alpha = self.sums(signed)
         beside = signed - alpha[self.batch] * self.weights
         squares = self.sums(beside * beside / self.weights)
@@ -147,14 +148,17 @@ class _Batches:
         # Doubles that are certainly small enough: alpha_i scale_i <= C_i and l_i shrink_i <= tau_i alpha_i.
         scale = np.where(alpha.low > 0, _below_one(problem.costs, alpha.high), 0.0)
         shrink = _below_one((self.tau * alpha).low, lengths.high)
-        one, other = (alpha * scale)[labels > 0].sum(), (alpha * scale)[labels < 0].sum()
-        balance = choose(labels > 0, other, one) / max(one.high, other.high) * scale
+        excess = exact_dot(scale[self.batch], coefficients)
+        heavier = labels == np.sign(excess.mid)
+        balance = choose(heavier, (1.0 - abs(excess) / (alpha * scale)[heavier].sum()) * scale, scale)
         weights, moved, lengths = alpha * balance, balance * shrink, lengths * shrink * balance
         room = self.tau * weights
         spare = (room * room - lengths * lengths).maximum(0.0).sqrt() * enclose(problem.covariance_radius).sqrt()
         reserve = (spare + weights * problem.mean_radius).sum()
         if self.given is None:
             point = (weights[self.batch] * self.weights + beside * moved[self.batch]) * labels[self.batch]
+            # What was feasible stays as it is, to the last digit.
+            point = choose((~heavier & (np.minimum(scale, shrink) == 1.0))[self.batch], coefficients, point)
         else:
             point = ((self.given.means * weights[:, None] + beside * moved[:, None]) * labels[:, None]).sum(axis=0)
         return _Mix(point, scale[self.batch] > 0, weights.sum(), reserve)

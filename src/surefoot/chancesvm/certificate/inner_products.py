@@ -11,7 +11,7 @@ p = gamma u . m, q = gamma v . m and a = gamma m . m + coef0 it is computed with
 
 The linear kernel is the polynomial one with gamma = 1, coef0 = 0, d = 1; without a centre k(x, z) = T_d at m = 0 plus coef0^d.
 Multiplied out, T_d is the sum over all lists k of d columns, 1 being one of them, of coef0^{k_0} gamma^{d - k_0} (x^k - m^k)
-(z^k - m^k), with x^k the product of these columns and k_0 how often 1 is among them: the shorter way for few columns.
+(z^k - m^k), with x^k the product of these columns and k_0 how often 1 is among them: shorter, and more accurate.
 
 A matrix (precomputed, or what a function returned for all samples) is taken as it is, with a number added to its diagonal that
 the kernel names. Rounding may leave a matrix indefinite, so that no feature space has these inner products; it is refused
@@ -35,6 +35,8 @@ MATRICES = ("callable", "precomputed")
 ASYMMETRY = 1e-8
 # Exponents of RBF kernels are a single product while none is below this; then differences of columns keep more digits.
 FAR = -1e3
+# So many products of columns are always worth it: ||w||^2 is then a sum of squares, of which nothing cancels.
+FEW = 1000
 
 
 class InnerProducts:
@@ -85,7 +87,7 @@ class InnerProducts:
 
     def _combined(self, coefficients: Enclosure, used: AnyArray) -> tuple[Enclosure, Enclosure]:
         """w . phi(x) of all samples and ||w||^2, for each column of coefficients."""
-        if self.name in ("linear", "poly") and (self.samples.shape[1] + 1) ** self.degree < used.size:
+        if self.name in ("linear", "poly") and (self.samples.shape[1] + 1) ** self.degree < max(used.size, FEW):
             features, factors = self._monomials()
             w = enclose(np.zeros((features.shape[1], coefficients.shape[1])))
             for part in _parts(used):

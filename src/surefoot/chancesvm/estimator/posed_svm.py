@@ -27,14 +27,15 @@ from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel, centred
 from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
 from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
+from surefoot.chancesvm.solvers.mix_polish import polished_mix
 from surefoot.chancesvm.solvers.parameters import PlaneScaleParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.price_path import solve_price_path
-from surefoot.chancesvm.solvers.short_coefficients import short_coefficients
+from surefoot.chancesvm.solvers.short_coefficients import adding_up_to_0, short_coefficients
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status, handed_over
@@ -51,6 +52,8 @@ from surefoot.sklearn_api.training_rows import TrainingRows
 MOST_CONE_SAMPLES = 300
 # By which fraction of the tolerance margins are exceeded: as solvers do, and where rounding makes their certificate a wide one.
 RESERVE, WIDE_RESERVE = PlaneScaleParameters.reserve, 0.2
+# Which fraction of the tolerance a mix gives up when it is polished.
+POLISH_FRACTION = 0.1
 
 
 @dataclass(frozen=True)
@@ -117,14 +120,39 @@ class PosedSVM:
         require_chance_acceptance(settings.solver, self.solved)
         options = _options(settings, started, title)
         found = self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
-        for short, reserve in ((True, RESERVE), (False, WIDE_RESERVE), (True, WIDE_RESERVE)):
-            if not found.certificate.verified and not options.out_of_time:
-                found = self._rephrased(found, settings, reserve, short=short)
+        found = self._proven_better(found, settings, options)
         cones = ChanceSOCP()
         small = self.solved.n_samples <= MOST_CONE_SAMPLES and cones.refuses(self.solved) is None
         if settings.automatic and small and not found.certificate.verified and not options.out_of_time:
             found = self._better(found, self.judge(handed_over(cones.solve(self.solved, options)), settings), settings)
+            found = self._proven_better(found, settings, options)
         return found
+
+    def _proven_better(self, found: SolvedSVM, settings: SVMSettings, options: SolveOptions) -> SolvedSVM:
+        """The same answer in other numbers, until it is proven: a polished mix, shorter coefficients, wider margins."""
+        stalled = found.outcome.status is Status.STALLED and not found.certificate.verified
+        for short, reserve in ((None, 0.0), (True, RESERVE), (False, WIDE_RESERVE), (True, WIDE_RESERVE), (None, 0.0)):
+            if found.certificate.verified or options.out_of_time:
+                break
+            if short is None:
+                found = self._polished(found, settings)
+            else:
+                found = self._rephrased(found, settings, reserve, short=short)
+        if stalled and found.certificate.verified:
+            # The gap is closed after all.
+            return replace(found, outcome=replace(found.outcome, status=Status.OPTIMAL))
+        return found
+
+    def _polished(self, found: SolvedSVM, settings: SVMSettings) -> SolvedSVM:
+        """The same answer, or one with a mix whose point is w to all digits if that proves more."""
+        outcome = found.outcome
+        if outcome.dual is None or self.solved.has_radii:
+            return found
+        polished = polished_mix(self.solved, outcome.dual, outcome.primal.coefficients, POLISH_FRACTION * settings.tolerance)
+        if polished is None:
+            return found
+        mix, lower = polished
+        return self._better(found, self.judge(replace(outcome, dual=mix, lower_bound=lower), settings, in_place=True), settings)
 
     def _rephrased(self, found: SolvedSVM, settings: SVMSettings, reserve: float, *, short: bool) -> SolvedSVM:
         """The same answer, or its plane by shorter coefficients or with wider margins if more can be proven of that."""
@@ -198,25 +226,12 @@ class PosedSVM:
         """The answer with a plane that has the same scores in the problem itself."""
         if isinstance(self.solved.kernel, LandmarkKernel):
             return replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
-        return outcome if self.problem.kernel.centre is None else replace(outcome, primal=_summing_to_0(outcome.primal))
+        return outcome if self.problem.kernel.centre is None else _balanced(outcome)
 
 
-def _summing_to_0(plane: KernelPlane) -> KernelPlane:
-    """The plane with coefficients that add up to 0 exactly if they nearly do: then it is the same seen from any centre.
-
-    They become multiples of a power of 2, so that their sums have no rounding; the largest one takes what is left.
-    """
-    given = plane.coefficients
-    largest = float(np.abs(given).max(initial=0.0))
-    if not np.finfo(np.float64).tiny < largest < np.inf:
-        return plane
-    unit = math.ldexp(1.0, math.frexp(largest)[1] - 51)
-    whole = np.round(given / unit)
-    left = math.fsum(whole.tolist())
-    if abs(left) * unit > 1e-9 * float(np.abs(given).sum()):
-        return plane
-    whole[int(np.abs(whole).argmax())] -= left
-    return replace(plane, coefficients=whole * unit)
+def _balanced(outcome: ChanceOutcome) -> ChanceOutcome:
+    """The answer with a plane whose coefficients add up to 0, so that it is the same seen from any centre."""
+    return replace(outcome, primal=replace(outcome.primal, coefficients=adding_up_to_0(outcome.primal.coefficients)))
 
 
 def _options(settings: SVMSettings, started: float, title: str | None) -> SolveOptions:

@@ -39,6 +39,7 @@ import scipy.sparse
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
 from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
+from surefoot.chancesvm.solvers.mix_polish import polished_mix
 from surefoot.chancesvm.solvers.parameters import ChanceSocpParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.short_coefficients import summing_to_0
@@ -117,6 +118,12 @@ class ChanceSOCP:
                 feasible = feasible_mix(problem, mix)
                 values = problem.values(np.stack((feasible.coefficients, own), axis=1))
                 run.tighten(feasible.bound(values[:, 0]), EllipsoidMix(mix))
+                if divisor > 1.0 and not problem.has_radii:
+                    polished = polished_mix(
+                        problem, EllipsoidMix(mix), own, self.parameters.polish_fraction * options.tolerance
+                    )
+                    if polished is not None and np.isfinite(polished[1]) and polished[1] <= run.upper_bound:
+                        run.tighten(polished[1], polished[0])
                 # Both are w at the optimum. Without radii the dual point is the better one; with them it is longer than w.
                 for coefficients, at in ((feasible.coefficients, values[:, 0]), (own, values[:, 1])):
                     run.improve_along(coefficients, at, max(float(coefficients @ at), 0.0))

@@ -7,6 +7,8 @@ length have terms no larger than w needs.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
@@ -34,3 +36,20 @@ def summing_to_0(coefficients: FloatArray, features: FloatArray) -> FloatArray:
     # Of all changes by which the sum falls by 1, the one that moves w least.
     change = np.linalg.lstsq(wide.T, np.concatenate((np.zeros(features.shape[1]), [1.0])), rcond=None)[0]
     return np.asarray(coefficients - coefficients.sum() / change.sum() * change)
+
+
+def adding_up_to_0(coefficients: FloatArray) -> FloatArray:
+    """Coefficients that add up to 0 exactly, if they nearly do; otherwise as they are.
+
+    They become multiples of a power of 2, so that their sums have no rounding; the largest one takes what is left.
+    """
+    largest = float(np.abs(coefficients).max(initial=0.0))
+    if not np.finfo(np.float64).tiny < largest < np.inf:
+        return coefficients
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - 51)
+    whole = np.round(coefficients / unit)
+    left = math.fsum(whole.tolist())
+    if abs(left) * unit > 1e-9 * float(np.abs(coefficients).sum()):
+        return coefficients
+    whole[int(np.abs(whole).argmax())] -= left
+    return np.asarray(whole * unit)
