@@ -209,6 +209,13 @@ def test_balls_and_doubles_agree(seed: int) -> None:
         assert doubles.problem_digest == balls.problem_digest
 
 
+@pytest.mark.parametrize("heavier", [1.0, -1.0])
+def test_the_heavier_class_gives_way(heavier: float) -> None:
+    """Points 2 and -1 with weights 0.3 and 0.2: both count 0.2, and the heavier one is the farther."""
+    problem = line(2.0, -1.0, labels=(heavier, -heavier))
+    assert lower(problem, heavier * 0.3, -heavier * 0.2) == pytest.approx(0.4 - 0.5 * 0.6**2, rel=1e-12)
+
+
 def stand_ins(**moments: object) -> ChanceSVMProblem:
     """Samples -2 and 0 of one input, with mean -1 and variance 1, and 1 of the other."""
     return ChanceSVMProblem(
@@ -291,6 +298,7 @@ def test_a_widening_that_is_none_is_refused(widening: float) -> None:
         ([[1e18, 1.5], [1.5, 1e-18]], 1e-13, False),
         ([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]], 1e-13, False),
         ([[1.0, 1.0 + 1e-11], [1.0 + 1e-11, 1.0]], 1e-12, False),
+        ([[1.0, 1.0], [1.0, 1.0]], 4e-16, False),
         ([[1.0, 0.0], [0.0, 0.0]], 0.0, True),
         ([[1.0, 1e-9], [0.0, 0.0]], 1.0, False),
         ([[1.0, 0.0], [0.0, -1e-300]], 1.0, False),
