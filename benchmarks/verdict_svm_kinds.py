@@ -7,6 +7,7 @@ model only say which plane its coefficients are.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 import verdict_svm
 from numpy.typing import NDArray
 from verdict_numbers import Numbers, exact, exactly, total
-from verdict_record import EXTREME, Record
+from verdict_record import EXTREME, NUMBER, Record
 
 if TYPE_CHECKING:
     from verdict_svm import Case, Inputs
@@ -140,6 +141,12 @@ def read_moments(case: Case, model: Any) -> Inputs:
     eps = Decimal(case.params["violation"])
     points, moves = _with_axes(problem.samples)
     shares = [exact(np.ones(rows.size)) / Decimal(rows.size) for rows in members]
+    # Variances count as often as the claim says; what a covariance is beside its symmetric part cancels in w' S w.
+    said = re.search(rf"all variances times 1 \+ {NUMBER}", model.certificate_.claim)
+    factor = 1 + (Decimal(float(said[1])) if said else Decimal(0))
+    covariances = [exact(covariance) for covariance in case.covariances]
+    for covariance in covariances:
+        np.fill_diagonal(covariance, np.diagonal(covariance) * factor)
     return verdict_svm.Inputs(
         X=points,
         members=members,
@@ -153,7 +160,7 @@ def read_moments(case: Case, model: Any) -> Inputs:
         degree=1,
         coef0=Decimal(0),
         centre=verdict_svm.centre_of(model),
-        moments=([exact(mean) for mean in case.X], [exact(covariance) for covariance in case.covariances]),
+        moments=([exact(mean) for mean in case.X], covariances),
         moves=moves,
     )
 

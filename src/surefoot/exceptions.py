@@ -62,7 +62,7 @@ class SingleSampleWarning(UserWarning):
 
 
 class RoundedInterceptWarning(UserWarning):
-    """Columns are so far from 0 that a public intercept, rounded to a double, is not as good as what was proven."""
+    """Columns are so far from 0 that public numbers, rounded to doubles, are not as good as what was proven."""
 
 
 class BelowChanceWarning(UserWarning):

@@ -274,8 +274,10 @@ def exact_dot(first: AnyArray, second: AnyArray) -> Enclosure:
     a, b = np.asarray(first), np.asarray(second)
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         return between(-np.inf, np.inf)
-    products = (Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True))
-    return _KIND.get().of_fraction(sum(products, Fraction(0)))
+    ratios = [(*x.as_integer_ratio(), *y.as_integer_ratio()) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    # Divisors are powers of 2, so that the largest is a multiple of all.
+    largest = max((p * q for _, p, _, q in ratios), default=1)
+    return _KIND.get().of_fraction(Fraction(sum(x * y * (largest // (p * q)) for x, p, y, q in ratios), largest))
 
 
 def _entropy(share: FloatArray) -> FloatArray:

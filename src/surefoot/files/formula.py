@@ -119,6 +119,7 @@ def read_formula(model: Any) -> Formula:
     elif isinstance(last, RiskScoreClassifier):
         intercept, coefficients, divisor = float(last.intercept_), last.coef_[0].astype(np.float64), last.multiplier_
     else:
+        last.warn_of_rounding(stacklevel=4)
         intercept, coefficients = float(last.intercept_[0]), last.coef_[0]
         sigmoid = last.sigmoid_
         slope, offset = (None, None) if sigmoid is None else (sigmoid.slope, sigmoid.offset)

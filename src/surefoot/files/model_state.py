@@ -122,7 +122,15 @@ KINDS: dict[str, ModelKind] = {
             "_library": str | None,
             "_scores": KernelScores,
         },
-        {**_COLUMNS, **_SEAL, "coef_": FloatArray, "gamma_": float, "row_groups_": _WholeArray},
+        {
+            **_COLUMNS,
+            **_SEAL,
+            "coef_": FloatArray,
+            "gamma_": float,
+            "row_groups_": _WholeArray,
+            # Files from before it was published lack it.
+            "public_objective_": float,
+        },
         svc_fault,
     ),
     "ThresholdBinarizer": ModelKind(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -101,13 +103,13 @@ def test_landmarks_prove_no_more_than_the_projection_onto_them() -> None:
 def test_a_system_of_landmarks_that_is_solved_badly_costs_bound_and_not_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = on_landmarks(random_problem(4, Kernel("rbf", gamma=0.5), most=9), 6)
     outcome = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-8))
-    optimum = outcome.upper_bound
-    good = certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-6).lower_bound
+    optimum, plane = outcome.upper_bound, problem.kernel.on_landmarks(problem, outcome.primal)
+    good = certify_chance_svm(problem, plane, outcome.dual, 1e-6).lower_bound
     assert good == pytest.approx(optimum, rel=1e-6)
     solve = np.linalg.solve
     for worse in (0.0, 0.9, 1.1):
         monkeypatch.setattr(judged.np.linalg, "solve", lambda a, b, by=worse: by * solve(a, b))
-        assert certify_chance_svm(problem, outcome.primal, outcome.dual, 1e-6).lower_bound < good
+        assert certify_chance_svm(problem, plane, outcome.dual, 1e-6).lower_bound < good
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e-15, 2e-15, 3e-15])
@@ -146,9 +148,10 @@ def test_products_are_those_of_the_definition(kernel: Kernel, count: int, seen: 
     own = InnerProducts(kernel, samples)
     np.testing.assert_allclose(own.block(np.arange(count), np.arange(count)).mid, gram, rtol=1e-9, atol=1e-11)
     c = rng.normal(size=(count, 2)) + 1.0
-    values, squares = own.evaluated(np.arange(count), enclose(c))
-    np.testing.assert_allclose(values.mid, gram @ c, rtol=1e-9, atol=1e-9)
+    values, squares, mixed = own.evaluated(c, enclose(2.0 * c), np.arange(count))
+    np.testing.assert_allclose(values.mid[:, :2], gram @ c, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(squares.mid, np.einsum("si,st,ti->i", c, gram, c), rtol=1e-9)
+    np.testing.assert_allclose(mixed.mid, 4.0 * squares.mid, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seen", [False, True])
@@ -206,6 +209,13 @@ def test_balls_and_doubles_agree(seed: int) -> None:
         assert doubles.problem_digest == balls.problem_digest
 
 
+@pytest.mark.parametrize("heavier", [1.0, -1.0])
+def test_the_heavier_class_gives_way(heavier: float) -> None:
+    """Points 2 and -1 with weights 0.3 and 0.2: both count 0.2, and the heavier one is the farther."""
+    problem = line(2.0, -1.0, labels=(heavier, -heavier))
+    assert lower(problem, heavier * 0.3, -heavier * 0.2) == pytest.approx(0.4 - 0.5 * 0.6**2, rel=1e-12)
+
+
 def stand_ins(**moments: object) -> ChanceSVMProblem:
     """Samples -2 and 0 of one input, with mean -1 and variance 1, and 1 of the other."""
     return ChanceSVMProblem(
@@ -214,37 +224,138 @@ def stand_ins(**moments: object) -> ChanceSVMProblem:
     )  # fmt: skip
 
 
-def test_what_samples_leave_of_given_moments_is_paid_for_on_both_sides() -> None:
-    """Mean -1.5 and variance 4 are given: m = 0.5, s = 3, and half the eigenvalue is what is known of it."""
+def test_bounds_are_about_the_moments_that_were_given_and_not_about_samples() -> None:
+    """Mean -1.5 and variance 4 are given, and samples have -1 and 1."""
     problem = stand_ins(means=np.array([[-1.5], [1.0]]), covariances=np.array([[[4.0]], [[0.0]]]))
-    plane = KernelPlane(np.array([0.0, 0.0, 0.5]), 0.0)
-    found = certify_chance_svm(problem, plane, EllipsoidMix(np.array([-0.1, -0.1, 0.2])), 1e-6)
-    # w = 0.5: demands 1 - 0.5 + sqrt(0.25 + 3 * 0.25) + 0.5 * 0.5 and 0.5.
-    assert found.upper_bound == pytest.approx(0.125 + 10 * 1.75 + 10 * 0.5, rel=1e-12)
-    shortfall = 3 / (np.sqrt(5) + np.sqrt(2))
-    assert found.lower_bound == pytest.approx(0.4 - 0.5 * (0.4 + 0.2 * (shortfall + 0.5)) ** 2, rel=1e-12)
-    assert "on these means and covariances" in found.claim and "negative" not in found.claim
+    plane = KernelPlane(np.array([0.0, 0.0, 0.5]), 0.25)
+    mix = EllipsoidMix(np.array([-0.1, -0.1, 0.2]), np.array([[-0.03], [7.0]]))
+    found = certify_chance_svm(problem, plane, mix, 1e-6)
+    # w = 0.5: demands 1 + (-0.75 + 0.25) + sqrt(4 * 0.25) and 1 - (0.5 + 0.25).
+    assert found.upper_bound == pytest.approx(0.125 + 10 * 1.5 + 10 * 0.25, rel=1e-12)
+    # alpha = 0.2, T z = -0.12 of length 0.06 <= 0.2: g = -(0.2 * -1.5 - 0.12) + 0.2, and the other input has no spread.
+    assert found.lower_bound == pytest.approx(0.4 - 0.5 * 0.62**2, rel=1e-12)
+    assert "on these means and covariances;" in found.claim
     plain = certify_chance_svm(stand_ins(), plane, None, 1e-6)
     assert plain.problem_digest != found.problem_digest and "on these batches" in plain.claim
+    other = dataclasses.replace(problem, covariances=np.array([[[4.5]], [[0.0]]]))
+    assert certify_chance_svm(other, plane, mix, 1e-6).problem_digest != found.problem_digest
 
 
-def test_covariances_of_unknown_sign_are_named_and_their_eigenvalues_count_as_nothing() -> None:
-    problem = stand_ins(means=np.array([[-1.0], [1.0]]), covariances=np.array([[[-1e-9]], [[0.0]]]))
-    found = certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), EllipsoidMix(np.array([-0.1, -0.1, 0.2])), 1e-6)
-    assert "Some covariances may have negative eigenvalues" in found.claim
-    # s = 1 + 1e-9, so that the length of the ellipsoid is not relied on at all.
-    assert found.lower_bound == pytest.approx(0.4 - 0.5 * (0.4 + 0.2 * np.sqrt(1 + 1e-9)) ** 2, rel=1e-12)
+@pytest.mark.parametrize("centre", [0.75, -3.0])
+def test_moments_are_seen_from_the_centre_as_samples_are(centre: float) -> None:
+    """Coefficients that add up to 0 are the same plane from anywhere, but for the intercept."""
+    given = {"means": np.array([[-1.5], [1.0]]), "covariances": np.array([[[4.0]], [[0.0]]])}
+    mix = EllipsoidMix(np.array([-0.1, -0.1, 0.2]), np.array([[-0.03], [0.0]]))
+    c = np.array([0.25, -0.5, 0.25])  # w = -0.25
+    plain = certify_chance_svm(stand_ins(**given), KernelPlane(c, 0.5), mix, 1e-6)
+    seen = dataclasses.replace(stand_ins(**given), kernel=Kernel("linear", centre=(centre,)))
+    found = certify_chance_svm(seen, KernelPlane(c, 0.5 - 0.25 * centre), mix, 1e-6)
+    assert found.upper_bound == pytest.approx(plain.upper_bound, rel=1e-12)
+    assert found.lower_bound == pytest.approx(plain.lower_bound, rel=1e-12)
+    # Those that do not are w = sum_s c_s (x_s - m).
+    other = certify_chance_svm(seen, KernelPlane(np.array([0.0, 0.0, 1.0]), 0.0), None, 1e-6)
+    w = 1.0 - centre
+    demands = [1 + w * (-1.5 - centre) + 2 * abs(w), 1 - w * (1.0 - centre)]
+    assert other.upper_bound == pytest.approx(w * w / 2 + 10 * sum(max(0.0, d) for d in demands), rel=1e-12)
 
 
-def test_columns_without_spread_leave_the_other_eigenvalues_known() -> None:
+def test_directions_that_are_too_long_are_shortened_and_none_at_all_leave_the_means() -> None:
+    problem = stand_ins(means=np.array([[-1.5], [1.0]]), covariances=np.array([[[4.0]], [[0.0]]]))
+    plane, coefficients = KernelPlane(np.zeros(3), 0.0), np.array([-0.1, -0.1, 0.2])
+    # Length 0.2 = tau alpha is what there is: T z = 0.4 towards the other input.
+    long = certify_chance_svm(problem, plane, EllipsoidMix(coefficients, np.array([[5.0], [0.0]])), 1e-6)
+    assert long.lower_bound == pytest.approx(0.4 - 0.5 * (0.3 - 0.4 + 0.2) ** 2, rel=1e-12)
+    means = certify_chance_svm(problem, plane, EllipsoidMix(coefficients), 1e-6)
+    assert means.lower_bound == pytest.approx(0.4 - 0.5 * 0.5**2, rel=1e-12)
+
+
+def test_widened_variances_are_part_of_the_problem_and_of_the_claim() -> None:
+    given = {"means": np.array([[-1.5], [1.0]]), "covariances": np.array([[[4.0]], [[0.0]]])}
+    plane = KernelPlane(np.array([0.0, 0.0, 0.5]), 0.25)
+    mix = EllipsoidMix(np.array([-0.1, -0.1, 0.2]), np.array([[-0.03], [0.0]]))
+    found = certify_chance_svm(stand_ins(**given, widening=0.25), plane, mix, 1e-6)
+    assert found.upper_bound == pytest.approx(0.125 + 10 * (0.5 + np.sqrt(1.25)) + 10 * 0.25, rel=1e-12)
+    assert found.lower_bound == pytest.approx(0.4 - 0.5 * 0.65**2, rel=1e-12)
+    assert "on these means and covariances (all variances times 1 + 0.25);" in found.claim
+    assert found.problem_digest != certify_chance_svm(stand_ins(**given), plane, mix, 1e-6).problem_digest
+
+
+@pytest.mark.parametrize("widening", [-1e-3, np.nan, np.inf])
+def test_a_widening_that_is_none_is_refused(widening: float) -> None:
+    problem = stand_ins(means=np.zeros((2, 1)), covariances=np.zeros((2, 1, 1)))
+    object.__setattr__(problem, "widening", widening)
+    with pytest.raises(CertificateError, match="a finite mean and covariance for each input"):
+        certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), None, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "widening", "sound"),
+    [
+        ([[1.0, 1.0], [1.0, 1.0]], 0.0, False),
+        ([[1.0, 1.0], [1.0, 1.0]], 1e-13, True),
+        ([[1.0, 0.5], [0.5, 1.0]], 0.0, True),
+        ([[1e18, 0.5], [0.5, 1e-18]], 0.0, True),
+        ([[1e18, 1.5], [1.5, 1e-18]], 1e-13, False),
+        ([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]], 1e-13, False),
+        ([[1.0, 1.0 + 1e-11], [1.0 + 1e-11, 1.0]], 1e-12, False),
+        ([[1.0, 1.0], [1.0, 1.0]], 4e-16, False),
+        ([[1.0, 0.0], [0.0, 0.0]], 0.0, True),
+        ([[1.0, 1e-9], [0.0, 0.0]], 1.0, False),
+        ([[1.0, 0.0], [0.0, -1e-300]], 1.0, False),
+        ([[1.0, 2.5], [-0.5, 1.0]], 1e-13, True),
+        ([[1.0, 2.5], [-0.4, 1.0]], 1e-13, False),
+    ],
+)
+def test_covariances_must_be_semidefinite_for_certain(covariance: list[list[float]], widening: float, sound: bool) -> None:
+    """In whatever units columns are; the symmetric part is what counts."""
     samples = np.array([[-2.0, 3.0], [0.0, 3.0], [1.0, 3.0]])
-    covariances = np.array([[[1.5, 0.0], [0.0, 0.0]], np.zeros((2, 2))])
-    means = np.array([[-1.0, 3.0], [1.0, 3.0]])
-    problem = dataclasses.replace(stand_ins(), samples=samples, means=means, covariances=covariances)
-    found = certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), EllipsoidMix(np.array([-0.1, -0.1, 0.2])), 1e-6)
-    shortfall = 0.5 / (np.sqrt(1.25) + np.sqrt(0.75))
-    assert found.lower_bound == pytest.approx(0.4 - 0.5 * (0.4 + 0.2 * shortfall) ** 2, rel=1e-12)
-    assert "negative" not in found.claim
+    problem = dataclasses.replace(
+        stand_ins(), samples=samples, means=np.zeros((2, 2)), covariances=np.array([covariance, np.eye(2)]), widening=widening
+    )
+    plane = KernelPlane(np.zeros(3), 0.0)
+    if sound:
+        assert certify_chance_svm(problem, plane, None, 1e-6).upper_bound == pytest.approx(20.0, rel=1e-12)
+    else:
+        with pytest.raises(CertificateError, match="may have negative eigenvalues: variances are widened too little"):
+            certify_chance_svm(problem, plane, None, 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_of_given_moments_hold_in_exact_arithmetic(seed: int) -> None:
+    """Long inputs that w avoids: doubles that cancel would have nothing left of w' T w and T z."""
+    rng = np.random.default_rng(seed)
+    axis = 10.0 ** rng.uniform(0, 4) * rng.normal(size=2)
+    covariances = np.array([np.outer(axis, axis)] * 2)
+    means, widening = rng.normal(size=(2, 2)) * 2.0, 1e-13
+    across = np.array([-axis[1], axis[0]]) / np.hypot(*axis)
+    samples = np.array([means[0] + across, means[0] - across, means[1]])
+    problem = dataclasses.replace(stand_ins(), samples=samples, means=means, covariances=covariances, widening=widening)
+    c = rng.normal(size=3)
+    z = 10.0 ** rng.uniform(-3, 3) * across * rng.normal(size=(2, 1))
+    found = certify_chance_svm(problem, KernelPlane(c, 0.1), EllipsoidMix(np.array([-0.1, -0.1, 0.2]), z), 1e-6)
+    w = [sum(Fraction(a) * Fraction(x) for a, x in zip(c, column, strict=True)) for column in samples.T]
+    wide = [[Fraction(v) * (1 + Fraction(widening) * (j == k)) for k, v in enumerate(r)] for j, r in enumerate(covariances[0])]
+
+    def image(v: list[Fraction]) -> list[Fraction]:
+        return [sum(a * b for a, b in zip(row, v, strict=True)) for row in wide]
+
+    def root(square: Fraction) -> float:
+        return math.sqrt(square)
+
+    loss = 0.0
+    for mean, label in zip(means, (-1, 1), strict=True):
+        score = sum(a * Fraction(m) for a, m in zip(w, mean, strict=True)) + Fraction(0.1)
+        loss += max(0.0, float(1 - label * score) + root(sum(a * b for a, b in zip(w, image(w), strict=True))))
+    upper = float(sum(a * a for a in w)) / 2 + 10.0 * loss
+    assert upper * (1 - 1e-12) <= found.upper_bound <= upper * (1 + 1e-9)
+    point = [0.0, 0.0]
+    for mean, own, label in zip(means, z, (-1, 1), strict=True):
+        exact = [Fraction(v) for v in own]
+        moved, length = image(exact), root(sum(a * b for a, b in zip(exact, image(exact), strict=True)))
+        short = min(1.0, 0.2 / length)
+        point = [p + label * (0.2 * m + short * float(t)) for p, m, t in zip(point, mean, moved, strict=True)]
+    lower = max(0.0, 0.4 - 0.5 * float(np.dot(point, point)))
+    assert lower * (1 - 1e-9) - 1e-12 <= found.lower_bound <= lower * (1 + 1e-12) + 1e-15
 
 
 @pytest.mark.parametrize(

@@ -196,5 +196,5 @@ def test_probabilities_that_were_not_asked_for_or_cannot_be_had_are_refused() ->
         model.set_params(probability=True).predict_proba(X)
     with pytest.raises(InvalidTableError, match="holds out groups of each class, but class 1 has only 1 group"):
         ChanceConstrainedSVC(probability=True).fit(X[codes < 5], LABELS[codes[codes < 5]], groups=codes[codes < 5])
-    with pytest.raises(ValueError, match="probability and confidence need samples"):
+    with pytest.raises(ValueError, match="probability, confidence and n_landmarks need samples"):
         ChanceConstrainedSVC(kernel="linear", probability=True).fit_moments(CENTRES, np.ones((8, 2)), LABELS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +28,9 @@ def test_the_samples_have_the_given_moments_whatever_the_rank(seed: int, columns
     assert found.starts[0] == 0 and found.starts[-1] == len(found.samples)
     for at, (first, last) in enumerate(zip(found.starts[:-1], found.starts[1:], strict=True)):
         own = found.samples[first:last]
-        assert len(own) == max(2 * factors[at].shape[1], 1)
+        # An input without spread is one point; where an eigenvalue may be 0, every axis of the widened covariance counts.
+        rank = factors[at].shape[1]
+        assert len(own) == max(2 * (rank if found.widening == 0 or rank == 0 else columns), 1)
         np.testing.assert_allclose(own.mean(axis=0), means[at], atol=1e-12)
         deviations = own - means[at]
         np.testing.assert_allclose(deviations.T @ deviations / len(own), covariances[at], atol=1e-10)
@@ -69,19 +71,38 @@ def exact_objective(model: ChanceConstrainedSVC, means: Any, covariances: Any, l
     return float(sum(v * v for v in w)) / 2 + model.C * loss
 
 
-@pytest.mark.parametrize("length", [1e-4, 1.0, 100.0, 1e4, 1e6])
-def test_the_bound_holds_for_the_covariance_that_was_given_however_ill_conditioned(length: float) -> None:
+@pytest.mark.parametrize("length", [1e-4, 1.0, 100.0, 1e4, 1e6, 1e8])
+def test_ill_conditioned_covariances_are_solved_and_proven(length: float) -> None:
     """The best w avoids the long axis; the root of the variance turns an error of 1e-16 in the covariance into one of 1e-8."""
     axis = np.array([1.1, 0.3])
     covariance = length * np.outer(axis, axis)
     across = np.array([-axis[1], axis[0]]) / np.hypot(*axis)
-    means, covariances = np.array([-3 * across, 3 * across]), [covariance, covariance]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(means, covariances, [-1, 1])
+    means, covariances = np.array([-3 * across, 3 * across]), np.array([covariance, covariance])
+    model = ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(means, covariances, [-1, 1])
     proof = model.certificate_
-    assert exact_objective(model, means, covariances, [-1, 1]) <= proof.upper_bound * (1 + 1e-12)
-    assert "Some covariances may have negative eigenvalues" in proof.claim
+    assert proof.verified
+    said = re.search(r"all variances times 1 \+ (\S+)\)", proof.claim)
+    assert said is not None and 0 < float(said[1]) < 1e-12
+    # Margins are 1 - 3 |w| + 3 sqrt(w' T w) on both sides: |w| = 1 / (3 - 3 sqrt(least eigenvalue)).
+    wide = [[Fraction(covariance[j][k]) * (1 + Fraction(float(said[1])) * (j == k)) for k in (0, 1)] for j in (0, 1)]
+    trace, determinant = wide[0][0] + wide[1][1], wide[0][0] * wide[1][1] - wide[0][1] * wide[1][0]
+    least = math.sqrt(determinant / trace)
+    assert proof.upper_bound == pytest.approx(0.5 / (3 - 3 * least) ** 2, rel=2e-6)
+    assert exact_objective(model, means, [wide, wide], [-1, 1]) <= proof.upper_bound * (1 + 1e-9)
+    assert verify(model, (means, covariances), [-1, 1]).verified
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_covariances_of_any_rank_and_units_are_proven_by_both_solvers(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    count, columns = int(draw.integers(4, 8)), int(draw.integers(1, 5))
+    labels, units = np.resize([-1, 1], count), 10.0 ** draw.uniform(-4, 4, size=columns)
+    means = (draw.normal(size=(count, columns)) + 2.0 * labels[:, None]) * units
+    factors = [draw.normal(size=(int(draw.integers(0, columns + 1)), columns)) * units * 0.3 for _ in range(count)]
+    covariances = [factor.T @ factor for factor in factors]
+    for solver in ("auto", "socp"):
+        model = ChanceConstrainedSVC(kernel="linear", C=10.0 / float(units.max()) ** 2, solver=solver)
+        assert model.fit_moments(means, covariances, labels).certificate_.verified
 
 
 def test_well_conditioned_moments_are_proven_and_their_covariances_belong_to_the_problem() -> None:

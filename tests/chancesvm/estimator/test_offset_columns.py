@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -12,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot import ChanceConstrainedSVC, verify
+from surefoot import ChanceConstrainedSVC, load, save, verify
 from surefoot.chancesvm.estimator import chance_svc
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM
 from surefoot.core.outcome import Status
 from surefoot.exceptions import CertificateError, ConvergenceLimitWarning, RoundedInterceptWarning
+from surefoot.files.formula import read_formula
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -61,11 +64,15 @@ def test_sensors_in_degrees_and_pascals_reach_the_optimum_and_are_verified(seed:
     np.testing.assert_allclose(model.decision_function(X + np.array([21.0, 101325.0])), scores, atol=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["worst-points", "admm"])
+@pytest.mark.parametrize("solver", ["auto", "worst-points", "socp", "admm"])
 @pytest.mark.parametrize("C", [1.0, 1e6])
-def test_whatever_a_solver_leaves_of_sensors_is_told(solver: str, C: float) -> None:
-    """The published splitting may stop far from the optimum: then nothing is verified, and somebody hears of it."""
-    X, y, groups = sensors(1)
+@pytest.mark.parametrize(("seed", "spread"), [(1, 1.0), (2, 3.0), (3, 6.0)])
+def test_whatever_a_solver_leaves_of_sensors_is_told(seed: int, spread: float, solver: str, C: float) -> None:
+    """Verified means near the optimum of an independent solver on centred columns, overlapping kinds of sensors included.
+
+    The published splitting may stop far from it: then nothing is verified, and somebody hears of it.
+    """
+    X, y, groups = sensors(seed, spread=spread)
     best = best_objective(X, y, groups, C, 0.1)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -142,6 +149,47 @@ def test_the_cone_programme_is_balanced_whatever_the_units(C: float) -> None:
     # Lengths in other units: w shrinks as samples grow, and the objective with its square.
     assert found[0].upper_bound * 1e-8 == pytest.approx(found[1].upper_bound, rel=2e-6)
     assert found[2].upper_bound * 9e4 == pytest.approx(found[1].upper_bound, rel=2e-6)
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.SingleSampleWarning")
+def test_dual_coefficients_that_are_too_rounded_are_told_also_after_a_file(tmp_path: Path) -> None:
+    """Products of the polynomial kernel near 1e12 leave nothing of the margins; those seen from the centre do."""
+    rng = np.random.default_rng(3)
+    X, y = 1e6 + 0.01 * rng.normal(size=(6, 1)), [0, 1, 0, 1, 1, 0]
+    X[:, 0] += 0.01 * np.array(y)
+    with pytest.warns(RoundedInterceptWarning, match="dual_coef_ with the kernel as seen from centre_ and centre_intercept_"):
+        model = ChanceConstrainedSVC(kernel="poly", gamma=1.0, degree=2, coef0=0.0).fit(X, y, groups=range(6))
+    proof = model.certificate_
+    assert proof.verified
+    assert model.public_objective_ > proof.upper_bound * (1 + 1e-6)
+    assert math.fsum(model.dual_coef_[0]) == 0.0
+    save(model, tmp_path / "model.surefoot")
+    again = load(tmp_path / "model.surefoot")
+    assert again.public_objective_ == model.public_objective_
+    with pytest.warns(RoundedInterceptWarning, match="too rounded"):
+        again.warn_of_rounding()
+    again.public_objective_ = proof.upper_bound
+    with pytest.raises(CertificateError, match="has changed"):
+        verify(again, X, y)
+
+
+@pytest.mark.parametrize("solver", ["auto", "socp"])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_coefficients_of_centred_models_add_up_to_0_exactly(kernel: str, solver: str) -> None:
+    X, y, groups = sensors(3, spread=3.0)
+    model = ChanceConstrainedSVC(kernel=kernel, gamma=1e-3, solver=solver).fit(X + 5.0, y, groups=groups)
+    assert model.centre_ is not None
+    assert sum((Fraction(c) for c in model.dual_coef_[0]), Fraction(0)) == 0
+    assert model.public_objective_ <= model.certificate_.upper_bound * (1 + 1e-6)
+
+
+def test_exported_formulas_say_that_their_intercept_is_rounded(tmp_path: Path) -> None:
+    X, y = np.array([[1e9 - 3.0], [1e9 + 3.25]] * 2) + np.array([[0.0], [0.0], [0.125], [-0.125]]), [0, 1, 0, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ChanceConstrainedSVC(kernel="linear", C=1e6).fit(X, y, groups=[0, 1, 0, 1])
+    with pytest.warns(RoundedInterceptWarning, match="coef_ . \\(x - centre_\\)"):
+        read_formula(model)
 
 
 def exact_objective(w: np.ndarray, b: Fraction, X: np.ndarray, y: list[int], C: float) -> float:

@@ -21,7 +21,7 @@ weight of the other one. So an infeasible mix is not refused; its bound is lower
 Landmarks. Among the w that combine some samples S only, w . g <= ||w|| ||P g|| with P the projection onto their span. With K
 their inner products and f = (phi(x_j) . g) for j in S,  ||P g||^2 = f' K^-1 f.
 
-Where inputs were given by their moments, samples stand for them; see :mod:`surefoot.chancesvm.certificate.moment_distance`.
+Where inputs were given by their moments, samples stand for them; see :mod:`surefoot.chancesvm.certificate.moment_inputs`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.chancesvm.certificate.inner_products import InnerProducts
-from surefoot.chancesvm.certificate.moment_distance import MOMENTS, moment_distance
+from surefoot.chancesvm.certificate.moment_inputs import MOMENTS, MomentInputs
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
-from surefoot.core.definite import inverse_form
-from surefoot.core.enclosure import Enclosure, choose, enclose, join
+from surefoot.core.enclosure import Enclosure, choose, enclose, exact_dot, join
 from surefoot.exceptions import CertificateError
 
 if TYPE_CHECKING:
@@ -72,23 +71,16 @@ def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Cer
         if not (np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel == problem.kernel):
             raise CertificateError("answers are judged together only if their problems have the same samples and kernel.")
     products = InnerProducts(problem.kernel, problem.samples)
-    batches = [_Batches(problem) for problem, _, _ in answers]
-    mixes = [own.mix(None if mix is None else mix.coefficients) for own, (_, _, mix) in zip(batches, answers, strict=True)]
+    batches = [_Batches(problem, products.origin) for problem, _, _ in answers]
+    mixes = [own.mix(mix) for own, (_, _, mix) in zip(batches, answers, strict=True)]
     planes = np.stack([plane.coefficients for _, plane, _ in answers], axis=1)
-    mixed = join([mix.coefficients[:, None] for mix in mixes], axis=1)
-    if products.landmarks is None:
-        used = np.flatnonzero(np.any([planes.any(axis=1), *(mix.used for mix in mixes)], axis=0))
-        values, lengths = products.evaluated(used, join((planes, mixed), axis=1))
-        squares, flaw = lengths[len(answers) :], ""
-    else:
-        found = products.evaluated_on_landmarks(products.landmarks, enclose(planes), mixed)
-        values, lengths, squares = *found[:2], inverse_form(found[3], found[2])
-        outside = np.delete(planes, products.landmarks, axis=0).any()
-        flaw = "a plane uses samples that are no landmarks" if outside else ""
+    points = join([mix.point[:, None] for mix in mixes], axis=1)
+    used = np.flatnonzero(np.any([planes.any(axis=1), *(mix.used for mix in mixes)], axis=0))
+    values, lengths, squares = (batches[0].given or products).evaluated(planes, points, used)
     return [
         verdict(
-            _statement(products, own, flaw),
-            upper=np.inf if flaw else float(own.objective(lengths[at], values[:, at], float(plane.intercept)).high),
+            _statement(products, own),
+            upper=float(own.objective(lengths[at], values[:, at], float(plane.intercept)).high),
             lower=max(0.0, float(mixes[at].bound(squares[at]).low)),
             tolerance=tolerance,
             witness=mix,
@@ -101,9 +93,9 @@ def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Cer
 
 @dataclass(frozen=True)
 class _Mix:
-    """Feasible coefficients and where they may differ from 0, the sum of all alpha_i, and R."""
+    """g as coefficients of samples, or as it is; which samples it may use; the sum of all alpha_i, and R."""
 
-    coefficients: Enclosure
+    point: Enclosure
     used: BoolArray
     total: Enclosure
     reserve: Enclosure
@@ -116,55 +108,60 @@ class _Mix:
 class _Batches:
     """The batches of a problem, in enclosures."""
 
-    def __init__(self, problem: ChanceSVMProblem) -> None:
+    def __init__(self, problem: ChanceSVMProblem, centre: FloatArray) -> None:
         self.problem, self.count = problem, problem.labels.size
         self.batch = np.repeat(np.arange(self.count), np.diff(problem.starts))
         self.weights = enclose(problem.weights) / self.sums(enclose(problem.weights))[self.batch]
         self.tau = ((1.0 - enclose(problem.violation)) / problem.violation).sqrt()
-        self.given = moment_distance(problem, self.weights)
+        # Earlier files have no place for moments.
+        by_moments = any(getattr(problem, name, None) is not None for name in ("means", "covariances"))
+        self.given = MomentInputs(problem, centre) if by_moments else None
 
     def sums(self, values: Enclosure) -> Enclosure:
         return values.sums_by_place(self.batch, self.count)
 
-    def objective(self, square: Enclosure, values: Enclosure, intercept: float) -> Enclosure:
-        """The objective of a plane with this ||w||^2 and these values w . phi(x_s)."""
-        problem, square = self.problem, square.maximum(0.0)
+    def moments(self, values: Enclosure) -> tuple[Enclosure, Enclosure]:
+        """w . mu_i and w' Sigma_i w, from the values w . phi(x_s)."""
         means = self.sums(self.weights * values)
         beside = values - means[self.batch]
-        further, wider = enclose(problem.mean_radius), enclose(problem.covariance_radius)
-        if self.given is not None:
-            further, wider = further + self.given.mean, wider + self.given.covariance
-        spread = (self.sums(self.weights * (beside * beside)) + square * wider).maximum(0.0).sqrt()
-        demand = 1.0 - (means + intercept) * problem.labels + self.tau * spread + square.sqrt() * further
+        return means, self.sums(self.weights * (beside * beside))
+
+    def objective(self, square: Enclosure, values: Enclosure, intercept: float) -> Enclosure:
+        """The objective of a plane with this ||w||^2 and these values w . phi(x_s), or this w if moments were given."""
+        problem, square = self.problem, square.maximum(0.0)
+        means, variances = self.moments(values) if self.given is None else self.given.moments(values)
+        spread = (variances + square * problem.covariance_radius).maximum(0.0).sqrt()
+        demand = 1.0 - (means + intercept) * problem.labels + self.tau * spread + square.sqrt() * problem.mean_radius
         return square * 0.5 + (demand.maximum(0.0) * problem.costs).sum()
 
-    def mix(self, given: FloatArray | None) -> _Mix:
-        """The feasible mix made from any coefficients."""
-        problem, labels, nothing = self.problem, self.problem.labels, np.zeros(self.batch.size)
-        signed = enclose(nothing if given is None else labels[self.batch] * given)
+    def mix(self, given: EllipsoidMix | None) -> _Mix:
+        """The feasible mix made from any coefficients, and any directions if moments were given."""
+        problem, labels = self.problem, self.problem.labels
+        coefficients = np.zeros(self.batch.size) if given is None else given.coefficients
+        signed = enclose(labels[self.batch] * coefficients)
         alpha = self.sums(signed)
         beside = signed - alpha[self.batch] * self.weights
-        lengths = self.sums(beside * beside / self.weights).maximum(0.0).sqrt()
+        squares = self.sums(beside * beside / self.weights)
+        if self.given is not None:
+            beside, squares = self.given.images(getattr(given, "directions", None))
+        lengths = squares.maximum(0.0).sqrt()
         # Doubles that are certainly small enough: alpha_i scale_i <= C_i and l_i shrink_i <= tau_i alpha_i.
         scale = np.where(alpha.low > 0, _below_one(problem.costs, alpha.high), 0.0)
         shrink = _below_one((self.tau * alpha).low, lengths.high)
-        weights = alpha * scale
-        one, other = weights[labels > 0].sum(), weights[labels < 0].sum()
-        if not (one.low > 0 and other.low > 0):
-            return _Mix(enclose(nothing), nothing > 0, enclose(0.0), enclose(0.0))
-        heavy = 1.0 if one.mid >= other.mid else -1.0
-        ratio = other / one if heavy > 0 else one / other
-        balance = choose(labels == heavy, ratio, 1.0) * _below_one(np.array(1.0), ratio.high)
-        weights = weights * balance
-        moved = beside * (scale * shrink)[self.batch] * balance[self.batch]
-        lengths = lengths * (scale * shrink) * balance
+        excess = exact_dot(scale[self.batch], coefficients)
+        heavier = labels == np.sign(excess.mid)
+        balance = choose(heavier, (1.0 - abs(excess) / (alpha * scale)[heavier].sum()) * scale, scale)
+        weights, moved, lengths = alpha * balance, balance * shrink, lengths * shrink * balance
         room = self.tau * weights
         spare = (room * room - lengths * lengths).maximum(0.0).sqrt() * enclose(problem.covariance_radius).sqrt()
         reserve = (spare + weights * problem.mean_radius).sum()
-        if self.given is not None:
-            reserve = reserve - (room * self.given.shortfall() + weights * self.given.mean).sum()
-        coefficients = (weights[self.batch] * self.weights + moved) * labels[self.batch]
-        return _Mix(coefficients, scale[self.batch] > 0, weights.sum(), reserve)
+        if self.given is None:
+            point = (weights[self.batch] * self.weights + beside * moved[self.batch]) * labels[self.batch]
+            # What was feasible stays as it is, to the last digit.
+            point = choose((~heavier & (np.minimum(scale, shrink) == 1.0))[self.batch], coefficients, point)
+        else:
+            point = ((self.given.means * weights[:, None] + beside * moved[:, None]) * labels[:, None]).sum(axis=0)
+        return _Mix(point, scale[self.batch] > 0, weights.sum(), reserve)
 
 
 def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
@@ -172,15 +169,15 @@ def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
     return np.where(numerator >= divisor, 1.0, np.clip((enclose(numerator) / divisor).low, 0.0, 1.0))
 
 
-def _statement(products: InnerProducts, own: _Batches, flaw: str) -> Statement:
-    models, remarks = f"plane of {products.words()}", []
+def _statement(products: InnerProducts, own: _Batches) -> Statement:
+    models, remark, scope = f"plane of {products.words()}", "", "on these batches"
     if products.landmarks is not None:
         models = f"plane that combines these {products.landmarks.size} landmarks by {products.words()}"
-        remarks = [f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."]
-    if own.given is not None and own.given.least.min() < 0:
-        remarks += ["Some covariances may have negative eigenvalues: variances count as 0 where these make them negative."]
-    scope = "on these batches" if own.given is None else "on these means and covariances"
-    return Statement(models, "objective", scope, flaw=flaw, remark=" ".join(remarks))
+        remark = f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."
+    if own.given is not None:
+        widened = own.problem.widening
+        scope = "on these means and covariances" + f" (all variances times 1 + {widened!r})" * (widened > 0)
+    return Statement(models, "objective", scope, remark=remark)
 
 
 def _problem_digest(own: _Batches, products: InnerProducts) -> str:
@@ -191,25 +188,19 @@ def _problem_digest(own: _Batches, products: InnerProducts) -> str:
     return digest(f"chance-constrained SVM {products.words()}", parts | seen)
 
 
-def _is_sound(problem: ChanceSVMProblem) -> bool:
-    """Whether shapes and numbers are those that ChanceSVMProblem asks for."""
+def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:
     starts, count, sizes = problem.starts, problem.samples.shape[0], np.diff(problem.starts)
-    return bool(
-        (problem.samples.ndim, starts.ndim, problem.weights.shape) == (2, 1, (count,))
-        and (sizes.size >= 2 and sizes.min() > 0 and starts[0] == 0 and starts[-1] == count)
-        and all(
-            part.shape == sizes.shape and np.isfinite(part).all() for part in [getattr(problem, name) for name in PER_BATCH]
-        )
-        and (np.isfinite(problem.samples).all() and np.isfinite(problem.weights).all() and problem.weights.min() > 0)
-        and np.abs(np.add.reduceat(problem.weights, starts[:-1]) - 1.0).max() <= WEIGHT_SLACK
+    sound = (problem.samples.ndim, starts.ndim, problem.weights.shape) == (2, 1, (count,))
+    sound = sound and sizes.size >= 2 and sizes.min() > 0 and starts[0] == 0 and starts[-1] == count
+    sound = sound and all(getattr(problem, name).shape == sizes.shape for name in PER_BATCH)
+    sound = sound and all(np.isfinite(getattr(problem, name)).all() for name in ("samples", "weights", *PER_BATCH))
+    if not (
+        sound
+        and (problem.weights.min() > 0 and np.abs(np.add.reduceat(problem.weights, starts[:-1]) - 1.0).max() <= WEIGHT_SLACK)
         and (set(problem.labels.tolist()) == {-1.0, 1.0} and problem.costs.min() > 0)
         and (problem.violation.min() > 0 and problem.violation.max() < 1)
         and min(problem.mean_radius.min(), problem.covariance_radius.min()) >= 0
-    )
-
-
-def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:
-    if not _is_sound(problem):
+    ):
         raise CertificateError("the problem breaks its own conventions, those of ChanceSVMProblem for shapes and numbers.")
     for name, given in (("plane", plane.coefficients), ("mix", plane.coefficients if mix is None else mix.coefficients)):
         if np.shape(given) != problem.weights.shape or not np.isfinite(given).all():

@@ -10,8 +10,8 @@ p = gamma u . m, q = gamma v . m and a = gamma m . m + coef0 it is computed with
     rbf      expm1(-gamma ||u - v||^2) - expm1(-gamma ||u||^2) - expm1(-gamma ||v||^2)
 
 The linear kernel is the polynomial one with gamma = 1, coef0 = 0, d = 1; without a centre k(x, z) = T_d at m = 0 plus coef0^d.
-By the multinomial theorem  T_d = sum over exponents k of  d! / (k_0! ...) coef0^{k_0} gamma^{d - k_0} (x^k - m^k) (z^k - m^k),
-which is the shorter way where there are few columns; x^k x_j - m^k m_j = (x^k - m^k) x_j + m^k (x_j - m_j).
+Multiplied out, T_d is the sum over all lists k of d columns, 1 being one of them, of coef0^{k_0} gamma^{d - k_0} (x^k - m^k)
+(z^k - m^k), with x^k the product of these columns and k_0 how often 1 is among them: shorter, and more accurate.
 
 A matrix (precomputed, or what a function returned for all samples) is taken as it is, with a number added to its diagonal that
 the kernel names. Rounding may leave a matrix indefinite, so that no feature space has these inner products; it is refused
@@ -20,14 +20,13 @@ unless that number certainly mends it.
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
 import numpy as np
 
 from surefoot.core.arrays import AnyArray, FloatArray
-from surefoot.core.definite import least_eigenvalue
+from surefoot.core.definite import inverse_form, least_eigenvalue
 from surefoot.core.enclosure import Enclosure, enclose, join, sum_error
 from surefoot.exceptions import CertificateError
 
@@ -36,6 +35,8 @@ MATRICES = ("callable", "precomputed")
 ASYMMETRY = 1e-8
 # Exponents of RBF kernels are a single product while none is below this; then differences of columns keep more digits.
 FAR = -1e3
+# So many products of columns are always worth it: ||w||^2 is then a sum of squares, of which nothing cancels.
+FEW = 1000
 
 
 class InnerProducts:
@@ -66,10 +67,27 @@ class InnerProducts:
         numbers = {"poly": f" of degree {self.degree}, gamma = {self.gamma!r}, coef0 = {self.coef0!r},"}
         return f"the {self.name} kernel" + numbers.get(self.name, f" of gamma = {self.gamma!r}" * (self.name == "rbf"))
 
-    def evaluated(self, used: AnyArray, coefficients: Enclosure) -> tuple[Enclosure, Enclosure]:
-        """w . phi(x) of all samples and ||w||^2 of w = sum_s c_s phi(x_s), for each column of c, which is 0 but at ``used``."""
-        few = self.degree <= 18 and math.comb(self.samples.shape[1] + self.degree, self.degree) < used.size
-        if few and self.name in ("linear", "poly"):  # factorials up to that degree are doubles
+    def evaluated(self, planes: FloatArray, mixes: Enclosure, used: AnyArray) -> tuple[Enclosure, Enclosure, Enclosure]:
+        """w . phi(x) of all samples and ||w||^2 of planes w = sum_s c_s phi(x_s), one a column, and ||g||^2 of mixes g.
+
+        Both are 0 but at ``used``. Of landmarks it is ||P g||^2, with the projection P onto their span.
+        """
+        if self.landmarks is None:
+            values, squares = self._combined(join((planes, mixes), axis=1), used)
+            return values, squares[: planes.shape[1]], squares[planes.shape[1] :]
+        if np.delete(planes, self.landmarks, axis=0).any():
+            raise CertificateError("a plane uses samples that are no landmarks.")
+        found, inner = [], enclose(np.zeros((self.landmarks.size, mixes.shape[1])))
+        for part in _parts(np.arange(len(self.samples))):
+            block = self.block(part, self.landmarks)
+            found.append(block @ planes[self.landmarks])
+            inner = inner + block.transposed @ mixes[part]
+        values, square = join(found), self.block(self.landmarks, self.landmarks)
+        return values, (values * planes)[self.landmarks].sum(axis=0), inverse_form(square, inner)
+
+    def _combined(self, coefficients: Enclosure, used: AnyArray) -> tuple[Enclosure, Enclosure]:
+        """w . phi(x) of all samples and ||w||^2, for each column of coefficients."""
+        if self.name in ("linear", "poly") and (self.samples.shape[1] + 1) ** self.degree < max(used.size, FEW):
             features, factors = self._monomials()
             w = enclose(np.zeros((features.shape[1], coefficients.shape[1])))
             for part in _parts(used):
@@ -79,16 +97,6 @@ class InnerProducts:
         for part in _parts(used):
             values = values + self.block(np.arange(self.samples.shape[0]), part) @ coefficients[part]
         return values, (coefficients * values).sum(axis=0)
-
-    def evaluated_on_landmarks(self, landmarks: AnyArray, planes: Enclosure, mixes: Enclosure) -> tuple[Enclosure, ...]:
-        """The same of planes that combine landmarks; the landmarks' products with mixes of all samples, and with each other."""
-        values, inner = [], enclose(np.zeros((landmarks.size, mixes.shape[1])))
-        for part in _parts(np.arange(self.samples.shape[0])):
-            block = self.block(part, landmarks)
-            values.append(block @ planes[landmarks])
-            inner = inner + block.transposed @ mixes[part]
-        found = join(values)
-        return found, (planes[landmarks] * found[landmarks]).sum(axis=0), inner, self.block(landmarks, landmarks)
 
     def block(self, rows: AnyArray, others: AnyArray) -> Enclosure:
         """k(x_s, x_t) for all pairs, without what is added; of a matrix on landmarks the others are all of these."""
@@ -115,25 +123,19 @@ class InnerProducts:
         return total + power if self.centre is None else total
 
     def _monomials(self) -> tuple[Enclosure, Enclosure]:
-        """x^k - m^k of all samples and d! / (k_0! k_1! ...) coef0^{k_0} gamma^{d - k_0}, for every k as a list of columns.
+        """x^k - m^k of all samples and coef0^{k_0} gamma^{d - k_0}, for every k as a list of d columns, the last one being 1.
 
-        k = 0 is the coordinate 1 of kernels without a centre; seen from one it is 0.
+        x^k x_j - m^k m_j = (x^k - m^k) x_j + m^k (x_j - m_j); without a centre x^k is all there is.
         """
-        columns, factors = [], []
-        for size in range(self.centre is not None, self.degree + 1):
-            for k in itertools.combinations_with_replacement(range(self.samples.shape[1]), size):
-                column, at_origin = enclose(np.full(self.samples.shape[0], float(not k))), enclose(1.0)
-                for at in k:
-                    x = enclose(self.samples[:, at])
-                    column, at_origin = column * x + at_origin * (x - self.origin[at]), at_origin * self.origin[at]
-                columns.append(column[:, None])
-                rest = self.degree - size
-                repeats = math.prod(math.factorial(k.count(at)) for at in set(k)) * math.factorial(rest)
-                factor = enclose([[float(math.factorial(self.degree) // repeats)]])
-                for base in (self.coef0,) * rest + (self.gamma,) * size:
-                    factor = factor * base
-                factors.append(factor)
-        return join(columns, axis=1), join(factors)
+        count, first = len(self.samples), float(self.centre is not None)
+        x, origin = enclose(np.column_stack((self.samples, np.ones(count)))), np.append(self.origin, 1.0)
+        scales = np.append(np.full(self.origin.size, self.gamma), self.coef0)
+        found, powers, factors = enclose(np.full((count, 1), 1.0 - first)), enclose([first]), enclose([1.0])
+        for _ in range(self.degree):
+            found = found[:, :, None] * x[:, None, :] + (x - origin)[:, None, :] * powers[:, None]
+            powers, factors = powers[:, None] * origin, factors[:, None] * scales
+            found, powers, factors = found.reshape(count, -1), powers.reshape(-1), factors.reshape(-1)
+        return found, factors[:, None]
 
 
 def _parts(places: AnyArray) -> list[AnyArray]:

@@ -71,8 +71,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         How many batches to make, by k-means inside each class, when ``fit`` gets no groups. "auto" is min(8, 10 % of the rows),
         at least 2. They are shared between the classes in proportion to their distinct rows.
     solver : {"auto", "worst-points", "socp", "admm"}, default="auto"
-        "auto" is "worst-points". All but "admm" find the optimum; "admm" is the published method, which may stop at a much
-        larger objective: it chooses the point of an ellipsoid that suits it best, not the worst. The certificate has the gap.
+        "auto" is "worst-points", and "socp" where that leaves up to 300 samples without a proof. All but "admm" find the
+        optimum; "admm" is the published method, which may stop at a much larger objective: it chooses the point of an ellipsoid
+        that suits it best, not the worst. The certificate has the gap.
     tol : float, default=1e-6
         Relative gap between the objective of the model and a proven lower bound at which to stop.
     max_iter : int, optional
@@ -120,8 +121,11 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         The proof is about the model as it predicts, and with a centre m it predicts from there: with
         k(x, z) - k(x, m) - k(m, z) + k(m, m) in the place of k(x, z) and with ``centre_intercept_``; for the linear kernel
         ``coef_ . (x - centre_) + centre_intercept_``. ``coef_ . x + intercept_``, and ``dual_coef_`` with the kernel itself and
-        ``intercept_``, are the same in real numbers, but rounded to doubles where columns are far from 0: for work without a
-        centre, centre the columns first.
+        ``intercept_``, are the same in real numbers, but rounded to doubles where columns are far from 0, or where an RBF
+        kernel is nearly 1 everywhere: see ``public_objective_``. For work without a centre, centre the columns first.
+    public_objective_ : float
+        About the objective of ``coef_`` or ``dual_coef_`` with ``intercept_`` in doubles, without the centre. It is that of the
+        certificate unless these numbers are too rounded; then fit, and exports of the formula, warn.
     gamma_ : float
         As used, for kernels that have one.
     moment_radii_ : MomentRadii or None
@@ -149,7 +153,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         If the solver did not end at its tolerance, or the certificate does not confirm it; the model stays, with a bound that
         holds.
     RoundedInterceptWarning
-        If ``coef_`` and ``intercept_`` are too rounded to be as good as what was proven; ``centre_`` says what is.
+        If ``coef_`` or ``dual_coef_`` with ``intercept_`` are too rounded to be as good as what was proven; ``centre_`` and
+        ``centre_intercept_`` are.
     SingleSampleWarning
         If groups have one row: their ellipsoids are points, so nothing is known about their spread.
 
@@ -322,8 +327,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
                 f"fit_moments needs kernel='linear', not {self.kernel!r}: the moments of an input do not say what its moments "
                 "in another feature space are. Pass samples to fit, or moments of a feature map."
             )
-        if self.probability or self.confidence is not None:
-            raise ValueError("probability and confidence need samples: pass them to fit, or leave these two out.")
+        if self.probability or self.confidence is not None or self.n_landmarks is not None:
+            raise ValueError("probability, confidence and n_landmarks need samples: pass them to fit, or leave these out.")
         rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
         posed = pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
         solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map)

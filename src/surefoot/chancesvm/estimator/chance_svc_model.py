@@ -32,6 +32,9 @@ REMEDIES = Remedies(
     gap="an imputer before this model",
 )
 
+# What may be missing to a margin by rounding, in units of the margin.
+MARGIN_ROUNDING = 1e-9
+
 
 def _wants_probability(model: ChanceSVCModel) -> bool:
     if not model.probability:
@@ -48,6 +51,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     row_groups_: RowArray
     support_groups_: list[Level]
     certificate_: Certificate
+    public_objective_: float
     outcome_: ChanceOutcome
     sigmoid_: PlattScaling | None
     schema_: Schema
@@ -158,11 +162,14 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.support_ = rows.positions[self._scores.support] if posed.from_rows else self._scores.support
         self.support_vectors_ = self._scores.samples
         self.dual_coef_ = self._scores.coefficients[None, :]
-        self.intercept_ = np.array([self._scores.uncentred_intercept()])
+        coef = self.dual_coef_ @ kernel.features(self.support_vectors_) if kernel.name == "linear" else None
+        intercept, errors = self._scores.plain_intercept(None if coef is None else coef[0])
+        self.intercept_ = np.array([intercept])
+        self.public_objective_ = self._public_objective(posed, solved, None if coef is None else coef[0], intercept, errors)
         self.moment_radii_ = posed.radii
         self.sigmoid_ = sigmoid
         for name, value in (
-            ("coef_", self.dual_coef_ @ kernel.features(self.support_vectors_) if kernel.name == "linear" else None),
+            ("coef_", coef),
             ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
             ("row_groups_", row_groups),
         ):
@@ -176,30 +183,48 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.n_iter_ = int(solved.outcome.iterations)
         set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)
         self._seal_proof()
-        if hasattr(self, "coef_"):
-            self._warn_of_rounding(posed, solved)
+        self.warn_of_rounding(stacklevel=4)
 
-    def _warn_of_rounding(self, posed: PosedSVM, solved: SolvedSVM) -> None:
-        """Say so if ``coef_`` and ``intercept_``, which have no centre, are not as good as what was proven."""
-        proof, problem, values = solved.certificate, posed.problem, solved.values
-        squared_length = max(float(solved.outcome.primal.coefficients @ values), 0.0)
-        demands, own = problem.demands(values, squared_length), float(self._scores.intercept)
-        error = self._scores.intercept_error(self.coef_[0], float(self.intercept_[0]))
-        told = proof.upper_bound + problem.hinge(demands, own + error) - problem.hinge(demands, own)
+    def _public_objective(
+        self, posed: PosedSVM, solved: SolvedSVM, coef: FloatArray | None, intercept: float, errors: list[float]
+    ) -> float:
+        """About the objective of the public numbers, the worse of in real numbers and in doubles."""
+        problem, upper = posed.problem, solved.certificate.upper_bound
+        if getattr(problem.kernel, "centre", None) is None:
+            return upper
+        squared_length = max(float(solved.outcome.primal.coefficients @ solved.values), 0.0)
+        demands, own = problem.demands(solved.values, squared_length), float(self._scores.intercept)
+        proven = problem.hinge(demands, own)
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                scores = self._scores.by_public_numbers(problem.samples, coef, intercept)
+            except ValueError:
+                # Without a centre the kernel is not finite.
+                return np.inf
+            evaluated = problem.hinge(problem.demands(scores, squared_length), 0.0)
+        # Batches at the margin, or so near that nobody can tell, pay for a shift of the intercept.
+        missing = demands - problem.labels * own
+        added = [problem.costs @ (np.abs(error) * (missing > -4 * np.abs(error) - MARGIN_ROUNDING)) for error in errors]
+        return float(upper + max(0.0, *added, evaluated - proven if np.isfinite(evaluated) else np.inf))
+
+    def warn_of_rounding(self, stacklevel: int = 2) -> None:
+        """Say so if the public numbers, which have no centre, are not as good as what was proven."""
+        proof, told = self.certificate_, getattr(self, "public_objective_", 0.0)
         if proof.verified and told - proof.lower_bound > proof.tolerance * told:
+            by = "coef_ . x (or dual_coef_)" if hasattr(self, "coef_") else "dual_coef_ with the kernel itself"
+            seen = "coef_ . (x - centre_)" if hasattr(self, "coef_") else "dual_coef_ with the kernel as seen from centre_"
             warnings.warn(
-                f"{type(self).__name__}: columns are so far from 0 that intercept_ is rounded by {abs(error):.1e}: coef_ . x + "
-                f"intercept_ has an objective of about {told:.6g}, proven is at most {proof.upper_bound:.6g}. The proof is "
-                "about coef_ . (x - centre_) + centre_intercept_, by which the model predicts; write that down, or centre the "
-                "columns.",
+                f"{type(self).__name__}: columns are so far from 0, or the kernel so flat, that {by} and intercept_ are too "
+                f"rounded: an objective of about {told:.6g}, proven is at most {proof.upper_bound:.6g}. The proof is about "
+                f"{seen} and centre_intercept_, by which the model predicts; use that, or centre the columns.",
                 RoundedInterceptWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = (
             *("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_"),
-            *("groups_", "support_groups_", "sigmoid_", "moment_radii_"),
+            *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_"),
         )
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
         inputs = {f"inputs.{name}": column for name, column in self._inputs.items()}

@@ -42,28 +42,28 @@ class KernelScores:
         samples = problem.samples[used, :0] if problem.kernel.name == "precomputed" else problem.samples[used]
         return cls(problem.kernel, order[used], samples, plane.coefficients[used], float(plane.intercept))
 
-    def uncentred_intercept(self) -> float:
-        """The intercept of the same scores by a kernel without a centre m, since coefficients add up to 0.
+    def plain_intercept(self, coef: FloatArray | None) -> tuple[float, list[float]]:
+        """The intercept of the same scores by a kernel without a centre m, rounded, and by how much with each set of numbers.
 
-        Seen from m, scores are sum_s c_s (k(x_s, x) - k(x_s, m) - k(m, x) + k(m, m)) + intercept.
+        Seen from m, scores are sum_s c_s (k(x_s, x) - k(x_s, m) - k(m, x) + k(m, m)) + intercept, and coefficients add up to 0.
+        With the linear kernel w is rounded too, to ``coef``: then it is the intercept of coef . x.
         """
         if self.kernel.centre is None:
-            return self.intercept
-        centre = np.array([self.kernel.centre])
-        if self.kernel.name == "linear":
-            return self.intercept - float(self.coefficients @ self.kernel.features(self.samples) @ centre[0])
-        plain = replace(self.kernel, centre=None)
-        at_centre = plain.products(self.samples, centre)[:, 0] - plain.products(centre, centre)[0, 0]
-        return self.intercept - float(self.coefficients @ at_centre)
-
-    def intercept_error(self, coef: FloatArray, intercept: float) -> float:
-        """By how much coef . x + intercept differs from coef . (x - m) + the intercept at the centre m: in exact fractions."""
-        if self.kernel.centre is None:
-            return 0.0
+            return self.intercept, [0.0]
+        exact = np.longdouble(self.intercept) - self.coefficients @ self.kernel.from_centre(self.samples)
+        if coef is None:
+            return float(exact), [float(np.longdouble(float(exact)) - exact)]
         at_centre = sum(
             (Fraction(a) * Fraction(m) for a, m in zip(coef.tolist(), self.kernel.centre, strict=True)), Fraction(0)
         )
-        return float(at_centre + Fraction(intercept) - Fraction(self.intercept))
+        wanted = Fraction(self.intercept) - at_centre
+        return float(wanted), [float(Fraction(float(wanted)) - wanted), float(np.longdouble(float(wanted)) - exact)]
+
+    def by_public_numbers(self, rows: FloatArray, coef: FloatArray | None, intercept: float) -> FloatArray:
+        """Scores of rows as anybody would compute them, without the centre."""
+        if coef is not None:
+            return np.asarray(rows @ coef + intercept)
+        return replace(self.kernel, centre=None).products(rows, self.samples) @ self.coefficients + intercept
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Scores of rows; with a precomputed kernel the columns are the kernels with all rows of training."""

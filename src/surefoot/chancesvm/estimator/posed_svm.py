@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
 from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
-from surefoot.chancesvm.estimator.given_moments import MomentSamples
+from surefoot.chancesvm.estimator.given_moments import MomentSamples, with_directions
 from surefoot.chancesvm.estimator.svm_kernel import make_kernel
 from surefoot.chancesvm.estimator.uncertain_inputs import (
     UncertainInputs,
@@ -29,8 +29,13 @@ from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landma
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
+from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
+from surefoot.chancesvm.solvers.mix_polish import polished_mix
+from surefoot.chancesvm.solvers.parameters import PlaneScaleParameters
+from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.price_path import solve_price_path
+from surefoot.chancesvm.solvers.short_coefficients import adding_up_to_0, short_coefficients
 from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status, handed_over
@@ -42,6 +47,13 @@ from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.training_rows import TrainingRows
+
+# Samples up to which "auto" solves a cone programme where nothing else could be proven: a second or so.
+MOST_CONE_SAMPLES = 300
+# By which fraction of the tolerance margins are exceeded: as solvers do, and where rounding makes their certificate a wide one.
+RESERVE, WIDE_RESERVE = PlaneScaleParameters.reserve, 0.2
+# Which fraction of the tolerance a mix gives up when it is polished.
+POLISH_FRACTION = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,7 @@ class SVMSettings:
     confidence: float | None
     kernel_bound: float | None
     n_landmarks: int | None
+    automatic: bool
 
     @property
     def precomputed(self) -> bool:
@@ -106,7 +119,65 @@ class PosedSVM:
         """Solve and certify; with a title, progress goes to standard error."""
         require_chance_acceptance(settings.solver, self.solved)
         options = _options(settings, started, title)
-        return self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
+        found = self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
+        found = self._proven_better(found, settings, options)
+        cones = ChanceSOCP()
+        small = self.solved.n_samples <= MOST_CONE_SAMPLES and cones.refuses(self.solved) is None
+        if settings.automatic and small and not found.certificate.verified and not options.out_of_time:
+            found = self._better(found, self.judge(handed_over(cones.solve(self.solved, options)), settings), settings)
+            found = self._proven_better(found, settings, options)
+        return found
+
+    def _proven_better(self, found: SolvedSVM, settings: SVMSettings, options: SolveOptions) -> SolvedSVM:
+        """The same answer in other numbers, until it is proven: a polished mix, shorter coefficients, wider margins."""
+        stalled = found.outcome.status is Status.STALLED and not found.certificate.verified
+        for short, reserve in ((None, 0.0), (True, RESERVE), (False, WIDE_RESERVE), (True, WIDE_RESERVE), (None, 0.0)):
+            if found.certificate.verified or options.out_of_time:
+                break
+            if short is None:
+                found = self._polished(found, settings)
+            else:
+                found = self._rephrased(found, settings, reserve, short=short)
+        if stalled and found.certificate.verified:
+            # The gap is closed after all.
+            return replace(found, outcome=replace(found.outcome, status=Status.OPTIMAL))
+        return found
+
+    def _polished(self, found: SolvedSVM, settings: SVMSettings) -> SolvedSVM:
+        """The same answer, or one with a mix whose point is w to all digits if that proves more."""
+        outcome = found.outcome
+        if outcome.dual is None or self.solved.has_radii:
+            return found
+        polished = polished_mix(self.solved, outcome.dual, outcome.primal.coefficients, POLISH_FRACTION * settings.tolerance)
+        if polished is None:
+            return found
+        mix, lower = polished
+        return self._better(found, self.judge(replace(outcome, dual=mix, lower_bound=lower), settings, in_place=True), settings)
+
+    def _rephrased(self, found: SolvedSVM, settings: SVMSettings, reserve: float, *, short: bool) -> SolvedSVM:
+        """The same answer, or its plane by shorter coefficients or with wider margins if more can be proven of that."""
+        coefficients: FloatArray | None = found.outcome.primal.coefficients
+        if short:
+            coefficients = short_coefficients(self.problem, found.outcome.primal.coefficients)
+        if coefficients is None:
+            return found
+        run = PlaneRun(self.problem, _options(settings, 0.0, None), PlaneScaleParameters(reserve=reserve))
+        values = self.problem.values(coefficients)
+        run.improve_along(coefficients, values, max(float(coefficients @ values), 0.0))
+        outcome = replace(found.outcome, primal=run.primal, upper_bound=run.upper_bound)
+        return self._better(found, self.judge(outcome, settings, in_place=True), settings)
+
+    def _better(self, first: SolvedSVM, second: SolvedSVM, settings: SVMSettings) -> SolvedSVM:
+        """The second answer, with what the first one has that proves more; the first if nothing of the second does."""
+        before, after = first.certificate, second.certificate
+        if after.upper_bound >= before.upper_bound and after.lower_bound <= before.lower_bound:
+            return first
+        outcome = second.outcome
+        if before.lower_bound > after.lower_bound:
+            outcome = replace(outcome, dual=first.outcome.dual, lower_bound=first.outcome.lower_bound)
+        if before.upper_bound < after.upper_bound:
+            outcome = replace(outcome, primal=first.outcome.primal, upper_bound=first.outcome.upper_bound)
+        return second if outcome is second.outcome else self.judge(outcome, settings, in_place=True)
 
     def solve_path(
         self, settings: SVMSettings, costs: Sequence[float], violations: Sequence[FloatArray], title: str | None = None
@@ -138,21 +209,29 @@ class PosedSVM:
         of_row[positions[self.inputs.order]] = np.repeat(np.arange(len(self.inputs.names)), self.inputs.sizes)
         return of_row
 
-    def judge(self, outcome: ChanceOutcome, settings: SVMSettings) -> SolvedSVM:
-        """The certificate of an answer, which is one for the problem itself too."""
-        outcome = self.in_place(outcome)
+    def judge(self, outcome: ChanceOutcome, settings: SVMSettings, *, in_place: bool = False) -> SolvedSVM:
+        """The certificate of an answer, which is one for the problem itself too; ``in_place`` if its plane is so already."""
+        outcome = outcome if in_place and self.problem.kernel.centre is None else self.in_place(outcome)
         certificate = certify_chance_svm(**self.proof_arguments(outcome, settings))
         return SolvedSVM(outcome, certificate, settings.solver.name, self.problem.values(outcome.primal.coefficients))
 
     def proof_arguments(self, outcome: ChanceOutcome, settings: SVMSettings) -> dict[str, Any]:
         """What the certificate judges, by name; the plane is one of the problem itself already."""
-        return {"problem": self.solved, "plane": outcome.primal, "mix": outcome.dual, "tolerance": settings.tolerance}
+        mix = outcome.dual
+        if mix is not None and self.problem.means is not None:
+            mix = with_directions(self.problem, mix)
+        return {"problem": self.solved, "plane": outcome.primal, "mix": mix, "tolerance": settings.tolerance}
 
     def in_place(self, outcome: ChanceOutcome) -> ChanceOutcome:
         """The answer with a plane that has the same scores in the problem itself."""
         if isinstance(self.solved.kernel, LandmarkKernel):
             return replace(outcome, primal=self.solved.kernel.on_landmarks(self.solved, outcome.primal))
-        return outcome
+        return outcome if self.problem.kernel.centre is None else _balanced(outcome)
+
+
+def _balanced(outcome: ChanceOutcome) -> ChanceOutcome:
+    """The answer with a plane whose coefficients add up to 0, so that it is the same seen from any centre."""
+    return replace(outcome, primal=replace(outcome.primal, coefficients=adding_up_to_0(outcome.primal.coefficients)))
 
 
 def _options(settings: SVMSettings, started: float, title: str | None) -> SolveOptions:
@@ -206,6 +285,7 @@ def read_settings(model: Any) -> SVMSettings:
         confidence=None if model.confidence is None else float(model.confidence),
         kernel_bound=1.0 if model.kernel_bound is None else float(model.kernel_bound),
         n_landmarks=None if model.n_landmarks is None else int(model.n_landmarks),
+        automatic=model.solver == "auto",
     )
 
 
@@ -267,17 +347,20 @@ def _pose(
         labels=inputs.labels,
         costs=np.full(len(inputs.names), settings.cost),
         violation=violation,
-        # Combinations of landmarks need not add up to 0, so they are other planes seen from a centre.
-        kernel=centred(kernel, samples) if settings.n_landmarks is None else kernel,
+        kernel=kernel,
         weights=inputs.weights,
         # Checked and mended below.
         gram=samples if kernel.name == "precomputed" and settings.n_landmarks is None else None,
-        **({} if radii is None else {"mean_radius": radii.mean, "covariance_radius": radii.covariance}),
-        **({} if moments is None else {"means": moments.means, "covariances": moments.covariances}),
+        mean_radius=None if radii is None else radii.mean,  # type: ignore[arg-type]
+        covariance_radius=None if radii is None else radii.covariance,  # type: ignore[arg-type]
+        means=None if moments is None else moments.means,
+        covariances=None if moments is None else moments.covariances,
+        widening=0.0 if moments is None else moments.widening,
     )
     solved = on_landmarks(problem, settings.n_landmarks)
     if solved is problem:
-        problem = solved = mended(problem)
+        # Combinations of landmarks need not add up to 0, so they would be other planes seen from a centre.
+        problem = solved = mended(replace(problem, kernel=centred(kernel, samples)))
     return PosedSVM(problem, solved, inputs, radii, from_rows=moments is None)
 
 

@@ -40,6 +40,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import scipy.spatial.distance
+from numpy.typing import NDArray
 
 from surefoot.core.arrays import FloatArray
 
@@ -48,9 +50,11 @@ KernelFunction = Callable[[FloatArray, FloatArray], FloatArray]
 _SQUARE = 64
 # Bytes of products or features that are made at a time.
 BLOCK_MEMORY = 1 << 27
-# "landmarks" is that of surefoot.chancesvm.problem.landmark_kernel alone.
 # RBF kernels whose exponents are all smaller than this are nearly 1 everywhere: they are seen from a centre.
 FLAT_EXPONENT = 0.1
+# Exponents of RBF kernels are a single product while none is larger than this; then differences of columns keep more digits.
+FAR_EXPONENT = 1e3
+# "landmarks" is that of surefoot.chancesvm.problem.landmark_kernel alone.
 KernelName = Literal["linear", "poly", "rbf", "callable", "precomputed", "landmarks"]
 
 
@@ -159,6 +163,19 @@ class Kernel:
             p = self.gamma * (moved @ np.array(self.centre))
             return _polynomial(self._at_centre(), p, p, self.gamma * squares, int(self.degree))
         return np.asarray(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** int(self.degree))
+
+    def from_centre(self, samples: FloatArray) -> NDArray[np.longdouble]:
+        """k(x, m) - k(m, m) of every row, without cancellation and in extended precision."""
+        centre = np.array(self.centre or (), dtype=np.longdouble)
+        moved = samples - centre
+        if self.name == "rbf":
+            return np.asarray(np.expm1(-self.gamma * np.square(moved).sum(axis=1)))
+        gamma, coef0, degree = (1.0, 0.0, 1) if self.name == "linear" else (self.gamma, self.coef0, int(self.degree))
+        p, a = gamma * (moved @ centre), gamma * (centre @ centre) + coef0
+        found, power = np.zeros_like(p), np.ones_like(a)
+        for _ in range(degree):
+            found, power = (a + p) * found + power * p, power * a
+        return np.asarray(found)
 
     def n_features(self, n_columns: int) -> int | None:
         """How many coordinates the explicit feature space has, or None where there is none."""
@@ -295,6 +312,9 @@ def _exponents(left: FloatArray, right: FloatArray, gamma: float, centre: tuple[
     left, right = left - origin, right - origin
     one, other = np.ones(left.shape[0]), np.ones(right.shape[0])
     lengths, others = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
+    if gamma * max(lengths.max(initial=0.0), others.max(initial=0.0)) > FAR_EXPONENT:
+        # What cancels in the expansion is then more than exponents near 0 have.
+        return np.asarray(-gamma * scipy.spatial.distance.cdist(left, right, "sqeuclidean"))
     wide = np.column_stack((2 * gamma * left, -gamma * lengths, one))
     block = wide @ np.column_stack((right, other, -gamma * others)).T
     np.minimum(block, 0.0, out=block)

@@ -29,7 +29,7 @@ class LandmarkParameters:
 
     # Bounds the pivot of a landmark, its squared distance from the span of the others, over the longest squared norm: one below
     # it adds nothing but rounding.
-    pivot_tolerance: float = 1e-10
+    pivot_tolerance: float = 1e-8
     # Bytes of kernel values computed at a time: they stay in a processor's cache between the steps that compute them.
     block_memory: int = 1 << 22
 

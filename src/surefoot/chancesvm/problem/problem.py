@@ -57,9 +57,13 @@ class KernelPlane:
 
 @dataclass(frozen=True, eq=False)
 class EllipsoidMix:
-    """A dual point: the coefficient c_s of every sample in a mix of one point of every ellipsoid; see the module docstring."""
+    """A dual point: the coefficient c_s of every sample in a mix of one point of every ellipsoid; see the module docstring.
+
+    Where moments were given, ``directions`` has a row z_i for each input: its point is alpha_i M_i + S_i z_i.
+    """
 
     coefficients: FloatArray = field(repr=False)
+    directions: FloatArray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,8 +88,10 @@ class ChanceSVMProblem:
     mean_radius, covariance_radius : ndarray of shape (n_batches,), optional
         r_i and v_i, not negative; 0 if not given.
     means, covariances : ndarrays of shapes (n_batches, n_columns) and (n_batches, n_columns, n_columns), optional
-        The moments that the samples stand for, linear kernel only. Solvers go by the samples; the certificate counts how far
-        their moments are from these.
+        The moments that the samples stand for, linear kernel only. Solvers go by the samples, the certificate by these.
+    widening : float, default=0.0
+        d in S_i + d diag(S_i), which is what is meant by the covariance S_i: rounding may leave a given one with a negative
+        eigenvalue.
     gram : ndarray of shape (n_samples, n_samples), optional
         The matrix of a "callable" or "precomputed" kernel, without what is added to it, once somebody has made sure that it is
         positive semidefinite: :func:`surefoot.chancesvm.problem.kernel_matrix.mended`.
@@ -108,6 +114,7 @@ class ChanceSVMProblem:
     gram: FloatArray | None = None
     means: FloatArray | None = None
     covariances: FloatArray | None = None
+    widening: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", np.ascontiguousarray(self.starts, dtype=np.int64))
@@ -241,6 +248,7 @@ class ChanceSVMProblem:
         ):
             mark.update(str(part.shape).encode())
             mark.update(np.ascontiguousarray(part).data if part.size else b"")
+        mark.update(repr(self.widening).encode() if self.widening else b"")
         return mark.hexdigest()
 
 
@@ -296,6 +304,8 @@ def _check_moments(problem: ChanceSVMProblem) -> None:
     ):
         if given is None or given.shape != wanted or not np.isfinite(given).all():
             raise ValueError(f"{name} are finite and of shape {wanted}: both moments are given, or none.")
+    if not 0 <= problem.widening < np.inf:
+        raise ValueError(f"widening = {problem.widening} is finite and not negative.")
 
 
 def require_inner_products(gram: FloatArray, name: str = "precomputed kernel") -> None:

@@ -17,7 +17,8 @@ which a conic solver cannot use.
 
 Units. Lengths are divided by that of a typical sample, w is multiplied by it, and the objective by its square. In these units
 an optimum without slack has multipliers of moderate size, however large C is: costs are cut off first, and the programme is
-solved again with all of them if that leaves a gap.
+solved again with all of them if that leaves a gap. Where samples are long and overlap, slack is all that counts and costs of
+1e20 spoil everything else: then the objective is divided by the largest of them.
 
 Time. Clarabel looks at the clock between its iterations, and each factorises a system as large as the programme. A limit that
 would not last for a few of them is refused before anything is built.
@@ -38,8 +39,10 @@ import scipy.sparse
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
 from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
+from surefoot.chancesvm.solvers.mix_polish import polished_mix
 from surefoot.chancesvm.solvers.parameters import ChanceSocpParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
+from surefoot.chancesvm.solvers.short_coefficients import summing_to_0
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.clarabel import Cone, ConeProgramme, ConeSettings
 from surefoot.core.outcome import Status
@@ -96,27 +99,35 @@ class ChanceSOCP:
             return run.outcome(ended, iterations)
         try:
             features, back = _coordinates(problem, self.form, self.parameters.rank_tolerance)
-            unit = max(float(problem.kernel.diagonal(problem.samples).mean()), np.finfo(np.float64).tiny)
+            # Where all samples are one point of the feature space, there is no length.
+            unit = float(problem.kernel.diagonal(problem.samples).mean()) or 1.0
             # The basis of the full form is the Gram matrix, which has lengths squared.
             scale = unit if self.form == "full" else math.sqrt(unit)
-            for ceiling in (self.parameters.first_cost, math.inf):
+            highest = unit * float(problem.costs.max())
+            for ceiling, divisor in ((self.parameters.first_cost, 1.0), (math.inf, 1.0), (math.inf, max(highest, 1.0))):
                 left = ConeSettings.max_iter if options.max_iter is None else options.max_iter - iterations
                 if options.out_of_time or left < 1:
                     ended = Status.TIME_LIMIT if options.out_of_time else Status.ITERATION_LIMIT
                     break
-                posed = _balanced(problem, unit, ceiling)
-                programme = _programme(posed, features / scale, _quadratic(posed, features / scale, self.form))
+                posed = _balanced(problem, unit, ceiling, divisor)
+                programme = _programme(posed, features / scale, _quadratic(posed, features / scale, self.form) / divisor)
                 found = programme.solve(options, ConeSettings(max_iter=left))
                 ended, iterations = found.status, iterations + found.iterations
-                mix, own = _mix(problem, found.multipliers) / unit, back @ found.x[: features.shape[1]] / scale
-                own = own if problem.kernel.centre is None else _summing_to_0(own, features / scale)
+                mix, own = _mix(problem, found.multipliers) * (divisor / unit), back @ found.x[: features.shape[1]] / scale
+                own = own if problem.kernel.centre is None else summing_to_0(own, features / scale)
                 feasible = feasible_mix(problem, mix)
-                values = problem.values(np.stack((mix, feasible.coefficients, own), axis=1))
-                run.tighten(feasible.bound(values[:, 1]), EllipsoidMix(mix))
+                values = problem.values(np.stack((feasible.coefficients, own), axis=1))
+                run.tighten(feasible.bound(values[:, 0]), EllipsoidMix(mix))
+                if divisor > 1.0 and not problem.has_radii:
+                    polished = polished_mix(
+                        problem, EllipsoidMix(mix), own, self.parameters.polish_fraction * options.tolerance
+                    )
+                    if polished is not None and np.isfinite(polished[1]) and polished[1] <= run.upper_bound:
+                        run.tighten(polished[1], polished[0])
                 # Both are w at the optimum. Without radii the dual point is the better one; with them it is longer than w.
-                for coefficients, at in ((mix, values[:, 0]), (own, values[:, 2])):
+                for coefficients, at in ((feasible.coefficients, values[:, 0]), (own, values[:, 1])):
                     run.improve_along(coefficients, at, max(float(coefficients @ at), 0.0))
-                if run.converged or unit * float(problem.costs.max()) <= ceiling:
+                if run.converged or (divisor == 1.0 and highest <= min(ceiling, self.parameters.first_cost)):
                     break
         except KeyboardInterrupt:
             ended = Status.INTERRUPTED
@@ -124,22 +135,14 @@ class ChanceSOCP:
         return run.outcome(ended, iterations)
 
 
-def _balanced(problem: ChanceSVMProblem, unit: float, ceiling: float) -> ChanceSVMProblem:
-    """The problem in lengths over sqrt(unit), its objective times unit; costs are at most the ceiling."""
+def _balanced(problem: ChanceSVMProblem, unit: float, ceiling: float, divisor: float) -> ChanceSVMProblem:
+    """The problem in lengths over sqrt(unit), its objective times unit over the divisor; costs are at most the ceiling."""
     return replace(
         problem,
-        costs=np.minimum(unit * problem.costs, ceiling),
+        costs=np.minimum(unit * problem.costs, ceiling) / divisor,
         mean_radius=problem.mean_radius / math.sqrt(unit),
         covariance_radius=problem.covariance_radius / unit,
     )
-
-
-def _summing_to_0(coefficients: FloatArray, features: FloatArray) -> FloatArray:
-    """Nearly the same w by coefficients that add up to 0: the same plane, then, seen from any centre."""
-    wide = np.column_stack((features, np.ones(len(features))))
-    # Of all changes by which the sum falls by 1, the one that moves w least.
-    change = np.linalg.lstsq(wide.T, np.concatenate((np.zeros(features.shape[1]), [1.0])), rcond=None)[0]
-    return np.asarray(coefficients - coefficients.sum() / change.sum() * change)
 
 
 def _mix(problem: ChanceSVMProblem, dual: FloatArray) -> FloatArray:

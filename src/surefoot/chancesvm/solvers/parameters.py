@@ -129,3 +129,5 @@ class ChanceSocpParameters:
     first_cost: float = 1e5
     # Bounds eigenvalues of the Gram matrix over the largest: those below are rounding and leave the basis.
     rank_tolerance: float = 1e-13
+    # Over the tolerance: which fraction of its weights a dual point gives up when it is polished.
+    polish_fraction: float = 0.2
