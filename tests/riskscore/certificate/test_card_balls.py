@@ -62,8 +62,9 @@ def test_balls_and_doubles_agree(form: str, rules: str, seed: int) -> None:
     assert proof is not None
     for threshold, verified in ((proof.threshold, True), (proof.threshold * (1 + 1e-3), False)):
         given = problem, outcome.primal, dataclasses.replace(proof, threshold=threshold), 1e-9
-        doubles = certify_risk_score(*given)
+        price = problem.price(outcome.primal)
+        doubles = certify_risk_score(*given, price=price)
         with computing_in(flint_enclosure.FlintEnclosure):
-            balls = certify_risk_score(*given)
+            balls = certify_risk_score(*given, price=price)
         assert doubles.verified == balls.verified == verified, (doubles.claim, balls.claim)
         assert doubles.lower_bound <= balls.lower_bound <= balls.upper_bound <= doubles.upper_bound

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
+from reference.card_claims import ways_of
+from scipy.optimize import minimize_scalar
 
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import BoxClaims
-from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.certificate.proof_reader import boxes_of
 from surefoot.riskscore.problem.card_rules import (
     CardRule,
     GroupRule,
@@ -121,30 +122,35 @@ def test_points_that_a_column_may_have() -> None:
     assert table.usable.tolist() == [True, True, False]
 
 
+def loss_at(scores: np.ndarray, scale: float) -> float:
+    return float(np.logaddexp(0, -Y * scale * scores) @ WEIGHTS)
+
+
 @pytest.mark.parametrize("scale", ["unit", "free"])
 @pytest.mark.parametrize("name", ["linear", "rate of positives", "group", "two ends"])
 def test_a_single_card_that_breaks_a_rule_needs_no_bound(name: str, scale: str) -> None:
     """Below the threshold it counts with its loss at the scales that the rules leave it, or not at all."""
     problem = problem_with(*RULES[name], scale=scale)
     table = CardTable(problem)
-    planes = LossPlanes(table, RowCells(table))
+    ways = ways_of(table)
     scales = np.array([1.0]) if scale == "unit" else 1 / np.geomspace(0.4, 3.0, 20001)
     n_left_out = 0
     for intercept, first, second in itertools.product((-2, 0, 1), (-2, 1, 2), (-1, 1, 2)):
         card = np.array([[intercept, first, second]], dtype=float)
-        claim = BoxClaims(np.array([[0, 1]]), card, card, None)
-        bound = bounds_of(claim, planes, (-3, 3), 1e9)[0]
         points = np.array([first, second, 0])
-        kept = [t for t in scales[::200] if problem.admits(RiskScore(intercept, points.astype(np.int32), 1 / float(t)))]
         low, high = table.scales_of(np.array([[0, 1]]), card, sure=False)
+        ends = np.clip([low[0], high[0]], scales.min(), scales.max())
+        inside = np.append(scales[(scales >= low[0]) & (scales <= high[0])], ends)
+        losses = np.logaddexp(0, -Y * (inside[:, None] * (intercept + X @ points))) @ WEIGHTS
+        loss = partial(loss_at, intercept + X @ points)
+        found = minimize_scalar(loss, bounds=np.sort(ends), method="bounded", options={"xatol": 1e-12}).x
+        touched = min([found, *ends], key=loss) * card
+        bound = bounds_of(boxes_of(np.array([[0, 1]]), card, card, touched), ways, 1e9)[0]
         assert (bound == np.inf) == (low[0] > high[0])
         n_left_out += bound == np.inf
+        kept = [t for t in scales[::200] if problem.admits(RiskScore(intercept, points.astype(np.int32), 1 / float(t)))]
         if not kept:
             continue
-        inside = np.append(
-            scales[(scales >= low[0]) & (scales <= high[0])], np.clip([low[0], high[0]], scales.min(), scales.max())
-        )
-        losses = np.logaddexp(0, -Y * (inside[:, None] * (intercept + X @ points))) @ WEIGHTS
         assert bound <= losses.min() + 1e-12
         assert bound == pytest.approx(losses.min(), abs=1e-6)
     assert n_left_out > 0

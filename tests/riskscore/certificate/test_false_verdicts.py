@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from reference.card_claims import node_claims, ways_of
 from reference.drawn_score import draw_problem
 
 import surefoot as sf
@@ -20,10 +21,7 @@ from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NodeClaims
-from surefoot.riskscore.certificate.row_cells import RowCells
-from surefoot.riskscore.certificate.subset_counts import SubsetCounts
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS, FitParameters
 from surefoot.riskscore.problem.card_rules import PointSetRule, RateRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
@@ -209,7 +207,9 @@ def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
     problem = RiskScoreProblem(X, labels, np.full(12, 1 / 12), np.full(2, -3), np.full(2, 3), -5, 5, 2)
     table = CardTable(problem)
     columns = np.arange(2)
-    claim = NodeClaims(
+    claim = node_claims(
+        table,
+        (-5, 5),
         np.zeros((1, 0), dtype=np.int64),
         np.array([0, 2]),
         columns,
@@ -218,14 +218,14 @@ def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
         np.zeros(1, dtype=bool),
     )
     best = min(float(value.lower()) for card, value in exact_objectives(problem).items() if any(card[1:]))
-    for cells in (RowCells(table), RowCells(table, SubsetCounts(table, columns))):
-        bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
+    for ways in (ways_of(table), ways_of(table)[-1:]):
+        bound = bounds_of(claim, ways, 0.0)[0]
         assert bound <= best
     skewed = dataclasses.replace(problem, labels=np.where(X[:, 0] + X[:, 1] >= 1, 1.0, -1.0))
     table = CardTable(skewed)
     # g_0 = (1/4 - 3/4) / 2, g_1 = g_2 = -(1/2) / 2: the bound is log 2 - 5 / 4 - 3 / 4 - 3 / 4.
-    for cells in (RowCells(table), RowCells(table, SubsetCounts(table, columns))):
-        bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
+    for ways in (ways_of(table), ways_of(table)[-1:]):
+        bound = bounds_of(claim, ways, 0.0)[0]
         assert bound == pytest.approx(math.log(2) - 5 / 4 - 3 / 4 - 3 / 4, abs=1e-12)
 
 
