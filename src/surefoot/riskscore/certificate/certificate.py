@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # A proof whose claims fall short of its threshold by more, relative to it, is refused rather than taken for less.
 SHORT = 1e-6
+# Where entries are larger, rounding may be why a claim falls short, and the refusal says so.
+DEAR = 1e6
 
 
 @np.errstate(all="ignore")
@@ -93,7 +95,9 @@ def certify_risk_score(
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
             flaw = flaw or f"the proof is refused because {refusal}"
-    rules = ", and these rules to 1e-9" if table.rules else ""
+    rules = ", and these rules" if table.rules else ""
+    rules += " (risks and rates to 1e-9)" if {"LinearRule", "RateRule"} & {kind for kind, _ in table.rules} else ""
+    rules += ", at a multiplier of its range (to a factor of 1e-12)" if table.free else ""
     shift = " under the worst shift of these rows within this radius" if table.radius > 0 else " on these rows"
     return verdict(
         Statement(
@@ -166,8 +170,12 @@ def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, max_s
         bounds = bounds_of(part, ways, threshold)
         worst = int(np.argmin(bounds))
         if not bounds[worst] >= enough:
-            columns = tuple(part.support[worst].tolist())
-            raise RefusedProofError(f"its claim on columns {columns} proves {bounds[worst]:.10g}, not {threshold:.10g}")
+            columns = part.support[worst].tolist()
+            largest = np.abs(planes.table.columns[:, columns]).max(initial=0.0)
+            why = f" (entries up to {largest:.1e} leave few digits: take off what rows share)" if largest > DEAR else ""
+            raise RefusedProofError(
+                f"its claim on columns {tuple(columns)} proves {bounds[worst]:.10g}, not {threshold:.10g}{why}"
+            )
         least = min(least, float(bounds[worst]))
     if n_checked == n_claims:
         return least, f"All {n_claims:,} claims of its proof were recomputed."
