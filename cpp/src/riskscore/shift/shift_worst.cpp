@@ -88,7 +88,7 @@ double ShiftLattice::least(double* point, double from, double to, double& bound,
     bound = low.value + low.slope * (meeting - low.lambda);
     stretch = high.stretch + high.slope / -steep * (low.stretch - high.stretch);
     const double best = std::min(low.value, high.value);
-    set_sides(meeting, lattice_parameters.side_rounding * (1 + best) / -steep);
+    set_sides(meeting, lattice_parameters.side_rounding * (1 + low.value + high.value) / -steep);
     if (best - bound <= gap * (1 + best) || high.lambda - low.lambda <= gap * (1 + high.lambda)) break;
     // Every third step bisects: tangents alone may close in slowly.
     const Tangent next = at(k % 3 == 2 ? 0.5 * (low.lambda + high.lambda) : meeting);

@@ -28,8 +28,8 @@ struct LatticeParameters {
   // Relative to 1 + the value: distance of the two tangents' meeting from the best value at which it is the minimum.
   // rounding_slack.hpp accounts for it.
   double meeting_gap = 1e-15;
-  // Distance from the minimum, relative to 1 + lambda, at which its two tangents are surely told apart, and how much of the
-  // value, relative to 1 + it, rounding may have moved the place where they meet by. Not tuned.
+  // Distance from the minimum, relative to 1 + lambda, at which its two tangents are surely told apart, and the part of
+  // their values, relative to 1 + these, by which rounding may have moved the place where they meet. Not tuned.
   double side_distance = 1e-9, side_rounding = 1e-14;
 };
 inline constexpr LatticeParameters lattice_parameters{};
