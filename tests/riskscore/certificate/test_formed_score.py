@@ -18,7 +18,7 @@ from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, ProofReader, boxes_of
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED, SINGLE_CARD, ProofReader, boxes_of
 from surefoot.riskscore.problem.card_rules import GroupRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_proof import ScoreProof
@@ -216,3 +216,40 @@ def test_without_a_proof_the_card_itself_gives_a_weaker_bound(form: str, seed: i
     certificate = certify(problem, card, None, tangent=point)
     assert certificate.lower_bound <= best_value(problem)
     assert certificate.upper_bound == pytest.approx(best_value(problem), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_proofs_without_scales_and_prices_of_single_cards_are_refused_in_words(form: str):
+    """As an earlier version wrote them, where the verifier looked for these itself."""
+    problem = draw_table(3, "binary", form)
+    card, proof = proven(problem)
+    steps = np.zeros_like(proof.steps)
+    steps[0] = SINGLE_CARD
+    certificate = certify(problem, card, dataclasses.replace(proof, steps=steps))
+    assert not certificate.verified
+    assert "an earlier version wrote it" in certificate.claim and "fit again" in certificate.claim
+
+
+def test_a_shifted_card_needs_the_price_of_its_worst_loss():
+    """Without one the upper bound holds and is weak."""
+    problem = draw_table(3, "mixed", "robust")
+    card, proof = proven(problem)
+    assert certify(problem, card, proof).verified
+    for price in (0.0, 100.0, -1.0, np.nan, np.inf):
+        certificate = certify_risk_score(problem, card, proof, GAP, price=price)
+        assert not certificate.verified
+        assert not certificate.upper_bound < best_value(problem)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_planes_of_single_cards_hold_whatever_their_points(seed: int):
+    """Four planes at any scales, prices and smoothings, mixed in any way, are below the card and every other of a box."""
+    rng = np.random.default_rng(seed)
+    problem = draw_table(seed, "mixed" if seed % 2 else "binary", "robust free")
+    cards, values = values_of_cards(problem)
+    planes, support = LossPlanes(CardTable(problem)), np.arange(problem.n_columns)[None, :]
+    on_all = np.flatnonzero(np.all(cards[:, 1:] != 0, axis=1))
+    for at in rng.permutation(on_all)[:10]:
+        sides = np.concatenate([np.concatenate([rng.normal(size=cards.shape[1]), rng.uniform(0, 2, 2)]) for _ in range(4)])
+        claim = boxes_of(support, cards[None, at].astype(float), cards[None, at].astype(float), sides[None, :])
+        assert bounds_of(claim, [planes], -1e9)[0] <= values[at] + ROUNDING
