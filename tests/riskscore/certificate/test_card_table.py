@@ -8,12 +8,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from reference.card_claims import ways_of
+from reference.card_claims import node_claims, ways_of
 from scipy.optimize import minimize_scalar
 
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.proof_reader import boxes_of
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED, boxes_of
 from surefoot.riskscore.problem.card_rules import (
     CardRule,
     GroupRule,
@@ -154,3 +154,16 @@ def test_a_single_card_that_breaks_a_rule_needs_no_bound(name: str, scale: str) 
         assert bound <= losses.min() + 1e-12
         assert bound == pytest.approx(losses.min(), abs=1e-6)
     assert n_left_out > 0
+
+
+def test_a_card_that_breaks_a_rule_excuses_no_support_that_its_node_prunes() -> None:
+    """The one card of a prefix is too high for the rule; with a second column there are others that keep it."""
+    rule = LinearRule(np.array([1.0, 1.0, 0.0]), upper=1.0)
+    names = np.array([[0]]), np.array([0, 1]), np.array([1]), np.array([EXCLUDED]), np.array([[0.0, 2.0]])
+    bounds = []
+    for rules in ((PointSetRule(0, (0, 2)), rule), (PointSetRule(0, (0, 2)),)):
+        table = CardTable(problem_with(*rules, scale="unit"))
+        claim = node_claims(table, (0, 0), *names, np.array([False]))
+        assert np.array_equal(claim.lower, claim.upper)
+        bounds.append(bounds_of(claim, ways_of(table), 1e9)[0])
+    assert np.isfinite(bounds[0]) and bounds[0] == bounds[1]

@@ -286,3 +286,12 @@ def test_a_proof_that_would_be_too_long_is_not_given():
     assert outcome.dual.proof is None
     with pytest.raises(ValueError, match="proof_limit"):
         ExactScore(proof_limit=-1)
+
+
+def test_a_threshold_that_is_a_little_too_high_is_not_believed(answer):
+    """Within what a claim may fall short of it, the least of the claims counts."""
+    card, proof = answer
+    best = TABLE.objective(card)
+    raised = dataclasses.replace(proof, threshold=proof.threshold * (1 + 5e-7))
+    certificate = certify_risk_score(TABLE, card, raised, GAP)
+    assert best * (1 - 1e-9) < certificate.lower_bound <= best
