@@ -88,17 +88,45 @@ def test_scales_are_those_at_which_a_card_keeps_the_rules(name: str) -> None:
                     assert kept == (low <= t <= high)
 
 
+@pytest.mark.parametrize("scale", ["unit", "free"])
 @pytest.mark.parametrize("sure", [True, False])
-def test_a_rate_that_rounding_leaves_open_is_neither_kept_for_sure_nor_broken_for_sure(sure: bool) -> None:
+def test_a_rate_that_rounding_leaves_open_is_neither_kept_for_sure_nor_broken_for_sure(sure: bool, scale: str) -> None:
     """One of three rows is flagged; the least rate is a third, up to less than the rounding of a third."""
     rows = np.array([[1.0], [0.0], [0.0], [1.0]])
     for sign, limits in ((1, {"lower": 1 / 3 + 1e-9}), (1, {"upper": 1 / 3 - 1e-9})):
         rule = RateRule(sign, threshold=0.5, **limits)
         labels = np.array([1.0, 1, 1, -1])
         weights = np.array([0.1, 0.1, 0.1, 0.7])
-        problem = RiskScoreProblem(rows, labels, weights, np.full(1, -2), np.full(1, 2), -3, 3, 1, rules=(rule,))
+        problem = RiskScoreProblem(
+            rows, labels, weights, np.full(1, -2), np.full(1, 2), -3, 3, 1, rules=(rule,), scale=scale, multipliers=(0.5, 2.0)
+        )
         low, high = CardTable(problem).scales_of(np.array([[0]]), np.array([[0.0, 2.0]]), sure=sure)
         assert (low[0] <= high[0]) == (not sure)
+
+
+@pytest.mark.parametrize("sure", [True, False])
+@pytest.mark.parametrize(("second", "flagged"), [(0.0, False), (2.0**-54, True), (-(2.0**-54), False)])
+def test_a_row_is_flagged_if_its_exact_score_is_above_the_threshold(second: float, flagged: bool, sure: bool) -> None:
+    """Not on it, nor where only a rounded sum is; the sum of 1 and 2^-54 is 1 in doubles."""
+    rows = np.array([[1.0, second], [0.5, 0.25]])
+    rule = RateRule(1, lower=0.9, threshold=1.0)
+    problem = RiskScoreProblem(
+        rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(2, -2), np.full(2, 2), -3, 3, 2, rules=(rule,)
+    )
+    low, high = CardTable(problem).scales_of(np.array([[0, 1]]), np.array([[0.0, 1.0, 1.0]]), sure=sure)
+    assert (low[0] <= high[0]) == flagged
+
+
+def test_free_multipliers_are_compared_up_to_the_threshold_itself() -> None:
+    """The positive row has a score of 2: it is flagged from a scale of 0.15 on, and the card at hand is just above it."""
+    rows = np.array([[1.0], [0.0]])
+    rule = RateRule(1, lower=0.9, threshold=0.3)
+    problem = RiskScoreProblem(
+        rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(1, -2), np.full(1, 2), -3, 3, 1,
+        rules=(rule,), scale="free", multipliers=(0.5, 20.0),
+    )  # fmt: skip
+    ends = [CardTable(problem).scales_of(np.array([[0]]), np.array([[0.0, 2.0]]), sure=sure)[0][0] for sure in (False, True)]
+    assert 0.15 * (1 - 1e-11) < ends[0] <= 0.15 < ends[1] < 0.15 * (1 + 1e-11)
 
 
 def test_cards_out_of_limits_are_no_cards() -> None:
