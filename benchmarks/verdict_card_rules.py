@@ -28,6 +28,8 @@ class Rule:
     scores : callable or None
         Which rows of a matrix of scores obey; also gets the scores of the person.
     person : ndarray or None
+    odds : float
+        The threshold that scores are compared with.
     """
 
     given: Any
@@ -35,6 +37,7 @@ class Rule:
     widened: dict[int, tuple[int, ...]] = field(default_factory=dict)
     scores: Callable[..., NDArray[Any]] | None = None
     person: NDArray[Any] | None = None
+    odds: float = 0.0
 
 
 def draw_rules(rng: np.random.Generator, d: int, most: int, binary: NDArray[Any], *, scores: bool) -> list[Rule]:
@@ -66,8 +69,10 @@ def _draw_rule(rng: np.random.Generator, d: int, most: int, binary: NDArray[Any]
         described = {f"x{j}": float(value) for j, value in enumerate(person) if value}
         odds = math.log(risk) - math.log1p(-risk)
         if kind == "person at least":
-            return Rule(constraints.MinProbability(described, risk), scores=lambda s, own, *_: own >= odds, person=person)
-        return Rule(constraints.MaxProbability(described, risk), scores=lambda s, own, *_: own <= odds, person=person)
+            least = constraints.MinProbability(described, risk)
+            return Rule(least, scores=lambda s, own, *_: own >= odds, person=person, odds=odds)
+        most_risk = constraints.MaxProbability(described, risk)
+        return Rule(most_risk, scores=lambda s, own, *_: own <= odds, person=person, odds=odds)
     return _rate_rule(kind, float(rng.choice([0.0, 0.25, 0.3, 0.5, 0.9])), risk)
 
 
@@ -123,4 +128,4 @@ def _rate_rule(kind: str, fraction: float, risk: float) -> Rule:
         return np.array([part <= limit if false else part >= limit for part in flagged])
 
     given = constraints.FalsePositiveRate(fraction, risk) if false else constraints.TruePositiveRate(fraction, risk)
-    return Rule(given, scores=obeys)
+    return Rule(given, scores=obeys, odds=odds)

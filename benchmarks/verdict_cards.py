@@ -28,11 +28,17 @@ FAMILY = "cards"
 ODD = (
     "column of 1e7", "columns of 1e+-9", "offset", "duplicate columns", "complementary columns", "duplicate rows", "separable",
     "two rows", "zero weights", "spread weights", "ties", "constant column", "huge penalty", "no intercept", "one column",
+    "one row", "one class", "no time", "near the best",
 )  # fmt: skip
 PROVING = ("auto", "exact")
-TOP = 3
+# The best cards are compared with all digits, and must be among those near the best.
+TOP = 12
 SCALE_STEPS, PRICE_STEPS = 60, 120
 FINEST = 20.0
+# How close to a threshold the scale of a card may come, relative to it, and how much its multiplier may be off.
+ASIDE, EDGE = 1.1e-11, 2e-12
+# Cards whose objectives are that close to a ceiling may be on either side of it.
+NEAR = Decimal("1e-9")
 
 
 @dataclass
@@ -79,9 +85,9 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     robust = robust and not free
     small = free or robust
     d = 1 if "one column" in odd else int(rng.integers(2, 4 if small else 5))
-    rows = 2 if "two rows" in odd else int(rng.integers(5, 13))
+    rows = 1 if "one row" in odd else 2 if "two rows" in odd else int(rng.integers(5, 13))
     X = (rng.random((rows, d)) < rng.uniform(0.2, 0.8, size=d)).astype(float)
-    for j in np.flatnonzero(rng.random(d) < 0.25):
+    for j in np.flatnonzero(rng.random(d) < (0.25 if "no time" not in odd else 0.0)):
         X[:, j] = np.round(rng.normal(scale=2.0, size=rows), 0 if "ties" in odd else 3)
     if "column of 1e7" in odd:
         X[:, 0] = np.round(1e7 * rng.random(rows))
@@ -106,12 +112,14 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     if "zero weights" in odd and weight is not None and rows > 3:
         weight[rng.integers(0, rows, size=rows // 3)] = 0.0
     case = Case(X, y, weight, _limits(rng, odd, d, free, robust))
-    if np.unique(y[case.counting]).size < 2:
+    if "one class" in odd:
+        y[:] = y[0]
+    if np.unique(y[case.counting]).size < 2 and not odd & {"one class", "one row"}:
         y[case.counting[0]] = 1 - y[case.counting[0]]
-    if np.unique(y[case.counting]).size < 2:
+    if np.unique(y[case.counting]).size < 2 and not odd & {"one class", "one row"}:
         case.weight, y[0], y[1] = None, 0, 1
     if rng.random() < 0.4:
-        case.rules = draw_rules(rng, d, case.params["max_points"], case.binary, scores=not free and not odd)
+        case.rules = draw_rules(rng, d, case.params["max_points"], case.binary, scores=not odd)
         case.params["constraints"] = [rule.given for rule in case.rules]
         record.settings += sorted({f"rule {type(rule.given).__name__}" for rule in case.rules})
     record.settings += [*(["free scale"] if free else []), *(["radius"] if robust else [])]
@@ -135,6 +143,10 @@ def _limits(rng: np.random.Generator, odd: set[str], d: int, free: bool, robust:
         params["sparsity_penalty"] = float(10.0 ** rng.uniform(-1, 6))
     if rng.random() < 0.05:
         params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
+    if "no time" in odd:  # what a heuristic, or a search that was cut short, leaves unproven
+        params |= {"solver": "rsrd"} if rng.random() < 0.5 and not small else {"solver": "exact", "time_limit": 1e-6}
+    elif "near the best" in odd and not small:
+        params |= {"solver": "exact", "near_optimal": float(rng.choice([0.0, 0.01, 0.3]))}
     return params
 
 
@@ -171,17 +183,15 @@ def reference(case: Case) -> tuple[list[Card], bool]:
     table = points @ X.T
     cards = np.array([(k, b) for k in range(len(points)) for b in intercepts])
     scores = table[cards[:, 0]] + cards[:, 1][:, None]
-    allowed = np.ones(len(cards), dtype=bool)
-    for rule in case.rules:
-        if rule.scores is not None:
-            person = None if rule.person is None else points[cards[:, 0]] @ rule.person + cards[:, 1]
-            allowed &= rule.scores(scores, person, y, case.weight, case.counting)
-    cards, scores = cards[allowed], scores[allowed]
-    if not len(cards):
-        return [], False
+    people = [None if r.person is None else points[cards[:, 0]] @ r.person + cards[:, 1] for r in case.rules]
     scales = np.ones(len(cards))
     if case.params["scale"] == "free":
         scales = _best_scales(scores, y, case.weights, case.multipliers)
+        scales = _ruled_scales(case, scores, people, y, scales)
+    allowed = _obeyed(case, scores, people, y, scales)
+    cards, scores, scales = cards[allowed], scores[allowed], scales[allowed]
+    if not len(cards):
+        return [], False
     if case.params["radius"] > 0:
         losses = _worst_losses(case, points[cards[:, 0]], cards[:, 1], y)
     else:
@@ -190,6 +200,40 @@ def reference(case: Case) -> tuple[list[Card], bool]:
     low, high = (Decimal(end) for end in case.multipliers)
     best = np.argsort(values, kind="stable")[:TOP]
     return [Card(points[cards[k, 0]], int(cards[k, 1]), min(max(1 / Decimal(scales[k]), low), high)) for k in best], True
+
+
+def _obeyed(case: Case, scores: NDArray[Any], people: list[Any], y: NDArray[Any], scales: NDArray[Any]) -> NDArray[Any]:
+    """Which cards obey the rules about scores, each at its scale."""
+    allowed = np.ones(len(scores), dtype=bool)
+    for rule, own in zip(case.rules, people, strict=True):
+        if rule.scores is not None:
+            person = None if own is None else own * scales
+            allowed &= rule.scores(scores * scales[:, None], person, y, case.weight, case.counting)
+    return allowed
+
+
+def _ruled_scales(case: Case, scores: NDArray[Any], people: list[Any], y: NDArray[Any], best: NDArray[Any]) -> NDArray[Any]:
+    """The best scale at which a card obeys: its best one, or one next to where a row or a person meets a threshold.
+
+    The loss is convex in the scale, so it is one of these. Rows on a threshold are not flagged, so a scale may be approached
+    only: tried are those to both sides of it, as close as a card may come.
+    """
+    low, high = 1.0 / case.multipliers[1], 1.0 / case.multipliers[0]
+    tried = [best, np.full(len(best), low), np.full(len(best), high)]
+    for rule, own in zip(case.rules, people, strict=True):
+        if rule.scores is not None and rule.odds != 0:
+            for column in (scores if own is None else own[:, None]).T:
+                with np.errstate(divide="ignore"):
+                    meeting = np.clip(rule.odds / column, low / 2, 2 * high)
+                tried += [np.clip(meeting * (1 + side), low, high) for side in (-ASIDE, ASIDE)]
+    if len(tried) == 3:
+        return best
+    found, least = best.copy(), np.full(len(best), np.inf)
+    for scales in tried:
+        losses = np.logaddexp(0.0, -y * scores * scales[:, None]) @ case.weights
+        better = _obeyed(case, scores, people, y, scales) & (losses < least)
+        found, least = np.where(better, scales, found), np.where(better, losses, least)
+    return found
 
 
 def _best_scales(
@@ -262,13 +306,10 @@ def obeys(case: Case, card: Card) -> bool:
     low, high = case.multipliers
     inside = inside and Decimal(low) * (1 - Decimal("1e-12")) <= card.multiplier <= Decimal(high) * (1 + Decimal("1e-12"))
     scores = (case.X[case.counting] @ card.points + card.intercept)[None, :]
-    for rule in case.rules:
-        if rule.scores is not None:
-            person = None if rule.person is None else np.array([float(card.points @ rule.person + card.intercept)])
-            inside = inside and bool(
-                rule.scores(scores, person, 2.0 * case.y[case.counting] - 1, case.weight, case.counting)[0]
-            )
-    return inside
+    people = [None if r.person is None else np.array([float(card.points @ r.person + card.intercept)]) for r in case.rules]
+    scale, y = float(1 / card.multiplier), 2.0 * case.y[case.counting] - 1
+    tried = (scale, scale * (1 - EDGE), scale * (1 + EDGE)) if case.params["scale"] == "free" else (1.0,)
+    return inside and any(_obeyed(case, scores, people, y, np.array([t]))[0] for t in tried)
 
 
 def card_of(model: Any) -> Card:
@@ -278,9 +319,13 @@ def card_of(model: Any) -> Card:
 
 def right_error(case: Case) -> Callable[[Exception], bool]:
     """That no card was found in the time given is true, that there is none only if there is none."""
-    return lambda error: (
-        isinstance(error, sf.InfeasibleProblemError) and ("in the time given" in str(error) or not reference(case)[1])
-    )
+
+    def right(error: Exception) -> bool:
+        if np.unique(case.y[case.counting]).size < 2:
+            return "only one class" in str(error)
+        return isinstance(error, sf.InfeasibleProblemError) and ("in the time given" in str(error) or not reference(case)[1])
+
+    return right
 
 
 def estimator(case: Case) -> Any:
@@ -297,6 +342,8 @@ def trial(seed: int) -> Record:
         return record
     cards, _ = reference(case)
     judge_card(record, case, model.certificate_, card_of(model), cards)
+    if "near_optimal" in case.params:
+        judge_near(record, case, model, cards)
     excuse_limit(record, limit)
     if case.params["solver"] not in PROVING:
         # Heuristics and the published methods prove what they can.
@@ -304,6 +351,23 @@ def trial(seed: int) -> Record:
         record.found.pop(REFUSED, None)
         record.found.pop(UNVERIFIED, None)
     return record
+
+
+def judge_near(record: Record, case: Case, model: Any, cards: list[Card]) -> None:
+    """Hold the cards near the best against all cards: none that is surely near may be missing, none surely far be there."""
+    near = model.near_optimal_
+    if not near.complete or len(near) < near.n_found or not cards:
+        return
+    ceiling = (1 + Decimal(case.params["near_optimal"])) * min(objective(case, card) for card in cards)
+    found = {(int(b), *map(int, p)) for b, p in zip(near.cards.intercepts, near.cards.points, strict=True)}
+    for key in found:
+        card = Card(np.array(key[1:]), key[0])
+        if not obeys(case, card) or objective(case, card) > ceiling * (1 + NEAR) + NEAR:
+            record.add("false claim", f"{key} is not near the best, or breaks a rule")
+    missing = [card for card in cards if objective(case, card) < ceiling * (1 - NEAR) - NEAR]
+    for card in missing:
+        if (card.intercept, *map(int, card.points)) not in found:
+            record.add("false claim", f"{card.points.tolist()}, {card.intercept} is missing among those near the best")
 
 
 def judge_card(record: Record, case: Case, certificate: Any, card: Card, cards: list[Card]) -> None:

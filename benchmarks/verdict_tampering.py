@@ -167,7 +167,9 @@ def tampered_cards(seed: int) -> Record:
         given = RiskScore(card.intercept, card.points.astype(np.int32), float(card.multiplier))
         # As in a fit: without a proof the card's own coefficients are where a tangent is taken.
         tangent = np.append(card.intercept, card.points) / float(card.multiplier) if proof is None else None
-        return certify_risk_score(problem, given, proof, model.certificate_.tolerance, tangent=tangent)
+        return certify_risk_score(
+            problem, given, proof, model.certificate_.tolerance, tangent=tangent, price=problem.price(given)
+        )
 
     certificate = _asked(record, certified)
     if certificate is not None:

@@ -186,6 +186,7 @@ void bind_results(nb::module_& module) {
       .value("BOUNDED", BoxCode::bounded)
       .value("BRANCHED", BoxCode::branched)
       .value("SINGLE_CARD", BoxCode::single_card)
+      .value("LEVELLED", BoxCode::levelled)
       .value("EMPTY", BoxCode::empty)
       .value("NOT_ADMITTED", BoxCode::not_admitted)
       .value("BY_NODE", BoxCode::by_node);

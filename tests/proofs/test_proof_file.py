@@ -23,7 +23,7 @@ import surefoot as sf
 from surefoot.proofs.compressed_rows import CompressedRows
 from surefoot.proofs.judge import CERTIFICATES, judge
 from surefoot.proofs.program import main
-from surefoot.proofs.proof_file import ANSWERS, read_proof_file, write_proof
+from surefoot.proofs.proof_file import ANSWERS, Proof, read_proof_file, write_proof
 
 ALONE = """
 import runpy, sys
@@ -115,6 +115,23 @@ def test_a_card_of_another_program_is_judged(tmp_path: Path) -> None:
     assert other.lower_bound == proven.model.certificate_.lower_bound
     with_rules_broken = judge(proof.answered(points=own.points + 100))
     assert not with_rules_broken.verified and with_rules_broken.upper_bound == np.inf
+
+
+def test_a_card_under_a_shift_is_judged_with_the_price_of_its_worst_loss(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 3)) < 0.5).astype(float)
+    y = (rng.random(60) < 1 / (1 + np.exp(1 - 3 * X[:, 0]))).astype(int)
+    model = sf.RiskScoreClassifier(radius=0.05, max_features=2, max_points=2).fit(X, y)
+    sf.export_proof(model, X, y, tmp_path / "proof.npz")
+    proof = read_proof_file(tmp_path / "proof.npz")
+    assert model.certificate_.verified and judge(proof).verified
+    own, price = proof.arguments["card"], proof.arguments["price"]
+    assert judge(proof.answered(points=own.points, price=price)).verified
+    other = judge(proof.answered(price=price + 1.0))
+    assert other.upper_bound > model.certificate_.upper_bound and not other.verified
+    arguments = {name: value for name, value in proof.arguments.items() if name != "price"}
+    earlier = judge(Proof(proof.kind, arguments))
+    assert earlier.lower_bound == model.certificate_.lower_bound and earlier.upper_bound >= model.certificate_.upper_bound
 
 
 def test_a_plane_of_scikit_learn_is_judged(tmp_path: Path) -> None:

@@ -64,17 +64,20 @@ class Proof:
         ----------
         **fields
             What differs: ``intercept``, ``numeric``, ``levels`` and ``price`` of coefficients, ``points``, ``intercept`` and
-            ``multiplier`` of a card, ``coefficients`` and ``intercept`` of a plane, ``theta`` of a cost.
+            ``multiplier`` of a card, ``coefficients`` and ``intercept`` of a plane, ``theta`` of a cost. Under a shift a card
+            also has a ``price``, that of its worst loss: without a good one its upper bound is valid, but weak.
         """
         name = next(name for name in ANSWERS if name in self.arguments)
         given = self.arguments[name]
         known = {"theta": given} if isinstance(given, np.ndarray) else {key: getattr(given, key) for key in _field_names(given)}
-        strange = set(fields) - set(known)
+        beside = {"price": self.arguments["price"]} if self.arguments.get("price") else {}
+        strange = set(fields) - set(known) - set(beside)
         if strange or not fields:
             raise CertificateError(f"an answer of the kind {self.kind!r:.80} has the fields {', '.join(known)}, not {strange}.")
+        more = {key: _like(beside[key], fields.pop(key), key) for key in set(beside) & set(fields)}
         fresh = {key: _like(known[key], value, key) for key, value in fields.items()}
         answer = fresh["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fresh)
-        return Proof(self.kind, {**self.arguments, name: answer}, self.problem_digest)
+        return Proof(self.kind, {**self.arguments, **more, name: answer}, self.problem_digest)
 
     def answered_by_plane(self, *, support: Any, dual_coef: Any, intercept: Any) -> Proof:
         """The same problem and witness with a plane as scikit-learn's SVC writes it; for proofs of support vector machines.

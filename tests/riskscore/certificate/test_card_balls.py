@@ -62,8 +62,21 @@ def test_balls_and_doubles_agree(form: str, rules: str, seed: int) -> None:
     assert proof is not None
     for threshold, verified in ((proof.threshold, True), (proof.threshold * (1 + 1e-3), False)):
         given = problem, outcome.primal, dataclasses.replace(proof, threshold=threshold), 1e-9
-        doubles = certify_risk_score(*given)
+        price = problem.price(outcome.primal)
+        doubles = certify_risk_score(*given, price=price)
         with computing_in(flint_enclosure.FlintEnclosure):
-            balls = certify_risk_score(*given)
+            balls = certify_risk_score(*given, price=price)
         assert doubles.verified == balls.verified == verified, (doubles.claim, balls.claim)
         assert doubles.lower_bound <= balls.lower_bound <= balls.upper_bound <= doubles.upper_bound
+
+
+@pytest.mark.parametrize(("form", "rules", "said"), [
+    ("plain", "none", "points and columns has"), ("plain", "supports", "and these rules has"),
+    ("plain", "rates", "and these rules (risks and rates to 1e-9) has"),
+    ("free", "none", "at a multiplier of its range (to a factor of 1e-12) has"),
+])  # fmt: skip
+def test_a_claim_says_what_holds_to_a_tolerance(form: str, rules: str, said: str) -> None:
+    """Rules about supports and thresholds of rows are exact; rates, risks and multipliers are not."""
+    problem = drawn(0, form, RULES[rules])
+    outcome = ExactScore(proof_limit=10**7).solve(problem, SolveOptions(tolerance=0.0))
+    assert said in certify_risk_score(problem, outcome.primal, outcome.dual.proof, 1e-9).claim

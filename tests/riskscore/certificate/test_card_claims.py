@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.card_claims import node_claims, ways_of
 
 from surefoot.core.enclosure import computing_in
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.counted_claims import CountedClaims
+from surefoot.riskscore.certificate.counted_planes import CountedPlanes
 from surefoot.riskscore.certificate.largest_gains import largest_gains
-from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import CHILD, EXCLUDED, NOT_FIRST, BoxClaims, NodeClaims
-from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.certificate.proof_reader import CHILD, EXCLUDED, NOT_FIRST, boxes_of
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_shift import ScoreShift
@@ -52,12 +51,6 @@ def drawn(seed: int, form: str, n: int = 90, d: int = 6, size: int = 4) -> RiskS
         scale="free" if "free" in form else "unit",
         multipliers=(0.5, 2.0),
     )
-
-
-def planes_of(problem: RiskScoreProblem) -> tuple[LossPlanes, bool]:
-    table, columns = CardTable(problem), np.arange(problem.n_columns)
-    counted = SubsetCounts.suits(table, columns)
-    return LossPlanes(table, RowCells(table, SubsetCounts(table, columns) if counted else None)), counted
 
 
 def entropy(share: float) -> float:
@@ -149,16 +142,16 @@ def points_at(rng: np.random.Generator, problem: RiskScoreProblem, k: int) -> np
 @pytest.mark.parametrize("seed", range(2))
 def test_a_box_is_bounded_by_its_plane(form: str, seed: int) -> None:
     problem = drawn(seed, form, n=140 if "shift" not in form else 12)
-    planes, _ = planes_of(problem)
+    ways = ways_of(CardTable(problem))
     rng = np.random.default_rng(seed)
     for size in range(5 if "shift" not in form else 4):
         support = np.sort(rng.choice(problem.n_columns, size, replace=False))
         low, high = np.sort(rng.integers(-2, 4, (2, size + 1)).astype(float), axis=0)
         point = points_at(rng, problem, size)
-        claim = BoxClaims(support[None, :], low[None, :], high[None, :], point[None, :])
+        claim = boxes_of(support[None, :], low[None, :], high[None, :], point[None, :])
         expected = least(problem, support.tolist(), point, low, high) + 0.01 * size
         for threshold in (-1e9, 1e9):  # above: what the counts say is not enough, and is computed in enclosures
-            found = bounds_of(claim, planes, INTERCEPTS, threshold)[0]
+            found = bounds_of(claim, ways, threshold)[0]
             assert found <= expected + 1e-14
             assert found == pytest.approx(expected, abs=1e-10)
 
@@ -167,7 +160,8 @@ def test_a_box_is_bounded_by_its_plane(form: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_a_node_is_bounded_by_its_plane_and_the_gains_of_what_it_may_add(form: str, seed: int) -> None:
     problem = drawn(seed, form, n=140 if "shift" not in form else 12, d=8 if "shift" not in form else 6, size=5)
-    planes, counted = planes_of(problem)
+    table = CardTable(problem)
+    ways = ways_of(table)
     rng = np.random.default_rng(seed)
     for size in range(5 if "shift" not in form else 3):
         support = np.sort(rng.choice(problem.n_columns - 3, size, replace=False))
@@ -190,26 +184,25 @@ def test_a_node_is_bounded_by_its_plane_and_the_gains_of_what_it_may_add(form: s
         )
         for own in (False, True):
             names = support[None, :], np.array([0, candidates.size]), candidates, marks, point[None, :]
-            claim = NodeClaims(*names, np.array([own]))
+            claim = node_claims(table, INTERCEPTS, *names, np.array([own]))
             expected = least(problem, support.tolist(), point, low, high, gained) + 0.01 * (size + 1)
             if own:
                 expected = min(expected, least(problem, support.tolist(), point, low, high) + 0.01 * size)
             for threshold in (-1e9, 1e9):
-                found = bounds_of(claim, planes, INTERCEPTS, threshold)[0]
+                found = bounds_of(claim, ways, threshold)[0]
                 assert found <= expected + 1e-14
                 # Sets too large for a table are not counted where a bound is enough without them.
-                sharp = threshold > 0 or not counted or size < 4
+                sharp = threshold > 0 or len(ways) == 1 or size < 4
                 assert found == pytest.approx(expected, abs=1e-9 if sharp else 0.2)
 
 
 def test_a_node_that_prunes_nothing_says_nothing_about_further_columns() -> None:
     problem = drawn(0, "counted")
-    planes, _ = planes_of(problem)
+    ways = ways_of(CardTable(problem))
     for own in (False, True):
-        claim = NodeClaims(
-            np.array([[0]]), np.array([0, 2]), np.array([1, 2]), np.array([CHILD, CHILD]), np.zeros((1, 2)), np.array([own])
-        )
-        assert np.isfinite(bounds_of(claim, planes, INTERCEPTS, 1e9)[0]) == own
+        names = np.array([[0]]), np.array([0, 2]), np.array([1, 2]), np.array([CHILD, CHILD])
+        claim = node_claims(ways[0].table, INTERCEPTS, *names, np.zeros((1, 2)), np.array([own]))
+        assert np.isfinite(bounds_of(claim, ways, 1e9)[0]) == own
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -241,6 +234,7 @@ def test_counts_are_used_only_where_they_decide() -> None:
     assert SubsetCounts.suits(CardTable(drawn(0, "classes weighted")), columns)
     assert not SubsetCounts.suits(CardTable(drawn(0, "rows weighted")), columns)
     assert not SubsetCounts.suits(CardTable(drawn(0, "numbers")), columns)
+    assert not SubsetCounts.suits(CardTable(drawn(0, "shift")), columns)
     assert not SubsetCounts.suits(CardTable(drawn(0, "counted", d=9, size=8)), np.arange(9))
 
 
@@ -252,11 +246,11 @@ def test_tables_of_counts_may_be_small(monkeypatch: pytest.MonkeyPatch) -> None:
     for most in (10**6, 30):
         monkeypatch.setattr("surefoot.riskscore.certificate.subset_counts.LARGEST_TABLE", most)
         counts = SubsetCounts(table, columns)
-        claim = NodeClaims(
-            np.array([[0, 1, 3, 4]]), np.array([0, 3]), np.array([5, 6, 7]), np.array([EXCLUDED, EXCLUDED, CHILD]),
-            np.array([[0.3, -0.5, 0.2, 0.7, 0.1]]), np.array([True]),
+        claim = node_claims(
+            table, INTERCEPTS, np.array([[0, 1, 3, 4]]), np.array([0, 3]), np.array([5, 6, 7]),
+            np.array([EXCLUDED, EXCLUDED, CHILD]), np.array([[0.3, -0.5, 0.2, 0.7, 0.1]]), np.array([True]),
         )  # fmt: skip
-        found.append(CountedClaims(table, counts).bounds(claim, INTERCEPTS, 1e9)[0])
+        found.append(bounds_of(claim, [CountedPlanes(table, counts, exact=True)], 1e9)[0])
     assert counts.tabled == 2
     assert found[0] == pytest.approx(found[1], abs=1e-14)
 
@@ -264,15 +258,15 @@ def test_tables_of_counts_may_be_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_points_far_out_bound_as_well() -> None:
     """Scores beyond the cut: the plane is another one, and holds."""
     problem = drawn(2, "counted", n=140)
-    planes, _ = planes_of(problem)
+    ways = ways_of(CardTable(problem))
     support = np.array([[0, 1]])
     low, high = np.array([[-3.0, -2.0, -2.0]]), np.array([[4.0, 3.0, 3.0]])
     cards = np.array(list(itertools.product(range(-3, 5), range(-2, 4), range(-2, 4))), dtype=float)
     scores = cards[:, :1] + cards[:, 1:] @ problem.columns[:, :2].T
     best = (np.logaddexp(0, -problem.labels * scores) @ problem.weights).min() + 0.02
     for point in ([1e99, -1e99, 3.0], [40.0, -80.0, 2.0], [0.0, 0.0, 0.0], [-35.0, 0.0, 70.0]):
-        claim = BoxClaims(support, low, high, np.array([point]))
-        assert bounds_of(claim, planes, INTERCEPTS, -1e9)[0] <= best + 1e-14
+        claim = boxes_of(support, low, high, np.array([point]))
+        assert bounds_of(claim, ways, -1e9)[0] <= best + 1e-14
 
 
 @pytest.mark.parametrize("form", ["counted", "counted, free scale", "classes weighted"])
@@ -281,15 +275,15 @@ def test_counted_bounds_are_below_those_in_ball_arithmetic(form: str) -> None:
     flint = pytest.importorskip("surefoot.core.flint_enclosure", exc_type=ImportError)
     problem = drawn(3, form, n=140, d=8, size=5)
     problem = dataclasses.replace(problem, intercept_lower=-100, intercept_upper=100)
-    planes, _ = planes_of(problem)
-    assert planes.counted is not None
+    ways = ways_of(CardTable(problem))
+    assert len(ways) == 3
     rng = np.random.default_rng(0)
     support = np.sort(np.array([rng.permutation(8)[:3] for _ in range(20)]), axis=1)
     low, high = np.sort(rng.integers(-100, 100, (2, 20, 4)).astype(float), axis=0)
-    claim = BoxClaims(support, low, high, rng.normal(size=(20, 4)) * 3)
-    found = planes.counted.bounds(claim, (-100, 100), -1e9)
+    claim = boxes_of(support, low, high, rng.normal(size=(20, 4)) * 3)
+    found = bounds_of(claim, ways[:1], -1e9)
     with computing_in(flint.FlintEnclosure):
-        balls = bounds_of(claim, planes_of(problem)[0], (-100, 100), -1e9)
+        balls = bounds_of(claim, ways_of(CardTable(problem))[-1:], -1e9)
     assert np.all(found <= balls)
     assert np.all(found >= balls - 1e-10)
 
@@ -301,15 +295,14 @@ def test_the_smaller_of_both_bounds_of_a_node_counts(form: str) -> None:
     X = problem.columns.copy()
     X[:, 5] = 0.0
     problem = dataclasses.replace(problem, columns=X)
-    planes, _ = planes_of(problem)
+    ways = ways_of(CardTable(problem))
     low, high = np.array([-3.0, -2.0]), np.array([4.0, 3.0])
     point = np.array([0.2, -0.4])
     for own, size in ((False, 2), (True, 1)):
-        claim = NodeClaims(
-            np.array([[0]]), np.array([0, 1]), np.array([5]), np.array([EXCLUDED]), point[None, :], np.array([own])
-        )
+        names = np.array([[0]]), np.array([0, 1]), np.array([5]), np.array([EXCLUDED])
+        claim = node_claims(ways[0].table, INTERCEPTS, *names, point[None, :], np.array([own]))
         expected = least(problem, [0], point, low, high) + 0.01 * size
-        assert bounds_of(claim, planes, INTERCEPTS, -1e9)[0] == pytest.approx(expected, abs=1e-10)
+        assert bounds_of(claim, ways, -1e9)[0] == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("form", ["counted", "counted, free scale", "numbers", "shift"])
@@ -336,14 +329,14 @@ def test_the_price_of_columns_that_move_is_the_best_within_the_box() -> None:
     y = np.where(X[:, 0] - X[:, 1] + rng.normal(size=12) > 0, 1.0, -1.0)
     shift = ScoreShift(0.03, np.array([1.0, 1.6]), np.zeros(2, dtype=bool), 2.0)
     problem = RiskScoreProblem(X, y, np.full(12, 1 / 12), np.full(2, -2), np.full(2, 3), *INTERCEPTS, 2, 0.01, shift=shift)
-    planes, _ = planes_of(problem)
+    ways = ways_of(CardTable(problem))
     for low, high in ((-1.0, 2.0), (-2.0, 1.0), (1.0, 3.0), (-2.0, -1.0)):
         for _ in range(10):
             point = np.append(rng.normal(size=3), [rng.uniform(0.1, 1.0), 0.1])
             ends = np.array([-1.0, low, low]), np.array([1.0, high, high])
-            claim = BoxClaims(np.array([[0, 1]]), ends[0][None, :], ends[1][None, :], point[None, :])
+            claim = boxes_of(np.array([[0, 1]]), ends[0][None, :], ends[1][None, :], point[None, :])
             expected = least(problem, [0, 1], point, *ends) + 0.02
-            assert bounds_of(claim, planes, INTERCEPTS, 0.0)[0] == pytest.approx(expected, abs=1e-10)
+            assert bounds_of(claim, ways, 0.0)[0] == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("budget", range(4))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
+from reference.card_claims import node_claims, ways_of
+from scipy.optimize import minimize_scalar
 
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import BoxClaims
-from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED, boxes_of
 from surefoot.riskscore.problem.card_rules import (
     CardRule,
     GroupRule,
@@ -87,17 +88,45 @@ def test_scales_are_those_at_which_a_card_keeps_the_rules(name: str) -> None:
                     assert kept == (low <= t <= high)
 
 
+@pytest.mark.parametrize("scale", ["unit", "free"])
 @pytest.mark.parametrize("sure", [True, False])
-def test_a_rate_that_rounding_leaves_open_is_neither_kept_for_sure_nor_broken_for_sure(sure: bool) -> None:
+def test_a_rate_that_rounding_leaves_open_is_neither_kept_for_sure_nor_broken_for_sure(sure: bool, scale: str) -> None:
     """One of three rows is flagged; the least rate is a third, up to less than the rounding of a third."""
     rows = np.array([[1.0], [0.0], [0.0], [1.0]])
     for sign, limits in ((1, {"lower": 1 / 3 + 1e-9}), (1, {"upper": 1 / 3 - 1e-9})):
         rule = RateRule(sign, threshold=0.5, **limits)
         labels = np.array([1.0, 1, 1, -1])
         weights = np.array([0.1, 0.1, 0.1, 0.7])
-        problem = RiskScoreProblem(rows, labels, weights, np.full(1, -2), np.full(1, 2), -3, 3, 1, rules=(rule,))
+        problem = RiskScoreProblem(
+            rows, labels, weights, np.full(1, -2), np.full(1, 2), -3, 3, 1, rules=(rule,), scale=scale, multipliers=(0.5, 2.0)
+        )
         low, high = CardTable(problem).scales_of(np.array([[0]]), np.array([[0.0, 2.0]]), sure=sure)
         assert (low[0] <= high[0]) == (not sure)
+
+
+@pytest.mark.parametrize("sure", [True, False])
+@pytest.mark.parametrize(("second", "flagged"), [(0.0, False), (2.0**-54, True), (-(2.0**-54), False)])
+def test_a_row_is_flagged_if_its_exact_score_is_above_the_threshold(second: float, flagged: bool, sure: bool) -> None:
+    """Not on it, nor where only a rounded sum is; the sum of 1 and 2^-54 is 1 in doubles."""
+    rows = np.array([[1.0, second], [0.5, 0.25]])
+    rule = RateRule(1, lower=0.9, threshold=1.0)
+    problem = RiskScoreProblem(
+        rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(2, -2), np.full(2, 2), -3, 3, 2, rules=(rule,)
+    )
+    low, high = CardTable(problem).scales_of(np.array([[0, 1]]), np.array([[0.0, 1.0, 1.0]]), sure=sure)
+    assert (low[0] <= high[0]) == flagged
+
+
+def test_free_multipliers_are_compared_up_to_the_threshold_itself() -> None:
+    """The positive row has a score of 2: it is flagged from a scale of 0.15 on, and the card at hand is just above it."""
+    rows = np.array([[1.0], [0.0]])
+    rule = RateRule(1, lower=0.9, threshold=0.3)
+    problem = RiskScoreProblem(
+        rows, np.array([1.0, -1.0]), np.full(2, 0.5), np.full(1, -2), np.full(1, 2), -3, 3, 1,
+        rules=(rule,), scale="free", multipliers=(0.5, 20.0),
+    )  # fmt: skip
+    ends = [CardTable(problem).scales_of(np.array([[0]]), np.array([[0.0, 2.0]]), sure=sure)[0][0] for sure in (False, True)]
+    assert 0.15 * (1 - 1e-11) < ends[0] <= 0.15 < ends[1] < 0.15 * (1 + 1e-11)
 
 
 def test_cards_out_of_limits_are_no_cards() -> None:
@@ -121,30 +150,48 @@ def test_points_that_a_column_may_have() -> None:
     assert table.usable.tolist() == [True, True, False]
 
 
+def loss_at(scores: np.ndarray, scale: float) -> float:
+    return float(np.logaddexp(0, -Y * scale * scores) @ WEIGHTS)
+
+
 @pytest.mark.parametrize("scale", ["unit", "free"])
 @pytest.mark.parametrize("name", ["linear", "rate of positives", "group", "two ends"])
 def test_a_single_card_that_breaks_a_rule_needs_no_bound(name: str, scale: str) -> None:
     """Below the threshold it counts with its loss at the scales that the rules leave it, or not at all."""
     problem = problem_with(*RULES[name], scale=scale)
     table = CardTable(problem)
-    planes = LossPlanes(table, RowCells(table))
+    ways = ways_of(table)
     scales = np.array([1.0]) if scale == "unit" else 1 / np.geomspace(0.4, 3.0, 20001)
     n_left_out = 0
     for intercept, first, second in itertools.product((-2, 0, 1), (-2, 1, 2), (-1, 1, 2)):
         card = np.array([[intercept, first, second]], dtype=float)
-        claim = BoxClaims(np.array([[0, 1]]), card, card, None)
-        bound = bounds_of(claim, planes, (-3, 3), 1e9)[0]
         points = np.array([first, second, 0])
-        kept = [t for t in scales[::200] if problem.admits(RiskScore(intercept, points.astype(np.int32), 1 / float(t)))]
         low, high = table.scales_of(np.array([[0, 1]]), card, sure=False)
+        ends = np.clip([low[0], high[0]], scales.min(), scales.max())
+        inside = np.append(scales[(scales >= low[0]) & (scales <= high[0])], ends)
+        losses = np.logaddexp(0, -Y * (inside[:, None] * (intercept + X @ points))) @ WEIGHTS
+        loss = partial(loss_at, intercept + X @ points)
+        found = minimize_scalar(loss, bounds=np.sort(ends), method="bounded", options={"xatol": 1e-12}).x
+        touched = min([found, *ends], key=loss) * card
+        bound = bounds_of(boxes_of(np.array([[0, 1]]), card, card, touched), ways, 1e9)[0]
         assert (bound == np.inf) == (low[0] > high[0])
         n_left_out += bound == np.inf
+        kept = [t for t in scales[::200] if problem.admits(RiskScore(intercept, points.astype(np.int32), 1 / float(t)))]
         if not kept:
             continue
-        inside = np.append(
-            scales[(scales >= low[0]) & (scales <= high[0])], np.clip([low[0], high[0]], scales.min(), scales.max())
-        )
-        losses = np.logaddexp(0, -Y * (inside[:, None] * (intercept + X @ points))) @ WEIGHTS
         assert bound <= losses.min() + 1e-12
         assert bound == pytest.approx(losses.min(), abs=1e-6)
     assert n_left_out > 0
+
+
+def test_a_card_that_breaks_a_rule_excuses_no_support_that_its_node_prunes() -> None:
+    """The one card of a prefix is too high for the rule; with a second column there are others that keep it."""
+    rule = LinearRule(np.array([1.0, 1.0, 0.0]), upper=1.0)
+    names = np.array([[0]]), np.array([0, 1]), np.array([1]), np.array([EXCLUDED]), np.array([[0.0, 2.0]])
+    bounds = []
+    for rules in ((PointSetRule(0, (0, 2)), rule), (PointSetRule(0, (0, 2)),)):
+        table = CardTable(problem_with(*rules, scale="unit"))
+        claim = node_claims(table, (0, 0), *names, np.array([False]))
+        assert np.array_equal(claim.lower, claim.upper)
+        bounds.append(bounds_of(claim, ways_of(table), 1e9)[0])
+    assert np.isfinite(bounds[0]) and bounds[0] == bounds[1]

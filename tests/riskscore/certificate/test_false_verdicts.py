@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from reference.card_claims import node_claims, ways_of
 from reference.drawn_score import draw_problem
 
 import surefoot as sf
@@ -20,10 +22,7 @@ from surefoot.exceptions import ConvergenceLimitWarning, InfeasibleProblemError
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, NodeClaims
-from surefoot.riskscore.certificate.row_cells import RowCells
-from surefoot.riskscore.certificate.subset_counts import SubsetCounts
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS, FitParameters
 from surefoot.riskscore.problem.card_rules import PointSetRule, RateRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
@@ -53,6 +52,40 @@ def test_a_large_column_excuses_no_gap_of_a_baseline(solver: str, size: float):
     assert "Not proven optimal" in proof.claim
     assert proof.lower_bound <= best * (1 + 1e-9) <= proof.upper_bound * (1 + 2e-9)
     assert "Not proven" in model.score_card().proof.sentence
+
+
+def best_of_all_cards(X: np.ndarray, y: np.ndarray, intercept_bound: int) -> float:
+    """By trying every intercept with all points of up to two columns, none of the code of the package."""
+    signs, best = 2.0 * y - 1, np.inf
+    intercepts = np.arange(-intercept_bound, intercept_bound + 1)
+    for first, second in itertools.combinations(range(X.shape[1]), 2):
+        for points in itertools.product(range(-2, 3), repeat=2):
+            scores = (X[:, [first, second]] @ points)[:, None] + intercepts
+            losses = np.logaddexp(0.0, -signs[:, None] * scores).mean(axis=0)
+            best = min(best, losses.min() + 1e-8 * np.count_nonzero(points))
+    return best
+
+
+@pytest.mark.parametrize("settings", [{"solver": "rsrd"}, {"solver": "exact", "time_limit": 1e-6}])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_large_column_excuses_a_card_that_is_not_the_best(settings: dict[str, object], seed: int):
+    """Yes/no columns and one of 1e7 whose optimum is known by trying all cards: a verified card is that."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((40, 4)) < 0.5).astype(float)
+    y = (rng.random(40) < 1 / (1 + np.exp(-(4 * X[:, 1] - 3 * X[:, 2] - 0.5)))).astype(int)
+    X[:, 0] = np.round(1e7 * rng.random(40))
+    best = best_of_all_cards(X, y, 5)
+    assert best < 0.67  # there is something to find
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceLimitWarning)
+        model = sf.RiskScoreClassifier(max_features=2, max_points=2, intercept_bound=5, **settings).fit(X, y)
+    proof = model.certificate_
+    assert proof.lower_bound <= best * (1 + 1e-12)
+    assert proof.upper_bound >= best * (1 - 1e-12)
+    if proof.verified:
+        assert proof.upper_bound <= best * (1 + 1e-6)
+        assert proof.lower_bound > 0.99 * best
+    assert sf.RiskScoreClassifier(max_features=2, max_points=2, intercept_bound=5).fit(X, y).certificate_.verified
 
 
 @pytest.mark.parametrize("size", [1e3, 1e7])
@@ -209,7 +242,9 @@ def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
     problem = RiskScoreProblem(X, labels, np.full(12, 1 / 12), np.full(2, -3), np.full(2, 3), -5, 5, 2)
     table = CardTable(problem)
     columns = np.arange(2)
-    claim = NodeClaims(
+    claim = node_claims(
+        table,
+        (-5, 5),
         np.zeros((1, 0), dtype=np.int64),
         np.array([0, 2]),
         columns,
@@ -218,14 +253,14 @@ def test_a_node_with_room_for_two_columns_is_not_pruned_by_the_gain_of_one():
         np.zeros(1, dtype=bool),
     )
     best = min(float(value.lower()) for card, value in exact_objectives(problem).items() if any(card[1:]))
-    for cells in (RowCells(table), RowCells(table, SubsetCounts(table, columns))):
-        bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
+    for ways in (ways_of(table), ways_of(table)[-1:]):
+        bound = bounds_of(claim, ways, 0.0)[0]
         assert bound <= best
     skewed = dataclasses.replace(problem, labels=np.where(X[:, 0] + X[:, 1] >= 1, 1.0, -1.0))
     table = CardTable(skewed)
     # g_0 = (1/4 - 3/4) / 2, g_1 = g_2 = -(1/2) / 2: the bound is log 2 - 5 / 4 - 3 / 4 - 3 / 4.
-    for cells in (RowCells(table), RowCells(table, SubsetCounts(table, columns))):
-        bound = bounds_of(claim, LossPlanes(table, cells), (-5, 5), 0.0)[0]
+    for ways in (ways_of(table), ways_of(table)[-1:]):
+        bound = bounds_of(claim, ways, 0.0)[0]
         assert bound == pytest.approx(math.log(2) - 5 / 4 - 3 / 4 - 3 / 4, abs=1e-12)
 
 
@@ -285,3 +320,16 @@ def test_rows_on_the_threshold_are_not_flagged_whatever_rounding_does(least: flo
         )
         flaw = CardTable(problem).flaw_of(RiskScore(intercept, np.array(points, dtype=np.int32)))
         assert (flaw == "") == ((exact > 0) == (least == 1.0))
+
+
+def test_a_refusal_for_want_of_digits_says_so():
+    """Two columns that share an offset of 1e9 and have opposite points: scores are small, and what adds up to them is not."""
+    rng = np.random.default_rng(0)
+    X = 1e9 + rng.normal(size=(30, 2)).round(1)
+    y = (X[:, 0] - X[:, 1] + rng.normal(size=30) > 0).astype(int)
+    settings = {"scale": "free", "max_features": 2, "max_points": 2, "n_jobs": 1}
+    with pytest.warns(ConvergenceLimitWarning):
+        model = sf.RiskScoreClassifier(**settings).fit(X, y)
+    assert not model.certificate_.verified
+    assert "entries up to 1.0e+09 leave few digits" in model.certificate_.claim
+    assert sf.RiskScoreClassifier(**settings).fit(X - 1e9, y).certificate_.verified

@@ -11,14 +11,14 @@ from reference.enumerated_robust_score import best_robust_card, robust_losses
 from reference.enumerated_scaled_robust_score import best_scaled_robust_card, scaled_robust_losses
 from reference.enumerated_scaled_score import best_multipliers, best_scaled_card
 
+from surefoot.core.certificate import Certificate
 from surefoot.core.enclosure import enclose
 from surefoot.core.solve_options import SolveOptions
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
-from surefoot.riskscore.certificate.claim_bounds import WorstCard, bounds_of
+from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, BoxClaims, NodeClaims, ProofReader
-from surefoot.riskscore.certificate.row_cells import RowCells
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED, SINGLE_CARD, ProofReader, boxes_of
 from surefoot.riskscore.problem.card_rules import GroupRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_proof import ScoreProof
@@ -84,13 +84,17 @@ def proven(problem: RiskScoreProblem) -> tuple[RiskScore, ScoreProof]:
     return outcome.primal, outcome.dual.proof
 
 
+def certify(problem: RiskScoreProblem, card: RiskScore, proof: ScoreProof | None, **more: np.ndarray) -> Certificate:
+    return certify_risk_score(problem, card, proof, GAP, price=problem.price(card), **more)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["binary", "mixed"])
 @pytest.mark.parametrize("ruled", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_search_is_certified_leaf_by_leaf(form: str, kind: str, ruled: bool, seed: int):
     problem = draw_table(seed, kind, form, ruled)
-    certificate = certify_risk_score(problem, *proven(problem), GAP)
+    certificate = certify(problem, *proven(problem))
     assert certificate.verified, certificate.claim
     assert "All" in certificate.claim and "were recomputed" in certificate.claim
     best = best_value(problem)
@@ -105,23 +109,22 @@ def test_every_claim_bounds_the_cards_it_covers(form: str, seed: int):
     cards, values = values_of_cards(problem)
     _, proof = proven(problem)
     table = CardTable(problem)
-    reader, planes = ProofReader(table, proof), LossPlanes(table, RowCells(table))
+    reader, planes = ProofReader(table, proof), LossPlanes(table)
     used = cards[:, 1:] != 0
     inside = (cards[:, 0] >= proof.intercepts[0]) & (cards[:, 0] <= proof.intercepts[1])
     for part in reader.claims():
         for k in range(len(part)):
             claim = part.take(np.array([k]))
             chosen = claim.support[0].tolist()
-            if isinstance(claim, BoxClaims):
+            if not len(claim.candidates):
                 covered = np.all(used == np.isin(np.arange(problem.n_columns), chosen), axis=1)
                 points = cards[:, [0, *(1 + j for j in chosen)]]
                 covered &= np.all((points >= claim.lower) & (points <= claim.upper), axis=1)
             else:
-                assert isinstance(claim, NodeClaims)
                 out = claim.candidates[claim.marks == EXCLUDED]
                 others = list(set(range(problem.n_columns)) - set(chosen) - set(claim.candidates.tolist()))
                 covered = inside & used[:, chosen].all(axis=1) & used[:, out].any(axis=1) & ~used[:, others].any(axis=1)
-            bound = bounds_of(claim, planes, reader.intercepts, proof.threshold)[0]
+            bound = bounds_of(claim, [planes], proof.threshold)[0]
             assert bound <= values[covered].min(initial=np.inf) + ROUNDING
 
 
@@ -133,7 +136,7 @@ def test_any_point_gives_a_plane_below_all_cards(form: str):
         problem = draw_table(seed, "mixed", form)
         cards, values = values_of_cards(problem)
         table = CardTable(problem)
-        planes, support = LossPlanes(table, RowCells(table)), np.arange(problem.n_columns)[None, :]
+        planes, support = LossPlanes(table), np.arange(problem.n_columns)[None, :]
         on_all = np.all(cards[:, 1:] != 0, axis=1)
         if not on_all.any():
             continue
@@ -142,27 +145,28 @@ def test_any_point_gives_a_plane_below_all_cards(form: str):
             lower, upper = (
                 np.append(end, limit)[None, :].astype(float) for end, limit in ((-3, problem.lower), (3, problem.upper))
             )
-            claim = BoxClaims(support, lower, upper, point[:, :-2] if form == "free" else point)
-            assert bounds_of(claim, planes, (-3, 3), 0.0)[0] <= values[on_all].min() + ROUNDING
+            claim = boxes_of(support, lower, upper, point[:, :-2] if form == "free" else point)
+            assert bounds_of(claim, [planes], 0.0)[0] <= values[on_all].min() + ROUNDING
 
 
 @pytest.mark.parametrize("form", ["robust", "robust free"])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_card_is_enclosed_from_both_sides_under_the_worst_shift(form: str, seed: int):
+def test_a_card_is_enclosed_from_above_under_the_worst_shift(form: str, seed: int):
     problem = draw_table(seed, "mixed" if seed % 2 else "binary", form)
     rng = np.random.default_rng(seed)
     table = CardTable(problem)
-    planes = LossPlanes(table, RowCells(table))
+    planes = LossPlanes(table)
     for _ in range(6):
         points = rng.integers(-2, 3, problem.n_columns)
         used = np.flatnonzero(points)
         intercept = int(rng.integers(-3, 4))
-        worst = WorstCard(used, np.append(intercept, points[used]).astype(float), planes)
+        card = np.append(intercept, points[used]).astype(float)
         scale = 1.0 if form == "robust" else float(rng.uniform(0.3, 2.0))
         value = robust_losses(problem, scale * np.append(intercept, points)[None, :])[0]
-        assert value - ROUNDING <= float(worst.objective(enclose(scale)).high) <= value + ROUNDING
-        assert value - ROUNDING <= float(worst.bound(scale, scale).low) <= value + ROUNDING
-        assert float(worst.bound(0.5 * scale, 2.0 * scale).low) <= value + ROUNDING
+        price = problem.price(RiskScore(intercept, points, 1 / scale))
+        assert value - ROUNDING <= float(planes.worst_loss(used, card, enclose(scale), price).high) <= value + ROUNDING
+        for other in (0.0, 0.5 * price, price + 1.0, np.inf):
+            assert float(planes.worst_loss(used, card, enclose(scale), other).high) >= value - ROUNDING
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -186,7 +190,7 @@ def test_tampering_never_proves_more_than_is_true(form: str):
     problem = draw_table(3, "binary", form)
     card, proof = proven(problem)
     best = best_value(problem)
-    higher = certify_risk_score(problem, card, dataclasses.replace(proof, threshold=proof.threshold + 1e-4), GAP)
+    higher = certify(problem, card, dataclasses.replace(proof, threshold=proof.threshold + 1e-4))
     assert not higher.verified and "refused" in higher.claim
     rng = np.random.default_rng(1)
     n_refused = 0
@@ -197,7 +201,7 @@ def test_tampering_never_proves_more_than_is_true(form: str):
         else:
             points[rng.integers(points.size, size=20)] = rng.normal() * 10
         changed = dataclasses.replace(proof, steps=steps, points=points)
-        certificate = certify_risk_score(problem, card, changed, GAP)
+        certificate = certify(problem, card, changed)
         assert certificate.lower_bound <= best + ROUNDING
         n_refused += not certificate.verified
     assert n_refused > 15
@@ -209,6 +213,43 @@ def test_without_a_proof_the_card_itself_gives_a_weaker_bound(form: str, seed: i
     problem = draw_table(seed, "mixed", form)
     card, _ = proven(problem)
     point = np.append(card.intercept, card.points) / card.multiplier
-    certificate = certify_risk_score(problem, card, None, GAP, tangent=point)
+    certificate = certify(problem, card, None, tangent=point)
     assert certificate.lower_bound <= best_value(problem)
     assert certificate.upper_bound == pytest.approx(best_value(problem), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_proofs_without_scales_and_prices_of_single_cards_are_refused_in_words(form: str):
+    """As an earlier version wrote them, where the verifier looked for these itself."""
+    problem = draw_table(3, "binary", form)
+    card, proof = proven(problem)
+    steps = np.zeros_like(proof.steps)
+    steps[0] = SINGLE_CARD
+    certificate = certify(problem, card, dataclasses.replace(proof, steps=steps))
+    assert not certificate.verified
+    assert "an earlier version wrote it" in certificate.claim and "fit again" in certificate.claim
+
+
+def test_a_shifted_card_needs_the_price_of_its_worst_loss():
+    """Without one the upper bound holds and is weak."""
+    problem = draw_table(3, "mixed", "robust")
+    card, proof = proven(problem)
+    assert certify(problem, card, proof).verified
+    for price in (0.0, 100.0, -1.0, np.nan, np.inf):
+        certificate = certify_risk_score(problem, card, proof, GAP, price=price)
+        assert not certificate.verified
+        assert not certificate.upper_bound < best_value(problem)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_planes_of_single_cards_hold_whatever_their_points(seed: int):
+    """Four planes at any scales, prices and smoothings, mixed in any way, are below the card and every other of a box."""
+    rng = np.random.default_rng(seed)
+    problem = draw_table(seed, "mixed" if seed % 2 else "binary", "robust free")
+    cards, values = values_of_cards(problem)
+    planes, support = LossPlanes(CardTable(problem)), np.arange(problem.n_columns)[None, :]
+    on_all = np.flatnonzero(np.all(cards[:, 1:] != 0, axis=1))
+    for at in rng.permutation(on_all)[:10]:
+        sides = np.concatenate([np.concatenate([rng.normal(size=cards.shape[1]), rng.uniform(0, 2, 2)]) for _ in range(4)])
+        claim = boxes_of(support, cards[None, at].astype(float), cards[None, at].astype(float), sides[None, :])
+        assert bounds_of(claim, [planes], -1e9)[0] <= values[at] + ROUNDING

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "surefoot/core/compensated_sum.hpp"
-#include "surefoot/core/softplus.hpp"
 #include "surefoot/riskscore/problem/card_scales.hpp"
 
 namespace surefoot {
@@ -17,12 +16,16 @@ std::vector<int> support_of(const std::vector<int>& points) {
   return support;
 }
 
-double plain_loss(const CodedTable& table, int intercept, const std::vector<int>& points, const std::vector<int>& support) {
+// At a scale, with terms that are all at or above 0: nothing cancels, however small the loss is.
+double plain_loss(const CodedTable& table, int intercept, const std::vector<int>& points, const std::vector<int>& support,
+                  double scale) {
   CompensatedSum loss;
   for (std::size_t i = 0; i < table.n_rows(); ++i) {
     double score = intercept;
     for (const int j : support) score += points[static_cast<std::size_t>(j)] * table.value[static_cast<std::size_t>(j)][i];
-    loss.add(table.total[i] * softplus(score) - table.positive[i] * score);
+    score *= scale;
+    loss.add(table.total[i] * std::log1p(std::exp(-std::fabs(score))));
+    loss.add(score > 0 ? (table.total[i] - table.positive[i]) * score : -table.positive[i] * score);
   }
   return loss.value();
 }
@@ -58,6 +61,7 @@ CardLoss formed_loss(const ScoreProblem& problem, const CodedTable& table, int i
     loss->narrow(admitted);
   }
   loss->fit(box, 0, infinity, 0, fit);
+  if (!problem.shift.active()) fit.loss = plain_loss(table, intercept, points, support, fit.scale);
   return {fit.loss, 1 / fit.scale};
 }
 
@@ -66,7 +70,7 @@ CardLoss formed_loss(const ScoreProblem& problem, const CodedTable& table, int i
 CardLoss card_loss(const ScoreProblem& problem, const CodedTable& table, int intercept, const std::vector<int>& points) {
   const std::vector<int> support = support_of(points);
   if (problem.shift.active() || problem.scale.free()) return formed_loss(problem, table, intercept, points, support);
-  return {plain_loss(table, intercept, points, support), 1};
+  return {plain_loss(table, intercept, points, support, 1), 1};
 }
 
 }  // namespace surefoot

@@ -28,7 +28,7 @@ void least_along_scale(ShiftLattice& lattice, const FitRegion& region, double mo
                        double tolerance, BoxFit& fit) {
   constexpr double meeting_gap = lattice_parameters.meeting_gap;
   struct Tangent {
-    double scale, value, lambda, bound, slope;
+    double scale, value, lambda, bound, slope, low_side, high_side;
   };
   const int n = lattice.n_columns() + 2;
   const double per_scale = region.lambda_per_scale(lattice), slopes = 2 * lattice.prices().radius;
@@ -36,12 +36,14 @@ void least_along_scale(ShiftLattice& lattice, const FitRegion& region, double mo
   const double allowance = slack + lambda_rounding(lattice, std::max(most_lambda, per_scale * region.scale.high), slopes);
   double point[max_shifted_coordinates];
   const auto at = [&](double scale) {
-    Tangent tangent{scale, 0, 0, 0, 0};
+    Tangent tangent{scale, 0, 0, 0, 0, 0, 0};
     for (int j = 0; j < n - 1; ++j) point[j] = scale * region.point[j];
     const double low = per_scale * scale;
     tangent.value = lattice.least_worst(point, low, std::max(most_lambda, low), tangent.bound, tangent.slope);
     tangent.slope /= scale;
     tangent.lambda = point[n - 1];
+    tangent.low_side = lattice.low_side();
+    tangent.high_side = lattice.high_side();
     return tangent;
   };
   Tangent low = at(region.scale.low), high = low;
@@ -51,6 +53,7 @@ void least_along_scale(ShiftLattice& lattice, const FitRegion& region, double mo
     bound = high.bound;
     if (high.slope <= 0) low = high;
   }
+  if (low.slope >= 0) high = low;
   Tangent best = low.value <= high.value ? low : high;
   if (low.slope < 0 && high.slope > 0) {
     // The start is where the scale was with less fixed.
@@ -71,6 +74,7 @@ void least_along_scale(ShiftLattice& lattice, const FitRegion& region, double mo
       if (middle.value < best.value) best = middle;
       if (middle.slope == 0) {
         bound = std::min(middle.bound, best.value);
+        low = high = middle;
         break;
       }
       (middle.slope < 0 ? low : high) = middle;
@@ -80,6 +84,10 @@ void least_along_scale(ShiftLattice& lattice, const FitRegion& region, double mo
   fit.bound = std::min(bound, best.value) - allowance;
   fit.scale = best.scale;
   fit.lambda = best.lambda;
+  fit.sides[0] = {low.scale, low.low_side};
+  fit.sides[1] = {low.scale, low.high_side};
+  fit.sides[2] = {high.scale, high.low_side};
+  fit.sides[3] = {high.scale, high.high_side};
   for (int j = 0; j < n - 1; ++j) fit.point[j] = best.scale * region.point[j];
 }
 

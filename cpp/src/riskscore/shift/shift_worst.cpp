@@ -62,13 +62,23 @@ double ShiftLattice::least(double* point, double from, double to, double& bound,
     lambda = price;
     return tangent<stretched>(point);
   };
+  const auto set_sides = [&](double place, double rounding) {
+    const double away = lattice_parameters.side_distance * (1 + place) + rounding;
+    low_side_ = place - away;
+    high_side_ = place + away;
+  };
   Tangent low = at(from);
   bound = low.value;
   stretch = low.stretch + low.slope * from;
-  if (low.slope >= 0) return low.value;
+  set_sides(from, 0);
+  if (low.slope >= 0) {
+    low_side_ = high_side_;
+    return low.value;
+  }
   Tangent high = at(to);
   bound = high.value;
   stretch = high.stretch;
+  set_sides(to, 0);
   if (high.slope <= 0) return high.value;
   for (int k = 0; k < lattice_parameters.max_tangents; ++k) {
     // low.value + low.slope (x - low.lambda) = high.value + high.slope (x - high.lambda).
@@ -78,6 +88,7 @@ double ShiftLattice::least(double* point, double from, double to, double& bound,
     bound = low.value + low.slope * (meeting - low.lambda);
     stretch = high.stretch + high.slope / -steep * (low.stretch - high.stretch);
     const double best = std::min(low.value, high.value);
+    set_sides(meeting, lattice_parameters.side_rounding * (1 + low.value + high.value) / -steep);
     if (best - bound <= gap * (1 + best) || high.lambda - low.lambda <= gap * (1 + high.lambda)) break;
     // Every third step bisects: tangents alone may close in slowly.
     const Tangent next = at(k % 3 == 2 ? 0.5 * (low.lambda + high.lambda) : meeting);
@@ -85,6 +96,7 @@ double ShiftLattice::least(double* point, double from, double to, double& bound,
       low = high = next;
       bound = next.value;
       stretch = next.stretch;
+      set_sides(next.lambda, 0);
       break;
     }
     if (next.lambda == meeting && next.value <= bound) {

@@ -240,6 +240,8 @@ void fit_shifted(ShiftLattice& lattice, const FitRegion& region, double most_lam
     fit.bound -= slack;
     std::copy_n(point, n - 1, fit.point);
     fit.lambda = point[n - 1];
+    fit.sides[0] = fit.sides[2] = {1, lattice.low_side()};
+    fit.sides[1] = fit.sides[3] = {1, lattice.high_side()};
     return;
   }
   BarrierNewton path(lattice, region, most_lambda);

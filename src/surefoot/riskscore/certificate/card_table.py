@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 
 Integers = NDArray[np.int64]
-Scales = tuple[FloatArray, FloatArray]
+Scales = tuple[FloatArray | float, FloatArray | float]
 SLACK = 1e-9
 EDGE = 1e-12
 WEIGHT_SLACK = 1e-9
@@ -38,6 +38,7 @@ RULE_FIELDS = {
     "LinearRule": ("coefficients", "intercept_coefficient", "lower", "upper"),
     "RateRule": ("label", "lower", "upper", "threshold"),
 }
+COLUMN_FIELDS = {"columns", "cause", "effect", "column"}
 
 
 class CardTable:
@@ -144,7 +145,7 @@ class CardTable:
         low, high = self.scales_of(
             used[None, :], np.append(card.intercept, points[used])[None, :].astype(np.float64), sure=True
         )
-        return "" if low[0] * (1 - EDGE) <= scale <= high[0] * (1 + EDGE) else "the card breaks a rule"
+        return "" if low[0] <= scale <= high[0] else "the card breaks a rule"
 
     def scales_of(self, support: Integers, cards: FloatArray, *, sure: bool) -> tuple[FloatArray, FloatArray]:
         """Scales between which cards (intercept, then the points of their support) keep all rules; empty if low > high.
@@ -174,7 +175,9 @@ class CardTable:
                     scales = self._rate_scales(rule, scores, scales, sure=sure)
                 else:
                     fine &= self._keeps_rate(rule, self._above(rule.threshold, values, cards, scores), sure=sure)
-        return np.where(fine, scales[0], np.inf), np.where(fine, scales[1], -np.inf)
+        # Multipliers hold up to a factor, and so do the ends that rules leave to them.
+        edge = 0.0 if not self.free else EDGE if sure else 2 * EDGE
+        return np.where(fine, scales[0] * (1 - edge), np.inf), np.where(fine, scales[1] * (1 + edge), -np.inf)
 
     def _at_least(self, value: FloatArray, least: float, slack: FloatArray | float, scales: Scales) -> Scales:
         """The scales t in a range with t value >= least, up to the slack where the scale is not free or the end is 0."""
@@ -240,13 +243,8 @@ def _require_rule(kind: str, rule: Any, d: int) -> None:
     if kind == "LinearRule":
         numbers = np.append(rule.coefficients, rule.intercept_coefficient)
         _require(numbers.shape == (d + 1,) and np.isfinite(numbers).all(), "a linear rule has a coefficient for every column")
-    elif kind != "RateRule":
-        named = [
-            column
-            for name in RULE_FIELDS[kind][:2]
-            if name not in ("least", "values")
-            for column in np.ravel(getattr(rule, name))
-        ]
+    else:
+        named = [column for name in COLUMN_FIELDS & set(RULE_FIELDS[kind]) for column in np.ravel(getattr(rule, name))]
         _require(all(0 <= column < d for column in named), "a rule names columns of the table only")
 
 

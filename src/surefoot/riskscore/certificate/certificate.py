@@ -17,13 +17,13 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, rounded_down, verdict
-from surefoot.core.enclosure import enclose
+from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.card_table import CardTable
-from surefoot.riskscore.certificate.claim_bounds import WorstCard, bounds_of
+from surefoot.riskscore.certificate.claim_bounds import bounds_of
+from surefoot.riskscore.certificate.counted_planes import CountedPlanes
 from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller
 from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, ProofReader, RefusedProofError
-from surefoot.riskscore.certificate.row_cells import RowCells
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # A proof whose claims fall short of its threshold by more, relative to it, is refused rather than taken for less.
 SHORT = 1e-6
+# Where entries are larger, rounding may be why a claim falls short, and the refusal says so.
+DEAR = 1e6
 
 
 @np.errstate(all="ignore")
@@ -42,6 +44,7 @@ def certify_risk_score(
     tolerance: float,
     *,
     tangent: FloatArray | None = None,
+    price: float = 0.0,
     max_seconds: float = np.inf,
 ) -> Certificate:
     """Judge a score card and what is said to prove it best.
@@ -56,6 +59,9 @@ def certify_risk_score(
         The relative gap to prove.
     tangent : ndarray of shape (n_columns + 1,), optional
         Coefficients, intercept first, at which a tangent plane bounds the loss of all cards.
+    price : float, optional
+        Under a shift: the price lambda of the card's worst loss. Any number at or above 0 will do, but only a good one gives a
+        good upper bound.
     max_seconds : float, optional
         Claims that are left after so many seconds are not recomputed: the certificate says how many, and the proof then proves
         nothing. That it covers all cards is checked nevertheless.
@@ -78,17 +84,20 @@ def certify_risk_score(
         raise CertificateError(f"a card has {n_columns} whole points here, not points of shape {points.shape}: {points!s:.80}.")
     fingerprint = table.digest()
     flaw = table.flaw_of(card)
-    upper = np.inf if flaw else _objective(table, card)
+    planes = LossPlanes(table)
+    upper = np.inf if flaw else _objective(planes, card, price)
     lower, remark, witness = 0.0, "", None
     if tangent is not None:
-        lower = max(lower, _tangent_bound(table, np.asarray(tangent, dtype=np.float64)))
+        lower = max(lower, _tangent_bound(planes, np.asarray(tangent, dtype=np.float64)))
     if proof is not None:
         try:
-            proven, remark = _proven_bound(table, proof, fingerprint, max_seconds)
+            proven, remark = _proven_bound(planes, proof, fingerprint, max_seconds)
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
             flaw = flaw or f"the proof is refused because {refusal}"
-    rules = ", and these rules to 1e-9" if table.rules else ""
+    rules = ", and these rules" if table.rules else ""
+    rules += " (risks and rates to 1e-9)" if {"LinearRule", "RateRule"} & {kind for kind, _ in table.rules} else ""
+    rules += ", at a multiplier of its range (to a factor of 1e-12)" if table.free else ""
     shift = " under the worst shift of these rows within this radius" if table.radius > 0 else " on these rows"
     return verdict(
         Statement(
@@ -109,23 +118,24 @@ def certify_risk_score(
     )
 
 
-def _objective(table: CardTable, card: RiskScore) -> float:
+def _objective(planes: LossPlanes, card: RiskScore, price: float) -> float:
     """A number at or above the objective of the card; without a shift every row stays as it is."""
     used = np.flatnonzero(card.points)
     points = np.append(float(card.intercept), np.asarray(card.points)[used].astype(np.float64))
-    worst = WorstCard(used, points, LossPlanes(table, RowCells(table))).objective(1.0 / enclose(float(card.multiplier)))
-    return float((worst + enclose(table.penalty) * used.size).high)
+    worst = planes.worst_loss(used, points, 1.0 / enclose(float(card.multiplier)), price)
+    return float((worst + enclose(planes.table.penalty) * used.size).high)
 
 
-def _tangent_bound(table: CardTable, point: FloatArray) -> float:
+def _tangent_bound(planes: LossPlanes, point: FloatArray) -> float:
     """Bound on every card from the plane at a point with an entry for the intercept and for every column."""
+    table = planes.table
     n_columns = table.columns.shape[1]
     if point.shape != (n_columns + 1,):
         raise CertificateError(f"the tangent's point has shape {point.shape}; it needs an intercept and {n_columns} columns.")
     if not np.all(np.abs(point) < LARGEST_POINT):
         return 0.0
     # Without shifts the loss is no larger.
-    found = LossPlanes(table, RowCells(table)).plain(np.arange(n_columns)[None, :], point[None, :])
+    found = planes.plain(np.arange(n_columns)[None, :], point[None, :])
     slope, slopes = found.gradient[0, 0], found.gradient[0, 1:][table.usable]
     gains = -smaller(slopes * table.lower[table.usable], slopes * table.upper[table.usable])
     bounds = []
@@ -136,7 +146,7 @@ def _tangent_bound(table: CardTable, point: FloatArray) -> float:
     return max(min(bounds), 0.0)
 
 
-def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_seconds: float) -> tuple[float, str]:
+def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, max_seconds: float) -> tuple[float, str]:
     """What the proof proves, and a sentence on what of it was recomputed."""
     started = time.monotonic()
     if proof.problem_digest != fingerprint:
@@ -144,9 +154,11 @@ def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_sec
     threshold = float(proof.threshold)
     if not np.isfinite(threshold):
         raise RefusedProofError(f"its threshold is {threshold}")
-    reader = ProofReader(table, proof)
-    counts = SubsetCounts(table, reader.columns) if SubsetCounts.suits(table, reader.columns) else None
-    planes = LossPlanes(table, RowCells(table, counts))
+    reader = ProofReader(planes.table, proof)
+    ways: list[CountedPlanes | LossPlanes] = [planes]
+    if SubsetCounts.suits(planes.table, reader.columns) and type(enclose(0.0)) is Enclosure:
+        counts = SubsetCounts(planes.table, reader.columns)
+        ways = [CountedPlanes(planes.table, counts, exact=False), CountedPlanes(planes.table, counts, exact=True), planes]
     # What a claim must prove, at least, to count as one that holds.
     enough = threshold - SHORT * max(abs(threshold), 1e-3)
     n_claims, n_checked, least = 0, 0, threshold
@@ -155,11 +167,15 @@ def _proven_bound(table: CardTable, proof: ScoreProof, fingerprint: str, max_sec
         if time.monotonic() - started > max_seconds or not len(part):
             continue
         n_checked += len(part)
-        bounds = bounds_of(part, planes, reader.intercepts, threshold)
+        bounds = bounds_of(part, ways, threshold)
         worst = int(np.argmin(bounds))
         if not bounds[worst] >= enough:
-            columns = tuple(part.support[worst].tolist())
-            raise RefusedProofError(f"its claim on columns {columns} proves {bounds[worst]:.10g}, not {threshold:.10g}")
+            columns = part.support[worst].tolist()
+            largest = np.abs(planes.table.columns[:, columns]).max(initial=0.0)
+            why = f" (entries up to {largest:.1e} leave few digits: take off what rows share)" if largest > DEAR else ""
+            raise RefusedProofError(
+                f"its claim on columns {tuple(columns)} proves {bounds[worst]:.10g}, not {threshold:.10g}{why}"
+            )
         least = min(least, float(bounds[worst]))
     if n_checked == n_claims:
         return least, f"All {n_claims:,} claims of its proof were recomputed."

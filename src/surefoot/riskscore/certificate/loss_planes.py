@@ -26,19 +26,22 @@ larger.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
-from surefoot.riskscore.certificate.card_table import CardTable, Integers
-from surefoot.riskscore.certificate.counted_claims import CountedClaims
+from surefoot.riskscore.certificate.card_table import CardTable, Integers, Scales
+from surefoot.riskscore.certificate.proof_reader import Claims
 from surefoot.riskscore.certificate.row_cells import RowCells, patterns
 
 # Smallest u: any does, and its logarithm is finite.
 LEAST_SHARE = 1e-290
 LEAST_SMOOTHING = 1e-12
+# Numbers in a batch, which should stay in the cache.
+BATCH = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +58,9 @@ class Planes:
 class LossPlanes:
     """Planes of one problem and the least that they are over sets of cards."""
 
-    def __init__(self, table: CardTable, cells: RowCells) -> None:
-        self.table, self.rows, self.shifted = table, cells, table.radius > 0
-        self.counted = None if cells.counts is None or self.shifted else CountedClaims(table, cells.counts)
+    def __init__(self, table: CardTable) -> None:
+        self.table, self.rows, self.shifted = table, RowCells(table), table.radius > 0
+        self.label_prices = np.array([0.0, table.label_price] if np.isfinite(table.label_price) else [0.0])
         # A flip gains at most its points; a new label at most the score, where flipped columns are 0 or 1.
         points = np.where(table.usable, np.maximum(np.abs(table.lower), np.abs(table.upper)), 0.0)
         sizes = np.where(table.flips, 1.0, np.abs(table.columns).max(axis=0, initial=0.0))
@@ -67,23 +70,20 @@ class LossPlanes:
         labels = float((score / table.label_price).high) if np.isfinite(table.label_price) else 0.0
         self.most_price = float(np.max(prices, initial=labels))
 
-    def kinds(self, support: Integers) -> Integers:
-        """Supports with the same number here make one batch: their columns are 0/1, flip and move at the same places."""
-        binary: Integers = np.all(self.table.binary[support], axis=1).astype(np.int64)
-        if not self.shifted:
-            return binary
-        flags = np.column_stack([binary, np.isfinite(self.table.prices[support]), self.table.flips[support]])
-        return np.unique(flags, axis=0, return_inverse=True)[1].reshape(-1)
-
-    def at(self, support: Integers, points: FloatArray) -> Planes:
-        """Planes that touch the loss at points, one a row; under a shift each is followed by a price and a smoothing."""
-        if not self.shifted:
-            return self.plain(support, points)
-        n = support.shape[1] + 1
-        return self._shifted(support, *self.rows.cells(support), points[:, :n], points[:, n:])
+    def batches(self, claims: Claims, rest: Integers) -> Iterator[Integers]:
+        """Claims that are looked at together: the columns of their supports are 0/1, flip and move at the same places."""
+        n, width = claims.support.shape
+        flags = [self.table.binary[claims.support[rest]].all(axis=1, keepdims=True)]
+        if self.shifted:
+            flags += [np.isfinite(self.table.prices)[claims.support[rest]], self.table.flips[claims.support[rest]]]
+        kinds = np.unique(np.hstack(flags), axis=0, return_inverse=True)[1].reshape(-1)
+        n_sets = 2 ** (width + 1) if self.shifted else 1
+        step = max(BATCH // (len(self.rows.rows) * n_sets * (1 + max(width, len(claims.candidates) // max(n, 1)))), 1)
+        for own in (rest[kinds == kind] for kind in np.unique(kinds)):
+            yield from (own[begin : begin + step] for begin in range(0, own.size, step))
 
     def plain(self, support: Integers, points: FloatArray) -> Planes:
-        """The same without any shift, below every loss with shifts."""
+        """Planes that touch the loss without any shift, which no shift makes smaller, at points, one a row."""
         values, negative, positive = self.rows.cells(support)
         up, down, height = tangents(scores_of(values, points))
         constant = ((negative + positive) * height).sum(axis=1)
@@ -98,58 +98,76 @@ class LossPlanes:
         shape = (*values.shape[:-2], values.shape[-2] * len(sets), values.shape[-1])
         return turned.reshape(shape), self.table.prices[support[:, flips]] @ sets.T
 
-    def _shifted(
-        self,
-        support: Integers,
-        values: FloatArray,
-        negative: Enclosure,
-        positive: Enclosure,
-        points: FloatArray,
-        extra: FloatArray,
-    ) -> Planes:
+    def at(self, claims: Claims) -> Planes:
+        """The planes of claims: at their points, or mixtures of four that are level along lambda and then along the scale."""
+        if not self.shifted:
+            return self.plain(claims.support, claims.points)
+        points = np.split(claims.points, claims.points.shape[1] // (claims.support.shape[1] + 3), axis=1)
+        found = [self._touching(claims.support, own) for own in points]
+        if len(found) == 1:
+            return found[0]
+        low, high = (mixed(one, two, one.price_slope, two.price_slope) for one, two in (found[:2], found[2:]))
+        return mixed(low, high, self._slope(low, claims), self._slope(high, claims))
+
+    def _touching(self, support: Integers, points: FloatArray) -> Planes:
+        """Planes that touch the loss at points, each of which is followed by a price and a smoothing."""
+        values, *weights = self.rows.cells(support)
         turned, flip_costs = self.shifts(support, values)
-        n_claims, n_sets = flip_costs.shape
-        scores, negative, positive = scores_of(turned, points), negative[:, :, None], positive[:, :, None]
-        up, down, height = (part.reshape(n_claims, -1, n_sets) for part in tangents(scores))
-        scores = scores.reshape(n_claims, -1, n_sets)
-        price, smoothing = extra[:, 0, None, None], np.maximum(extra[:, 1, None, None], LEAST_SMOOTHING)
-        costs = flip_costs[:, None, :]
-        keep, change, paid = [], [], []
-        for own, sign in ((negative, 1.0), (positive, -1.0)):
-            gains = [np.logaddexp(0.0, sign * scores) - price * costs]
-            if np.isfinite(self.table.label_price):
-                gains.append(np.logaddexp(0.0, -sign * scores) - price * (costs + self.table.label_price))
-            mixture = np.concatenate(gains, axis=2) / smoothing
-            raw = enclose(np.exp(mixture - mixture.max(axis=2, keepdims=True)))
-            mixture_ = raw / raw.sum(axis=2)[:, :, None]
-            keep.append(mixture_[:, :, :n_sets])
-            change.append(mixture_[:, :, n_sets:] if len(gains) == 2 else keep[-1] * 0.0)
-            label_price = self.table.label_price if len(gains) == 2 else 0.0
-            paid.append((own * (keep[-1] * costs + change[-1] * (costs + label_price)).sum(axis=2)[:, :, None])[:, :, 0])
-        as_negative, as_positive = negative * keep[0] + positive * change[1], positive * keep[1] + negative * change[0]
-        constant = ((as_negative + as_positive) * height).sum(axis=2).sum(axis=1)
-        gradient = gradient_of((as_negative * up - as_positive * down).reshape(n_claims, -1), turned)
-        slope = self.table.radius - (paid[0] + paid[1]).sum(axis=1)
-        return Planes(
-            constant,
-            gradient,
-            slope,
-            (keep[0] * up - change[0] * down).sum(axis=2),
-            (change[1] * up - keep[1] * down).sum(axis=2),
-        )
+        shape = len(support), -1, flip_costs.shape[1]
+        flat = scores_of(turned, points[:, :-2])
+        up, down, height = (part.reshape(*shape) for part in tangents(flat))
+        scores, slopes = flat.reshape(shape), (up, -down)
+        price, smoothing = points[:, -2, None, None], np.maximum(points[:, -1, None, None], LEAST_SMOOTHING)
+        costs = [flip_costs[:, None, :] + change for change in self.label_prices.tolist()]
+        # Rows that end up with either label, what that costs, and slopes along the scores of those that began with either.
+        ending, paid, residuals = [enclose(0.0), enclose(0.0)], enclose(0.0), []
+        for own, sign in enumerate((1.0, -1.0)):
+            gains = [np.logaddexp(0.0, s * scores) - price * cost for s, cost in zip((sign, -sign), costs, strict=False)]
+            worst = np.max([gain.max(axis=2, keepdims=True) for gain in gains], axis=0)
+            raw = [enclose(np.exp((gain - worst) / smoothing)) for gain in gains]
+            total, residual = join(raw, axis=2).sum(axis=2)[:, :, None], enclose(0.0)
+            for target, part, cost in zip((own, 1 - own), raw, costs, strict=False):
+                mass = weights[own][:, :, None] * (part / total)
+                ending[target], paid = ending[target] + mass, paid + (mass * cost).sum(axis=2).sum(axis=1)
+                residual = residual + (part / total * slopes[target]).sum(axis=2)
+            residuals.append(residual)
+        constant = ((ending[0] + ending[1]) * height).sum(axis=2).sum(axis=1)
+        gradient = gradient_of((ending[0] * up - ending[1] * down).reshape(len(support), -1), turned)
+        return Planes(constant, gradient, self.table.radius - paid, residuals[0], residuals[1])
 
-    def least(
-        self, planes: Planes, support: Integers, lower: FloatArray, upper: FloatArray, further: Enclosure | float = 0.0
-    ) -> Enclosure:
-        """The least of every plane over cards with points in a box, where columns beyond it add ``further``."""
-        ends = smaller(planes.gradient * lower, planes.gradient * upper)
-        total = (self._least_price(planes, support, lower, upper, ends) if self.shifted else ends.sum(axis=1)) + further
-        low, high = self.table.scales
-        return planes.constant + smaller(total * low, total * high)
+    def worst_loss(self, support: Integers, card: FloatArray, scale: Enclosure, price: float) -> Enclosure:
+        """At or above the loss of a card at a scale, under a shift that of its dual at a price lambda, whatever that is."""
+        values, *weights = self.rows.cells(support[None, :])
+        turned, costs = self.shifts(support[None, :], values if values.ndim == 2 else values[0])
+        scores = (enclose(turned) @ card).reshape(-1, costs.shape[1]) * scale
+        moves = np.isfinite(self.table.prices[support]) & ~self.table.flips[support]
+        reached = enclose(np.append(0.0, np.abs(card[1:][moves]))) / np.append(1.0, self.table.prices[support[moves]])
+        paid = (reached.max() * scale).maximum(price)
+        total = paid * self.table.radius
+        for own, sign in zip(weights, (1.0, -1.0), strict=True):
+            signs = zip((sign, -sign), self.label_prices.tolist(), strict=False)
+            losses = [(scores * s).softplus() - paid * (enclose(costs) + change) for s, change in signs]
+            total = total + (own.reshape(-1) * join(losses, axis=1).max(axis=1)).sum()
+        return total
 
-    def _least_price(
-        self, planes: Planes, support: Integers, lower: FloatArray, upper: FloatArray, ends: Enclosure
-    ) -> Enclosure:
+    def gains(self, planes: Planes, claims: Claims) -> FloatArray:
+        """The most that every candidate can gain."""
+        of, names = np.repeat(np.arange(len(claims)), np.diff(claims.starts)), claims.candidates
+        slopes = self.rows.slopes(claims.support, of, names, planes.negative, planes.positive)
+        return np.asarray((-smaller(slopes * self.table.lower[names], slopes * self.table.upper[names])).high)
+
+    def least(self, planes: Planes, claims: Claims, gained: FloatArray, scales: Scales) -> FloatArray:
+        """At or below the least of every plane over its box, less what further columns gain."""
+        total = self._slope(planes, claims) - gained
+        return np.asarray((planes.constant + smaller(total * scales[0], total * scales[1])).low)
+
+    def _slope(self, planes: Planes, claims: Claims) -> Enclosure:
+        """The least of what is multiplied by the scale, over the points of a box."""
+        ends = smaller(planes.gradient * claims.lower, planes.gradient * claims.upper)
+        return self._least_price(planes, claims, ends) if self.shifted else ends.sum(axis=1)
+
+    def _least_price(self, planes: Planes, claims: Claims, ends: Enclosure) -> Enclosure:
+        support, lower, upper = claims.support, claims.lower, claims.upper
         moves = np.append(False, np.isfinite(self.table.prices[support[0]]) & ~self.table.flips[support[0]])
         prices = self.table.prices[support[:, moves[1:]]]
         low, high, slope = lower[:, moves], upper[:, moves], planes.gradient[:, moves][:, None, :]
@@ -167,6 +185,18 @@ class LossPlanes:
         last = smaller(reach, high[:, None, :]).maximum(low[:, None, :])
         values = planes.price_slope[:, None] * tried + smaller(slope * first, slope * last).sum(axis=2)
         return ends[:, ~moves].sum(axis=1) - (-values).max(axis=1)
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def mixed(first: Planes, second: Planes, slope: Enclosure, other: Enclosure) -> Planes:
+    """Mixtures of planes that are level where their slopes rise through 0; otherwise the one that is closer to it."""
+    share = np.clip(np.nan_to_num(other.mid / (other.mid - slope.mid), nan=1.0), 0.0, 1.0)
+
+    def mix(one: Enclosure, two: Enclosure) -> Enclosure:
+        part = enclose(share.reshape(-1, *[1] * (len(one.shape) - 1)))
+        return one * part + two * (1.0 - part)
+
+    return Planes(*(mix(one, two) for one, two in zip(vars(first).values(), vars(second).values(), strict=True)))
 
 
 def scores_of(values: FloatArray, points: FloatArray) -> FloatArray:

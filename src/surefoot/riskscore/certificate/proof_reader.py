@@ -10,9 +10,9 @@ Why that covers every card. Take a card with support S, an intercept in the proo
 columns of S are candidates. At a node whose prefix are the first columns of S let e be the next one. If a column of S is marked
 EXCLUDED, or e NOT_FIRST, the claim of the node is about S. Otherwise e is a CHILD (TWIN would give S an earlier twin), and S is
 the child's own support or one of its node. At the support itself the boxes without BRANCHED partition all points, so the card
-is in a box that is BOUNDED, or is a SINGLE_CARD of its own, or is no card (EMPTY, or NOT_ADMITTED, which is checked against the
-rules), or all cards of the support are left to the plane of its node (BY_NODE, only if it has one). Either way a claim bounds
-its objective (``claim_bounds``).
+is in a box that is BOUNDED or LEVELLED, or is a SINGLE_CARD of its own, or is no card (EMPTY, or NOT_ADMITTED, which is checked
+against the rules), or all cards of the support are left to the plane of its node (BY_NODE, only if it has one). Either way a
+claim bounds its objective (``claim_bounds``).
 
 Intercepts. By convexity the mean loss of a class is at least the loss at its mean score. With W the weight of the negatives,
 m_j their mean of column j, t = 1 / multiplier, and q_j = t points_j, a card with an objective up to v has
@@ -30,6 +30,7 @@ first in the order of the proof: no claim about a missing twin can hide it, sinc
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.core.arrays import AnyArray, BoolArray, FloatArray
-from surefoot.core.enclosure import enclose, join
+from surefoot.core.enclosure import enclose
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ if TYPE_CHECKING:
 
 # Marks of candidates and codes of boxes, as in ``riskscore/problem/score_proof.py``.
 EXCLUDED, NOT_FIRST, CHILD, TWIN = range(4)
-BOUNDED, BRANCHED, SINGLE_CARD, EMPTY, NOT_ADMITTED, BY_NODE = range(6)
+BOUNDED, BRANCHED, SINGLE_CARD, EMPTY, NOT_ADMITTED, BY_NODE, LEVELLED = range(7)
+# Points of every box of a kind that has a claim, in the order of the proof; those of a single card are the card.
+N_POINTS = {BOUNDED: 1, SINGLE_CARD: 0, LEVELLED: 4}
 # Candidates, or boxes, that are looked at together: long proofs are read in pieces.
 PIECE = 100_000
 # Format limit: larger entries of a point are refused. Sums over the rows stay finite below it.
@@ -57,43 +60,38 @@ class RefusedProofError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class NodeClaims:
-    """Nodes whose prefixes have the same size; the candidates of node k are those from starts[k] to starts[k + 1].
+class Claims:
+    """Boxes of cards on supports of the same size, each with the point at which its plane touches the loss.
 
-    ``own`` are the nodes whose planes also bound the cards on the prefix itself.
+    The plane of a node also bounds supports with more columns: ``candidates`` of claim k, and what the proof says of them, are
+    those from starts[k] to starts[k + 1]. ``own`` are the claims that are about the cards of the box themselves; boxes without
+    candidates all are.
     """
-
-    support: Integers
-    starts: Integers
-    candidates: Integers
-    marks: Integers
-    points: FloatArray
-    own: BoolArray
-
-    def __len__(self) -> int:
-        return len(self.support)
-
-    def take(self, at: Integers) -> NodeClaims:
-        counts = np.diff(self.starts)[at]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        flat = np.repeat(self.starts[:-1][at] - starts[:-1], counts) + np.arange(starts[-1])
-        return NodeClaims(self.support[at], starts, self.candidates[flat], self.marks[flat], self.points[at], self.own[at])
-
-
-@dataclass(frozen=True, eq=False)
-class BoxClaims:
-    """Boxes of supports of the same size; single cards have no points."""
 
     support: Integers
     lower: FloatArray
     upper: FloatArray
-    points: FloatArray | None
+    points: FloatArray
+    own: BoolArray
+    starts: Integers
+    candidates: Integers
+    marks: Integers
 
     def __len__(self) -> int:
         return len(self.support)
 
-    def take(self, at: Integers) -> BoxClaims:
-        return BoxClaims(self.support[at], self.lower[at], self.upper[at], None if self.points is None else self.points[at])
+    def take(self, at: Integers) -> Claims:
+        counts = np.diff(self.starts)[at]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        flat = np.repeat(self.starts[:-1][at] - starts[:-1], counts) + np.arange(starts[-1])
+        boxes = self.support[at], self.lower[at], self.upper[at], self.points[at], self.own[at]
+        return Claims(*boxes, starts, self.candidates[flat], self.marks[flat])
+
+
+def boxes_of(support: Integers, lower: FloatArray, upper: FloatArray, points: FloatArray) -> Claims:
+    """Claims on the cards of boxes alone."""
+    touched, none = points if points.shape[1] else lower, np.zeros(0, dtype=np.int64)
+    return Claims(support, lower, upper, touched, np.full(len(support), True), np.zeros(len(support) + 1, np.int64), none, none)
 
 
 class ProofReader:
@@ -110,7 +108,7 @@ class ProofReader:
         self.extra = 2 if table.radius > 0 else 0
         self.at = self.point_at = 0
 
-    def claims(self) -> Iterator[NodeClaims | BoxClaims]:
+    def claims(self) -> Iterator[Claims]:
         """Every claim, in the order of the proof."""
         n, size = self.columns.size, self.table.size
         # The nodes of a level, by position: prefixes, and the candidates of each, so many of a list from a first one on.
@@ -126,8 +124,8 @@ class ProofReader:
                 candidates = listed[np.repeat(firsts[at] - begins[:-1], counts[at]) + np.arange(begins[-1])]
                 marked = marks[starts[at.start] : starts[at.stop]]
                 self._check_marks(marked, prefix[at], begins, candidates, last=depth + 1 == size)
-                names = self.columns[prefix[at]], begins, self.columns[candidates]
-                yield NodeClaims(*names, marked, points[at], own[at])
+                names = self.columns[prefix[at]]
+                yield Claims(names, *self._limits(names), points[at], own[at], begins, self.columns[candidates], marked)
                 children, remains = np.flatnonzero(marked == CHILD), marked != EXCLUDED
                 parents = _nodes_of(children, begins)
                 # The remaining candidates after each child, up to the end of its parent's list.
@@ -167,7 +165,7 @@ class ProofReader:
         if np.any(twins < 0) or np.any(prefix[_nodes_of(hidden, starts)] == twins[:, None]):
             raise RefusedProofError("a column is left to a twin that it does not have, or that is there already")
 
-    def _cards(self, support: Integers, branches: BoolArray) -> Generator[BoxClaims, None, BoolArray]:
+    def _cards(self, support: Integers, branches: BoolArray) -> Generator[Claims, None, BoolArray]:
         """The claims on cards of supports; returns which of them are left to the node of the support, where it has one."""
         chosen, width = self.columns[support], support.shape[1] + 1
         narrowed: tuple[FloatArray, FloatArray] | None = None
@@ -177,18 +175,17 @@ class ProofReader:
             cuts = self._take(2 * np.count_nonzero(codes == BRANCHED)).astype(np.int64).reshape(-1, 2)
             if np.any((cuts[:, 0] < 0) | (cuts[:, 0] >= width)):
                 raise RefusedProofError(f"a box is branched at a coordinate that supports of {width - 1} columns do not have")
-            points = self._take_points(np.count_nonzero(codes == BOUNDED), width + self.extra)
+            n_coordinates = width + self.extra
+            points = [self._take_points(np.count_nonzero(codes == code), n * n_coordinates) for code, n in N_POINTS.items()]
             by_node = (codes == BY_NODE) & branches if narrowed is None else np.zeros(len(chosen), dtype=bool)
-            own, parts, n_bounded = (by_node if narrowed is None else own), [], 0
+            own, parts = by_node if narrowed is None else own, []
             for at in (slice(begin, begin + PIECE) for begin in range(0, len(chosen), PIECE)):
                 lower, upper = self._limits(chosen[at]) if narrowed is None else (narrowed[0][at], narrowed[1][at])
                 self._check_covered(codes[at], by_node[at], chosen[at], lower, upper)
-                bounded, branched, single = (codes[at] == code for code in (BOUNDED, BRANCHED, SINGLE_CARD))
-                first, n_bounded = n_bounded, n_bounded + int(np.count_nonzero(bounded))
-                yield BoxClaims(chosen[at][bounded], lower[bounded], upper[bounded], points[first:n_bounded])
-                # Without points a column is not in the support: a card with 0 there is none of its cards.
-                single &= np.all(lower[:, 1:] != 0, axis=1)
-                yield BoxClaims(chosen[at][single], lower[single], upper[single], None)
+                for code, touched in zip(N_POINTS, points, strict=True):
+                    held, first = np.flatnonzero(codes[at] == code), np.count_nonzero(codes[: at.start] == code)
+                    yield boxes_of(chosen[at][held], lower[held], upper[held], touched[first : first + held.size])
+                branched = codes[at] == BRANCHED
                 parts.append((chosen[at][branched], lower[branched], upper[branched]))
             chosen, lower, upper = (np.repeat(np.concatenate(part), 2, axis=0) for part in zip(*parts, strict=True))
             # The part up to the value comes first.
@@ -210,7 +207,9 @@ class ProofReader:
         self, codes: Integers, by_node: BoolArray, chosen: Integers, lower: FloatArray, upper: FloatArray
     ) -> None:
         """Boxes that are neither bounded, nor branched, nor a single card must hold no card."""
-        covered = (codes == BOUNDED) | (codes == BRANCHED) | by_node
+        if np.any(codes == SINGLE_CARD) and (self.table.free or self.extra):
+            raise RefusedProofError("an earlier version wrote it, without the scales and prices of single cards; fit again")
+        covered = (codes == BOUNDED) | (codes == BRANCHED) | ((codes == LEVELLED) & (self.extra > 0)) | by_node
         rest = np.flatnonzero(~covered)
         lower, upper, codes = lower[rest], upper[rest], codes[rest]
         covered[rest] = np.any(lower > upper, axis=1) | np.any((lower == 0)[:, 1:] & (upper == 0)[:, 1:], axis=1)
@@ -242,14 +241,14 @@ def intercept_range(table: CardTable, threshold: float) -> tuple[int, int]:
         if not (weight.low > 0 and threshold > 0):
             continue
         means = (-label * (table.columns.T[table.usable] @ weights)) / weight
-        ends = [means * (t * end[table.usable]) for t in (small, large) for end in (table.lower, table.upper)]
         # -q_j m_j is largest at an end; columns that would only lower it are left out.
-        moves = np.sort(
-            join([-end[:, None] for end in ends] + [np.zeros((int(table.usable.sum()), 1))], axis=1).max(axis=1).high
-        )
+        moves = enclose(np.zeros(np.count_nonzero(table.usable)))
+        for t, limit in itertools.product(table.scales, (table.lower, table.upper)):
+            moves = moves.maximum(-(means * t * limit[table.usable]))
+        moved = enclose(np.sort(moves.high)[::-1][: table.size]).sum()
         # log(exp(x) - 1) = x + log(1 - exp(-x)).
         class_loss = enclose(threshold) / weight
-        most = float((class_loss + (1.0 - (-class_loss).exp()).log() + enclose(moves[::-1][: table.size]).sum()).high)
+        most = float((class_loss + (1.0 - (-class_loss).exp()).log() + moved).high)
         end = float(np.floor((enclose(most) / (small if most > 0 else large)).high))
         if label < 0:
             high = int(min(high, end))

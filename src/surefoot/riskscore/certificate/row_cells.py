@@ -7,7 +7,6 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import Enclosure, choose, enclose
 from surefoot.riskscore.certificate.card_table import CardTable, Integers
-from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 
 
 def patterns(n_columns: int) -> FloatArray:
@@ -17,28 +16,19 @@ def patterns(n_columns: int) -> FloatArray:
 
 
 class RowCells:
-    """Cells of any table; supports with other than 0/1 columns, or with more patterns than rows, have a cell for each row.
+    """Cells of any table; supports with other than 0/1 columns, or with more patterns than rows, have a cell for each row."""
 
-    ``counts``, where there are some, give the weights of all patterns without a look at the rows.
-    """
-
-    def __init__(self, table: CardTable, counts: SubsetCounts | None = None) -> None:
+    def __init__(self, table: CardTable) -> None:
         rows = np.column_stack([table.columns, table.labels])
         # Rows of the same bytes are merged: as one number each they are sorted much faster.
         _, first, at = np.unique(rows.view(f"V{rows.itemsize * rows.shape[1]}"), return_index=True, return_inverse=True)
         seen = rows[first]
-        self.table, self.counts, self.rows = table, counts, np.ascontiguousarray(seen[:, :-1])
+        self.table, self.rows = table, np.ascontiguousarray(seen[:, :-1])
         self.negative = seen[:, -1] < 0
         self.weights = enclose(table.weights).sums_by_place(at.reshape(-1), len(seen))
-        # Numbers per claim, for the size of a batch; rules about rates look at all rows.
-        self.work = len(seen) if counts is None or table.rules else 2**table.size
 
     def cells(self, support: Integers) -> tuple[FloatArray, Enclosure, Enclosure]:
         """Values (intercept first; one table, or one for every support) and weights of negatives and positives."""
-        if self.counts is not None:
-            found = self.counts.cells(self.counts.position[support]).astype(np.float64).transpose(0, 2, 1)
-            negative, positive = (enclose(side) * unit for side, unit in zip(found, self.counts.unit.tolist(), strict=True))
-            return patterns(support.shape[1]), negative, positive
         by_label = [choose(self.negative == side, self.weights, 0.0) for side in (True, False)]
         places = self._places(support)
         if places is None:
@@ -54,8 +44,7 @@ class RowCells:
         return patterns(support.shape[1]), sums[0].reshape(*shape), sums[1].reshape(*shape)
 
     def _places(self, support: Integers) -> Integers | None:
-        few = self.counts is not None or 2 ** support.shape[1] <= len(self.rows)
-        if not (few and np.all(self.table.binary[support])):
+        if 2 ** support.shape[1] > len(self.rows) or not np.all(self.table.binary[support]):
             return None
         places = np.zeros((len(support), len(self.rows)), dtype=np.int64)
         for j in range(support.shape[1]):

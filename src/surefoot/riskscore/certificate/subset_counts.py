@@ -49,9 +49,9 @@ class SubsetCounts:
 
     @staticmethod
     def suits(table: CardTable, columns: Integers) -> bool:
-        """Whether counts decide, and are whole numbers that single precision holds."""
+        """Whether counts decide, as rows stay as they are, and are whole numbers that single precision holds."""
         sides = [table.weights[(table.weights > 0) & (table.labels == label)] for label in (-1.0, 1.0)]
-        even = all(np.unique(side).size <= 1 for side in sides) and len(table.labels) < LARGEST_COUNT
+        even = all(np.unique(side).size <= 1 for side in sides) and len(table.labels) < LARGEST_COUNT and table.radius == 0
         return bool(even and table.size <= MOST_COLUMNS and np.all(table.binary[columns]))
 
     def _fill(self, n: int) -> None:

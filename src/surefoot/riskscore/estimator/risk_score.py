@@ -328,6 +328,7 @@ class RiskScoreClassifier(RiskScoreModel):
             "proof": proof,
             "tolerance": max(float(self.gap), FIT_PARAMETERS.proven_gap),
             "tangent": tangent,
+            "price": posed.problem.price(outcome.primal),
         }
 
 

@@ -151,6 +151,11 @@ class RiskScoreProblem:
         assert self.shift is not None
         return self.shift.worst_loss(self.columns, self.labels, self.weights, intercept, points, scale)
 
+    def price(self, card: RiskScore) -> float:
+        """The price lambda at which the worst loss of a card is found; 0 where rows stay as they are."""
+        shifted = self.shift is not None and self.shift.radius > 0
+        return self.worst_loss(card.intercept, card.points, 1.0 / card.multiplier).price if shifted else 0.0
+
     def objective(self, card: RiskScore) -> float:
         """Loss plus penalty."""
         return self.loss(card) + self.penalty * card.size

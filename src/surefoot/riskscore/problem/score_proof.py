@@ -20,10 +20,13 @@ The cards of a support are a box of whole points, branched in two at a coordinat
 :class:`BoxCode` other than BRANCHED. That one is followed by a coordinate (0 is the intercept) and a value v: two boxes of the
 next round, up to v and from v + 1 on. Numbers stand in this order, whole ones in ``steps`` and real ones in ``points``: the
 cards of the empty support; the nodes of the empty prefix; the cards of single columns; nodes with one column in their prefix;
-and so on. Nodes: all marks; all points. Cards: for every round all codes, then all branchings; points.
+and so on. Nodes: all marks; all points. Cards: for every round all codes, then all branchings; points of boxes, then those of
+single cards.
 
 At a free scale points are coefficients, p_j / multiplier. Under a shift every point is followed by two numbers, a price lambda
-and a smoothing: they fix the mixture of every row's shifts (``riskscore/certificate/loss_planes.py``).
+and a smoothing: they fix the mixture of every row's shifts (``riskscore/certificate/loss_planes.py``). A single card has four
+such points, two at each of two scales. Their planes are mixed two and two so that they are level along lambda, and both results
+so that they are level along the scale: where shifts of a row are tied at the best price no single choice of them is.
 
 The native search writes the same codes (cpp/include/surefoot/riskscore/problem/score_proof.hpp); a test compares them.
 """
@@ -58,13 +61,15 @@ class BoxCode(IntEnum):
     BRANCHED = 1
     """Is split in two at a coordinate and a value."""
     SINGLE_CARD = 2
-    """Is a single card."""
+    """Is a single card at unit scale, where rows stay as they are: its plane touches at the card."""
     EMPTY = 3
     """Holds no card: a column could only have 0 points."""
     NOT_ADMITTED = 4
     """Needs no bound, as the rules do not admit the support."""
     BY_NODE = 5
     """All cards of a support that has a node: the tangent plane of that node is above the threshold here too."""
+    LEVELLED = 6
+    """Is a single card under a shift, with four points: their tangent planes, mixed to be level, are above the threshold."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,11 @@ struct BoxFit {
   double scale = 1;
   // Under shift only: price of a unit of shift, and the smoothing at which the fit ended.
   double lambda = 1, smoothing = 0;
+  // Under shift, of single cards only: scales and lambdas of the tangent planes that give the bound once they are mixed to be
+  // level, first two and two along lambda, then both pairs along the scale.
+  struct {
+    double scale, lambda;
+  } sides[4] = {};
   // Newton steps; a heuristic that only compares fits allows fewer.
   int max_steps = box_fit_parameters.max_steps;
 };

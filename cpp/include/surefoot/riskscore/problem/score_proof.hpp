@@ -23,6 +23,7 @@ enum class BoxCode : std::int32_t {
   empty = 3,         // holds no card with points in every column of the support
   not_admitted = 4,  // the rules do not admit the support
   by_node = 5,       // the tangent plane of the node of the same support is above the threshold everywhere in it
+  levelled = 6,      // holds one card, whose loss under shift lies above a level mixture of four tangent planes
 };
 
 constexpr std::int32_t code(CandidateMark mark) { return static_cast<std::int32_t>(mark); }

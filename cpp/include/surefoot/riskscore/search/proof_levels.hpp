@@ -43,6 +43,13 @@ class ProofLevels {
     add_point(round_of(size, round), point, size + 1);
   }
   void add_bound_mixture(int size, std::size_t round, ShiftMixture mixture) { add_mixture(round_of(size, round), mixture); }
+  // One of the planes that bound a single card under shift; they stand behind the points of the other boxes.
+  void add_side(int size, std::size_t round, const double* point, ShiftMixture mixture) {
+    auto& sides = round_of(size, round).sides;
+    sides.insert(sides.end(), point, point + size + 1);
+    sides.insert(sides.end(), {mixture.lambda, mixture.smoothing});
+    count_ += static_cast<std::size_t>(size) + 3;
+  }
   void add_branching(int size, std::size_t round, int coordinate, int value) {
     add_box(size, round, BoxCode::branched);
     auto& branchings = round_of(size, round).branchings;
@@ -62,7 +69,7 @@ class ProofLevels {
  private:
   struct Part {
     std::vector<std::int32_t> steps, branchings;
-    std::vector<double> points;
+    std::vector<double> points, sides;
   };
 
   Part& round_of(int size, std::size_t round) {
@@ -81,7 +88,7 @@ class ProofLevels {
   static void join(Part& part, ScoreProof& proof) {
     for (const auto* whole : {&part.steps, &part.branchings})
       proof.steps.insert(proof.steps.end(), whole->begin(), whole->end());
-    proof.points.insert(proof.points.end(), part.points.begin(), part.points.end());
+    for (const auto* real : {&part.points, &part.sides}) proof.points.insert(proof.points.end(), real->begin(), real->end());
     part = {};
   }
 

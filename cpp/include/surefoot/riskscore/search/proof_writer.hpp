@@ -2,8 +2,8 @@
 // every node and every box of points was pruned. See score_proof.hpp for what the numbers say.
 //
 // At a node: the mark of every candidate (node_pruning.hpp), and the point whose tangent plane justifies the marks. At a
-// support that this plane does not rule out: its box of whole points, branched until every part has a point whose tangent plane is above the threshold, or is a
-// single card, whose value the reader computes. The traversal ends when no node is left, when the proof has more numbers than
+// support that this plane does not rule out: its box of whole points, branched until every part has a point whose tangent plane
+// is above the threshold, or is a single card at unit scale, where the plane touches at the card itself. The traversal ends when no node is left, when the proof has more numbers than
 // allowed, or when the search is stopped; only the first makes a proof.
 #pragma once
 
@@ -11,11 +11,13 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "surefoot/riskscore/fit/support_loss.hpp"
+#include "surefoot/riskscore/problem/card_scales.hpp"
 #include "surefoot/riskscore/problem/score_problem.hpp"
 #include "surefoot/riskscore/search/node_pruning.hpp"
 #include "surefoot/riskscore/search/proof_levels.hpp"
@@ -137,38 +139,59 @@ class ProofWriter {
     loss_->open(columns, cells_);
     BoxFit fit{};
     std::copy_n(start, n + 1, fit.point);
-    write_box(box, n, 0, fit);
+    write_box(columns, box, n, 0, fit);
   }
 
-  void write_box(PointBox& box, int n, std::size_t round, const BoxFit& start) {
+  void write_bound(int n, std::size_t round, const BoxFit& fit) {
+    double point[max_coordinates];
+    for (int j = 0; j <= n; ++j) point[j] = fit.point[j] * fit.scale;
+    out_.add_bound(n, round, point);
+    if (shifted_) out_.add_bound_mixture(n, round, {fit.lambda, fit.smoothing});
+  }
+
+  // At unit scale a plane touches the loss at the card itself. Otherwise the best of its scales, and under shift the prices on
+  // both sides of the best one, are a choice that is made here. Scales at which the card breaks a rule are left out; where that
+  // leaves none any point will do.
+  void write_card(const int* columns, const PointBox& box, int n, std::size_t round, BoxFit& fit) {
+    if (!problem_.scale.free() && !shifted_) return out_.add_box(n, round, BoxCode::single_card);
+    if (problem_.scale.free() && !problem_.rules.empty()) {
+      const PointRange range = problem_.range(columns, n, state_.intercept_low, state_.intercept_high);
+      const ScaleRange admitted = scales_.admitted(range, cells_, box.lower, problem_.scale);
+      loss_->narrow(admitted.empty() ? problem_.scale : admitted);
+    }
+    loss_->fit(box, 0, std::numeric_limits<double>::infinity(), 0, fit);
+    loss_->narrow(problem_.scale);
+    if (!shifted_) return write_bound(n, round, fit);
+    out_.add_box(n, round, BoxCode::levelled);
+    for (const auto& side : fit.sides) {
+      double point[max_coordinates];
+      for (int j = 0; j <= n; ++j) point[j] = box.lower[j] * side.scale;
+      out_.add_side(n, round, point, {side.lambda, 0});
+    }
+  }
+
+  void write_box(const int* columns, PointBox& box, int n, std::size_t round, const BoxFit& start) {
     if (given_up()) return;
     bool single = true;
     for (int j = 0; j <= n; ++j) {
       if (j > 0 && box.lower[j] == 0 && box.upper[j] == 0) return out_.add_box(n, round, BoxCode::empty);
       single = single && box.lower[j] == box.upper[j];
     }
-    if (single) return out_.add_box(n, round, BoxCode::single_card);
     BoxFit fit = start;
+    if (single) return write_card(columns, box, n, round, fit);
     loss_->fit(box, slack_, threshold(n), parameters_.box_tolerance, fit);
-    if (fit.bound > threshold(n)) {
-      // The fit ends where the bound exceeds the threshold, so this is the point that proves it.
-      double point[max_coordinates];
-      const double scale = fit.scale;
-      for (int j = 0; j <= n; ++j) point[j] = fit.point[j] * scale;
-      out_.add_bound(n, round, point);
-      if (shifted_) out_.add_bound_mixture(n, round, {fit.lambda, fit.smoothing});
-      return;
-    }
+    // The fit ends where the bound exceeds the threshold, so this is the point that proves it.
+    if (fit.bound > threshold(n)) return write_bound(n, round, fit);
     int c;
     double value;
     choose_branching(box, n, fit, c, value);
     out_.add_branching(n, round, c, static_cast<int>(value));
     const double lower = box.lower[c], upper = box.upper[c];
     box.upper[c] = value;
-    write_box(box, n, round + 1, fit);
+    write_box(columns, box, n, round + 1, fit);
     box.upper[c] = upper;
     box.lower[c] = value + 1;
-    write_box(box, n, round + 1, fit);
+    write_box(columns, box, n, round + 1, fit);
     box.lower[c] = lower;
   }
 
@@ -211,6 +234,7 @@ class ProofWriter {
   ProofLevels out_;
   std::vector<Frame> frames_;
   ScoreCells cells_;
+  CardScales scales_;
 };
 
 }  // namespace surefoot

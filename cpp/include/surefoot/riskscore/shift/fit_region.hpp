@@ -30,7 +30,7 @@ double lambda_rounding(const ShiftLattice& lattice, double most_lambda, double s
 // The least robust loss of t * points over the scales t of a range, lambda at its best for each, and where it is: fit.scale,
 // fit.lambda. It is convex in t, and least_worst gives a tangent from below at every t: two of them with slopes of opposite
 // signs meet at or below the minimum. Ends when loss and bound are within the tolerance, or when the bound less slack exceeds
-// the threshold.
+// the threshold. fit.sides are the planes that gave the bound.
 void least_along_scale(ShiftLattice& lattice, const FitRegion& region, double most_lambda, double slack, double threshold,
                        double tolerance, BoxFit& fit);
 

@@ -28,6 +28,9 @@ struct LatticeParameters {
   // Relative to 1 + the value: distance of the two tangents' meeting from the best value at which it is the minimum.
   // rounding_slack.hpp accounts for it.
   double meeting_gap = 1e-15;
+  // Distance from the minimum, relative to 1 + lambda, at which its two tangents are surely told apart, and the part of
+  // their values, relative to 1 + these, by which rounding may have moved the place where they meet. Not tuned.
+  double side_distance = 1e-9, side_rounding = 1e-14;
 };
 inline constexpr LatticeParameters lattice_parameters{};
 
@@ -75,6 +78,9 @@ class ShiftLattice {
   // low, high], is at least bound + (s - 1) stretch for every s > 0. Both tangents are planes in lambda and s below the loss;
   // mixed such that they are level along lambda they are a line in s. Where lambda is at its low end, that end moves with s.
   double least_worst(double* point, double low, double high, double& bound, double& stretch);
+  // Lambdas just below and above that of the last minimum, where no shifts are tied and the tangents, mixed, give its bound.
+  double low_side() const { return low_side_; }
+  double high_side() const { return high_side_; }
 
  private:
   // A tangent plane of the worst case, at a given point and lambda: its value there and its slopes along lambda and, if wanted,
@@ -95,6 +101,7 @@ class ShiftLattice {
   int n_columns_ = 0, n_flips_ = 0, n_steps_ = 0;  // steps: bits whose flips have a price
   int flip_[max_card_size], stay_[max_card_size], n_stay_ = 0;
   std::size_t corners_ = 2, n_groups_ = 0;
+  double low_side_ = 0, high_side_ = 0;
   double step_price_[max_flips + 1];
   std::size_t step_bit_[max_flips + 1];
   std::vector<double> mass_;         // by group and corner

@@ -1,4 +1,6 @@
-"""Bounds of claims about 0/1 columns from whole counts, in plain doubles with one bound for all errors: the common case, fast.
+"""Planes below the loss of cards on 0/1 columns from whole counts: the common case, fast.
+
+Plain doubles, with one bound for all of their errors.
 
 Without a shift both labels share the u of a cell: with W the weight of all of its rows, P that of the positive ones, and s the
 score of a card there, the Fenchel inequality of ``loss_planes`` adds up to
@@ -21,15 +23,17 @@ Errors, in units of eta = 2^-53; the weights add up to about 1, scores z are cut
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import UNIT_ROUNDOFF
-from surefoot.riskscore.certificate.card_table import CardTable, Integers
-from surefoot.riskscore.certificate.largest_gains import largest_gains
-from surefoot.riskscore.certificate.proof_reader import BoxClaims, NodeClaims
+from surefoot.riskscore.certificate.card_table import CardTable, Integers, Scales
+from surefoot.riskscore.certificate.proof_reader import Claims
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 
+Sums = tuple[FloatArray, FloatArray, FloatArray]
 LARGEST_SCORE = 30.0
 ERROR = 400 * UNIT_ROUNDOFF
 SLOPE_ERROR = 2**16 * UNIT_ROUNDOFF
@@ -37,32 +41,25 @@ SLOPE_ERROR = 2**16 * UNIT_ROUNDOFF
 BATCH = 48_000
 
 
-class CountedClaims:
-    """Bounds of nodes and boxes of one table."""
+class CountedPlanes:
+    """Planes of one table; the same methods as those of ``LossPlanes``, with claims along the last axis.
 
-    def __init__(self, table: CardTable, counts: SubsetCounts) -> None:
-        self.table, self.counts = table, counts
+    Unless they are ``exact``, slopes that take counts beyond the tables are known between two ends.
+    """
+
+    def __init__(self, table: CardTable, counts: SubsetCounts, *, exact: bool) -> None:
+        self.table, self.counts, self.exact = table, counts, exact
         self.weights = [counts.weighted(found).sum(axis=0) for found in counts.tables]
         self.positive = counts.weighted(counts.tables[1])[1]
 
-    def bounds(self, claims: NodeClaims | BoxClaims, intercepts: tuple[int, int], threshold: float) -> FloatArray:
-        """A number at or below the objective of every card of a claim, and a good one where it is above the threshold."""
-        found = np.full(len(claims), -np.inf)
+    def batches(self, claims: Claims, rest: Integers) -> Iterator[Integers]:
+        """Claims that are looked at together."""
         step = max(BATCH // 2 ** claims.support.shape[1], 1)
-        for begin in range(0, len(claims), step):
-            at = np.arange(begin, min(begin + step, len(claims)))
-            part = claims.take(at)
-            if isinstance(part, BoxClaims):
-                found[at] = self._boxes(part)
-                continue
-            found[at] = self._nodes(part, intercepts, exact=False)
-            rest = np.flatnonzero(found[at] < threshold)
-            if rest.size:
-                found[at[rest]] = self._nodes(part.take(rest), intercepts, exact=True)
-        return found
+        return (rest[begin : begin + step] for begin in range(0, rest.size, step))
 
-    def _planes(self, sets: Integers, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Constants, gradients and u by cell of the planes at these points; claims are along the last axis."""
+    def at(self, claims: Claims) -> Sums:
+        """Constants, gradients and u by cell of the planes of claims."""
+        sets, points = self.counts.position[claims.support], claims.points
         k = sets.shape[1]
         weights, positive = self.counts.weighted(self.counts.cells(sets))
         weights += positive
@@ -89,46 +86,27 @@ class CountedClaims:
         gradient[0] = slopes[0]
         return constant, gradient, shares
 
-    def _least(
-        self, constant: FloatArray, gradient: FloatArray, lower: FloatArray, upper: FloatArray, gained: FloatArray
-    ) -> FloatArray:
-        """The least of every plane over a box, less what further columns gain, less all errors."""
-        total = np.minimum(gradient * lower.T, gradient * upper.T).sum(axis=0) - gained
-        low, high = self.table.scales
-        sizes = np.maximum(np.abs(lower), np.abs(upper)).sum(axis=1) + np.abs(gained)
+    def gains(self, planes: Sums, claims: Claims) -> FloatArray:
+        """The most that every candidate can gain."""
+        least, most = self.table.lower[claims.candidates], self.table.upper[claims.candidates]
+        gains: FloatArray = np.full(least.shape, -np.inf)
+        for slopes in self._slopes(claims, planes[2]):
+            gains = np.maximum(gains, np.maximum(-slopes * least, -slopes * most))
+        return gains + SLOPE_ERROR * np.maximum(np.abs(least), np.abs(most))
+
+    def least(self, planes: Sums, claims: Claims, gained: FloatArray, scales: Scales) -> FloatArray:
+        """At or below the least of every plane over its box, less what further columns gain."""
+        (constant, gradient, _), (low, high) = planes, scales
+        total = np.minimum(gradient * claims.lower.T, gradient * claims.upper.T).sum(axis=0) - gained
+        sizes = np.maximum(np.abs(claims.lower), np.abs(claims.upper)).sum(axis=1) + np.abs(gained)
         error = ERROR * (1.0 + high * sizes + np.abs(constant))
         found: FloatArray = constant + np.minimum(low * total, high * total) - error
         return found
 
-    def _boxes(self, part: BoxClaims) -> FloatArray:
-        assert part.points is not None
-        constant, gradient, _ = self._planes(self.counts.position[part.support], part.points)
-        least = self._least(constant, gradient, part.lower, part.upper, np.zeros(len(part)))
-        return np.asarray(least + self.table.penalty * part.support.shape[1] * (1.0 - ERROR))
-
-    def _nodes(self, part: NodeClaims, intercepts: tuple[int, int], *, exact: bool) -> FloatArray:
-        table, support = self.table, part.support
-        sets = self.counts.position[support]
-        constant, gradient, shares = self._planes(sets, part.points)
-        low, high = self._slopes(sets, part, shares, exact=exact)
-        least, most = table.lower[part.candidates], table.upper[part.candidates]
-        gains = np.maximum(np.maximum(-low * least, -low * most), np.maximum(-high * least, -high * most))
-        gains += SLOPE_ERROR * np.maximum(np.abs(least), np.abs(most))
-        gained = largest_gains(gains, part.marks, part.starts, table.size - support.shape[1] - 1)
-        lower, upper = (
-            np.column_stack([np.full(len(part), float(end)), limit[support]])
-            for end, limit in zip(intercepts, (table.lower, table.upper), strict=True)
-        )
-        bounds = np.full(len(part), np.inf)
-        for also, gain, size in ((part.own, 0.0, support.shape[1]), (gained > -np.inf, gained, support.shape[1] + 1)):
-            least = self._least(constant, gradient, lower, upper, np.where(also, gain, 0.0))
-            bounds = np.where(also, np.minimum(bounds, least + table.penalty * size * (1.0 - ERROR)), bounds)
-        return bounds
-
-    def _slopes(self, sets: Integers, part: NodeClaims, shares: FloatArray, *, exact: bool) -> tuple[FloatArray, FloatArray]:
+    def _slopes(self, claims: Claims, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ends of g_f for every candidate; a single set too large for a table has between no rows and the fewest of others."""
-        (n, k), counts = sets.shape, np.diff(part.starts)
-        alternating, further = shares.copy(), self.counts.position[part.candidates]
+        sets, further = self.counts.position[claims.support], self.counts.position[claims.candidates]
+        (n, k), counts, alternating = sets.shape, np.diff(claims.starts), shares.copy()
         for j in range(k):
             split = alternating.reshape(2 ** (k - 1 - j), 2, 2**j, n)
             split[:, 1] -= split[:, 0]
@@ -139,7 +117,7 @@ class CountedClaims:
             if size <= self.counts.tabled:
                 weight = self.weights[size][np.repeat(rank, counts) + offsets[size]]
                 fewest = np.minimum(fewest, weight)
-            elif exact or k > self.counts.tabled:
+            elif self.exact or k > self.counts.tabled:
                 whole = np.column_stack([np.repeat(sets[:, places], counts, axis=0), further])
                 weight = self.counts.weighted(self.counts.count(whole)).sum(axis=0)
             else:  # all of the support, which comes last
