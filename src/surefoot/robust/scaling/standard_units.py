@@ -19,13 +19,13 @@ from surefoot.core.arrays import FloatArray
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients
 
-# A column whose spread is below this times its centre is constant but for rounding.
-FLAT = 1e-12
 # The least share of the weight that a row has in a solver: products of smaller ones would underflow. To a plan for these shares
 # such a row is one of almost no weight.
 LEAST_SHARE = 1e-295
 # Last digit of an intercept above which neighbours of a coefficient are tried, and how many of them.
 COARSE, NEIGHBOURS = 2.0**-40, 2**14
+# What is added to a price beside such an intercept, relative to it.
+SPARE = 2.0**-40
 
 
 class StandardUnits:
@@ -54,12 +54,10 @@ class StandardUnits:
         intercept, numeric = _restored(coefficients.intercept, coefficients.numeric / self.scale, self.centre, self.scale)
         # A hair above the least price that admits the coefficients: other units round each of them differently.
         least = self.cost.admitting_price(coefficients.numeric) * (1.0 + 2.0**-48)
-        return replace(
-            coefficients,
-            intercept=intercept,
-            numeric=numeric,
-            price=max(coefficients.price, least) / self.unit,
-        )
+        price = max(coefficients.price, least) / self.unit
+        # A shift that is just too dear must remain so where an intercept has lost digits: a row may have little else to lose.
+        spare = 1.0 + SPARE if np.spacing(abs(intercept)) > COARSE else 1.0
+        return replace(coefficients, intercept=intercept, numeric=numeric, price=price * spare)
 
 
 def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: FloatArray) -> tuple[float, FloatArray]:
