@@ -17,6 +17,7 @@ from surefoot.design.write.output_frame import build_frame, frame_library
 from surefoot.robust.estimator.linear_scores import linear_scores
 from surefoot.robust.estimator.worst_case import WorstCase, describe_worst_case
 from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.numeric_columns import in_less_memory
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.sqp.adversary import worst_case_distribution
@@ -150,7 +151,7 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
         self, design: MixedDesign, labels: FloatArray, weights: FloatArray, cost: GroundCost, radius: float
     ) -> RobustLogisticProblem:
         return RobustLogisticProblem(
-            numeric=design.numeric,
+            numeric=in_less_memory(design.numeric),
             codes=design.codes,
             n_levels=design.n_levels,
             labels=labels,
