@@ -46,3 +46,14 @@ def test_columns_that_vary_in_their_last_digits_only_are_used_proven_and_predict
     np.testing.assert_allclose(model.decision_function(moved), near.decision_function(moved - moved[0]), atol=0.02)
     batches = sf.RobustLogisticRegression(radius=0.01).fit([(moved[:25], y[:25]), (moved[25:], y[25:])])
     assert batches.certificate_.verified, batches.certificate_.claim
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_flips_beside_such_columns_are_priced_to_the_digits_that_are_left(seed: int) -> None:
+    """Labels that are just too dear to flip: rows that lose 0.01 feel the last digit of an intercept of 1e15, which is 0.1."""
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(12, 2))
+    y = (X.sum(axis=1) + 0.5 * draw.normal(size=12) > 0).astype(int)
+    X[:, 0] += 3e14
+    model = sf.RobustLogisticRegression(radius=0.002, label_weight=1.0).fit(X, y)
+    assert model.certificate_.verified, model.certificate_.claim
