@@ -191,9 +191,15 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
         return certificate, outcome
     charge = outcome.primal.price * problem.radius
     spare = min(0.5, SPARE_SHARE * tolerance * outcome.upper_bound / charge) if charge > 0 else 0.0
-    plan = polished_plan(problem, outcome.dual, spare)
-    again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
-    return (again, replace(outcome, dual=plan)) if again.lower_bound > certificate.lower_bound else (certificate, outcome)
+    given = outcome.dual
+    for left in dict.fromkeys((0.0, spare)):
+        plan = polished_plan(problem, given, left)
+        again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
+        if again.lower_bound > certificate.lower_bound:
+            certificate, outcome = again, replace(outcome, dual=plan)
+        if certificate.verified:
+            break
+    return certificate, outcome
 
 
 def named_solver(name: Any) -> RobustLogisticSolver:

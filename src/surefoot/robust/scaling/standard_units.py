@@ -22,8 +22,8 @@ from surefoot.robust.problem.problem import RobustCoefficients
 # The least share of the weight that a row has in a solver: products of smaller ones would underflow. To a plan for these shares
 # such a row is one of almost no weight.
 LEAST_SHARE = 1e-295
-# Last digit of an intercept above which neighbours of a coefficient are tried, and how many of them; more from a larger one on.
-COARSE, NEIGHBOURS, LARGE, MOST_NEIGHBOURS = 2.0**-40, 2**14, 2.0**-20, 2**22
+# Last digit of an intercept above which neighbours of a coefficient are tried, how many; from which on more, and how many then.
+COARSE, NEIGHBOURS, LARGE, MOST_NEIGHBOURS = 2.0**-40, 2**16, 2.0**-12, 2**22
 
 
 class StandardUnits:
@@ -76,7 +76,7 @@ def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: Fl
     change = Fraction(float(step)) * Fraction(float(centre[at]))
     # In units of the intercept's last place; whole ones do not matter.
     first, each = (float(part / Fraction(float(last)) % 1) for part in (exact, change))
-    k = np.arange(int(np.clip(NEIGHBOURS * (last / LARGE), NEIGHBOURS, MOST_NEIGHBOURS)))
+    k = np.arange(NEIGHBOURS if last <= LARGE else MOST_NEIGHBOURS)
     remainder = np.abs((first + k * each + 0.5) % 1.0 - 0.5) * last
     best = int(np.argmin(remainder + k * abs(step) * scale[at]))
     nearer = np.where(np.arange(numeric.size) == at, numeric - best * step, numeric)
