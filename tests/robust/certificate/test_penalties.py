@@ -35,14 +35,13 @@ def test_limits_hold_on_both_sides() -> None:
     found = limits([0.1, 0.9], [[0.3, -0.45]], upper)
     positive, negative = max(upper / 0.1, price * (1.0 + 2.0 * 3.0)), max(upper / 0.9, price * (1.0 + 2.0 * 0.5))
     assert max(positive, negative) == pytest.approx(8.4)
-    # Levels lie between the two sides, so that they may differ by both.
-    assert found == pytest.approx((price, 8.4, 16.8))
+    assert found == pytest.approx((price, 8.4, max(upper * (1 / 0.1 + 1 / 0.9), price * (2.0 + 2.0 * 3.5))))
     assert limits([0.9, 0.1], [[-0.45, 0.3]], upper) == pytest.approx(found)
 
 
 def test_limits_are_those_of_the_label_with_less_weight_where_shifts_are_cheap() -> None:
     found = limits([0.01, 0.99], [[0.0, 0.0]], 0.6)
-    assert found == pytest.approx((1.2, 0.6 / 0.01, 2 * 0.6 / 0.01))
+    assert found == pytest.approx((1.2, 0.6 / 0.01, 0.6 / 0.01 + 0.6 / 0.99))
 
 
 def limits(weights: list[float], columns: list[list[float]], upper: float) -> tuple[float, ...]:

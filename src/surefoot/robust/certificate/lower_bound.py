@@ -48,7 +48,9 @@ and the rows of the other label (W', xbar') bound B. The right-hand side is line
 
     |b0| <= max(-A, B)   with each side at most   max(U / W, L (Delta + |xbar - c|)).
 
-The levels follow, as sum_l max_c |beta_lc| <= sum_l (high_l - low_l) = B - A is at most twice that.
+Adding the two sides before bounding lets beta_0 and c cancel:
+
+    sum_l max_c |beta_lc| <= sum_l (high_l - low_l) = B - A <= max(U (1/W + 1/W'), L (2 Delta + |xbar - xbar'|)).
 
 Where a weight is infinite, or a label has no rows, nothing holds and the bounds are ``inf``.
 
@@ -125,9 +127,11 @@ def coefficient_limits(setting: Setting, weights: Enclosure, columns: Enclosure,
     price, moving = enclose(upper) / setting.radius, setting.delta[setting.n_levels > 1]
     if not (setting.radius > 0 and np.isfinite(setting.gamma).all() and np.isfinite(moving).all()):
         return price, between(0.0, np.inf), between(0.0, np.inf)
-    charges = [enclose(moving).sum() + setting.shift_price(columns[:, label] / weights[label]) for label in (0, 1)]
-    limit = (upper / weights).max().maximum(price * charges[0].maximum(charges[1]))
-    return price, limit, limit + limit
+    shares, means, delta = upper / weights, columns / weights, enclose(moving).sum()
+    charges = [delta + setting.shift_price(means[:, label]) for label in (0, 1)]
+    intercept = shares.max().maximum(price * charges[0].maximum(charges[1]))
+    levels = shares.sum().maximum(price * (delta + delta + setting.shift_price(means[:, 0] - means[:, 1])))
+    return price, intercept, levels
 
 
 def weak_duality_bound(setting: Setting, sums: Sums, limits: tuple[Enclosure, ...]) -> float:
