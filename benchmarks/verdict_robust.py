@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
+import scipy.sparse
 from numpy.typing import NDArray
 from verdict_conic import Programme, Row
 from verdict_fits import begin, excuse_limit, fitted, row_weights
@@ -25,9 +26,12 @@ import surefoot as sf
 FAMILY = "robust"
 ODD = (
     "offset", "columns of 1e+-9", "time stamps", "prices of 1e+-6", "category prices of 1e+-6", "label price of 1e+-6",
-    "tiny radius", "huge radius", "radius 0", "duplicate rows", "duplicate columns", "separable", "two rows", "zero weights",
-    "spread weights", "infinite price", "constant column", "ties",
+    "tiny radius", "huge radius", "radius 0", "duplicate rows", "duplicate columns", "separable", "two rows", "one row",
+    "zero weights", "spread weights", "infinite price", "infinite beside spread prices", "constant column", "ties",
+    "columns of 1e+-9 with offsets",
 )  # fmt: skip
+# How the rows are handed over; one in ten comes as sparse columns, one in ten in batches.
+WAYS = ("table",) * 8 + ("sparse", "batches")
 ROUNDS = 12
 
 
@@ -40,6 +44,16 @@ class Case:
     weight: NDArray[Any] | None
     n_numeric: int
     params: dict[str, Any]
+    way: str = "table"
+
+    def fit(self, model: Any) -> Any:
+        """Fit a model to the rows, handed over in the way that was drawn."""
+        if self.way == "batches":
+            parts = (slice(0, 2), slice(2, len(self.y) // 2 + 2), slice(len(self.y) // 2 + 2, None))
+            columns = (self.X, self.y) if self.weight is None else (self.X, self.y, self.weight)
+            batches = [tuple(column[part] for column in columns) for part in parts if self.y[part].size]
+            return model.fit(batches)
+        return model.fit(scipy.sparse.csr_array(self.X) if self.way == "sparse" else self.X, self.y, self.weight)
 
 
 @dataclass
@@ -87,8 +101,9 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     odd = set(rng.choice(ODD, size=int(rng.integers(1, 4)), replace=False)) if record.stratum == EXTREME else set()
     record.settings = sorted(map(str, odd))
     n, m = int(rng.integers(0, 4)), int(rng.integers(0, 4))
-    n = max(n, 1) if m == 0 or odd & set(ODD[:4]) else n
-    rows = 2 if "two rows" in odd else int(rng.integers(4, 13))
+    n = max(n, 1) if m == 0 or odd & {*ODD[:4], ODD[-1]} else n
+    n = max(n, 2 - m) if "infinite beside spread prices" in odd else n
+    rows = 1 if "one row" in odd else 2 if "two rows" in odd else int(rng.integers(4, 13))
     numeric = np.round(rng.normal(size=(rows, n)), 0 if "ties" in odd else 6)
     codes = np.column_stack([rng.integers(0, rng.integers(2, 4), size=rows) for _ in range(m)]) if m else np.zeros((rows, 0))
     if "constant column" in odd and n:
@@ -111,7 +126,7 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     counting = np.arange(rows) if weight is None else np.flatnonzero(weight > 0)
     if np.unique(y[counting]).size < 2:
         y[counting[0]] = 1 - y[counting[0]]
-    if np.unique(y[counting]).size < 2:
+    if np.unique(y[counting]).size < 2 and rows > 1:
         weight, y[0], y[1] = None, 0, 1
     prices = _prices(rng, odd, n, m)
     numeric = _moved(rng, odd, numeric, prices)
@@ -127,7 +142,11 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     if rng.random() < 0.05:
         params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
     record.settings += [f"{params['norm']} norm", *(["labels may flip"] if np.isfinite(params["label_weight"]) else [])]
-    return Case(X, y, weight, n, params)
+    way = str(rng.choice(WAYS))
+    if way != "table":
+        record.settings.append(way)
+        params["solver"] = "auto"
+    return Case(X, y, weight, n, params, way)
 
 
 def _radius(rng: np.random.Generator, odd: set[str]) -> float:
@@ -149,7 +168,9 @@ def _prices(rng: np.random.Generator, odd: set[str], n: int, m: int) -> dict[str
         categories = 10.0 ** rng.uniform(-6, 6, size=m)
     if "label price of 1e+-6" in odd:
         label = float(10.0 ** rng.uniform(-6, 6))
-    if "infinite price" in odd and n + m:
+    if "infinite beside spread prices" in odd:
+        numeric, categories = 10.0 ** rng.uniform(-6, 6, size=n), 10.0 ** rng.uniform(-6, 6, size=m)
+    if odd & {"infinite price", "infinite beside spread prices"} and n + m:
         numeric = rng.uniform(0.3, 3.0, size=n) if numeric is None else numeric
         categories = np.ones(m) if categories is None else categories
         chosen = int(rng.integers(n + m))
@@ -160,11 +181,13 @@ def _prices(rng: np.random.Generator, odd: set[str], n: int, m: int) -> dict[str
 def _moved(rng: np.random.Generator, odd: set[str], numeric: NDArray[Any], prices: dict[str, Any]) -> NDArray[Any]:
     """Columns in other units, or far from 0; prices given per unit follow their column."""
     n = numeric.shape[1]
-    if "columns of 1e+-9" in odd and n:
+    if odd & {"columns of 1e+-9", "columns of 1e+-9 with offsets"} and n:
         scale = 10.0 ** rng.uniform(-9, 9, size=n)
         numeric = numeric * scale
         if prices["numeric_weights"] is not None and rng.random() < 0.7:
             prices["numeric_weights"] = prices["numeric_weights"] / scale
+    if "columns of 1e+-9 with offsets" in odd and n:
+        numeric = numeric + scale * 10.0 ** rng.uniform(2, 15, size=n)
     if "offset" in odd and n:
         numeric = numeric + np.abs(numeric).max() * 10.0 ** rng.uniform(2, 8, size=n)
     if "time stamps" in odd and n:
@@ -376,6 +399,9 @@ def estimator(case: Case) -> Any:
 
 
 def right_error(case: Case) -> Callable[[Exception], bool]:
+    counting = case.y if case.weight is None else case.y[case.weight > 0]
+    if np.unique(counting).size < 2:
+        return lambda error: "only one class" in str(error)
     return lambda error: isinstance(error, sf.SeparableDataError) and separable(case)
 
 
@@ -384,7 +410,7 @@ def trial(seed: int) -> Record:
     record, rng = begin(FAMILY, seed)
     case = draw(rng, record)
     limit = case.params.get("time_limit")
-    model = fitted(record, lambda: estimator(case).fit(case.X, case.y, case.weight), limit, right_error(case))
+    model = fitted(record, lambda: case.fit(estimator(case)), limit, right_error(case))
     if model is None:
         return record
     rows = read(case, model)

@@ -3,49 +3,58 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
-from surefoot.core.enclosure import Enclosure
-from surefoot.robust.certificate import corrected_slopes
-from surefoot.robust.certificate.certificate import frame_of, survey
+from surefoot.core.enclosure import Enclosure, enclose
+from surefoot.robust.certificate import lower_bound
+from surefoot.robust.certificate.certificate import survey
 from surefoot.robust.certificate.checked_plan import CheckedPlan, check_plan
-from surefoot.robust.certificate.objective import objective_of, row_sums
-from surefoot.robust.certificate.posed_rows import Frame, Part, read_part, read_setting
-from surefoot.robust.certificate.weak_duality import plan_sums, weak_duality_bound
+from surefoot.robust.certificate.lower_bound import plan_bound, plan_sums, weak_duality_bound
+from surefoot.robust.certificate.objective import admissible_price, read_model, row_sums
+from surefoot.robust.certificate.posed_rows import Part, read_part, read_setting
 
 
-def framed(problem: Any) -> tuple[Part, Frame]:
-    """The rows of a problem, and their frame."""
+def posed(problem: Any) -> Part:
+    """The rows of a problem about their mean, with weights that are shares."""
     setting = read_setting(problem)
-    return read_part(problem, setting), frame_of(setting, survey(problem, setting), shares=True)
+    total, columns, sparse, _ = survey(problem, None, setting)
+    centred = setting.fit_intercept and not sparse
+    return read_part(problem, setting, 1.0, columns / total.mid if centred else 0.0 * columns)
 
 
 def checked(problem: Any, plan: Any) -> CheckedPlan:
-    return check_plan(*framed(problem), plan)
+    return check_plan(posed(problem), plan)
 
 
 def objective(problem: Any, model: Any) -> Enclosure:
     """Enclosure of the model's objective."""
-    part, frame = framed(problem)
+    part = posed(problem)
     with np.errstate(all="ignore"):
-        return objective_of(frame, model, row_sums(part, frame, model)[0])
+        numbers = read_model(part.setting, model)
+        price = admissible_price(part.setting, numbers)
+        losses = row_sums(part, numbers, price)[0]
+        return losses + enclose(price) * part.setting.radius if part.setting.radius > 0 else losses
 
 
 def weak_bound(problem: Any, plan: Any, limits: Any) -> float:
     with np.errstate(all="ignore"):
         sound = checked(problem, plan)
-        return weak_duality_bound(sound.frame.setting, plan_sums(sound), limits)
+        return weak_duality_bound(sound.part.setting, plan_sums(sound), limits_of(limits))
 
 
 def corrected_bound(problem: Any, plan: Any, limits: Any) -> float:
-    """The bound from corrected slopes; ``-inf`` for a table that is too large for it."""
+    """The bound from corrected slopes, with the limit on the price alone; ``-inf`` for a table that is too large for it."""
     with np.errstate(all="ignore"):
         sound = checked(problem, plan)
-        if corrected_slopes.too_large(sound.frame, sound.row.size):
-            return -np.inf
 
         def gather(work: Any, *arguments: Any) -> Any:
             return work(sound, *arguments)
 
-        return corrected_slopes.corrected_bound(sound.frame, plan_sums(sound), limits.price, gather)
+        with mock.patch.object(lower_bound, "weak_duality_bound", return_value=-np.inf):
+            return plan_bound(sound.part.setting, plan_sums(sound), limits_of(limits), np.inf, gather)
+
+
+def limits_of(limits: Any) -> tuple[Enclosure, Enclosure, Enclosure]:
+    return enclose(limits.price), enclose(limits.intercept), enclose(limits.levels)

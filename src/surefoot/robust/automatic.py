@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from surefoot.core.solve_options import SolveOptions
-from surefoot.robust.dear_columns import finish_without_dear_columns
+from surefoot.robust.dear_columns import relaxed_attempts
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
-from surefoot.robust.second_solvers import finish_with_cones
+from surefoot.robust.second_attempts import finish
+from surefoot.robust.small_cones import conic_attempts
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.wide.wide import Wide
 
@@ -33,8 +36,8 @@ class Automatic:
         """Solve with the method chosen; if that one got stuck, without columns that are too dear to move, and as cones."""
         chosen = self._choose(problem)
         outcome = chosen.solve(problem, options, warm_start)
-        outcome = finish_without_dear_columns(chosen.solve, problem, options, outcome)
-        return finish_with_cones(chosen.solve, problem, options, outcome)
+        attempts = chain(relaxed_attempts(chosen.solve, problem, options), conic_attempts(chosen.solve, problem, options))
+        return finish(attempts, options, outcome)
 
     def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
         fits = self._dense.refuses(problem) is None or self._matrix_free.refuses(problem) is not None

@@ -12,71 +12,52 @@ So where these columns kept a solve from its end, the relaxation is solved too, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from surefoot.core.arrays import BoolArray
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SeparableDataError
-from surefoot.robust.problem.problem import RobustLogisticProblem
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
 from surefoot.robust.scaling.standard_rows import StandardRows
-from surefoot.robust.second_solvers import UNFINISHED, combined
+from surefoot.robust.second_attempts import Attempt, Solve
 
 # Columns whose weight, in standard units, is this many times the smallest weight of all are taken for immovable: first many,
 # then fewer. Not tuned: a wrong guess costs a solve whose answer is not used.
 DEAR = (1e2, 1e5, 1e8)
 
 
-def finish_without_dear_columns(
-    solve: Callable[[RobustLogisticProblem, SolveOptions], RobustOutcome],
+def relaxed_attempts(solve: Solve, problem: RobustLogisticProblem, options: SolveOptions) -> list[Attempt]:
+    """``solve`` on relaxations, from many immovable columns to few."""
+    tried: set[bytes] = set()
+    return [partial(_attempt, solve, problem, options, factor, tried) for factor in DEAR] if problem.radius > 0 else []
+
+
+def _attempt(
+    solve: Solve,
     problem: RobustLogisticProblem,
     options: SolveOptions,
-    outcome: RobustOutcome,
-) -> RobustOutcome:
-    """The outcome as it is, or with the model and the plan of relaxations where they are better.
-
-    Parameters
-    ----------
-    solve : callable
-        Solves a problem with the given options.
-    problem : RobustLogisticProblem
-    options : SolveOptions
-    outcome : SolveOutcome
-        What ``solve`` made of the problem.
-    """
-    if options.max_iter is not None or problem.radius == 0:
-        return outcome
-    tried = set()
-    for factor in DEAR:
-        left = None if options.time_limit is None else options.time_limit - outcome.seconds
-        if outcome.status not in UNFINISHED or (left is not None and left <= 0):
-            break
-        dear = _dear_columns(problem, factor)
-        if dear.any() and dear.tobytes() not in tried:
-            tried.add(dear.tobytes())
-            outcome = _better(solve, problem, dear, replace(options, time_limit=left), outcome)
-    return outcome
-
-
-def _better(
-    solve: Callable[[RobustLogisticProblem, SolveOptions], RobustOutcome],
-    problem: RobustLogisticProblem,
-    dear: BoolArray,
-    options: SolveOptions,
-    outcome: RobustOutcome,
-) -> RobustOutcome:
+    factor: float,
+    tried: set[bytes],
+    _best: RobustCoefficients,
+) -> RobustOutcome | None:
+    """The answer of a relaxation as one of the problem; None if there are no such columns, or they were tried before."""
+    dear = _dear_columns(problem, factor)
+    if not dear.any() or dear.tobytes() in tried:
+        return None
+    tried.add(dear.tobytes())
     weights = np.where(dear, np.inf, problem.cost.numeric_weights)
     relaxed = problem.priced(replace(problem.cost, numeric_weights=weights), problem.radius)
     try:
-        other = solve(relaxed, options)
+        other = solve(relaxed, options, None)
     except SeparableDataError:
-        return outcome
+        return None
     price = max(other.primal.price, problem.cost.admitting_price(other.primal.numeric) * (1.0 + 2.0**-48))
     upper = other.upper_bound + (price - other.primal.price) * problem.radius
-    return combined(outcome, replace(other, primal=replace(other.primal, price=price), upper_bound=upper), options.tolerance)
+    return replace(other, primal=replace(other.primal, price=price), upper_bound=upper)
 
 
 def _dear_columns(problem: RobustLogisticProblem, factor: float) -> BoolArray:

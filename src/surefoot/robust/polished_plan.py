@@ -43,8 +43,12 @@ class SettlingParameters:
 PARAMETERS = SettlingParameters()
 
 
-def polished_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan | None:
-    """The same plan, polished; None if it is too large for a dense matrix."""
+def polished_plan(problem: RobustLogisticProblem, plan: ShiftPlan, spare: float = 0.0) -> ShiftPlan | None:
+    """The same plan, polished; None if it is too large for a dense matrix.
+
+    Numeric columns leave the fraction ``spare`` of the budget, at the cost of as much of price times radius: sums over many
+    rows round by more than a proof with a tiny radius may overspend.
+    """
     width = 1 + problem.n_numeric + int(problem.n_levels.sum())
     if plan.row.size * width > PARAMETERS.max_entries:
         return None
@@ -61,7 +65,7 @@ def polished_plan(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan 
     gamma = problem.cost.numeric_weights * scale
     dear = ~(gamma <= PARAMETERS.too_dear * problem.radius)
     target[columns] = _target(
-        problem, np.where(dear, np.inf, gamma), directions[:, columns].T @ (plan.mass * plan.slope), budget
+        problem, np.where(dear, np.inf, gamma), directions[:, columns].T @ (plan.mass * plan.slope), (1.0 - spare) * budget
     )
     # Columns that may spend something need no exact gradient, and where there are few rows no slopes have one: a last time
     # without them.

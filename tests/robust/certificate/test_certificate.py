@@ -18,7 +18,7 @@ from reference.random_points import random_model, random_plan
 from surefoot.core.certificate import Certificate
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.certificate.weak_duality import CoefficientLimits, coefficient_limits
+from surefoot.robust.certificate.lower_bound import coefficient_limits
 from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
@@ -276,7 +276,7 @@ def test_residuals_are_paid_with_bounds_that_hold_for_every_better_model(monkeyp
     model = random_model(problem, np.random.default_rng(2), size)
     ceilings = []
 
-    def remember(*arguments: Any) -> CoefficientLimits:
+    def remember(*arguments: Any) -> Any:
         ceilings.append(arguments[-1])
         return coefficient_limits(*arguments)
 
@@ -290,7 +290,7 @@ def test_residuals_are_paid_with_bounds_that_hold_for_every_better_model(monkeyp
 def test_bounds_that_contradict_each_other_are_not_verified(monkeypatch):
     problem, best = solved("mixed")
     too_high = best.optimum * (1 + 1e-6)
-    monkeypatch.setattr("surefoot.robust.certificate.certificate.weak_duality_bound", lambda frame, sums, limits: too_high)
+    monkeypatch.setattr("surefoot.robust.certificate.lower_bound.weak_duality_bound", lambda setting, sums, limits: too_high)
     certificate = certify_robust_logistic(problem, best.coefficients, best.plan, TOLERANCE)
     assert (certificate.upper_bound, certificate.lower_bound) == (np.inf, -np.inf)
     assert not certificate.verified

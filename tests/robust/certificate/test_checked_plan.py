@@ -116,16 +116,17 @@ def test_wrong_types_are_an_error(problem, plan, name, dtype):
 def test_entries_know_their_final_label_places_and_price(problem):
     plan = random_plan(problem, np.random.default_rng(3))
     sound = checked(problem, plan)
-    (block,) = sound.blocks()
+    full = plan.mass > 0
+    given = replace(plan, moved=plan.moved[full], flipped=plan.flipped[full])
+    columns = sound.part.columns(sound.row)
     for k in range(sound.row.size):
-        row, flips = sound.row[k], bool(sound.flipped[k])
+        row, flips, moves = sound.row[k], bool(given.flipped[k]), given.moved[k]
         sign = problem.labels[row] * (-1 if flips else 1)
-        moves = sound.moved[k]
-        assert block.sign[k] == sign
-        assert block.price.mid[k] == pytest.approx(
+        assert sound.sign[k] == sign
+        assert sound.price.mid[k] == pytest.approx(
             problem.cost.categorical_weights[moves].sum() + flips * problem.cost.label_weight
         )
-        np.testing.assert_allclose(block.numeric.mid[k], problem.numeric[row] - problem.weights @ problem.numeric, rtol=1e-13)
+        np.testing.assert_allclose(columns.mid[k], problem.numeric[row] - problem.weights @ problem.numeric, rtol=1e-13)
         for l in range(2):
             mixed = problem.n_levels[l] + (0 if sign > 0 else 1)
-            assert block.places[k, l] == (mixed if moves[l] else problem.codes[row, l])
+            assert sound.places[k, l] == (mixed if moves[l] else problem.codes[row, l])

@@ -16,7 +16,7 @@ from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model, random_plan
 
 from surefoot.core.arrays import FloatArray
-from surefoot.robust.certificate.weak_duality import plan_sums
+from surefoot.robust.certificate.lower_bound import plan_sums
 from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
@@ -260,7 +260,7 @@ def test_table_too_wide_for_a_dense_hessian_gets_no_corrected_slopes(monkeypatch
     assert corrected_bound(problem, plan, bounds) > 0
     for limit in ("MAX_OPERATIONS", "MAX_COORDINATES"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"surefoot.robust.certificate.corrected_slopes.{limit}", 5)
+            patch.setattr(f"surefoot.robust.certificate.lower_bound.{limit}", 5)
             assert corrected_bound(problem, plan, bounds) == -np.inf
 
 

@@ -11,7 +11,7 @@ from problem_bank import WHOLE_BANK, draw_problem
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate import corrected_slopes
+from surefoot.robust.certificate import lower_bound
 from surefoot.robust.certificate.certificate import certify_parts, certify_robust_logistic
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 from surefoot.robust.problem.row_batch import RowBatch
@@ -98,7 +98,7 @@ def test_a_plan_with_forged_masses_slopes_or_rows_is_refused_and_the_part_is_nam
 
 def test_slopes_that_prove_too_much_are_penalised(solved, monkeypatch):
     # The other bound corrects them.
-    monkeypatch.setattr(corrected_slopes, "MAX_OPERATIONS", 0.0)
+    monkeypatch.setattr(lower_bound, "MAX_OPERATIONS", 0.0)
     best = solved.certify()
     assert best.verified
     for k in range(4):
@@ -191,7 +191,7 @@ def test_parts_that_do_not_fit_the_terms_are_refused(solved):
     wrong[2, 1] = 4
     with pytest.raises(CertificateError, match=f"code 4 in row {batch.first_row + 2}"):
         solved.certify(parts=[solved.parts[0], (replace(batch, codes=wrong), plan)])
-    with pytest.raises(CertificateError, match="numeric columns"):
+    with pytest.raises(CertificateError, match="numeric is float64 of shape"):
         solved.certify(parts=[(replace(batch, numeric=batch.numeric[:, :2]), plan)])
 
 

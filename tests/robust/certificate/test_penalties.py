@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from surefoot.core.enclosure import enclose
+from surefoot.robust.certificate.lower_bound import coefficient_limits, weak_duality_bound
 from surefoot.robust.certificate.posed_rows import Setting, Sums
-from surefoot.robust.certificate.weak_duality import CoefficientLimits, coefficient_limits, weak_duality_bound
 
 # One numeric column (weight 2), one feature of three levels (weight 1).
 SETTING = Setting(np.array([3]), np.array([2.0]), np.array([1.0]), np.inf, "l1", 0.5, True)
@@ -15,7 +15,7 @@ SETTING = Setting(np.array([3]), np.array([2.0]), np.array([1.0]), np.inf, "l1",
 
 def bound(intercept: float, numeric: float, levels: list[float], price: float = 0.0) -> float:
     sums = Sums((*map(enclose, (1.0, price, intercept)), enclose([numeric]), enclose(levels), 0, 4))
-    return weak_duality_bound(SETTING, sums, CoefficientLimits(price=10.0, intercept=100.0, levels=1000.0))
+    return weak_duality_bound(SETTING, sums, (enclose(10.0), enclose(100.0), enclose(1000.0)))
 
 
 def test_every_residual_is_paid_at_its_limit_whatever_its_sign() -> None:
@@ -32,10 +32,17 @@ def test_every_residual_is_paid_at_its_limit_whatever_its_sign() -> None:
 def test_limits_hold_on_both_sides() -> None:
     """Few positive rows (a tenth, mean 3) and many negative ones (mean -0.5): the worse side limits the intercept."""
     upper, price = 0.6, 0.6 / 0.5
-    found = coefficient_limits(SETTING, enclose([0.1, 0.9]), enclose([[0.3, -0.45]]), upper)
+    found = limits([0.1, 0.9], [[0.3, -0.45]], upper)
     positive, negative = max(upper / 0.1, price * (1.0 + 2.0 * 3.0)), max(upper / 0.9, price * (1.0 + 2.0 * 0.5))
-    assert found.price == pytest.approx(price)
-    assert found.intercept == pytest.approx(max(positive, negative)) == pytest.approx(8.4)
-    assert found.levels == pytest.approx(max(upper * (1 / 0.1 + 1 / 0.9), price * (2.0 + 2.0 * 3.5)))
-    mirrored = coefficient_limits(SETTING, enclose([0.9, 0.1]), enclose([[-0.45, 0.3]]), upper)
-    assert (mirrored.intercept, mirrored.levels) == pytest.approx((found.intercept, found.levels))
+    assert max(positive, negative) == pytest.approx(8.4)
+    assert found == pytest.approx((price, 8.4, max(upper * (1 / 0.1 + 1 / 0.9), price * (2.0 + 2.0 * 3.5))))
+    assert limits([0.9, 0.1], [[-0.45, 0.3]], upper) == pytest.approx(found)
+
+
+def test_limits_are_those_of_the_label_with_less_weight_where_shifts_are_cheap() -> None:
+    found = limits([0.01, 0.99], [[0.0, 0.0]], 0.6)
+    assert found == pytest.approx((1.2, 0.6 / 0.01, 0.6 / 0.01 + 0.6 / 0.99))
+
+
+def limits(weights: list[float], columns: list[list[float]], upper: float) -> tuple[float, ...]:
+    return tuple(float(limit.high) for limit in coefficient_limits(SETTING, enclose(weights), enclose(columns), upper))

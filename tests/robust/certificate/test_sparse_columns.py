@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from problem_bank import SPARSE_BANK
-from reference.certificate_parts import framed
+from reference.certificate_parts import posed
 from reference.enumerated_model import solve_enumerated
 
 from surefoot.exceptions import CertificateError
@@ -34,8 +34,8 @@ def test_sparse_and_dense_columns_get_the_same_verdict(name):
 
 def test_sparse_columns_are_not_centred():
     problem = SPARSE_BANK["sparse_l1"]()
-    assert not framed(problem)[1].centre.any()
-    assert framed(replace(problem, numeric=problem.numeric.toarray()))[1].centre.all()
+    assert not posed(problem).centre.any()
+    assert posed(replace(problem, numeric=problem.numeric.toarray())).centre.all()
 
 
 def wide_problem(norm: str, radius: float) -> RobustLogisticProblem:

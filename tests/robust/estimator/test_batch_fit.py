@@ -398,3 +398,21 @@ def test_a_limit_warns_and_keeps_the_bound() -> None:
         model = sf.RobustLogisticRegression(radius=0.03, max_iter=1, tol=1e-9).fit(Batches(X, y))
     best = sf.RobustLogisticRegression(radius=0.03).fit(X, y).certificate_
     assert 0 <= model.certificate_.lower_bound <= best.upper_bound <= model.certificate_.upper_bound * (1 + 1e-9)
+
+
+def test_a_plan_that_proves_too_little_is_solved_more_closely(tmp_path: Path) -> None:
+    """Weights over ten powers of ten: the solver's own bound was a claim, and plans in batches are not polished."""
+    X = np.array([[-1.0, 1], [0, 0], [3, 1], [1, 0], [0, 1], [-2, 0], [0, 0], [0, 0]])
+    y = np.array([0, 0, 1, 1, 1, 0, 0, 1])
+    weight = np.array([1.2e-2, 0.32, 1.1e-6, 6.8e-4, 2.7e-6, 5.5e4, 4.3e-6, 3.0e-3])
+    batches = [(X[cut], y[cut], weight[cut]) for cut in (slice(0, 2), slice(2, 6), slice(6, 8))]
+    model = sf.RobustLogisticRegression(
+        radius=0.22656312636902817,
+        numeric_weights=[2.49407625],
+        categorical_features=[1],
+        categorical_weights=[0.50460126],
+        label_weight=1.0,
+    ).fit(batches)
+    assert model.certificate_.verified, model.certificate_.claim
+    sf.save(model, tmp_path / "model.surefoot")
+    assert sf.verify(sf.load(tmp_path / "model.surefoot"), batches).verified

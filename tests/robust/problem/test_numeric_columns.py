@@ -8,10 +8,12 @@ import pytest
 import scipy.sparse
 from problem_bank import draw_problem
 
+import surefoot as sf
 from surefoot.robust.problem.numeric_columns import (
     as_dense,
     as_numeric_columns,
     column_sizes,
+    in_less_memory,
     most_terms,
     require_sound_columns,
 )
@@ -174,3 +176,23 @@ def test_shapes_that_do_not_belong_together_are_refused(problem):
         replace(problem, numeric=problem.numeric[:11])
     with pytest.raises(ValueError, match="numeric_weights has 4 entries, but the table has 3"):
         replace(problem, numeric=problem.numeric[:, :3])
+
+
+def test_sparse_columns_become_dense_where_that_takes_less_memory() -> None:
+    full = np.random.default_rng(2).normal(size=(9, 4))
+    thin = np.where(np.random.default_rng(3).random((9, 4)) < 0.5, full, 0.0)
+    assert in_less_memory(full) is full
+    np.testing.assert_array_equal(in_less_memory(scipy.sparse.csr_array(full)), full)
+    stays = scipy.sparse.csr_array(thin)
+    assert in_less_memory(stays) is stays
+
+
+def test_time_stamps_in_a_sparse_table_are_proven_as_those_in_a_dense_one() -> None:
+    draw = np.random.default_rng(8)
+    X = np.column_stack((1.7e9 + draw.normal(size=40), draw.normal(size=40)))
+    y = (X[:, 0] - 1.7e9 + X[:, 1] + draw.normal(size=40) > 0).astype(int)
+    dense = sf.RobustLogisticRegression(radius=0.01).fit(X, y)
+    sparse = sf.RobustLogisticRegression(radius=0.01).fit(scipy.sparse.csr_array(X), y)
+    assert sparse.certificate_.verified, sparse.certificate_.claim
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-12)
+    assert sf.verify(sparse, scipy.sparse.csr_array(X), y).verified

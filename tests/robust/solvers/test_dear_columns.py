@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +15,10 @@ from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.automatic import Automatic
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.dear_columns import finish_without_dear_columns
+from surefoot.robust.dear_columns import relaxed_attempts
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
+from surefoot.robust.second_attempts import Solve, finish
 from surefoot.robust.sqp.sqp import SQP
 
 
@@ -30,6 +32,12 @@ def test_separable_rows_with_dear_columns_and_label_flips_are_solved_and_proven(
     assert model.certificate_.verified, model.certificate_.claim
 
 
+def finish_relaxed(
+    solve: Solve, problem: RobustLogisticProblem, options: SolveOptions, outcome: RobustOutcome
+) -> RobustOutcome:
+    return finish(relaxed_attempts(solve, problem, options), options, outcome)
+
+
 def stalled(problem: RobustLogisticProblem) -> RobustOutcome:
     return replace(SQP().solve(problem, SolveOptions(max_iter=1)), status=Status.STALLED)
 
@@ -40,7 +48,7 @@ def test_the_answer_of_a_relaxation_is_one_of_the_problem(norm):
     weights = problem.cost.numeric_weights * [1.0, 1e4, 1e9]
     problem = replace(problem, cost=replace(problem.cost, numeric_weights=weights))
     options = SolveOptions(tolerance=1e-7)
-    found = finish_without_dear_columns(SQP().solve, problem, options, stalled(problem))
+    found = finish_relaxed(SQP().solve, problem, options, stalled(problem))
     assert found.status is Status.OPTIMAL
     assert found.primal.price >= reference.needed_price(problem, found.primal.numeric)
     assert found.upper_bound == pytest.approx(reference.objective(problem, found.primal), rel=1e-9)
@@ -54,7 +62,7 @@ def test_a_relaxation_that_does_not_help_leaves_the_outcome_as_good_as_it_was():
     problem = replace(problem, cost=replace(problem.cost, numeric_weights=weights))
     best = replace(SQP().solve(problem, SolveOptions(tolerance=1e-9)), status=Status.STALLED)
     worse = replace(best, upper_bound=best.upper_bound + 1.0, lower_bound=best.lower_bound - 1.0)
-    found = finish_without_dear_columns(lambda *_: worse, problem, SolveOptions(tolerance=1e-12), best)
+    found = finish_relaxed(lambda *_: worse, problem, SolveOptions(tolerance=1e-12), best)
     assert found.primal is best.primal and found.dual is best.dual
     assert (found.upper_bound, found.lower_bound) == (best.upper_bound, best.lower_bound)
 
@@ -65,9 +73,38 @@ def test_nothing_is_solved_twice_where_no_column_is_dear_or_the_solve_ended():
 
     problem = draw_problem(4, rows=60, numeric=2, radius=0.02)
     once = stalled(problem)
-    assert finish_without_dear_columns(refuse, problem, SolveOptions(), once) is once
+    assert finish_relaxed(refuse, problem, SolveOptions(), once) is once
     dear = replace(problem, cost=replace(problem.cost, numeric_weights=problem.cost.numeric_weights * [1.0, 1e6]))
     ended = Automatic().solve(dear, SolveOptions())
     assert ended.status is Status.OPTIMAL
-    assert finish_without_dear_columns(refuse, dear, SolveOptions(), ended) is ended
-    assert finish_without_dear_columns(refuse, dear, SolveOptions(max_iter=3), once) is once
+    assert finish_relaxed(refuse, dear, SolveOptions(), ended) is ended
+    assert finish_relaxed(refuse, dear, SolveOptions(max_iter=3), once) is once
+
+
+def test_attempts_have_the_time_that_is_left_of_the_limit_and_no_less():
+    problem = draw_problem(4, rows=60, numeric=2, radius=0.02)
+    once, seen = stalled(problem), []
+
+    def attempt(_: object) -> RobustOutcome:
+        seen.append(options.seconds_left)
+        return once
+
+    # A minute of the limit is over.
+    options = SolveOptions(time_limit=100.0, started=time.perf_counter() - 60.0)
+    finish([attempt, attempt], options, once)
+    assert len(seen) == 2 and all(30.0 < left <= 40.0 for left in seen)
+    finish([attempt], SolveOptions(time_limit=50.0, started=time.perf_counter() - 60.0), once)
+    assert len(seen) == 2
+
+
+def test_relaxations_are_solved_with_the_options_of_the_problem_and_its_clock():
+    problem = draw_problem(4, rows=60, numeric=2, radius=0.02)
+    dear = replace(problem, cost=replace(problem.cost, numeric_weights=problem.cost.numeric_weights * [1.0, 1e6]))
+    options, given = SolveOptions(time_limit=100.0), []
+
+    def solve(posed: RobustLogisticProblem, its: SolveOptions, start: object) -> RobustOutcome:
+        given.append(its)
+        return SQP().solve(posed, its)
+
+    finish_relaxed(solve, dear, options, stalled(dear))
+    assert given and all(its.started == options.started and its.time_limit == 100.0 for its in given)

@@ -11,13 +11,17 @@ from reference.certificate_parts import checked
 from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_plan
 
-from surefoot.robust.certificate.weak_duality import plan_sums
+import surefoot as sf
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.certificate.lower_bound import plan_sums
+from surefoot.robust.certificate.posed_rows import read_setting
 from surefoot.robust.polished_plan import PARAMETERS, polished_plan
 from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
+from surefoot.robust.sqp.sqp import SQP
 
 
-def _polished(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
-    found = polished_plan(problem, plan)
+def _polished(problem: RobustLogisticProblem, plan: ShiftPlan, spare: float = 0.0) -> ShiftPlan:
+    found = polished_plan(problem, plan, spare)
     assert found is not None
     return found
 
@@ -98,3 +102,25 @@ def test_a_plan_that_is_too_large_is_left_alone(monkeypatch):
     plan = random_plan(problem, np.random.default_rng(1))
     monkeypatch.setattr("surefoot.robust.polished_plan.PARAMETERS", replace(PARAMETERS, max_entries=3))
     assert polished_plan(problem, plan) is None
+
+
+def test_a_plan_may_leave_some_of_its_budget_for_rounding():
+    problem = draw_problem(3, rows=60, numeric=3, levels=(3,), radius=0.05)
+    outcome = SQP().solve(problem, SolveOptions(tolerance=1e-9))
+
+    def spent(plan: ShiftPlan) -> float:
+        _, price, _, numeric, *_ = plan_sums(checked(problem, plan))
+        return float(price.mid + read_setting(problem).shift_price(numeric).mid)
+
+    assert spent(_polished(problem, outcome.dual)) == pytest.approx(0.05, rel=1e-6)
+    moves = float(plan_sums(checked(problem, _polished(problem, outcome.dual)))[1].mid)
+    assert spent(_polished(problem, outcome.dual, 0.2)) == pytest.approx(moves + 0.8 * (0.05 - moves), rel=1e-6)
+
+
+@pytest.mark.parametrize("radius", [3e-6, 1e-6])
+def test_many_rows_with_a_tiny_radius_are_proven(radius):
+    # Sums over 20,000 rows round by 1e-12, and what is overspent costs up to 1 / radius.
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(20_000, 40))
+    model = sf.RobustLogisticRegression(radius=radius).fit(X, X.sum(axis=1) + 2 * draw.logistic(size=20_000) > 0)
+    assert model.certificate_.verified, model.certificate_.claim

@@ -25,25 +25,22 @@ A price below the dual norm of the coefficients is raised to it: any admissible 
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import digest
 from surefoot.core.enclosure import Enclosure, choose, enclose, exact_dot
-from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate.posed_rows import Frame, Part, Setting, Sums, blocks, turned
+from surefoot.robust.certificate.posed_rows import Part, Setting, Sums, blocks, read_array, turned
 
 
-def require_shapes(setting: Setting, model: Any) -> None:
-    """Raise if these are not the coefficients of such a problem."""
+def read_model(setting: Setting, source: Any) -> SimpleNamespace:
+    """The coefficients of such a problem as doubles: ``intercept``, ``numeric``, ``levels``, ``price``."""
     n_levels = sum(setting.n_levels.tolist())  # without an array of that many entries, which may be a lie
     shapes = {"intercept": (), "numeric": setting.gamma.shape, "levels": (n_levels,), "price": ()}
-    for name, shape in shapes.items():
-        value = np.asarray(getattr(model, name))
-        if value.shape != shape or value.dtype.kind not in "fiu":
-            raise CertificateError(f"coefficients.{name}: real numbers of shape {shape} belong here, not {value!r:.80}.")
+    arrays = {name: read_array(f"coefficients.{name}", getattr(source, name), "fiu", shape) for name, shape in shapes.items()}
+    return SimpleNamespace(**arrays)
 
 
 def flaw(setting: Setting, model: Any) -> str:
@@ -58,47 +55,27 @@ def flaw(setting: Setting, model: Any) -> str:
     return "the coefficient of a reference level is not 0" if np.any(model.levels[setting.starts]) else ""
 
 
-def model_digest(model: Any) -> str:
-    """Fingerprint of a model."""
-    names = ("intercept", "numeric", "levels", "price")
-    return digest("robust logistic model", {name: np.asarray(getattr(model, name), dtype=np.float64) for name in names})
-
-
 def admissible_price(setting: Setting, model: Any) -> float:
     """A price at or above the given one that admits the numeric coefficients."""
-    return max(float(model.price), float(setting.dual_norm(np.asarray(model.numeric, dtype=np.float64)).high))
+    return max(float(model.price), float(setting.dual_norm(model.numeric).high))
 
 
-def centred_intercept(frame: Frame, model: Any) -> Enclosure:
-    """beta_0 + beta_x . c, right to the last place."""
-    return exact_dot(np.append(model.numeric, model.intercept), np.append(frame.centre, 1.0))
-
-
-def objective_of(frame: Frame, model: Any, losses: Enclosure) -> Enclosure:
-    """F, from the sum of the losses of all parts."""
-    mean, radius = losses / frame.total, frame.setting.radius
-    return mean + enclose(admissible_price(frame.setting, model)) * radius if radius > 0 else mean
-
-
-def row_sums(part: Part, frame: Frame, model: Any) -> Sums:
-    """Sum of weight times r_i; then weight, and weighted sum of each centred numeric column, of the rows of label +1 and -1."""
-    setting, intercept = frame.setting, centred_intercept(frame, model)
-    slopes, levels = enclose(np.asarray(model.numeric, dtype=np.float64)), np.asarray(model.levels, dtype=np.float64)
-    price, losses = admissible_price(setting, model), enclose(0.0)
-    weights, sums = enclose(np.zeros(2)), enclose(np.zeros((frame.centre.size, 2)))
+def row_sums(part: Part, model: Any, price: float) -> Sums:
+    """Sum of share times r_i; then share, and weighted sum of each centred numeric column, of the rows of label +1 and -1."""
+    setting, losses = part.setting, enclose(0.0)
+    # beta_0 + beta_x . c, right to the last place.
+    intercept = exact_dot(np.append(model.numeric, model.intercept), np.append(part.centre, 1.0))
+    weights, sums = enclose(np.zeros(2)), enclose(np.zeros((setting.gamma.size, 2)))
     for rows in blocks(part.labels.size):
-        columns, labels = part.columns(rows, frame.centre), part.labels[rows]
-        own = levels[setting.starts + part.codes[rows]]
-        scores = columns @ slopes + intercept + enclose(own).sum(axis=1)
-        if setting.radius == 0:
-            worst = (scores * -labels).softplus()
-        else:
-            worst = _worst(setting, price, levels, own, scores, labels)
-            if np.isfinite(setting.kappa):
-                flipped = _worst(setting, price, levels, own, scores, -labels)
-                worst = worst.maximum(flipped - enclose(price) * setting.kappa)
-        losses = losses + (worst * part.weights[rows]).sum()
-        by_label = enclose(np.where(labels[:, None] == np.array([1.0, -1.0]), part.weights[rows][:, None], 0.0))
+        columns, labels, shares = part.columns(rows), part.labels[rows], part.shares[rows]
+        own = model.levels[setting.starts + part.codes[rows]]
+        scores = columns @ enclose(model.numeric) + intercept + enclose(own).sum(axis=1)
+        worst = _worst(setting, price, model.levels, own, scores, labels)
+        if setting.radius > 0 and np.isfinite(setting.kappa):
+            flipped = _worst(setting, price, model.levels, own, scores, -labels)
+            worst = worst.maximum(flipped - enclose(price) * setting.kappa)
+        losses = losses + (worst * shares).sum()
+        by_label = choose(labels[:, None] == np.array([1.0, -1.0]), shares[:, None], 0.0)
         weights, sums = weights + by_label.sum(axis=0), sums + turned(columns) @ by_label
     return Sums((losses, weights, sums))
 
@@ -107,7 +84,7 @@ def _worst(
     setting: Setting, price: float, levels: FloatArray, own: FloatArray, scores: Enclosure, targets: FloatArray
 ) -> Enclosure:
     """The largest loss of some rows over sets of moves, with their final labels as given."""
-    moves, stay = np.isfinite(setting.delta), scores * -targets
+    moves, stay = np.isfinite(setting.delta) & (setting.radius > 0), scores * -targets
     if not moves.any():
         return stay.softplus()
     delta, own = setting.delta[moves], own[:, moves]

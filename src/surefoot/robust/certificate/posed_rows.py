@@ -1,9 +1,9 @@
 """Rows of a table, all of them or a part, and the setting under which they stand; read from plain fields and checked here.
 
 A table is judged part by part, and a whole table is one part: all that is needed of rows are sums, and sums of parts add up.
-``Frame`` is what all parts have in common after a first pass: the total that weights are divided by, and a centre c of the
-numeric columns. With an intercept, beta_0 + beta_x . x = (beta_0 + beta_x . c) + beta_x . (x - c), so centring does not change
-the problem, but its numbers keep their digits: x - c is right to half a unit in the last place, and the first bracket is
+What all parts have in common is known after a first pass: the total that weights are divided by (``shares``), and a centre c of
+the numeric columns. With an intercept, beta_0 + beta_x . x = (beta_0 + beta_x . c) + beta_x . (x - c), so centring does not
+change the problem, but its numbers keep their digits: x - c is right to half a unit in the last place, and the first bracket is
 computed exactly. Without an intercept, and for sparse columns, c = 0.
 """
 
@@ -21,6 +21,8 @@ from surefoot.exceptions import CertificateError
 
 BLOCK_ROWS = 4096
 DUAL = {"l1": "linf", "l2": "l2", "linf": "l1"}
+# What arrays may hold, by the letters of NumPy's kinds.
+KINDS = {"f": "real numbers", "fiu": "numbers", "iu": "whole numbers", "b": "truth values"}
 
 
 class Sums(tuple[Any, ...]):
@@ -80,32 +82,26 @@ def _norm(sizes: Enclosure, kind: str) -> Enclosure:
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What all parts have in common; see the module docstring."""
+class Part:
+    """Rows under a setting, about a centre; ``numeric`` is dense, or sparse with the interface of scipy's ``csr_array``."""
 
     setting: Setting
-    total: Enclosure
     centre: FloatArray
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rows under a setting; ``numeric`` is dense, or sparse with the interface of scipy's ``csr_array``."""
-
     numeric: Any
     codes: RowArray
     labels: FloatArray
-    weights: FloatArray
+    shares: Enclosure
     first_row: int
+    is_sparse: bool
 
-    @property
-    def is_sparse(self) -> bool:
-        return hasattr(self.numeric, "indptr")
+    def dense(self, rows: Any) -> Any:
+        """Numeric columns of some rows, as they are."""
+        return self.numeric[rows].toarray() if self.is_sparse else self.numeric[rows]
 
-    def columns(self, rows: Any, centre: FloatArray) -> Any:
+    def columns(self, rows: Any) -> Any:
         """Numeric columns of some rows minus the centre: an enclosure, or sparse and exact."""
         block = self.numeric[rows]
-        return block if self.is_sparse else enclose(block) - centre if centre.any() else enclose(block)
+        return block if self.is_sparse else enclose(block) - self.centre if self.centre.any() else enclose(block)
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
@@ -131,23 +127,31 @@ def read_setting(source: Any) -> Setting:
     return Setting(n_levels, gamma, delta, kappa, norm, radius, bool(source.fit_intercept))
 
 
-def read_part(rows: Any, setting: Setting) -> Part:
+def read_part(rows: Any, setting: Setting, total: Enclosure | float = 1.0, centre: FloatArray | float = 0.0) -> Part:
     """Rows with the fields ``numeric``, ``codes``, ``labels``, ``weights``, checked against the setting."""
-    for name, ndim, kind in (("numeric", 2, "f"), ("codes", 2, "iu"), ("labels", 1, "f"), ("weights", 1, "f")):
-        array = getattr(rows, name)
-        _require(len(array.shape) == ndim and array.dtype.kind in kind, f"{name} is {array.dtype} of shape {array.shape}")
-        _require(array.shape[0] == rows.labels.shape[0], f"{name} and labels have {array.shape[0]} and other rows")
-    part = Part(rows.numeric, rows.codes, rows.labels, rows.weights, int(getattr(rows, "first_row", 0)))
-    for what, found, wanted in (("numeric", part.numeric, setting.gamma), ("categorical", part.codes, setting.delta)):
-        _require(found.shape[1] == wanted.size, f"{found.shape[1]} {what} columns, but the problem has {wanted.size}")
-    _require(not part.is_sparse or _is_canonical(part.numeric), "sparse rows name columns twice, not in order, or unknown ones")
-    numbers = part.numeric.data if part.is_sparse else part.numeric
+    n_rows, first_row, is_sparse = rows.labels.size, int(getattr(rows, "first_row", 0)), hasattr(rows.numeric, "indptr")
+    read_array("numeric", rows.numeric, "f", (n_rows, setting.gamma.size))
+    read_array("codes", rows.codes, "iu", (n_rows, setting.delta.size))
+    read_array("labels", rows.labels, "f", (n_rows,))
+    read_array("weights", rows.weights, "f", (n_rows,))
+    _require(not is_sparse or _is_canonical(rows.numeric), "sparse rows name columns twice, not in order, or unknown ones")
+    numbers = rows.numeric.data if is_sparse else rows.numeric
     _require(np.isfinite(numbers).all(), "a numeric column holds a number that is not finite")
-    for row, column in np.argwhere((part.codes < 0) | (part.codes >= setting.n_levels))[:1]:
-        _require(False, f"categorical column {column} holds code {part.codes[row, column]} in row {part.first_row + row}")
-    _require((np.abs(part.labels) == 1.0).all(), "labels are -1.0 and +1.0")
-    _require((np.isfinite(part.weights) & (part.weights >= 0)).all(), "weights are finite and not negative")
-    return part
+    for row, column in np.argwhere((rows.codes < 0) | (rows.codes >= setting.n_levels))[:1]:
+        _require(False, f"categorical column {column} holds code {rows.codes[row, column]} in row {first_row + row}")
+    _require((np.abs(rows.labels) == 1.0).all(), "labels are -1.0 and +1.0")
+    _require((np.isfinite(rows.weights) & (rows.weights >= 0)).all(), "weights are finite and not negative")
+    shares = enclose(rows.weights) / total
+    return Part(setting, np.asarray(centre), rows.numeric, rows.codes, rows.labels, shares, first_row, is_sparse)
+
+
+def read_array(what: str, value: Any, kinds: str, shape: tuple[int, ...]) -> Any:
+    """An array of that shape, of a kind that these letters of NumPy name, real numbers as doubles; raises if it is none."""
+    array = value if hasattr(value, "indptr") else np.asarray(value)
+    if array.shape != shape or array.dtype.kind not in kinds:
+        wanted = f"{KINDS[kinds]} of shape {shape} belong there"
+        raise CertificateError(f"{what} is {array.dtype} of shape {array.shape}; {wanted}.")
+    return array.astype(np.float64, copy=False) if "f" in kinds and isinstance(array, np.ndarray) else array
 
 
 def _is_canonical(matrix: Any) -> bool:

@@ -65,11 +65,8 @@ class PlannedParts:
     n_threads: int
 
     def map(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
-        return self.parts.each(_judge, [(work, self.n_threads, *arguments)] * len(self.parts.counts))
-
-    def map_with_plans(self, work: Callable[..., Any], *arguments: Any) -> Iterable[Any]:
         plans = [None if self.plan is None else self.plan.restricted(k) for k in range(len(self.parts.counts))]
-        return self.parts.each(_judge_with_plan, [(work, self.n_threads, plan, *arguments) for plan in plans])
+        return self.parts.each(_judge_part, [(work, self.n_threads, plan, *arguments) for plan in plans])
 
 
 def fit_dask(
@@ -131,12 +128,8 @@ def row_batch(part: Part, *arguments: Any) -> RowBatch:
     return RowBatch(encoded.design.numeric, encoded.design.codes, encoded.signs, encoded.weights, encoded.first_row)
 
 
-def _judge(batch: RowBatch, work: Callable[..., Any], n_threads: int, *arguments: Any) -> Any:
-    with threadpool_limits(limits=n_threads, user_api="blas"):
-        return work(batch, *arguments)
-
-
-def _judge_with_plan(
+def _judge_part(
     batch: RowBatch, work: Callable[..., Any], n_threads: int, share: PartitionedPlan | None, *arguments: Any
 ) -> Any:
-    return _judge(batch, work, n_threads, None if share is None else share.of_partition(0, batch), *arguments)
+    with threadpool_limits(limits=n_threads, user_api="blas"):
+        return work(batch, None if share is None else share.of_partition(0, batch), *arguments)

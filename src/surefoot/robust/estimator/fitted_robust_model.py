@@ -14,8 +14,10 @@ from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import build_frame, frame_library
+from surefoot.robust.estimator.linear_scores import linear_scores
 from surefoot.robust.estimator.worst_case import WorstCase, describe_worst_case
 from surefoot.robust.problem.ground_cost import GroundCost
+from surefoot.robust.problem.numeric_columns import in_less_memory
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.sqp.adversary import worst_case_distribution
@@ -133,7 +135,7 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
 
     def _scores(self, design: MixedDesign) -> FloatArray:
         numeric, levels = self.schema_.split_coefficients(self.coef_[0])
-        scores: FloatArray = design.numeric @ numeric + self.intercept_[0]
+        scores = linear_scores(design.numeric, numeric, float(self.intercept_[0]))
         start = 0
         for at, count in enumerate(design.n_levels):
             scores += levels[start : start + count][design.codes[:, at]]
@@ -149,7 +151,7 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
         self, design: MixedDesign, labels: FloatArray, weights: FloatArray, cost: GroundCost, radius: float
     ) -> RobustLogisticProblem:
         return RobustLogisticProblem(
-            numeric=design.numeric,
+            numeric=in_less_memory(design.numeric),
             codes=design.codes,
             n_levels=design.n_levels,
             labels=labels,

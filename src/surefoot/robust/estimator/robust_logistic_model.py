@@ -34,6 +34,8 @@ from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
 from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows, refuse_groups, reread_training_rows
 
+# What a polished plan may leave of its budget, in the objective: this share of the tolerance.
+SPARE_SHARE = 0.02
 # Plans are polished where the solver's gap is at most this many times the tolerance.
 SETTLED_GAP = 100.0
 
@@ -187,9 +189,17 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
     near = outcome.upper_bound - outcome.lower_bound <= SETTLED_GAP * tolerance * abs(outcome.upper_bound)
     if certificate.verified or outcome.dual is None or not near:
         return certificate, outcome
-    plan = polished_plan(problem, outcome.dual)
-    again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
-    return (again, replace(outcome, dual=plan)) if again.lower_bound > certificate.lower_bound else (certificate, outcome)
+    charge = outcome.primal.price * problem.radius
+    spare = min(0.5, SPARE_SHARE * tolerance * outcome.upper_bound / charge) if charge > 0 else 0.0
+    given = outcome.dual
+    for left in dict.fromkeys((0.0, spare)):
+        plan = polished_plan(problem, given, left)
+        again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
+        if again.lower_bound > certificate.lower_bound:
+            certificate, outcome = again, replace(outcome, dual=plan)
+        if certificate.verified:
+            break
+    return certificate, outcome
 
 
 def named_solver(name: Any) -> RobustLogisticSolver:

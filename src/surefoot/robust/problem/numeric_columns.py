@@ -121,3 +121,12 @@ def fingerprint_parts(numeric: NumericArray) -> Iterator[AnyArray]:
         yield numeric.indptr.astype(np.int64, copy=False)
     else:
         yield numeric
+
+
+def in_less_memory(numeric: NumericArray) -> NumericArray:
+    """Sparse columns that are mostly full as dense ones: these take less memory then, and can be centred."""
+    if not is_sparse(numeric):
+        return numeric
+    stored = numeric.data.nbytes + numeric.indices.nbytes
+    dense: FloatArray = numeric.toarray() if stored >= 8 * numeric.shape[0] * numeric.shape[1] else numeric
+    return dense

@@ -17,7 +17,7 @@ from surefoot.design.encode.duplicates import collapse_rows
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import column_sizes
 from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
-from surefoot.robust.scaling.standard_units import FLAT, LEAST_SHARE, StandardUnits, standard_cost
+from surefoot.robust.scaling.standard_units import LEAST_SHARE, StandardUnits, standard_cost
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class StandardRows(StandardUnits):
             centre = np.zeros(original.n_numeric)
             numeric, scale = _scaled(numeric, weights)
         else:
-            centre = weights @ numeric / weights.sum() if original.fit_intercept else np.zeros(original.n_numeric)
+            centre = _mean(numeric, weights) if original.fit_intercept else np.zeros(original.n_numeric)
             numeric, scale = _centred_and_scaled(numeric, weights, centre)
         cost, unit = standard_cost(original.cost, scale)
         problem = replace(
@@ -114,12 +114,16 @@ def _centred_and_scaled(numeric: FloatArray, weights: FloatArray, centre: FloatA
     numeric = numeric - centre
     sizes = column_sizes(numeric)
     scale: FloatArray = np.sqrt(weights @ np.square(numeric / np.maximum(sizes, 1e-300))) * sizes
-    # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
-    flat = scale <= FLAT * np.abs(centre)
-    numeric[:, flat] = 0.0
-    scale[flat | (scale == 0)] = 1.0
+    scale[scale == 0] = 1.0
     numeric /= scale
     return numeric, scale
+
+
+def _mean(numeric: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted means, counted from the first row: a large offset takes no digits from them, and a constant is its own mean."""
+    first = numeric[0] / 2  # halves, because differences of numbers of +-1e308 would overflow
+    mean: FloatArray = 2 * (first + weights @ (numeric / 2 - first) / weights.sum())
+    return mean
 
 
 def _scaled(numeric: scipy.sparse.csr_array, weights: FloatArray) -> tuple[scipy.sparse.csr_array, FloatArray]:

@@ -19,13 +19,11 @@ from surefoot.core.arrays import FloatArray
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients
 
-# A column whose spread is below this times its centre is constant but for rounding.
-FLAT = 1e-12
 # The least share of the weight that a row has in a solver: products of smaller ones would underflow. To a plan for these shares
 # such a row is one of almost no weight.
 LEAST_SHARE = 1e-295
-# Last digit of an intercept above which neighbours of a coefficient are tried, and how many of them.
-COARSE, NEIGHBOURS = 2.0**-40, 2**14
+# Last digit of an intercept above which neighbours of a coefficient are tried, how many; from which on more, and how many then.
+COARSE, NEIGHBOURS, LARGE, MOST_NEIGHBOURS = 2.0**-40, 2**16, 2.0**-12, 2**22
 
 
 class StandardUnits:
@@ -54,12 +52,11 @@ class StandardUnits:
         intercept, numeric = _restored(coefficients.intercept, coefficients.numeric / self.scale, self.centre, self.scale)
         # A hair above the least price that admits the coefficients: other units round each of them differently.
         least = self.cost.admitting_price(coefficients.numeric) * (1.0 + 2.0**-48)
-        return replace(
-            coefficients,
-            intercept=intercept,
-            numeric=numeric,
-            price=max(coefficients.price, least) / self.unit,
-        )
+        price = max(coefficients.price, least) / self.unit
+        # A shift that is just too dear must remain so where an intercept has lost digits: a row may have little else to lose.
+        last = float(np.spacing(abs(intercept)))
+        spare = max(2.0**-40, min(last, 1.0) / MOST_NEIGHBOURS) if last > COARSE else 0.0
+        return replace(coefficients, intercept=intercept, numeric=numeric, price=price * (1.0 + spare))
 
 
 def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: FloatArray) -> tuple[float, FloatArray]:
@@ -79,7 +76,7 @@ def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: Fl
     change = Fraction(float(step)) * Fraction(float(centre[at]))
     # In units of the intercept's last place; whole ones do not matter.
     first, each = (float(part / Fraction(float(last)) % 1) for part in (exact, change))
-    k = np.arange(NEIGHBOURS)
+    k = np.arange(NEIGHBOURS if last <= LARGE else MOST_NEIGHBOURS)
     remainder = np.abs((first + k * each + 0.5) % 1.0 - 0.5) * last
     best = int(np.argmin(remainder + k * abs(step) * scale[at]))
     nearer = np.where(np.arange(numeric.size) == at, numeric - best * step, numeric)

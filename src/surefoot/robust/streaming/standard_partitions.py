@@ -16,14 +16,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import scipy.sparse
 
-from surefoot.core.arrays import BoolArray, FloatArray, RowArray
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.robust.problem.coefficient_bounds import LabelSums
 from surefoot.robust.problem.column_moments import BatchSums, ColumnMoments
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
-from surefoot.robust.scaling.standard_units import FLAT, LEAST_SHARE, StandardUnits, standard_cost
+from surefoot.robust.scaling.standard_units import LEAST_SHARE, StandardUnits, standard_cost
 from surefoot.robust.sqp.row_sums import TableRows
 from surefoot.robust.streaming.partitioned_rows import PartitionedRows, Partitions
 
@@ -47,8 +47,6 @@ class Standard(StandardUnits):
     centre, scale : ndarray of shape (n_numeric,)
     unit : float
         Of prices.
-    flat : ndarray of shape (n_numeric,)
-        Columns that are constant but for rounding.
     """
 
     terms: Terms
@@ -56,7 +54,6 @@ class Standard(StandardUnits):
     centre: FloatArray
     scale: FloatArray
     unit: float
-    flat: BoolArray
 
     @classmethod
     def of(cls, terms: Terms, sums: BatchSums) -> Standard:
@@ -64,11 +61,9 @@ class Standard(StandardUnits):
         centred = terms.fit_intercept and not sums.is_sparse
         centre = moments.mean if centred else np.zeros(terms.n_numeric)
         scale = moments.spread.copy() if centred else moments.size_about(centre)
-        # What is left of a constant column after centring is rounding; its coefficient has nothing to say.
-        flat = scale <= FLAT * np.abs(centre)
-        scale[flat | (scale == 0)] = 1.0
+        scale[scale == 0] = 1.0
         cost, unit = standard_cost(terms.cost, scale)
-        return cls(replace(terms, cost=cost, radius=terms.radius / unit), moments.weight, centre, scale, unit, flat)
+        return cls(replace(terms, cost=cost, radius=terms.radius / unit), moments.weight, centre, scale, unit)
 
     def rows(self, batch: RowBatch) -> tuple[RowBatch, RowArray]:
         """A batch in standard units, and where its rows stood: those without weight are left out."""
@@ -79,9 +74,7 @@ class Standard(StandardUnits):
             entries = (part.numeric.data / self.scale[part.numeric.indices], part.numeric.indices, part.numeric.indptr)
             numeric = scipy.sparse.csr_array(entries, shape=part.numeric.shape)
         else:
-            numeric = part.numeric - self.centre
-            numeric[:, self.flat] = 0.0
-            numeric /= self.scale
+            numeric = (part.numeric - self.centre) / self.scale
         return replace(part, numeric=numeric, weights=np.maximum(part.weights / self.total, LEAST_SHARE)), weighted
 
     @property
@@ -93,7 +86,7 @@ class Standard(StandardUnits):
 
         def moments(raw: ColumnMoments) -> ColumnMoments:
             origin, low, high = (values - self.centre for values in (raw.origin, raw.low, raw.high))
-            standard = (np.where(self.flat, 0.0, v / self.scale) for v in (origin, raw.offset, raw.spread, low, high))
+            standard = (values / self.scale for values in (origin, raw.offset, raw.spread, low, high))
             return ColumnMoments(raw.weight / self.total, *standard)
 
         return replace(

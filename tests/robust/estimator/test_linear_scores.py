@@ -1,0 +1,59 @@
+"""Scores of models with large intercepts, against fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.robust.estimator.linear_scores import linear_scores
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.7e9, 1e15, -3e11])
+def test_scores_are_right_to_the_last_digits_however_large_their_terms(offset: float) -> None:
+    draw = np.random.default_rng(5)
+    X = draw.normal(size=(30, 3)) + np.array([offset, 0.0, 1e3])
+    coefficients = draw.normal(size=3)
+    intercept = float(-coefficients @ np.array([offset, 0.0, 1e3]))
+    found = linear_scores(X, coefficients, intercept)
+    for score, row in zip(found, X, strict=True):
+        terms = (Fraction(x) * Fraction(b) for x, b in zip(row.tolist(), coefficients.tolist(), strict=True))
+        assert score == pytest.approx(float(sum(terms, Fraction(intercept))), rel=1e-12, abs=1e-10)
+
+
+def test_numbers_too_large_to_be_split_are_summed_as_they_are() -> None:
+    X = np.array([[1e305, 1.0], [-1e305, 2.0]])
+    np.testing.assert_allclose(linear_scores(X, np.array([1e-300, 1.0]), 2.0**30), 2.0**30 + np.array([1e5 + 1, -1e5 + 2]))
+
+
+@pytest.mark.parametrize("seed", [1, 5, 26, 94])
+def test_columns_that_vary_in_their_last_digits_only_are_used_proven_and_predicted_from(seed: int) -> None:
+    """A spread of 1e-13 times the offset and below: the solver had taken such columns for constant."""
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(60, 2))
+    y = (X.sum(axis=1) + draw.normal(size=60) > 0).astype(int)
+    scale = 10.0 ** draw.uniform(-9, 9, size=2)
+    moved = X * scale + scale * 10.0 ** draw.uniform(13, 15, size=2)
+    assert (moved.std(axis=0) < 1e-12 * np.abs(moved.mean(axis=0))).all()
+    model = sf.RobustLogisticRegression(radius=0.01).fit(moved, y)
+    assert model.certificate_.verified, model.certificate_.claim
+    # The same columns without their offset, which are differences of neighbouring numbers and exact.
+    near = sf.RobustLogisticRegression(radius=0.01).fit(moved - moved[0], y)
+    assert near.certificate_.verified
+    assert model.certificate_.upper_bound == pytest.approx(near.certificate_.upper_bound, rel=2e-6)
+    np.testing.assert_allclose(model.decision_function(moved), near.decision_function(moved - moved[0]), atol=0.02)
+    batches = sf.RobustLogisticRegression(radius=0.01).fit([(moved[:25], y[:25]), (moved[25:], y[25:])])
+    assert batches.certificate_.verified, batches.certificate_.claim
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_flips_beside_such_columns_are_priced_to_the_digits_that_are_left(seed: int) -> None:
+    """Labels that are just too dear to flip: rows that lose 0.01 feel the last digit of an intercept of 1e15, which is 0.1."""
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(12, 2))
+    y = (X.sum(axis=1) + 0.5 * draw.normal(size=12) > 0).astype(int)
+    X[:, 0] += 3e14
+    model = sf.RobustLogisticRegression(radius=0.002, label_weight=1.0).fit(X, y)
+    assert model.certificate_.verified, model.certificate_.claim
