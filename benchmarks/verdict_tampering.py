@@ -11,14 +11,13 @@ import math
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import verdict_cards
-import verdict_decisions
 import verdict_inverse
 import verdict_robust
 import verdict_svm
@@ -240,14 +239,14 @@ def tampered_inverse(seed: int) -> Record:
         case.params["approach"] = str(rng.choice(["asl", "incenter", "suboptimality"]))
         if case.params["approach"] == "asl":
             case.params["kappa"] = max(case.params["kappa"], 1e-3)
-        # Losses over continuous sets are proven by what a fit does not hand over.
-        return "linear programmes" not in record.settings
+        return True
 
     case, model = _proven(verdict_inverse, rng, record, lambda case: (case.signals, case.responses), plain)
     if model is None:
         return record
     theta, proof = np.array(model.cost_, dtype=float), model.certificate_.witness
-    kinds = ["cost", "cost", "witness", "witness", "responses", "kappa", "distance"]
+    losses = list(model.outcome_.dual.losses)
+    kinds = ["cost", "cost", "witness", "witness", "losses", "responses", "kappa", "distance"]
     kind = _kind(rng, record, *kinds, files=case.params["features"] is None)
 
     def judged(certificate: Certificate, of: Any) -> None:
@@ -260,6 +259,9 @@ def tampered_inverse(seed: int) -> Record:
         theta = changed(rng, theta)
     elif kind == "witness":
         proof = changed_witness(rng, proof)
+    elif kind == "losses":
+        at = int(rng.integers(len(losses)))
+        losses[at] = changed_witness(rng, losses[at]) if is_dataclass(losses[at]) else float(rng.normal())
     elif kind == "responses":
         at = int(rng.integers(len(case.responses)))
         case.responses[at] = case.decisions[at][rng.integers(len(case.decisions[at]))]
@@ -280,8 +282,7 @@ def tampered_inverse(seed: int) -> Record:
             PriorSet.of(params["prior"], case.p), params["infeasible"] == "clamp",
         )  # fmt: skip
         task = APPROACHES[params["approach"]].pose(problem)
-        claimed = np.array([float(value) for value in verdict_decisions.losses(verdict_inverse.read(case), exact(theta))])
-        return certify_cost(task, theta, claimed, proof, model.certificate_.tolerance)
+        return certify_cost(task, theta, proof, model.certificate_.tolerance, losses)
 
     certificate = _asked(record, certified) if np.isfinite(theta).all() else None
     if certificate is not None:

@@ -61,7 +61,7 @@ def _pieces(problem: InverseProblem, i: int, example: Example) -> list[_Piece]:
     distance = Distance(problem.distance.integer, "none")
     found = []
     for z in whole_values(example.instance):
-        inner, outer = features.inner(z), features.outer(z)
+        inner, outer = features.factors(z)
         bend = np.zeros((u, p))
         for a in range(u):
             bend[a, u * u + a : u * u + u * inner.size : u] = inner

@@ -14,7 +14,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.inverse.forward.programs import FeatureFunction, ForwardProblem, numbers
 from surefoot.inverse.problem.decision_set import DecisionSet, EllipsoidSet
-from surefoot.inverse.problem.hypothesis import EllipsoidFeatures, Features
+from surefoot.inverse.problem.hypothesis import Features, QuadraticFeatures
 
 
 class EllipsoidProgram(ForwardProblem):
@@ -40,7 +40,7 @@ class EllipsoidProgram(ForwardProblem):
         """The quadratic hypothesis."""
         if function is not None:
             raise ValueError("a quadratic programme has features of its own")
-        return EllipsoidFeatures(decisions.n_unknowns)
+        return QuadraticFeatures.of_all(decisions.n_unknowns)
 
     def response(self, signal: Any, given: Any) -> FloatArray:
         return numbers(given, 1, "the response")

@@ -87,7 +87,7 @@ class ProofTreeParameters:
         Cost of violating a row by 1 in the elastic relaxation, per unit of 1 + ||cost||_1: high enough that an infeasible node
         has a bound below all others, low enough for the simplex method's tolerances. Not tuned.
     max_nodes : int
-        Nodes of one tree; a larger proof is not sought.
+        Nodes of one tree; a larger proof is not sought. With a time limit, the tree ends with it.
     claim_tolerance : float
         What a tree may add to a loss, per unit of max(1, |loss|), or of the cost where that does not suffice: the rounding of
         its multipliers.
@@ -139,11 +139,14 @@ class TrustRegionParameters:
         Eigenvalues of H + mu I up to this, relative to the scale of the problem, count as 0.
     hard_case_tolerance : float
         The same for the smallest eigenvalue, where a step along its eigenvector may lead to the boundary.
+    proven_curvature : float
+        The least eigenvalue of H + mu I that a proof has, relative to the scale of the problem: above rounding.
     """
 
     bisections: int = 200
     singular_tolerance: float = 1e-13
     hard_case_tolerance: float = 1e-12
+    proven_curvature: float = 1e-10
 
 
 # 0/1 unknowns of a set whose vectors are enumerated: 4096 at most, which one product evaluates in microseconds.

@@ -8,6 +8,9 @@ is branched on. Termination: every node is a leaf, or there are too many of them
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
@@ -25,9 +28,16 @@ PARAMETERS = ProofTreeParameters()
 
 
 def prove_loss(
-    example: Example, theta: FloatArray, distance: Distance, claimed: float, parameters: ProofTreeParameters = PARAMETERS
+    example: Example,
+    theta: FloatArray,
+    distance: Distance,
+    claimed: float,
+    parameters: ProofTreeParameters = PARAMETERS,
+    *,
+    seconds: float = math.inf,
 ) -> DecisionTrees | None:
-    """A tree for every term of the distance that shows that the loss is ``claimed`` at most; None if none was found."""
+    """A tree for every term of the distance that shows that the loss is ``claimed`` at most; None if none was found in time."""
+    until = time.perf_counter() + seconds
     decisions, features = example.instance.decisions, example.instance.features
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
     cost = features.linear_cost(theta)
@@ -39,7 +49,7 @@ def prove_loss(
         lean = parameters.lean * (1.0 + float(np.abs(cost).sum()))
         leaning = lean * (np.isinf(decisions.lower).astype(np.float64) - np.isinf(decisions.upper))
         task = TermBound(decisions, cost + term.tilt, term.table, example.response)
-        tree = _TreeSearch(task, leaning, parameters).prove(claimed - own - term.constant)
+        tree = _TreeSearch(task, leaning, parameters, until).prove(claimed - own - term.constant)
         if tree is None:
             return None
         found.append(tree)
@@ -49,8 +59,8 @@ def prove_loss(
 class _TreeSearch:
     """The elastic programme of one term."""
 
-    def __init__(self, task: TermBound, leaning: FloatArray, parameters: ProofTreeParameters) -> None:
-        self.task = task
+    def __init__(self, task: TermBound, leaning: FloatArray, parameters: ProofTreeParameters, until: float) -> None:
+        self.task, self._until = task, until
         decisions, table = task.decisions, task.table
         n = decisions.n_unknowns
         # Unknowns, what stands for the table, and by how much rows are violated.
@@ -87,7 +97,7 @@ class _TreeSearch:
 
     def _node(self, goal: float, lower: FloatArray, upper: FloatArray) -> Tree | None:
         self._nodes_left -= 1
-        if self._nodes_left < 0:
+        if self._nodes_left < 0 or time.perf_counter() >= self._until:
             return None
         self._programme.limit_columns(self._columns, lower, upper)
         answer = self._programme.solve()
