@@ -72,7 +72,10 @@ def sets() -> list[Any]:
         )
     )
     found += [ListedSet(np.array([[0.0, 1.0], [2.0, 3.0]])), ListedSet(np.array([[1e9], [1e-9]]))]
-    found += [EllipsoidSet(np.diag([2.0, 0.5]), np.array([0.3, -0.1]), -1.0), EllipsoidSet(1e6 * np.eye(1), np.zeros(1), -1.0)]
+    found += [
+        EllipsoidSet.of(np.diag([2.0, 0.5]), np.array([0.3, -0.1]), -1.0),
+        EllipsoidSet.of(1e6 * np.eye(1), np.zeros(1), -1.0),
+    ]
     found += [OpaqueSet(2, lambda theta: theta), OpaqueSet(2, lambda theta: theta, contains=lambda x: bool(x[0] > 0))]
     return found
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from surefoot.inverse.problem.problem import Example, InverseProblem
 
 NEAR = 1e-7
+# What is missed by less is said to be missed by this: nobody reads 3e-300.
+READ = 1e-16
 FLOOR_FRACTION = 0.1
 # Decisions whose cost exceeds the smallest by no more than this, for a cost whose largest entry is 1, are best decisions too.
 TIED = 1e-7
@@ -65,37 +67,38 @@ def certify_cost(
         what a loss is said not to exceed: it is taken on trust, which is then said and not verified.
     """
     require_cost(problem, theta, tolerance)
-    n, star = len(problem.examples), enclose(theta)
     facets, which = _sphere(problem.prior) if hasattr(proof, "proofs") else ([problem.prior], "")
     models = f"cost vector of the prior set{which}"
     if problem.hard:
         models += f" that prices every other decision above the observed one by {_spelled(problem)} or more"
     lower, flaw = _lower(problem, facets, proof)
     outside, (scale, floor) = min(_outside(facet, theta) for facet in facets), _scales(problem)
-    given = [None] * n if loss_proofs is None else loss_proofs
-    bounds = np.array(decision_bounds(problem.examples, star, problem.distance, given))
+    given = [None] * len(problem.examples) if loss_proofs is None else loss_proofs
     claims = np.array([entry if isinstance(entry, float) else np.inf for entry in given])
-    trusted = np.flatnonzero((bounds == np.inf) & (claims < np.inf))
-    bounds[trusted] = claims[trusted]
-    bounds = np.where([example.inside or problem.clamp for example in problem.examples], np.maximum(bounds, 0.0), bounds)
-    worst, upper, remarks = int(np.argmax(bounds)), np.inf, []
+    losses = np.minimum(decision_bounds(problem.examples, theta, problem.distance, given), claims)
+    losses = np.where([example.inside or problem.clamp for example in problem.examples], np.maximum(losses, 0.0), losses)
+    worst, upper, remarks = int(np.argmax(losses)), np.inf, []
     name = f"observation {problem.examples[worst].instance.index}"
-    if bounds[worst] == np.inf:
+    if losses[worst] == np.inf:
         flaw = flaw or f"nothing is proven about the losses of {name}"
     elif outside > NEAR * max(1.0, float(np.abs(theta).max())):
         flaw = flaw or f"the cost vector lies outside its prior set by {outside:.3g}"
-    elif problem.hard and bounds[worst] > NEAR * scale:
+    elif problem.hard and losses[worst] > NEAR * scale:
         flaw = flaw or f"{name} is not explained by the cost vector"
     else:
-        remarks += [f"It lies outside its prior set by at most {rounded_up(outside, 3)}."] if outside > 0 else []
-        if problem.hard and bounds[worst] > 0:
-            remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(bounds[worst], 3)}.")
-        mean = enclose(0.0) if problem.hard else enclose(bounds).sum() / float(n)
-        upper = float((_regularizer(problem, star) + mean).high)
-        remarks += [] if flaw or len(trusted) or remarks else _radius(problem, upper, lower)
-    first = [problem.examples[i].instance.index for i in trusted[:1]]
-    trust = f"the forward solver is right about the losses of observation {first[0]}" if first else ""
-    words = Statement(models, _quantity(problem), flaw=flaw, trust=trust, remark=" ".join(remarks))
+        remarks += [f"It lies outside its prior set by at most {rounded_up(max(outside, READ), 3)}."] if outside > 0 else []
+        if problem.hard and losses[worst] > 0:
+            remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(max(losses[worst], READ), 3)}.")
+        mean = enclose(0.0) if problem.hard else enclose(losses).sum() / float(len(losses))
+        # Nothing at all is 0 without rounding.
+        some = problem.kappa * np.abs(theta - problem.regularizer.center).max() + (
+            0.0 if problem.hard else np.abs(losses).max()
+        )
+        upper = float((_regularizer(problem, enclose(theta)) + mean).high) if some else 0.0
+    trusted = [problem.examples[i].instance.index for i in np.flatnonzero(claims < np.inf)]
+    trust = f"the forward solver is right about the losses of observation {trusted[0]}" if trusted else ""
+    remark = " ".join(remarks) if flaw or trust or remarks else _radius(problem, upper, lower)
+    words = Statement(models, _quantity(problem), flaw=flaw, trust=trust, remark=remark)
     return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor)
 
 
@@ -244,13 +247,12 @@ def _scales(problem: InverseProblem) -> tuple[float, float]:
         sizes = lengths.low.clip(0.0), np.abs(slopes.mid).max(axis=1)
         apart, steep = (np.maximum.reduceat(part, first).tolist() for part in sizes)
     for example in problem.examples:
-        whole, features = whole_unknowns(example).any(), example.instance.features
         if not hasattr(example.instance.decisions, "points"):
-            name = problem.distance.integer if whole else problem.distance.continuous
-            away = 1.0 if whole else float(np.abs(example.response).max(initial=0.0)) or 1.0
-            apart.append(0.0 if name == "none" else away)
-            linear = hasattr(features, "matrix")
-            entries = features.matrix if linear else features_of(features, example.response[None, :]).mid
+            features: Any = example.instance.features
+            whole, response = whole_unknowns(example).any(), example.response[None, :]
+            size = 1.0 if whole else float(np.abs(response).max(initial=0.0)) or 1.0
+            apart.append(0.0 if (problem.distance.integer if whole else problem.distance.continuous) == "none" else size)
+            entries = features.matrix if hasattr(features, "matrix") else features_of(features, response).mid
             steep.append(float(np.abs(entries).max(initial=0.0)))
     size = float(np.abs(problem.regularizer.center).max(initial=0.0)) or 1.0
     unit = float(np.mean(steep)) or 1.0
@@ -260,20 +262,20 @@ def _scales(problem: InverseProblem) -> tuple[float, float]:
     return scale, FLOOR_FRACTION * (problem.kappa * regularizer if problem.hard else scale)
 
 
-def _radius(problem: InverseProblem, upper: float, lower: float) -> list[str]:
+def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
     """What an incenter says about angles, where the distance of a decision is the length of its slope."""
     plain = problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1 and problem.distance.integer == "l2"
-    if not (plain and is_cone(problem.prior) and lower > 0 and not problem.regularizer.center.any()):
-        return []
+    plain = plain and is_cone(problem.prior) and not problem.regularizer.center.any()
     for example in problem.examples:
-        matrix = getattr(example.instance.features, "matrix", None)
-        if not (np.array_equal(matrix, np.eye(example.response.size)) and whole_unknowns(example).all()):
-            return []
+        matrix = getattr(example.instance.features, "matrix", np.empty(0))
+        plain = plain and np.array_equal(matrix, np.eye(example.response.size)) and bool(whole_unknowns(example).all())
+    if not plain or not lower > 0:
+        return ""
     least, most = 1.0 / (2.0 * enclose(upper)).sqrt(), 1.0 / (2.0 * enclose(lower)).sqrt()
-    return [
+    return (
         "The sine of its angle to the nearest cost vector that another decision refutes is at least "
         f"{rounded_down(float(least.low))}, and for no cost vector of the prior set is it above {rounded_up(float(most.high))}."
-    ]
+    )
 
 
 def _quantity(problem: InverseProblem) -> str:

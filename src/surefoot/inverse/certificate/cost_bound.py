@@ -37,11 +37,12 @@ def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> st
     for owner in np.unique(owners).tolist():
         if not 0 <= owner < len(problem.examples):
             return f"the proof is refused because observation {owner} does not exist"
-        example = problem.examples[owner]
-        own = [np.asarray(points[k], dtype=np.float64) for k in np.flatnonzero(owners == owner)]
-        if any(point.shape != example.response.shape for point in own) or not (
-            are_decisions(example.instance.decisions, np.array(own)).all()
-        ):
+        example, own = (
+            problem.examples[owner],
+            [np.asarray(points[k], dtype=np.float64) for k in np.flatnonzero(owners == owner)],
+        )
+        fit = all(point.shape == example.response.shape for point in own)
+        if not fit or not are_decisions(example.instance.decisions, np.array(own)).all():
             return f"the proof is refused because it uses a point that is no decision of observation {example.instance.index}"
     return ""
 

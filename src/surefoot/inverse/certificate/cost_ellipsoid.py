@@ -16,7 +16,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, rounded_up
 from surefoot.core.enclosure import Enclosure, between, enclose
-from surefoot.inverse.certificate.certificate import NEAR, conclude, require_cost
+from surefoot.inverse.certificate.certificate import NEAR, READ, conclude, require_cost
 from surefoot.inverse.certificate.cost_bound import decisions_flaw, proof_cuts, shared_weights
 from surefoot.inverse.certificate.observation import cuts, listed
 
@@ -64,7 +64,7 @@ def certify_ellipsoid(
             flaw = f"the room around the cost reaches a decision of observation {reached}"
         else:
             over = max(outside, losses.max() if problem.hard else 0.0)
-            remark = f"It meets its conditions to within {rounded_up(over, 3)}." if over > 0 else ""
+            remark = f"It meets its conditions to within {rounded_up(max(over, READ), 3)}." if over > 0 else ""
             mean = enclose(0.0) if problem.hard else enclose(losses).sum() / float(len(losses))
             upper = float((mean - kappa * log_det(inner)[0]).high)
             lower = -np.inf if proof is None else _room_bound(problem, proof, moving)

@@ -28,7 +28,7 @@ import numpy as np
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.definite import least_of, length, square_near
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
-from surefoot.inverse.certificate.observation import SLACK, Conditions, conditions, cuts, features_of, listed, measured
+from surefoot.inverse.certificate.observation import SLACK, cuts, features_of, listed, measured, row_slack
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.decision_proof import LossProof
@@ -87,9 +87,10 @@ def lowest(
 
 def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: Any) -> float:
     """The bound of trees in preorder, one for every term of the distance."""
-    posed, features, response = conditions(example.instance.decisions), example.instance.features, example.response
+    posed: Any = example.instance.decisions
+    features, response, ellipsoid = example.instance.features, example.response, hasattr(posed, "form")
     curved = hasattr(features, "inner")
-    if posed is None or not hasattr(tree, "multipliers") or (posed.form is not None and not curved):
+    if not hasattr(posed, "matrix") or not hasattr(tree, "multipliers") or (ellipsoid and not curved):
         return np.inf
     squared = curved and distance.continuous == "squared-l2"
     linear = replace(distance, integer="none", continuous="none" if squared else distance.continuous) if curved else distance
@@ -97,9 +98,9 @@ def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: 
     leaves = None if terms is None else _leaves(posed, terms[0].shape[0], tree)
     if terms is None or leaves is None:
         return np.inf
-    whole, (tilts, constants, table), (term, lower, upper) = posed.whole, terms, leaves
+    whole, slack, (tilts, constants, table), (term, lower, upper) = posed.whole, row_slack(posed), terms, leaves
     y, slopes = tree.multipliers, enclose(tree.slope)
-    sides = np.where(y > 0, posed.high + posed.slack, np.where(y < 0, posed.low - posed.slack, 0.0))
+    sides = np.where(y > 0, posed.high + slack, np.where(y < 0, posed.low - slack, 0.0))
     fixed = tree.points.shape == lower.shape and np.all(lower[:, whole] == upper[:, whole]) and np.isfinite(tree.points).all()
     if not np.isfinite(sides).all() or (curved and not fixed):
         return np.inf
@@ -113,7 +114,7 @@ def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: 
     if form is None:
         return float((total - lowest(tilt, np.zeros_like(lower), lower, upper, 0.0).sum(axis=1)).high.max())
     total = total + measured(distance.integer, enclose(response[whole]) - lower[:, whole])
-    if posed.form is not None:
+    if ellipsoid:
         form = form + enclose(posed.form) * y[0, 0]
     if squared:
         form, tilt = form - np.diag(1.0 * ~whole), tilt + 2.0 * np.where(whole, 0.0, response)
@@ -141,7 +142,7 @@ def _priced(example: Example, theta: Enclosure, z: FloatArray) -> tuple[Enclosur
     return form, cost, (features_of(features, example.response[None, :]) @ theta)[0] - outer @ theta[rest:]
 
 
-def _terms(posed: Conditions, response: FloatArray, distance: Distance) -> tuple[Enclosure, Enclosure, Enclosure | None] | None:
+def _terms(posed: Any, response: FloatArray, distance: Distance) -> tuple[Enclosure, Enclosure, Enclosure | None] | None:
     """Tilts and constants of all terms, one row each, and their table; None if a distance has no such terms."""
     whole, n = posed.whole, response.size
     binary = bool(np.all((posed.lower == 0) & (posed.upper == 1) | ~whole))
@@ -166,7 +167,7 @@ def _terms(posed: Conditions, response: FloatArray, distance: Distance) -> tuple
     return tilt + turns, constant + enclose(turns) @ response, table
 
 
-def _leaves(posed: Conditions, n_terms: int, tree: Any) -> tuple[Any, FloatArray, FloatArray] | None:
+def _leaves(posed: Any, n_terms: int, tree: Any) -> tuple[Any, FloatArray, FloatArray] | None:
     """Term and box of every leaf; None if this is no tree. A split is followed by its lower part, then by its upper one."""
     room = np.where(posed.whole, 0.0, SLACK)
     open_ = [(term, posed.lower - room, posed.upper + room) for term in reversed(range(n_terms))]

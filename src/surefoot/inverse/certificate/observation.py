@@ -4,7 +4,8 @@ A decision x has the slope g(x) = phi(x_hat) - phi(x), x_hat being the response,
 cost vector theta is the largest g(x) . theta + d(x_hat, x). phi is M x + m, (y (x) y, inner(z) (x) y, outer(z)) for continuous
 unknowns y and whole ones z, or a function of the decision; the values that a caller's functions return are part of the problem.
 
-Decisions of a linear set or an ellipsoid are the points that meet its conditions to within ``SLACK``, per unit of a row's
+Decisions of a list are its points. Those of a linear set are the x with low <= matrix x <= high, lower <= x <= upper and x_j
+whole where ``whole``; to the one row of an ellipsoid x' form x is added. They are the points that meet these conditions to within ``SLACK``, per unit of a row's
 largest entry: programmes over doubles are met no better. Rows of whole unknowns alone, and an ellipsoid, are met to within
 ``ROUND_SLACK``: 0.1 + 0.2 is at most 0.3. Claims say so. Upper bounds hold for all of these points, and lower bounds use no
 other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
@@ -13,7 +14,6 @@ other. Whole unknowns are whole exactly, and the response counts as a decision w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -36,44 +36,19 @@ TINY_ROW = 1e-200
 MAX_LISTED = 16
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Conditions:
-    """low - slack <= matrix x <= high + slack, lower <= x <= upper, and x_j whole where ``whole``.
-
-    To the one row of an ellipsoid x' form x is added.
-    """
-
-    matrix: FloatArray
-    low: FloatArray
-    high: FloatArray
-    slack: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    whole: BoolArray
-    form: FloatArray | None = None
-
-
-def conditions(decisions: Any) -> Conditions | None:
-    """The conditions of a linear set or an ellipsoid; None for lists, and for sets that only the caller knows."""
+def row_slack(decisions: Any) -> FloatArray:
+    """By how much rows may be violated."""
     if hasattr(decisions, "form"):
-        n, constant = decisions.shift.size, float(decisions.constant)
-        size = max(1.0, float(np.abs(decisions.form).max()), abs(constant))
-        low, high, slack = (np.array([end]) for end in (-np.inf, -constant, ROUND_SLACK * size))
-        free = np.full(n, np.inf)
-        return Conditions(2.0 * decisions.shift[None, :], low, high, slack, -free, free, free < 0, decisions.form)
-    if not hasattr(decisions, "matrix"):
-        return None
+        return np.asarray(ROUND_SLACK * np.maximum(max(1.0, float(np.abs(decisions.form).max())), np.abs(decisions.high)))
     largest = np.abs(decisions.matrix).max(axis=1, initial=0.0)
     mixed = decisions.matrix[:, ~decisions.whole].any(axis=1)
-    slack = np.where(mixed, SLACK * np.maximum(1.0, largest), ROUND_SLACK * np.maximum(largest, TINY_ROW))
-    rows = decisions.matrix, decisions.low, decisions.high, slack
-    return Conditions(*rows, decisions.lower, decisions.upper, decisions.whole)
+    return np.asarray(np.where(mixed, SLACK * np.maximum(1.0, largest), ROUND_SLACK * np.maximum(largest, TINY_ROW)))
 
 
 def whole_unknowns(example: Example) -> BoolArray:
     """Which unknowns belong to the integer part of a distance: all of a list's, none of an ellipsoid's."""
-    posed = conditions(example.instance.decisions)
-    return np.ones(example.response.size, dtype=np.bool_) if posed is None else posed.whole
+    decisions: Any = example.instance.decisions
+    return decisions.whole if hasattr(decisions, "matrix") else np.ones(example.response.size, dtype=np.bool_)
 
 
 def cuts(pairs: Iterable[tuple[Example, FloatArray]], distance: Distance) -> tuple[Enclosure, Enclosure]:
@@ -104,7 +79,7 @@ def _likeness(example: Example) -> object:
 def features_of(features: Any, points: FloatArray) -> Enclosure:
     """phi(x), for the rows x of ``points``."""
     if hasattr(features, "matrix"):
-        return enclose(points) @ enclose(features.matrix.T) + features.offset
+        return enclose(points) @ enclose(features.matrix.T) + enclose(features.offset)
     if hasattr(features, "function"):
         rows = [np.asarray(features.function(point), dtype=np.float64).ravel() for point in points]
         return enclose(np.array(rows).reshape(len(points), features.n_features))
@@ -136,16 +111,15 @@ def are_decisions(decisions: Any, points: FloatArray, *, proven: bool = True) ->
     if hasattr(decisions, "points"):
         known = {(row + 0.0).tobytes() for row in decisions.points}
         return np.array([(row + 0.0).tobytes() in known for row in points], dtype=np.bool_)
-    posed = conditions(decisions)
-    if posed is None:
+    if not hasattr(decisions, "matrix"):
         return np.ones(len(points), dtype=np.bool_)
-    whole, sides = posed.whole, enclose(points) @ posed.matrix.T
-    if posed.form is not None:
-        sides = sides + ((enclose(points) @ posed.form) * points).sum(axis=1)[:, None]
+    whole, slack, sides = decisions.whole, row_slack(decisions), enclose(points) @ decisions.matrix.T
+    if hasattr(decisions, "form"):
+        sides = sides + ((enclose(points) @ decisions.form) * points).sum(axis=1)[:, None]
     most, least = (sides.high, sides.low) if proven else (sides.low, sides.high)
-    rows = np.all((most <= posed.high + posed.slack) & (least >= posed.low - posed.slack), axis=1)
+    rows = np.all((most <= decisions.high + slack) & (least >= decisions.low - slack), axis=1)
     room = np.where(whole, 0.0, SLACK)
-    box = np.all((points >= posed.lower - room) & (points <= posed.upper + room), axis=1)
+    box = np.all((points >= decisions.lower - room) & (points <= decisions.upper + room), axis=1)
     return np.asarray(rows & box & np.all(points[:, whole] == np.rint(points[:, whole]), axis=1))
 
 
@@ -153,9 +127,8 @@ def listed(decisions: Any) -> FloatArray | None:
     """All points that may be decisions, of a list or of few 0/1 unknowns; None for other sets."""
     if hasattr(decisions, "points"):
         return np.asarray(decisions.points)
-    posed = conditions(decisions)
-    n = MAX_LISTED + 1 if posed is None else posed.lower.size
-    if posed is None or n > MAX_LISTED or not np.all(posed.whole & (posed.lower == 0) & (posed.upper == 1)):
+    n = decisions.lower.size if hasattr(decisions, "matrix") else MAX_LISTED + 1
+    if n > MAX_LISTED or not np.all(decisions.whole & (decisions.lower == 0) & (decisions.upper == 1)):
         return None
     points = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     return points[are_decisions(decisions, points, proven=False)]

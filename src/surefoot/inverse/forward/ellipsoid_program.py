@@ -34,7 +34,7 @@ class EllipsoidProgram(ForwardProblem):
             raise ValueError("A must be symmetric and positive definite")
         if float(shift @ np.linalg.solve(form, shift)) - constant <= 0:
             raise ValueError("the constraint leaves no point, or a single one")
-        return EllipsoidSet((form + form.T) / 2, shift, constant)
+        return EllipsoidSet.of((form + form.T) / 2, shift, constant)
 
     def features(self, signal: Any, decisions: DecisionSet, function: FeatureFunction | None) -> Features:
         """The quadratic hypothesis."""
