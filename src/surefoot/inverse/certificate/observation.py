@@ -5,10 +5,10 @@ cost vector theta is the largest g(x) . theta + d(x_hat, x). phi is M x + m, (y 
 unknowns y and whole ones z, or a function of the decision; the values that a caller's functions return are part of the problem.
 
 Decisions of a list are its points. Those of a linear set are the x with low <= matrix x <= high, lower <= x <= upper and x_j
-whole where ``whole``; to the one row of an ellipsoid x' form x is added. They are the points that meet these conditions to within ``SLACK``, per unit of a row's
-largest entry: programmes over doubles are met no better. Rows of whole unknowns alone, and an ellipsoid, are met to within
-``ROUND_SLACK``: 0.1 + 0.2 is at most 0.3. Claims say so. Upper bounds hold for all of these points, and lower bounds use no
-other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
+whole where ``whole``; to the one row of an ellipsoid x' form x is added. These conditions are to be met to within ``SLACK``,
+per unit of a row's largest entry: programmes over doubles are met no better. Rows of whole unknowns alone, and an ellipsoid,
+are met to within ``ROUND_SLACK``: 0.1 + 0.2 is at most 0.3. Claims say so. Upper bounds hold for all of these points, and lower
+bounds use no other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
 """
 
 from __future__ import annotations

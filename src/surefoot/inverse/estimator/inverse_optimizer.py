@@ -240,7 +240,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         """Warn once: of a fit that is not proven, unless that is a matter of trust alone, or of losses that make the cost 0."""
         nothing = not np.any(self.cost_)
         limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-        if limited or self.certificate_.claim.startswith("Not proven"):
+        if limited or not (self.certificate_.verified or self.certificate_.trust):
             lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
             warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
         elif nothing and self.certificate_.lower_bound > 0:

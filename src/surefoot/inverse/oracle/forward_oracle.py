@@ -262,10 +262,13 @@ class _Linear:
             constant = own + weight * term.constant
             found = self._search(example, cost + weight * term.tilt, table, value - constant, seconds)
             if found.status is Status.UNBOUNDED:
-                raise ForwardSolveError(
-                    f"observation {self.instance.index}: the forward problem has no smallest cost; bound its unknowns, or the "
-                    "cost vector with a prior."
-                )
+                what = "the forward problem has no smallest cost; bound its unknowns, or the cost vector with a prior"
+                if weight > 0.0 and not distance.absent:
+                    what = (
+                        "what a decision saves plus its distance from the response has no largest value; bound its unknowns, "
+                        "or the cost vector with a prior, or choose distance='none'"
+                    )
+                raise ForwardSolveError(f"observation {self.instance.index}: {what}.")
             bound = max(bound, found.bound + constant)
             if found.point is not None:
                 best, value = found.point, found.value + constant

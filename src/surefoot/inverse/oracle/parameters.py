@@ -94,12 +94,15 @@ class ProofTreeParameters:
     lean : float
         By how much the cost of an unknown without a bound is lowered for the multipliers, per unit of 1 + ||cost||_1: above
         rounding, below what a claim may add.
+    push : float
+        How much of the multipliers that keep unknowns from infinity is added to all, per unit of 1 + cost + multipliers.
     """
 
     row_penalty: float = 1e4
     max_nodes: int = 5000
     claim_tolerance: float = 1e-8
     lean: float = 1e-11
+    push: float = 1e-11
 
 
 @dataclass(frozen=True)

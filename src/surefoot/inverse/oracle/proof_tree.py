@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
+import scipy.optimize
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.highs import LinearProgramme
@@ -53,7 +55,37 @@ def prove_loss(
         if tree is None:
             return None
         found.append(tree)
-    return DecisionTrees.of(found)
+    trees = DecisionTrees.of(found)
+    # What the simplex method leaves of slopes that are to be 0 is above 0 thereafter.
+    size = 1.0 + float(np.abs(cost).max(initial=0.0)) + float(np.abs(trees.multipliers).max(initial=0.0))
+    return replace(trees, multipliers=trees.multipliers + parameters.push * size * _push(decisions))
+
+
+def _push(decisions: LinearSet) -> FloatArray:
+    """Multipliers whose slopes rise towards infinite ends, by 1 where rows bound an unknown, and fall towards none."""
+    up, down = np.isinf(decisions.upper), np.isinf(decisions.lower)
+    open_ = np.flatnonzero(up | down)
+    rows = decisions.high.size
+    if open_.size == 0 or rows == 0:
+        return np.zeros(rows)
+    scale = np.abs(decisions.matrix).max(axis=1, initial=0.0)
+    scale = np.where(scale > 0, scale, 1.0)
+    toward = (decisions.matrix[:, open_] / scale[:, None]).T * np.where(up[open_], 1.0, -1.0)[:, None]
+    free = (up & down)[open_]
+    # Rows with their signs, and by how much slopes rise, 1 at most; of many such multipliers short ones.
+    sides = np.hstack((toward, -toward))
+    found = scipy.optimize.linprog(
+        np.concatenate((np.full(2 * rows, 1e-6), -np.ones(open_.size))),
+        A_ub=np.hstack((-sides, np.eye(open_.size))),
+        b_ub=np.zeros(open_.size),
+        A_eq=np.hstack((sides[free], np.zeros((int(free.sum()), open_.size)))) if free.any() else None,
+        b_eq=np.zeros(int(free.sum())) if free.any() else None,
+        bounds=[
+            *((0.0, None if np.isfinite(end) else 0.0) for end in (*decisions.high, *decisions.low)),
+            *((0.0, 0.0 if both else 1.0) for both in free.tolist()),
+        ],
+    )
+    return np.zeros(rows) if found.status != 0 else np.asarray((found.x[:rows] - found.x[rows : 2 * rows]) / scale)
 
 
 class _TreeSearch:
