@@ -7,6 +7,7 @@ evaluated with 60 digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -42,6 +43,8 @@ class Facts:
     kappa: float
     clamp: bool
     sides: list[tuple[int, float]] = field(default_factory=list)
+    # Slopes and distances of further decisions of an observation, among which the worst one at a cost is.
+    more: Callable[[int, Numbers], list[tuple[Numbers, Decimal]]] | None = None
 
     @property
     def p(self) -> int:
@@ -59,7 +62,7 @@ def distance(name: str, apart: Numbers) -> Decimal:
     squares = total(part * part for part in size)
     return {
         "l1": total(size), "l2": squares.sqrt(), "squared-l2": squares, "linf": max(size), "none": Decimal(0),
-        "zero-one": Decimal(int(max(size) > Decimal("1e-9"))),
+        "zero-one": Decimal(int(max(size) > 0)),
     }[name]  # fmt: skip
 
 
@@ -105,6 +108,8 @@ def outside(facts: Facts, theta: Numbers) -> Decimal:
 def losses(facts: Facts, theta: Numbers) -> list[Decimal]:
     """The loss of every observation."""
     found = [max(g @ theta + d) for g, d in zip(facts.slopes, facts.distances, strict=True)]
+    if facts.more is not None:
+        found = [max([value, *(g @ theta + d for g, d in facts.more(i, theta))]) for i, value in enumerate(found)]
     return [max(value, Decimal(0)) if facts.clamp else value for value in found]
 
 

@@ -39,7 +39,8 @@ NEAR = 1e-7
 # What is missed by less is said to be missed by this: nobody reads 3e-300.
 READ = 1e-16
 FLOOR_FRACTION = 0.1
-# Decisions whose cost exceeds the smallest by no more than this, for a cost whose largest entry is 1, are best decisions too.
+# Decisions whose cost exceeds the smallest by no more than this are best decisions too, for a cost whose largest entry is 1 and
+# features of that size; smaller features make it smaller.
 TIED = 1e-7
 
 
@@ -146,32 +147,33 @@ def certify_predictions(
     response, which is then predicted; nothing else is known there, nor where a number stands for a proof.
     """
     require_cost(problem, theta, tolerance)
-    apart = np.full(len(problem.examples), np.inf)
+    apart = np.full(len(problem.examples), 0.0 if theta.any() else np.inf)
     if theta.any():
         unit, given = enclose(theta) / float(np.abs(theta).max()), loss_proofs or [None] * len(apart)
         bounds = decision_bounds(problem.examples, unit, replace(problem.distance, integer="none", continuous="none"), given)
+        tied = TIED * np.minimum(_sizes(problem)[1], 1.0)
         for i, (example, bound) in enumerate(zip(problem.examples, bounds, strict=True)):
-            chosen = bound <= TIED and example.inside
-            apart[i] = 0.0 if chosen else np.inf if isinstance(given[i], float) else _predicted(problem, example, unit)
+            if not (bound <= tied[i] and example.inside):
+                apart[i] = np.inf if isinstance(given[i], float) else _predicted(problem, example, unit, tied[i])
     # Distances that are all 0 have the mean 0 without rounding.
     upper = float((enclose(apart).sum() / float(apart.size)).high) if apart.any() else 0.0
     words = Statement(
         "cost vector",
-        f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry "
-        "of the least cost,",
+        f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry, "
+        "and the largest feature where that is below 1, of the least cost,",
         flaw="" if np.isfinite(upper) else "the predicted decisions of an observation are not known for certain",
     )
     return conclude(problem, words, {"theta": theta}, (upper, 0.0), tolerance, None, 0.0)
 
 
-def _predicted(problem: InverseProblem, example: Example, theta: Enclosure) -> float:
+def _predicted(problem: InverseProblem, example: Example, theta: Enclosure, tied: float) -> float:
     """At or above the distance of the best decisions of an observation; infinite if they cannot be listed."""
     points = listed(example.instance.decisions)
     if points is None or problem.distance.integer == "none":
         return np.inf if points is None else 0.0
     steep, apart = cuts([(example, points)], problem.distance)
     gains = steep @ theta
-    best = gains.low >= gains.high.max() - TIED * (1 - 1e-9)
+    best = gains.low >= gains.high.max() - tied * (1 - 1e-9)
     return float(apart.high[best].min(initial=np.inf))
 
 
@@ -237,26 +239,30 @@ def _regularizer(problem: InverseProblem, star: Enclosure) -> Enclosure:
     return problem.kappa * ((away * away).sum() * 0.5 if problem.regularizer.kind == "l2" else abs(away).sum())
 
 
+def _sizes(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
+    """The largest distance and the largest feature of every observation, as far as its arrays tell."""
+    apart, steep = np.zeros((2, len(problem.examples)))
+    lists = [i for i, each in enumerate(problem.examples) if hasattr(each.instance.decisions, "points")]
+    if lists:
+        pairs: Any = [(problem.examples[i], listed(problem.examples[i].instance.decisions)) for i in lists]
+        slopes, lengths = cuts(pairs, problem.distance)
+        first = np.cumsum([0, *(len(points) for _, points in pairs)])[:-1]
+        apart[lists] = np.maximum.reduceat(lengths.low.clip(0.0), first)
+        steep[lists] = np.maximum.reduceat(np.abs(slopes.mid).max(axis=1), first)
+    for i in set(range(len(problem.examples))) - set(lists):
+        example, features = problem.examples[i], problem.examples[i].instance.features
+        whole, response = whole_unknowns(example).any(), example.response[None, :]
+        size = 1.0 if whole else float(np.abs(response).max(initial=0.0)) or 1.0
+        apart[i] = 0.0 if (problem.distance.integer if whole else problem.distance.continuous) == "none" else size
+        steep[i] = np.abs(getattr(features, "matrix", features_of(features, response).mid)).max(initial=0.0)
+    return apart, steep
+
+
 def _scales(problem: InverseProblem) -> tuple[float, float]:
     """Mean over observations of a distance, or without one of a feature times the centre's size; and the floor of gaps."""
-    lists = [(each, each.instance.decisions.points) for each in problem.examples if hasattr(each.instance.decisions, "points")]
-    apart, steep = [], []
-    if lists:
-        slopes, lengths = cuts(lists, problem.distance)
-        first = np.cumsum([0, *(len(points) for _, points in lists)])[:-1]
-        sizes = lengths.low.clip(0.0), np.abs(slopes.mid).max(axis=1)
-        apart, steep = (np.maximum.reduceat(part, first).tolist() for part in sizes)
-    for example in problem.examples:
-        if not hasattr(example.instance.decisions, "points"):
-            features: Any = example.instance.features
-            whole, response = whole_unknowns(example).any(), example.response[None, :]
-            size = 1.0 if whole else float(np.abs(response).max(initial=0.0)) or 1.0
-            apart.append(0.0 if (problem.distance.integer if whole else problem.distance.continuous) == "none" else size)
-            entries = features.matrix if hasattr(features, "matrix") else features_of(features, response).mid
-            steep.append(float(np.abs(entries).max(initial=0.0)))
-    size = float(np.abs(problem.regularizer.center).max(initial=0.0)) or 1.0
+    apart, steep = _sizes(problem)
     unit = float(np.mean(steep)) or 1.0
-    scale = float(np.mean(apart)) or size * unit
+    scale = float(np.mean(apart)) or unit * (float(np.abs(problem.regularizer.center).max(initial=0.0)) or 1.0)
     # Losses that must be 0 are no objective: the regularizer of a cost whose losses have the scale of the data.
     regularizer = (scale / unit) ** 2 / 2 if problem.regularizer.kind == "l2" else scale / unit
     return scale, FLOOR_FRACTION * (problem.kappa * regularizer if problem.hard else scale)

@@ -204,10 +204,9 @@ class _Ellipsoid:
         multiplier = smallest_in_ball(ball.form, ball.slope, ball.radius)[1]
         # A little more makes the Lagrangian curve upwards beyond rounding, and costs as little.
         values = np.linalg.eigvalsh(ball.form)
-        least = TrustRegionParameters.proven_curvature * max(
-            float(np.abs(values).max()), float(np.linalg.norm(ball.slope)), 1e-300
-        )
-        multiplier = max(multiplier, least - float(values[0]))
+        parameters = TrustRegionParameters()
+        scale = max(float(np.abs(values).max()), float(np.linalg.norm(ball.slope)), parameters.least_scale)
+        multiplier = max(multiplier, parameters.proven_curvature * scale - float(values[0]))
         y = np.linalg.solve(ball.form + multiplier * np.eye(values.size), -ball.slope)
         return DecisionTrees.of([Leaf(np.array([multiplier]), point=self.decisions.decision(np.asarray(y, dtype=np.float64)))])
 

@@ -144,12 +144,15 @@ class TrustRegionParameters:
         The same for the smallest eigenvalue, where a step along its eigenvector may lead to the boundary.
     proven_curvature : float
         The least eigenvalue of H + mu I that a proof has, relative to the scale of the problem: above rounding.
+    least_scale : float
+        The scale of a problem, at least: that of a cost of 0, which is proven to save nothing.
     """
 
     bisections: int = 200
     singular_tolerance: float = 1e-13
     hard_case_tolerance: float = 1e-12
     proven_curvature: float = 1e-10
+    least_scale: float = 1e-6
 
 
 # 0/1 unknowns of a set whose vectors are enumerated: 4096 at most, which one product evaluates in microseconds.
