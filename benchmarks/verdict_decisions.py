@@ -237,10 +237,13 @@ def margin_exists(facts: Facts) -> bool:
         return False
     lines = [(slope / max(abs(slope)), d / max(abs(slope))) for slope, d in lines if any(slope)]
     A = np.array([[float(part) for part in slope] for slope, _ in lines]).reshape(-1, facts.p)
-    equal = (np.ones((1, facts.p)), [facts.total]) if facts.total is not None else (None, None)
+    # In units in which the largest distance is 1: beside a tolerance of 1e-7 a distance of 1e-9 is none.
+    unit = max((float(d) for _, d in lines), default=1.0) or 1.0
+    equal = (np.ones((1, facts.p)), [facts.total / unit]) if facts.total is not None else (None, None)
+    sides = np.append([-float(d) for _, d in lines], facts.ceiling) / unit
     found = scipy.optimize.linprog(
-        np.zeros(facts.p), A_ub=np.vstack((A, facts.matrix)), b_ub=np.append([-float(d) for _, d in lines], facts.ceiling),
-        A_eq=equal[0], b_eq=equal[1], bounds=list(zip(facts.lower, facts.upper, strict=True)),
+        np.zeros(facts.p), A_ub=np.vstack((A, facts.matrix)), b_ub=sides, A_eq=equal[0], b_eq=equal[1],
+        bounds=list(zip(facts.lower / unit, facts.upper / unit, strict=True)),
     )  # fmt: skip
     return bool(found.status == 0)
 

@@ -270,7 +270,8 @@ def tampered_inverse(seed: int) -> Record:
     elif kind == "kappa":
         case.params["kappa"] = float(case.params["kappa"] * 10.0 ** rng.uniform(-2, 2))
     elif kind == "distance":
-        case.params["distance"] = str(rng.choice(_distances(case)))
+        known = _distances(case)
+        case.params["distance"] = known[int(rng.integers(len(known)))]
 
     def certified() -> Certificate:
         params = case.params
@@ -300,10 +301,12 @@ def tampered_inverse(seed: int) -> Record:
 ALL_WHOLE = (sf.inverse.forward.BinaryProgram, sf.inverse.forward.FiniteChoice)
 
 
-def _distances(case: Any) -> tuple[str, ...]:
+def _distances(case: Any) -> tuple[Any, ...]:
     """The distances that decisions of a kind have."""
     if isinstance(case.params["forward"], sf.inverse.forward.EllipsoidProgram):
         return "squared-l2", "none"
+    if isinstance(case.params["forward"], sf.inverse.forward.MixedIntegerProgram) and case.intervals is None:
+        return (case.params["distance"],)
     return verdict_inverse.DISTANCES if isinstance(case.params["forward"], ALL_WHOLE) else ("linf", "none")
 
 

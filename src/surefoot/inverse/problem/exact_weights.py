@@ -68,11 +68,10 @@ def exact_sum(theta: FloatArray, total: float | None) -> FloatArray:
     """
     if total != 1.0 or not abs(float(theta.sum()) - 1.0) <= PARAMETERS.off_sum:
         return theta
-    units = np.rint(theta * 2.0**53)
+    units = np.rint(theta * 2.0**53).astype(np.int64)
     changes = np.abs(units * 2.0**-53 - theta) > PARAMETERS.off_sum * np.abs(theta)
-    largest = int(np.argmax(theta))
-    units[largest] += 2.0**53 - float(units.sum())
-    found = units * 2.0**-53
+    units[int(np.argmax(theta))] += 2**53 - int(units.sum())
+    found = np.asarray(units * 2.0**-53, dtype=np.float64)
     return theta if changes.any() or sum(map(Fraction, found.tolist())) != 1 else found
 
 
@@ -92,8 +91,8 @@ def _exact(problem: InverseProblem, proof: CostProof) -> CostProof:
     noise = PARAMETERS.noise * (weights @ np.abs(cuts.slopes) + prices @ np.abs(prior.matrix) + abs(total))
     falling = (np.isinf(prior.lower) & (slope + noise >= kappa)) | (np.isinf(prior.upper) & (slope - noise <= -kappa))
     if prior.total is not None and not np.any(np.isinf(prior.lower)) and falling.any():
-        # Slopes must not be negative: a price of the sum that is higher by as much sees to that.
-        total += float(np.max((-kappa - slope + noise)[falling]))
+        # Slopes must not be negative, not even by the rounding of a 0: a price of the sum that is higher sees to that.
+        total += float(np.max((-kappa - slope + noise)[falling])) + PARAMETERS.noise * float(weights @ cuts.offsets) + 1e-280
         falling[:] = False
     proof = replace(proof, weights=weights, row_prices=prices, total_price=float(total))
     if not falling.any() or falling.sum() > PARAMETERS.max_coordinates:
