@@ -231,7 +231,7 @@ def _moved_inside(facts: Facts, found: NDArray[Any], side: tuple[int, float] | N
 
 
 def margin_exists(facts: Facts) -> bool:
-    """Whether some cost in the prior set leaves every decision its distance."""
+    """Whether some cost in the prior set leaves every decision its distance: one with room, and exactly."""
     lines = [(slope, d) for g, ds in zip(facts.slopes, facts.distances, strict=True) for slope, d in zip(g, ds, strict=True)]
     if any(d > 0 for slope, d in lines if not any(slope)):
         return False
@@ -241,11 +241,14 @@ def margin_exists(facts: Facts) -> bool:
     unit = max((float(d) for _, d in lines), default=1.0) or 1.0
     equal = (np.ones((1, facts.p)), [facts.total / unit]) if facts.total is not None else (None, None)
     sides = np.append([-float(d) for _, d in lines], facts.ceiling) / unit
+    rows = np.column_stack((np.vstack((A, facts.matrix)), np.append(np.ones(len(A)), np.zeros(len(facts.matrix)))))
     found = scipy.optimize.linprog(
-        np.zeros(facts.p), A_ub=np.vstack((A, facts.matrix)), b_ub=sides, A_eq=equal[0], b_eq=equal[1],
-        bounds=list(zip(facts.lower / unit, facts.upper / unit, strict=True)),
+        np.append(np.zeros(facts.p), -1.0), A_ub=rows, b_ub=sides, b_eq=equal[1],
+        A_eq=None if equal[0] is None else np.append(equal[0], [[0.0]], axis=1),
+        bounds=[*zip(facts.lower / unit, facts.upper / unit, strict=True), (None, 1.0)],
     )  # fmt: skip
-    return bool(found.status == 0)
+    theta = _moved_inside(facts, found.x[:-1] * unit, None) if found.status == 0 else None
+    return theta is not None and unexplained(facts, theta) <= 0
 
 
 def consistent_exists(facts: Facts) -> bool:
