@@ -282,7 +282,8 @@ def tampered_inverse(seed: int) -> Record:
         center = np.zeros(case.p) if params["center"] is None else np.asarray(params["center"], dtype=float)
         problem = InverseProblem(
             examples, Distance.of(params["distance"]), Regularizer(params["regularizer"], center), params["kappa"],
-            PriorSet.of(params["prior"], case.p), params["infeasible"] == "clamp",
+            PriorSet.of(params["prior"], case.p, psd=int(isinstance(params["forward"], sf.inverse.forward.QuadraticProgram))),
+            params["infeasible"] == "clamp",
         )  # fmt: skip
         task = APPROACHES[params["approach"]].pose(problem)
         return certify_cost(task, theta, proof, model.certificate_.tolerance, losses)
