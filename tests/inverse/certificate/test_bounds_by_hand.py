@@ -216,6 +216,24 @@ def test_a_curvature_that_least_squares_overlook_is_followed_to_its_minimum() ->
         assert found is None or found >= 0.25e20 * (1 - 1e-9)
 
 
+def test_a_cost_that_bends_down_is_followed_to_infinity() -> None:
+    """-y^2 + y over y >= 0 rises at 0, and falls without end thereafter."""
+    forward = QuadraticProgram(continuous_bounds=(0.0, np.inf))
+    example = forward.example(0, (np.array([[-1.0]]), np.array([0.0])), np.zeros(1))
+    leaf = DecisionTrees(np.array([-1], dtype=np.int32), np.zeros(1), np.zeros((1, 1)), np.zeros(1), np.zeros((1, 1)))
+    assert bound_of(example, np.array([-1.0, 1.0]), Distance.of("none"), leaf) is None
+    assert bound_of(example, np.array([1.0, 1.0]), Distance.of("none"), leaf) == pytest.approx(0.0, abs=1e-7)
+
+
+def test_losses_that_may_be_negative_are_not_left_out() -> None:
+    """0 was done and only -1 could be: without a decision nothing bounds the loss from below."""
+    example = replace(choices([-1.0]), response=np.zeros(1), inside=False)
+    assert cost_bound(posed(example), proof_of([], [], [], [])) == -np.inf
+    # 1 + theta + theta^2 / 2 is 1/2 at least.
+    assert cost_bound(posed(example), proof_of([0], [[-1.0]], [1.0], [])) == pytest.approx(0.5)
+    assert cost_bound(posed(example, clamp=True), proof_of([], [], [], [])) == pytest.approx(0.0)
+
+
 def test_a_tree_that_ends_too_early_or_too_late_is_none() -> None:
     example = observed(interval(0.0, 5.0, whole=True, row=(1.0, -np.inf, 5.0)), [0.0])
     for columns in ([0, -1], [0, -1, -1, -1], [0], [1, -1, -1]):

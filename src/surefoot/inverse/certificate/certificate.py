@@ -118,7 +118,7 @@ def conclude(
     """
     upper, lower = bounds
     if (words.remark or words.trust) and upper < lower and not words.flaw:
-        if words.trust or lower - upper > tolerance * max(abs(lower), floor):
+        if lower - upper > tolerance * max(abs(lower), floor):
             words = replace(words, flaw="what it misses, or was said of its losses, makes its objective smaller than it can be")
         upper = lower
     sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
