@@ -125,7 +125,7 @@ METHOD = (
 NOT_MEASURED = (
     "Large problems: nothing here has more than some dozens of rows. Rows in batches or partitions, and Dask.",
     "Whether the words of a claim name the right class of models: only its numbers are read.",
-    "Cards: robust ones at a free scale. Inverse: quadratic programmes, ellipsoids of decisions.",
+    "Cards: robust ones at a free scale. Inverse: quadratic programmes and ellipsoids of decisions with more than one unknown.",
 )
 
 

@@ -7,6 +7,7 @@ evaluated with 60 digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -42,6 +43,8 @@ class Facts:
     kappa: float
     clamp: bool
     sides: list[tuple[int, float]] = field(default_factory=list)
+    # Slopes and distances of further decisions of an observation, among which the worst one at a cost is.
+    more: Callable[[int, Numbers], list[tuple[Numbers, Decimal]]] | None = None
 
     @property
     def p(self) -> int:
@@ -59,7 +62,7 @@ def distance(name: str, apart: Numbers) -> Decimal:
     squares = total(part * part for part in size)
     return {
         "l1": total(size), "l2": squares.sqrt(), "squared-l2": squares, "linf": max(size), "none": Decimal(0),
-        "zero-one": Decimal(int(max(size) > Decimal("1e-9"))),
+        "zero-one": Decimal(int(max(size) > 0)),
     }[name]  # fmt: skip
 
 
@@ -105,6 +108,8 @@ def outside(facts: Facts, theta: Numbers) -> Decimal:
 def losses(facts: Facts, theta: Numbers) -> list[Decimal]:
     """The loss of every observation."""
     found = [max(g @ theta + d) for g, d in zip(facts.slopes, facts.distances, strict=True)]
+    if facts.more is not None:
+        found = [max([value, *(g @ theta + d for g, d in facts.more(i, theta))]) for i, value in enumerate(found)]
     return [max(value, Decimal(0)) if facts.clamp else value for value in found]
 
 
@@ -226,18 +231,24 @@ def _moved_inside(facts: Facts, found: NDArray[Any], side: tuple[int, float] | N
 
 
 def margin_exists(facts: Facts) -> bool:
-    """Whether some cost in the prior set leaves every decision its distance."""
+    """Whether some cost in the prior set leaves every decision its distance: one with room, and exactly."""
     lines = [(slope, d) for g, ds in zip(facts.slopes, facts.distances, strict=True) for slope, d in zip(g, ds, strict=True)]
     if any(d > 0 for slope, d in lines if not any(slope)):
         return False
     lines = [(slope / max(abs(slope)), d / max(abs(slope))) for slope, d in lines if any(slope)]
     A = np.array([[float(part) for part in slope] for slope, _ in lines]).reshape(-1, facts.p)
-    equal = (np.ones((1, facts.p)), [facts.total]) if facts.total is not None else (None, None)
+    # In units in which the largest distance is 1: beside a tolerance of 1e-7 a distance of 1e-9 is none.
+    unit = max((float(d) for _, d in lines), default=1.0) or 1.0
+    equal = (np.ones((1, facts.p)), [facts.total / unit]) if facts.total is not None else (None, None)
+    sides = np.append([-float(d) for _, d in lines], facts.ceiling) / unit
+    rows = np.column_stack((np.vstack((A, facts.matrix)), np.append(np.ones(len(A)), np.zeros(len(facts.matrix)))))
     found = scipy.optimize.linprog(
-        np.zeros(facts.p), A_ub=np.vstack((A, facts.matrix)), b_ub=np.append([-float(d) for _, d in lines], facts.ceiling),
-        A_eq=equal[0], b_eq=equal[1], bounds=list(zip(facts.lower, facts.upper, strict=True)),
+        np.append(np.zeros(facts.p), -1.0), A_ub=rows, b_ub=sides, b_eq=equal[1],
+        A_eq=None if equal[0] is None else np.append(equal[0], [[0.0]], axis=1),
+        bounds=[*zip(facts.lower / unit, facts.upper / unit, strict=True), (None, 1.0)],
     )  # fmt: skip
-    return bool(found.status == 0)
+    theta = _moved_inside(facts, found.x[:-1] * unit, None) if found.status == 0 else None
+    return theta is not None and unexplained(facts, theta) <= 0
 
 
 def consistent_exists(facts: Facts) -> bool:

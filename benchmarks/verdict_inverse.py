@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import verdict_intervals
 from numpy.typing import NDArray
 from verdict_centres import judge_circumcenter, judge_ellipsoid, judge_volume, without_distance
 from verdict_decisions import (
@@ -39,6 +40,7 @@ FAMILY = "inverse"
 ODD = (
     "attributes of 1e+-9", "thousands", "offset", "ties", "one observation", "one decision", "centre explains", "no distance",
     "tiny kappa", "huge kappa", "features alike", "no decision", "bounded prior", "tiny features", "duplicates",
+    "1e-9 apart", "rows of 1e9", "euros, rooms, km", "empty prior",
 )  # fmt: skip
 APPROACHES = (
     "asl", "asl", "asl", "asl", "incenter", "incenter", "incenter", "suboptimality", "feasibility", "cutting-plane",
@@ -47,6 +49,7 @@ APPROACHES = (
 MEAN_OR_HARD = ("asl", "incenter", "suboptimality", "feasibility", "cutting-plane")
 DISTANCES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none")
 MEMBER = Decimal("1e-7")
+EMPTY = "the set is empty"
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Case:
     responses: list[NDArray[Any]]
     p: int
     params: dict[str, Any]
+    intervals: list[Any] | None = None
 
 
 def alike(signal: Any, x: Any) -> NDArray[Any]:
@@ -81,8 +85,10 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     odd = set(rng.choice(ODD, size=int(rng.integers(1, 4)), replace=False)) if record.stratum == EXTREME else set()
     approach = str(rng.choice(APPROACHES))
     record.settings = sorted(map(str, odd))
+    if rng.random() < 0.06:
+        return _interval_case(rng, record, odd)
     n = int(rng.integers(2, 4))
-    binary = rng.random() < 0.45 and not odd & {"attributes of 1e+-9", "thousands", "offset"}
+    binary = rng.random() < 0.45 and not odd & {"attributes of 1e+-9", "thousands", "offset", "1e-9 apart", "euros, rooms, km"}
     function = alike if "features alike" in odd else tiny if "tiny features" in odd else None
     if function is None and not binary and rng.random() < 0.15:
         function = bent
@@ -94,6 +100,7 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     count = 1 if "one observation" in odd else int(rng.integers(1, 6))
     scale = 10.0 ** rng.uniform(-9, 9, size=n) if "attributes of 1e+-9" in odd else np.ones(n)
     scale = scale * 1e4 if "thousands" in odd else scale
+    scale = np.array([3e4, 3.0, 20.0])[:n] if "euros, rooms, km" in odd else scale
     # Over [0, 1]^n with so many ones at least the 0/1 vectors are the vertices, where convex losses are largest.
     kind = rng.random() if binary and approach in MEAN_OR_HARD and function is None else 1.0
     continuous, mixed = kind < 0.3, kind < 0.12
@@ -101,7 +108,7 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     decisions, responses = [], []
     for _ in range(count):
         if binary:
-            signal, points = _binary(rng, n, whole=not continuous)
+            signal, points = _binary(rng, n, whole=not continuous, large="rows of 1e9" in odd)
         else:
             size = 1 if "one decision" in odd and rng.random() < 0.5 else int(rng.integers(2, 6))
             points = np.round(rng.normal(scale=3.0, size=(size, n)), 0 if "ties" in odd or rng.random() < 0.5 else 3) * scale
@@ -109,6 +116,8 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
                 points = points + 1e6
             if "duplicates" in odd:
                 points[-1] = points[0]
+            if "1e-9 apart" in odd:
+                points[-1] = points[0] + 1e-9 * scale * rng.integers(-1, 2, size=n)
             signal = points
         prices = np.array([(theta / (np.append(scale, 1.0)[: theta.size])) @ _features(function, signal, x) for x in points])
         best = int(np.argmin(prices)) if not noisy or rng.random() < 0.5 else int(rng.integers(len(points)))
@@ -156,6 +165,26 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     return Case(signals, decisions, responses, theta.size, params)
 
 
+def _interval_case(rng: np.random.Generator, record: Record, odd: set[str]) -> Case:
+    """One continuous unknown with a quadratic cost."""
+    ellipsoid = bool(rng.random() < 0.5)
+    record.settings.append("ellipsoids of decisions" if ellipsoid else "quadratic programmes")
+    count = 1 if "one observation" in odd else int(rng.integers(1, 6))
+    signals, responses, intervals = verdict_intervals.drawn(rng, count, ellipsoid=ellipsoid, noisy=rng.random() < 0.6)
+    params = {
+        "approach": "asl",
+        "features": None,
+        "distance": "none" if "no distance" in odd or rng.random() < 0.3 else "squared-l2" if ellipsoid else "linf",
+        "regularizer": "l2",
+        "center": np.array([1.0, 0.0]) if rng.random() < 0.7 else None,
+        "kappa": max(_kappa(rng, odd), 1e-3),
+        "prior": None,
+        "infeasible": "error",
+        "forward": verdict_intervals.forward(ellipsoid=ellipsoid),
+    }
+    return Case(signals, [verdict_intervals.grid(each) for each in intervals], responses, 2, params, intervals)
+
+
 def _kappa(rng: np.random.Generator, odd: set[str]) -> float:
     if "tiny kappa" in odd:
         return float(10.0 ** rng.uniform(-9, -4))
@@ -168,6 +197,8 @@ def _prior(rng: np.random.Generator, odd: set[str], p: int) -> Any:
     if "bounded prior" in odd:
         width = float(rng.choice([0.5, 1.0, 3.0]))
         return (-width, width) if rng.random() < 0.5 else (np.zeros(p), np.full(p, width))
+    if "empty prior" in odd:
+        return {"A": np.vstack((np.eye(p)[:1], -np.eye(p)[:1])), "b": np.array([-1.0, float(rng.choice([0.5, 1.0, 1.5]))])}
     draws = rng.random()
     if draws < 0.5:
         return None
@@ -178,12 +209,16 @@ def _prior(rng: np.random.Generator, odd: set[str], p: int) -> Any:
     return {"A": -np.eye(p)[:1], "b": np.zeros(1)}
 
 
-def _binary(rng: np.random.Generator, n: int, *, whole: bool) -> tuple[Any, NDArray[Any]]:
+def _binary(rng: np.random.Generator, n: int, *, whole: bool, large: bool = False) -> tuple[Any, NDArray[Any]]:
     """At least so many ones, and, for 0/1 unknowns, a random row that the all-ones vector keeps to."""
     matrix = np.vstack((-np.ones(n), rng.integers(-2, 3, size=n).astype(float)))
     ceiling = np.array([-float(rng.integers(1, n)), max(float(matrix[1].sum()), float(rng.integers(0, 3)))])
     if not whole:
         matrix, ceiling = matrix[:1], ceiling[:1]
+    elif large:
+        # With the first unknown the second is too much, by one part in a billion.
+        matrix, ceiling = np.vstack((matrix, 1e9 * (np.arange(n) == 0) + (np.arange(n) == 1))), np.append(ceiling, 1e9)
+        matrix[1], ceiling[1] = np.zeros(n), 0.0
     points = np.array([x for x in itertools.product((0.0, 1.0), repeat=n) if np.all(matrix @ np.array(x) <= ceiling)])
     return (matrix, ceiling), points
 
@@ -193,8 +228,31 @@ def _features(function: Any, signal: Any, x: NDArray[Any]) -> NDArray[Any]:
 
 
 @exactly
+def _read_intervals(case: Case, *, wider: bool) -> Facts:
+    """The same for one continuous unknown: a grid of decisions, and the worst ones at any cost."""
+    ellipsoid, name = isinstance(case.params["forward"], sf.inverse.forward.EllipsoidProgram), case.params["distance"]
+    slopes, distances = [], []
+    for points, response in zip(case.decisions, case.responses, strict=True):
+        seen = exact(response)[0]
+        own, rows = verdict_intervals.phi(seen, ellipsoid=ellipsoid), exact(points[:, 0])
+        slopes.append(np.array([own - verdict_intervals.phi(y, ellipsoid=ellipsoid) for y in rows]))
+        apart = [seen - y for y in rows]
+        distances.append(np.array([Decimal(0) if name == "none" else d * d if ellipsoid else abs(d) for d in apart]))
+    more = verdict_intervals.worst_decisions(case.responses, case.intervals or [], name, ellipsoid=ellipsoid, wider=wider)
+    # Of quadratic programmes the cost is convex.
+    lower = np.array([-np.inf if ellipsoid else 0.0, -np.inf])
+    center = np.zeros(2) if case.params["center"] is None else case.params["center"]
+    return Facts(
+        slopes, distances, [True] * len(slopes), lower, np.full(2, np.inf), np.empty((0, 2)), np.empty(0), None, center,
+        "l2", float(case.params["kappa"]), clamp=False, more=more,
+    )  # fmt: skip
+
+
+@exactly
 def read(case: Case) -> Facts:
     """What the reference needs, from the raw arrays."""
+    if case.intervals is not None:
+        return _read_intervals(case, wider=True)
     slopes, distances, inside = [], [], []
     for signal, points, response in zip(case.signals, case.decisions, case.responses, strict=True):
         own = exact(_features(case.params["features"], signal, response))
@@ -227,6 +285,11 @@ def _apart(name: Any, apart: Numbers) -> Decimal:
 
 def right_error(case: Case, error: Exception) -> bool:
     """Whether the sentence of an error is true."""
+    if isinstance(error, sf.InconsistentDataError) and case.intervals is not None:
+        return False
+    if EMPTY in str(error):
+        prior = case.params["prior"]
+        return isinstance(prior, dict) and len(prior["b"]) == 2 and bool(prior["b"].sum() < 0)
     facts = read(case)
     if isinstance(error, sf.InconsistentDataError) and "not proven that there is none" in str(error):
         return True
@@ -250,7 +313,17 @@ def trial(seed: int) -> Record:
     limit = case.params.get("time_limit")
     record.settings += [case.params["approach"], f"distance {case.params['distance']}"]
     responses = [np.asarray(response) for response in case.responses]
-    model = fitted(record, lambda: estimator(case).fit(case.signals, responses), limit, lambda error: right_error(case, error))
+
+    def fit() -> Any:
+        try:
+            return estimator(case).fit(case.signals, responses)
+        except ValueError as error:
+            if EMPTY not in str(error):
+                raise
+            # A sentence like others, to be judged.
+            raise sf.InconsistentDataError(str(error)) from error
+
+    model = fitted(record, fit, limit, lambda error: right_error(case, error))
     if model is None:
         return record
     if case.params["approach"] in ("ellipsoidal-incenter", "ellipsoidal-asl"):
@@ -293,7 +366,12 @@ def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any])
     # What is no member of the class, if only by rounding, reaches nothing for it.
     member = outside(facts, theta) <= 0 and (not hard or unexplained(facts, theta) <= 0)
     reached = None if member else Decimal("Infinity")
-    judge(record, certificate, objective(facts, theta, hard=hard), best, floor=scale(facts), reached=reached)
+    # A certificate may allow for a little more than the decisions that there are, as its claim says.
+    nominal = facts if case.intervals is None else _read_intervals(case, wider=False)
+    value = objective(nominal, theta, hard=hard)
+    if case.intervals is not None and reached is None:
+        reached = objective(facts, theta, hard=hard)
+    judge(record, certificate, value, best, floor=scale(facts), reached=reached)
     if approach == "incenter":
         _check_radius(record, facts, certificate)
 

@@ -51,6 +51,8 @@ class Certificate:
         Fingerprint of the problem that was certified: its rows, weights and settings.
     model_digest : str
         Fingerprint of the model that was certified.
+    trust : str
+        What a closed gap depends on and was not recomputed, as the claim says it; nothing where a gap is open.
     """
 
     claim: str
@@ -63,6 +65,7 @@ class Certificate:
     verified: bool
     problem_digest: str
     model_digest: str = ""
+    trust: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain Python containers and arrays."""
@@ -151,6 +154,7 @@ def verdict(
         verified=closed and not flaw and not statement.trust,
         problem_digest=problem_digest,
         model_digest=model_digest,
+        trust=statement.trust if closed and not flaw else "",
     )
 
 

@@ -59,7 +59,8 @@ class Enclosure:
         self.mid = given.astype(np.float64, copy=False)
         if given.dtype.kind in "iu":  # integers beyond 2**53 are rounded
             rad = rad + np.where(np.abs(self.mid) < 2.0**53, 0.0, 2 * UNIT_ROUNDOFF * np.abs(self.mid))
-        self.rad = np.broadcast_to(np.asarray(rad, dtype=np.float64), self.mid.shape)
+        wide = np.asarray(rad, dtype=np.float64)
+        self.rad = wide if wide.shape == self.mid.shape else np.broadcast_to(wide, self.mid.shape)
 
     @classmethod
     def between(cls, low: FloatArray, high: FloatArray) -> Enclosure:

@@ -28,6 +28,8 @@ from surefoot.design.binarize.table_binarizer import BinaryPlan
 from surefoot.design.encode.schema import ColumnSchema, Schema
 from surefoot.exceptions import ModelFileError
 from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
+from surefoot.inverse.problem.cost_witness import CostWitness
+from surefoot.inverse.problem.decision_proof import DecisionTrees
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost, EllipsoidProof
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.ray_proof import ConeCover, RayProof
@@ -55,7 +57,9 @@ RECORDS: dict[str, Any] = {
         ColumnSchema,
         ConeCover,
         CostProof,
+        CostWitness,
         CutTally,
+        DecisionTrees,
         EllipsoidMix,
         EllipsoidProof,
         EllipsoidalCost,

@@ -188,11 +188,11 @@ def test_losses_of_responses_that_are_no_decisions_may_be_negative() -> None:
     """0 was done and only -1 could be: at theta = -3 the loss is 1 - 3, and with kappa = 1 the objective 5/2."""
     example = replace(choices([-1.0]), response=np.zeros(1), inside=False)
     theta = np.array([-3.0])
-    assert certify_cost(posed(example), theta, np.zeros(1), None, 1e-6).upper_bound == pytest.approx(4.5 - 2.0)
-    assert certify_cost(posed(example, clamp=True), theta, np.zeros(1), None, 1e-6).upper_bound == pytest.approx(4.5)
+    assert certify_cost(posed(example), theta, None, 1e-6).upper_bound == pytest.approx(4.5 - 2.0)
+    assert certify_cost(posed(example, clamp=True), theta, None, 1e-6).upper_bound == pytest.approx(4.5)
     inside = choices([0.0], [-1.0])
-    assert certify_cost(posed(inside), theta, np.zeros(1), None, 1e-6).upper_bound == pytest.approx(4.5)
-    assert certify_cost(posed(inside, kind="l1"), theta, np.zeros(1), None, 1e-6).upper_bound == pytest.approx(3.0)
+    assert certify_cost(posed(inside), theta, None, 1e-6).upper_bound == pytest.approx(4.5)
+    assert certify_cost(posed(inside, kind="l1"), theta, None, 1e-6).upper_bound == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(("theta", "apart"), [(1.0, 0.0), (0.0, np.inf), (-1.0, 3.0)])
@@ -210,8 +210,28 @@ def test_a_curvature_that_least_squares_overlook_is_followed_to_its_minimum() ->
     decisions = example.instance.decisions
     assert isinstance(decisions, LinearSet)
     assert decisions.upper[0] == 1e3 and np.isinf(decisions.upper[1])
-    found = bound_of(example, theta, Distance.of("none"), np.zeros((1, 1, 2)))
-    assert found is None or found >= 0.25e20 * (1 - 1e-9)
+    for point in ([0.0, 0.0], [0.0, -0.5e20]):
+        leaf = DecisionTrees(np.array([-1], dtype=np.int32), np.zeros(1), np.zeros((1, 1)), np.zeros(1), np.array([point]))
+        found = bound_of(example, theta, Distance.of("none"), leaf)
+        assert found is None or found >= 0.25e20 * (1 - 1e-9)
+
+
+def test_a_cost_that_bends_down_is_followed_to_infinity() -> None:
+    """-y^2 + y over y >= 0 rises at 0, and falls without end thereafter."""
+    forward = QuadraticProgram(continuous_bounds=(0.0, np.inf))
+    example = forward.example(0, (np.array([[-1.0]]), np.array([0.0])), np.zeros(1))
+    leaf = DecisionTrees(np.array([-1], dtype=np.int32), np.zeros(1), np.zeros((1, 1)), np.zeros(1), np.zeros((1, 1)))
+    assert bound_of(example, np.array([-1.0, 1.0]), Distance.of("none"), leaf) is None
+    assert bound_of(example, np.array([1.0, 1.0]), Distance.of("none"), leaf) == pytest.approx(0.0, abs=1e-7)
+
+
+def test_losses_that_may_be_negative_are_not_left_out() -> None:
+    """0 was done and only -1 could be: without a decision nothing bounds the loss from below."""
+    example = replace(choices([-1.0]), response=np.zeros(1), inside=False)
+    assert cost_bound(posed(example), proof_of([], [], [], [])) == -np.inf
+    # 1 + theta + theta^2 / 2 is 1/2 at least.
+    assert cost_bound(posed(example), proof_of([0], [[-1.0]], [1.0], [])) == pytest.approx(0.5)
+    assert cost_bound(posed(example, clamp=True), proof_of([], [], [], [])) == pytest.approx(0.0)
 
 
 def test_a_tree_that_ends_too_early_or_too_late_is_none() -> None:

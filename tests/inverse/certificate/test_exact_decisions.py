@@ -101,6 +101,6 @@ def test_fits_that_are_not_proven_warn_once() -> None:
 def test_a_cost_that_explains_nothing_has_no_bound_whatever_the_witness() -> None:
     signals = [np.array([[0.0, 0.0], [1.0, 0.2], [1.0, -0.1]]), np.array([[0.0, 0.0], [0.3, -1.0]])]
     model = InverseOptimizer(forward.FiniteChoice(), approach="incenter").fit(signals, [0, 0])
-    problem, proof = APPROACHES["incenter"].pose(model._pose(signals, [0, 0])), model.outcome_.dual
+    problem, proof = APPROACHES["incenter"].pose(model._pose(signals, [0, 0])), model.certificate_.witness
     for witness in (proof, replace(proof, weights=proof.weights * np.nan), None):
-        assert certify_cost(problem, -model.cost_, np.zeros(2), witness, 1e-6).upper_bound == np.inf
+        assert certify_cost(problem, -model.cost_, witness, 1e-6).upper_bound == np.inf

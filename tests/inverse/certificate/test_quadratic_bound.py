@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference.decision_bound import bound_of
@@ -9,6 +11,7 @@ from reference.decision_bound import bound_of
 from surefoot.inverse.forward.programs import CallableProblem
 from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
+from surefoot.inverse.problem.decision_proof import DecisionTrees
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.problem import Example
 
@@ -46,7 +49,7 @@ def test_prices_prove_the_largest_value_and_no_less(name: object, boxed: bool, r
         example, theta = posed(seed, rank, boxed=boxed, closed=seed % 2 == 1)
         best = oracle.augmented(example, theta, distance).value
         grid = values_on_a_grid(example, theta, distance)
-        found = bound_of(example, theta, distance, proof=oracle.multipliers(example, theta, distance))
+        found = bound_of(example, theta, distance, proof=oracle.proof(example, theta, distance))
         assert found is not None
         assert found == pytest.approx(best, abs=1e-7)
         assert found >= max(best - 1e-9, grid.max() - 1e-12)
@@ -58,13 +61,14 @@ def test_prices_prove_the_largest_value_and_no_less(name: object, boxed: bool, r
 def test_no_prices_prove_less_than_the_truth(boxed: bool, rank: int) -> None:
     distance, oracle, random = Distance.of(("linf", "l1")), ForwardOracle(), np.random.default_rng(0)
     example, theta = posed(7, rank, boxed=boxed)
-    prices = oracle.multipliers(example, theta, distance)
+    prices = oracle.proof(example, theta, distance)
     assert prices is not None
     best = max(oracle.augmented(example, theta, distance).value, values_on_a_grid(example, theta, distance).max())
     proven = 0
     for share in (1e-6, 1e-2, 1.0):
-        wrong = np.maximum(prices + share * random.normal(size=prices.shape), 0.0)
-        found = bound_of(example, theta, distance, proof=wrong)
+        changed = prices.multipliers + share * random.normal(size=prices.multipliers.shape)
+        moved = prices.points + share * random.normal(size=prices.points.shape)
+        found = bound_of(example, theta, distance, proof=replace(prices, multipliers=np.maximum(changed, 0.0), points=moved))
         # Rows with one entry bound the unknowns too.
         assert found is None or found >= best - 1e-9
         proven += found is not None
@@ -74,17 +78,29 @@ def test_no_prices_prove_less_than_the_truth(boxed: bool, rank: int) -> None:
 def test_prices_that_are_none_are_refused() -> None:
     distance, oracle = Distance.of("none"), ForwardOracle()
     example, theta = posed(1, 2, boxed=True)
-    prices = oracle.multipliers(example, theta, distance)
+    prices = oracle.proof(example, theta, distance)
     assert prices is not None
-    for wrong in (-prices - 1.0, prices[:1], np.full_like(prices, np.nan)):
+    y, points = prices.multipliers, prices.points
+    for wrong in (
+        replace(prices, multipliers=-y - 1.0),
+        replace(prices, multipliers=y[:1]),
+        replace(prices, multipliers=np.full_like(y, np.nan)),
+        replace(prices, points=points[:1]),
+        replace(prices, points=np.full_like(points, np.inf)),
+        # A leaf that knows the whole unknown not at all.
+        DecisionTrees(np.array([-1], dtype=np.int32), np.zeros(1), y[:1], np.zeros(1), points[:1]),
+    ):
         assert bound_of(example, theta, distance, proof=wrong) is None
+    # The value of the whole unknown is that of the leaf, whatever the point says.
+    other = replace(prices, points=points + np.array([0.0, 0.0, 5.0]))
+    assert bound_of(example, theta, distance, proof=other) == bound_of(example, theta, distance, proof=prices)
     # A cost that bends the wrong way has its largest values elsewhere.
     bent = theta.copy()
     bent[0] = -1.0
     found = bound_of(example, bent, distance, proof=prices)
     assert found is not None
     assert found >= values_on_a_grid(example, bent, distance).max()
-    assert oracle.multipliers(example, bent, distance) is None
+    assert oracle.proof(example, bent, distance) is None
 
 
 def test_a_solver_of_the_callers_own_is_not_vouched_for() -> None:

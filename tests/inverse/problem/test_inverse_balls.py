@@ -22,7 +22,7 @@ from surefoot.inverse.oracle.trust_region import smallest_in_ball
 from surefoot.inverse.problem.decision_set import EllipsoidSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.ellipsoid_decisions import EllipsoidDecisions
-from surefoot.inverse.problem.hypothesis import EllipsoidFeatures
+from surefoot.inverse.problem.hypothesis import QuadraticFeatures
 from surefoot.inverse.problem.problem import Example, Instance
 from surefoot.inverse.problem.trust_region_dual import trust_region_bound
 
@@ -37,7 +37,7 @@ def test_no_decision_of_an_ellipsoid_exceeds_its_bound_and_one_meets_it(seed: in
     form = (root @ root.T + 0.1 * np.eye(2)) * 10.0 ** rng.integers(-2, 3)
     middle = rng.normal(size=2) * (1.0 if seed % 4 else 1e3)
     shift, constant = -form @ middle, float(middle @ form @ middle) - float(rng.uniform(0.1, 3.0))
-    instance = Instance(0, EllipsoidSet(form, shift, constant), EllipsoidFeatures(2))
+    instance = Instance(0, EllipsoidSet.of(form, shift, constant), QuadraticFeatures.of_all(2))
     edge = list(points_on_ellipse(form, shift, constant, 720))
     response = edge[int(rng.integers(len(edge)))]
     example = Example(instance, response)
@@ -82,7 +82,7 @@ def test_no_decision_of_an_ellipsoid_exceeds_its_bound_and_one_meets_it(seed: in
 
 
 def test_other_distances_over_an_ellipsoid_are_refused() -> None:
-    instance = Instance(0, EllipsoidSet(np.eye(2), np.zeros(2), -1.0), EllipsoidFeatures(2))
+    instance = Instance(0, EllipsoidSet.of(np.eye(2), np.zeros(2), -1.0), QuadraticFeatures.of_all(2))
     with pytest.raises(UnsupportedProblemError, match="linf"):
         EllipsoidDecisions(instance).programme(Example(instance, np.zeros(2)), np.zeros(6), Distance("none", "linf"), 1.0)
 

@@ -41,7 +41,7 @@ from surefoot.inverse.problem.ellipsoidal_cost import (
     ellipsoid_objective,
     moving_directions,
 )
-from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
+from surefoot.inverse.problem.hypothesis import GeneralFeatures, LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, Instance, InverseProblem, Regularizer
 from surefoot.inverse.problem.quadratic_terms import curvature_axes, lagrangian_bound
@@ -452,7 +452,7 @@ def test_an_ellipsoid_bound_meets_the_optimum_of_one_coordinate(kappa: float, sl
     ],
 )
 def test_curved_axes_are_those_of_the_cost_unless_it_curves_down(square: np.ndarray) -> None:
-    features = QuadraticFeatures(2, lambda z: np.ones(1), lambda z: np.ones(1), 1, 1)
+    features = QuadraticFeatures(2, GeneralFeatures(lambda z: np.ones(1), 1), GeneralFeatures(lambda z: np.ones(1), 1))
     theta = np.concatenate((square.T.ravel(), np.zeros(3)))
     found = curvature_axes(features, theta)
     even = (square + square.T) / 2
@@ -474,7 +474,7 @@ def test_nothing_within_the_bounds_exceeds_what_is_left(seed: int) -> None:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(2, int(rng.integers(0, 3))))
     square = root @ root.T
-    features = QuadraticFeatures(2, lambda z: np.ones(1), lambda z: np.ones(1), 1, 1)
+    features = QuadraticFeatures(2, GeneralFeatures(lambda z: np.ones(1), 1), GeneralFeatures(lambda z: np.ones(1), 1))
     axes = curvature_axes(features, np.concatenate((square.ravel(), np.zeros(3))))
     assert axes is not None
     lower, upper = -rng.random(2), rng.random(2) + 0.1

@@ -39,7 +39,7 @@ from surefoot.exceptions import UnsupportedProblemError
 from surefoot.inverse.problem.augmented_terms import distance_terms
 from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet, ListedSet, OpaqueSet
 from surefoot.inverse.problem.distance import NAMES, Distance
-from surefoot.inverse.problem.hypothesis import EllipsoidFeatures, GeneralFeatures, LinearFeatures, QuadraticFeatures
+from surefoot.inverse.problem.hypothesis import GeneralFeatures, LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.predicted_distances import predicted_distances
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, Instance, InverseProblem, Regularizer
@@ -72,7 +72,10 @@ def sets() -> list[Any]:
         )
     )
     found += [ListedSet(np.array([[0.0, 1.0], [2.0, 3.0]])), ListedSet(np.array([[1e9], [1e-9]]))]
-    found += [EllipsoidSet(np.diag([2.0, 0.5]), np.array([0.3, -0.1]), -1.0), EllipsoidSet(1e6 * np.eye(1), np.zeros(1), -1.0)]
+    found += [
+        EllipsoidSet.of(np.diag([2.0, 0.5]), np.array([0.3, -0.1]), -1.0),
+        EllipsoidSet.of(1e6 * np.eye(1), np.zeros(1), -1.0),
+    ]
     found += [OpaqueSet(2, lambda theta: theta), OpaqueSet(2, lambda theta: theta, contains=lambda x: bool(x[0] > 0))]
     return found
 
@@ -194,8 +197,12 @@ def feature_maps() -> dict[str, tuple[Any, Any, int]]:
     inner, outer = (lambda z: np.array([1.0, z[0] - z[1]])), (lambda z: np.array([z[0] * z[1]]))
     return {
         "linear": (LinearFeatures(matrix, offset), lambda x: linear_features(matrix, offset, x), 2),
-        "quadratic": (QuadraticFeatures(2, inner, outer, 2, 1), lambda x: quadratic_features(2, inner, outer, x), 4),
-        "ellipsoid": (EllipsoidFeatures(3), ellipsoid_features, 3),
+        "quadratic": (
+            QuadraticFeatures(2, GeneralFeatures(inner, 2), GeneralFeatures(outer, 1)),
+            lambda x: quadratic_features(2, inner, outer, x),
+            4,
+        ),
+        "ellipsoid": (QuadraticFeatures.of_all(3), ellipsoid_features, 3),
         "general": (
             GeneralFeatures(lambda x: [x[0] ** 2, x.sum()], 2),
             lambda x: general_features(lambda v: [v[0] ** 2, v.sum()], x),
@@ -235,7 +242,7 @@ def test_costs_of_decisions_are_products_with_their_features() -> None:
         square, slope, constant = quadratic.quadratic_cost(theta, z)
         assert np.array_equal(square, square.T)
         value = float(y @ square @ y) + dot(slope, y) + constant
-        features = quadratic_features(2, quadratic.inner, quadratic.outer, np.concatenate((y, z)))
+        features = quadratic_features(2, quadratic.inner.function, quadratic.outer.function, np.concatenate((y, z)))
         assert value == pytest.approx(dot(theta, features), rel=1e-12, abs=1e-12)
 
 

@@ -169,7 +169,7 @@ def test_circumcenters_are_those_of_all_extreme_rays(prior: str | None) -> None:
     theta = cp.Variable(4)
     cp.Problem(cp.Maximize(cp.min(rays @ theta)), [cp.norm(theta) <= 1]).solve(solver=cp.CLARABEL)
     model = InverseOptimizer(forward.BinaryProgram(), approach="circumcenter", prior=prior).fit(signals, responses)
-    assert len(model.outcome_.dual.rays) == len(rays)
+    assert len(model.certificate_.witness.rays) == len(rays)
     np.testing.assert_allclose(model.cost_, theta.value, atol=1e-5)
     # The smallest ellipsoid in the plane of the ends, from its convex programme.
     middle = rays.mean(axis=0)

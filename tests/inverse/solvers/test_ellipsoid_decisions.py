@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -51,16 +53,16 @@ def test_certificates_bound_ellipsoids_by_the_multiplier_they_are_given_and_no_o
     example = forward.EllipsoidProgram().example(0, signal, response)
     theta, distance, oracle = random.normal(size=12), Distance.of("squared-l2"), ForwardOracle()
     best = oracle.augmented(example, theta, distance).value
-    proof = oracle.multipliers(example, theta, distance)
+    proof = oracle.proof(example, theta, distance)
     assert proof is not None
     assert bound_of(example, theta, distance, proof=proof) == pytest.approx(best, abs=1e-9)
     for factor in (1.5, 3.0):
-        assert bound_of(example, theta, distance, proof=factor * proof) > best
-    assert bound_of(example, theta, distance, proof=-proof) is None
-    # Without a multiplier the function is not convex, and nothing but the size of the ellipsoid bounds it.
-    loose = bound_of(example, theta, distance, proof=0.0 * proof)
-    assert loose is not None and loose > best + 1.0
-    assert bound_of(example, theta, distance, proof=np.tile(proof, 2)) is None
+        assert bound_of(example, theta, distance, proof=replace(proof, multipliers=factor * proof.multipliers)) > best
+    # Any other point proves less, since the tangent plane there lies below.
+    assert bound_of(example, theta, distance, proof=replace(proof, points=proof.points + 0.1)) > best
+    # Without a multiplier the function is not convex, and one below 0 is none; nothing is proven then.
+    for wrong in (0.0 * proof.multipliers, -proof.multipliers, np.tile(proof.multipliers, 2)):
+        assert bound_of(example, theta, distance, proof=replace(proof, multipliers=wrong)) is None
     assert bound_of(example, theta, distance) is None
 
 

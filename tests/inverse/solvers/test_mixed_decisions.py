@@ -205,7 +205,12 @@ def test_an_unbounded_forward_problem_names_its_observation() -> None:
     signals = [(np.array([[1.0, 0.0]]), np.array([1.0]))] * 2
     responses = [np.array([0.0, 0.0]), np.array([1.0, 0.0])]
     with pytest.raises(ForwardSolveError, match="observation 0: the forward problem has no smallest cost"):
-        InverseOptimizer(forward.LinearProgram(), distance="linf", kappa=1.0, center=[-1.0, -1.0]).fit(signals, responses)
+        InverseOptimizer(forward.LinearProgram(), distance="none", kappa=1.0, center=[-1.0, -1.0]).fit(signals, responses)
+    # Costs that cannot be negative are not to blame: the distance grows without a bound.
+    model = InverseOptimizer(forward.LinearProgram(), distance="linf", kappa=1.0, prior="nonnegative")
+    with pytest.raises(ForwardSolveError, match=r"observation 0: what a decision saves plus its distance .* distance='none'"):
+        model.fit(signals, responses)
+    assert model.set_params(distance="none", center=[1.0, 1.0]).fit(signals, responses).certificate_.verified
 
 
 def test_distances_that_cannot_be_priced_exactly_are_refused() -> None:

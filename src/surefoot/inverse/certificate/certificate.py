@@ -1,10 +1,9 @@
 """Certificates of learned costs: bounds on the optimal objective, recomputed from the raw arrays.
 
 The upper bound is the objective of the cost vector itself, over losses that no decision exceeds
-(:mod:`surefoot.inverse.certificate.decision_bound`). If the prior set prescribes a sum, it holds for the cost vector and for
-its multiple with exactly this sum. The lower bound is that of :mod:`surefoot.inverse.certificate.cost_bound`. Costs of norm 1
-lie on the facets theta_j = +-1 of a cube, or on the one facet sum(theta) = 1 where they cannot be negative; each facet has a
-proof of its own.
+(:mod:`surefoot.inverse.certificate.decision_bound`). The lower bound is that of :mod:`surefoot.inverse.certificate.cost_bound`.
+Costs of norm 1 lie on the facets theta_j = +-1 of a cube, or on the one facet sum(theta) = 1 where they cannot be negative;
+each facet has a proof of its own.
 
 Objectives that are 0 have no relative gap. ``floor`` is a tenth of the scale of the data: of a distance and of the features of
 one observation, on average; it does not depend on the cost vector. A cost vector may miss its prior set, or losses that must
@@ -14,8 +13,9 @@ objective than all that miss nothing, but not by more than the tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,20 +23,24 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, rounded_down, rounded_up, verdict
 from surefoot.core.definite import length, square_near
-from surefoot.core.enclosure import Enclosure, between, enclose
+from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
 from surefoot.inverse.certificate.decision_bound import decision_bounds
 from surefoot.inverse.certificate.observation import ROUND_SLACK, SLACK, cuts, features_of, listed, whole_unknowns
 
 if TYPE_CHECKING:
+    from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
     from surefoot.inverse.problem.decision_proof import LossProof
     from surefoot.inverse.problem.prior_set import PriorSet
     from surefoot.inverse.problem.problem import Example, InverseProblem
 
 NEAR = 1e-7
+# What is missed by less is said to be missed by this: nobody reads 3e-300.
+READ = 1e-16
 FLOOR_FRACTION = 0.1
-# Decisions whose cost exceeds the smallest by no more than this, for a cost whose largest entry is 1, are best decisions too.
+# Decisions whose cost exceeds the smallest by no more than this are best decisions too, for a cost whose largest entry is 1 and
+# features of that size; smaller features make it smaller.
 TIED = 1e-7
 
 
@@ -44,8 +48,7 @@ TIED = 1e-7
 def certify_cost(
     problem: InverseProblem,
     theta: FloatArray,
-    losses: FloatArray,
-    proof: Any,
+    proof: CostProof | FacetProof | None,
     tolerance: float,
     loss_proofs: Sequence[LossProof | None] | None = None,
 ) -> Certificate:
@@ -56,48 +59,47 @@ def certify_cost(
     problem : InverseProblem
     theta : ndarray
         The cost vector.
-    losses : ndarray, one per observation
-        What its losses are said not to exceed; taken on trust, and said so, where they cannot be recomputed.
     proof : CostProof, FacetProof or None
         A ``FacetProof`` is about the facets of a sphere, on which the cost vector must lie.
     tolerance : float
         The relative gap to prove.
     loss_proofs : sequence, one entry per observation, optional
-        Proofs that no decision exceeds a loss, for sets that are neither lists nor vectors of a few 0/1 unknowns.
+        Proofs that no decision exceeds a loss, for sets that are neither lists nor vectors of a few 0/1 unknowns. A number is
+        what a loss is said not to exceed: it is taken on trust, which is then said and not verified.
     """
     require_cost(problem, theta, tolerance)
-    n = len(problem.examples)
-    if losses.shape != (n,):
-        raise CertificateError(f"{losses.size} losses were given; there are {n} observations.")
-    facets, models = ([problem.prior], "") if not hasattr(proof, "proofs") else _sphere(problem.prior)
-    models = f"cost vector of the prior set{models}"
+    facets, which = _sphere(problem.prior) if hasattr(proof, "proofs") else ([problem.prior], "")
+    models = f"cost vector of the prior set{which}"
     if problem.hard:
         models += f" that prices every other decision above the observed one by {_spelled(problem)} or more"
-    lower, wrong = _lower(problem, facets, proof)
-    star, outside = min((_member(facet, theta) for facet in facets), key=lambda pair: pair[1])
-    scale, floor = _scales(problem)
-    known = decision_bounds(problem.examples, star, problem.distance, loss_proofs)
-    missing = [example.instance.index for example, bound in zip(problem.examples, known, strict=True) if bound is None]
-    free = np.array([example.inside or problem.clamp for example in problem.examples])
-    bounds = np.array([losses[i] if bound is None else bound for i, bound in enumerate(known)])
-    bounds = np.where(free, np.maximum(bounds, 0.0), bounds)
-    worst = int(np.argmax(bounds))
-    flaw, remarks = "", []
-    if outside > NEAR * max(1.0, float(np.abs(theta).max())):
-        flaw = f"the cost vector lies outside its prior set by {outside:.3g}"
-    elif problem.hard and bounds[worst] > NEAR * scale:
-        flaw = f"observation {problem.examples[worst].instance.index} is not explained by the cost vector"
+    lower, flaw = _lower(problem, facets, proof)
+    outside, (scale, floor) = min(_outside(facet, theta) for facet in facets), _scales(problem)
+    given = [None] * len(problem.examples) if loss_proofs is None else loss_proofs
+    claims = np.array([entry if isinstance(entry, float) else np.inf for entry in given])
+    losses = np.minimum(decision_bounds(problem.examples, theta, problem.distance, given), claims)
+    losses = np.where([example.inside or problem.clamp for example in problem.examples], np.maximum(losses, 0.0), losses)
+    worst, upper, remarks = int(np.argmax(losses)), np.inf, []
+    name = f"observation {problem.examples[worst].instance.index}"
+    if losses[worst] == np.inf:
+        flaw = flaw or f"nothing is proven about the losses of {name}"
+    elif outside > NEAR * max(1.0, float(np.abs(theta).max())):
+        flaw = flaw or f"the cost vector lies outside its prior set by {outside:.3g}"
+    elif problem.hard and losses[worst] > NEAR * scale:
+        flaw = flaw or f"{name} is not explained by the cost vector"
     else:
-        remarks += [f"It lies outside its prior set by at most {rounded_up(outside, 3)}."] if outside > 0 else []
-        if problem.hard and bounds[worst] > 0:
-            remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(bounds[worst], 3)}.")
-    upper = np.inf
-    if not flaw:
-        mean = enclose(0.0) if problem.hard else enclose(bounds).sum() / float(n)
-        upper = float((_regularizer(problem, star) + mean).high)
-    remarks += _radius(problem, upper, lower) if not (flaw or wrong or missing or remarks) else []
-    trust = f"the forward solver is right about the losses of observation {missing[0]}" if missing else ""
-    words = Statement(models, _quantity(problem), flaw=wrong or flaw, trust=trust, remark=" ".join(remarks))
+        remarks += [f"It lies outside its prior set by at most {rounded_up(max(outside, READ), 3)}."] if outside > 0 else []
+        if problem.hard and losses[worst] > 0:
+            remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(max(losses[worst], READ), 3)}.")
+        mean = enclose(0.0) if problem.hard else enclose(losses).sum() / float(len(losses))
+        # Nothing at all is 0 without rounding.
+        some = problem.kappa * np.abs(theta - problem.regularizer.center).max() + (
+            0.0 if problem.hard else np.abs(losses).max()
+        )
+        upper = float((_regularizer(problem, enclose(theta)) + mean).high) if some else 0.0
+    trusted = [problem.examples[i].instance.index for i in np.flatnonzero(claims < np.inf)]
+    trust = f"the forward solver is right about the losses of observation {trusted[0]}" if trusted else ""
+    remark = " ".join(remarks) if flaw or trust or remarks else _radius(problem, upper, lower)
+    words = Statement(models, _quantity(problem), flaw=flaw, trust=trust, remark=remark)
     return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor)
 
 
@@ -115,12 +117,12 @@ def conclude(
     One that misses its conditions, as the remark says, may fall short of all that miss nothing, if only by the tolerance.
     """
     upper, lower = bounds
-    if words.remark and upper < lower and not words.flaw:
-        close = lower - upper <= tolerance * max(abs(lower), floor)
-        words = words if close else replace(words, flaw="what it misses makes its objective smaller than it can be")
+    if (words.remark or words.trust) and upper < lower and not words.flaw:
+        if lower - upper > tolerance * max(abs(lower), floor):
+            words = replace(words, flaw="what it misses, or was said of its losses, makes its objective smaller than it can be")
         upper = lower
-    sets = [each.instance.decisions for each in problem.examples if not hasattr(each.instance.decisions, "points")]
-    slack = ROUND_SLACK if all(whole_unknowns(each).all() for each in sets) else SLACK
+    sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
+    slack = ROUND_SLACK if all(whole_unknowns(example).all() for example in sets) else SLACK
     rows = f", whose decisions meet their rows to within {slack:g} of the largest entry" if sets else ""
     count = f"these {len(problem.examples)} observations" if len(problem.examples) > 1 else "this 1 observation"
     return verdict(
@@ -142,35 +144,36 @@ def certify_predictions(
     """The predictability loss of a cost. Nothing but 0 is proven to bound it from below: it is verified if it is 0.
 
     Where decisions are too many to list, ``loss_proofs`` can prove that no decision of an observation costs less than the
-    response, which is then predicted; nothing else is known there.
+    response, which is then predicted; nothing else is known there, nor where a number stands for a proof.
     """
     require_cost(problem, theta, tolerance)
-    apart = np.full(len(problem.examples), np.inf)
+    apart = np.full(len(problem.examples), 0.0 if theta.any() else np.inf)
     if theta.any():
-        unit = enclose(theta) / float(np.abs(theta).max())
-        bounds = decision_bounds(problem.examples, unit, type(problem.distance)("none", "none"), loss_proofs)
+        unit, given = enclose(theta) / float(np.abs(theta).max()), loss_proofs or [None] * len(apart)
+        bounds = decision_bounds(problem.examples, unit, replace(problem.distance, integer="none", continuous="none"), given)
+        tied = TIED * np.minimum(_sizes(problem)[1], 1.0)
         for i, (example, bound) in enumerate(zip(problem.examples, bounds, strict=True)):
-            chosen = bound is not None and bound <= TIED and example.inside
-            apart[i] = 0.0 if chosen else _predicted(problem, example, unit)
+            if not (bound <= tied[i] and example.inside):
+                apart[i] = np.inf if isinstance(given[i], float) else _predicted(problem, example, unit, tied[i])
     # Distances that are all 0 have the mean 0 without rounding.
     upper = float((enclose(apart).sum() / float(apart.size)).high) if apart.any() else 0.0
     words = Statement(
         "cost vector",
-        f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry "
-        "of the least cost,",
+        f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry, "
+        "and the largest feature where that is below 1, of the least cost,",
         flaw="" if np.isfinite(upper) else "the predicted decisions of an observation are not known for certain",
     )
     return conclude(problem, words, {"theta": theta}, (upper, 0.0), tolerance, None, 0.0)
 
 
-def _predicted(problem: InverseProblem, example: Example, theta: Enclosure) -> float:
+def _predicted(problem: InverseProblem, example: Example, theta: Enclosure, tied: float) -> float:
     """At or above the distance of the best decisions of an observation; infinite if they cannot be listed."""
     points = listed(example.instance.decisions)
     if points is None or problem.distance.integer == "none":
         return np.inf if points is None else 0.0
     steep, apart = cuts([(example, points)], problem.distance)
     gains = steep @ theta
-    best = gains.low >= gains.high.max() - TIED * (1 - 1e-9)
+    best = gains.low >= gains.high.max() - tied * (1 - 1e-9)
     return float(apart.high[best].min(initial=np.inf))
 
 
@@ -210,36 +213,25 @@ def _lower(problem: InverseProblem, facets: list[PriorSet], proof: Any) -> tuple
     never = 0.0 if problem.hard or all(example.inside or problem.clamp for example in problem.examples) else -np.inf
     if len(parts) != len(facets):
         return never, "the proof is refused because its facets are not those of a sphere"
-    bounds, flaws = [], []
-    for facet, part in zip(facets, parts, strict=True):
-        task = replace(problem, prior=facet)
-        flaws.append("" if part is None else proof_flaw(task, part))
-        bounds.append(never if part is None or flaws[-1] else max(never, cost_bound(task, part)))
-    return min(bounds), next((flaw for flaw in flaws if flaw), "")
+    tasks = [(replace(problem, prior=facet), part) for facet, part in zip(facets, parts, strict=True)]
+    flaws = ["" if part is None else proof_flaw(task, part) for task, part in tasks]
+    if any(flaws):
+        return never, next(filter(None, flaws))
+    return min(never if part is None else max(never, cost_bound(task, part)) for task, part in tasks), ""
 
 
-def _member(prior: PriorSet, theta: FloatArray) -> tuple[Enclosure, float]:
-    """The cost vector, scaled to the sum that the set prescribes, and by how much it breaks a condition at most."""
-    star, parts = enclose(theta), [0.0]
+def _outside(prior: PriorSet, theta: FloatArray) -> float:
+    """By how much a cost vector breaks a condition at most."""
+    parts = [0.0, float(np.max(prior.lower - theta)), float(np.max(theta - prior.upper))]
     if prior.total is not None:
-        total = star.sum()
-        off = float((total - prior.total).size)
-        if prior.total != 0 and off <= NEAR * abs(prior.total):
-            star = star * prior.total / total
-            # What is said of the cost vector holds for itself and for the member beside it.
-            star = between(np.minimum(star.low, theta), np.maximum(star.high, theta))
-        else:
-            parts.append(off)
-    # A bound that the vector itself meets is met by its multiple up to rounding, which is part of what is reported.
-    exact = prior.total is None or bool(np.all((prior.lower == 0) | np.isinf(prior.lower)) and np.all(np.isinf(prior.upper)))
-    low, high = (theta, theta) if exact else (star.low, star.high)
-    parts += [float(np.max(prior.lower - low)), float(np.max(high - prior.upper))]
+        off = abs(sum(map(Fraction, theta.tolist()), Fraction(0)) - Fraction(prior.total))
+        parts.append(float(np.nextafter(float(off), np.inf)) if off else 0.0)
     if len(prior.ceiling):
-        parts.append(float((enclose(prior.matrix) @ star - prior.ceiling).high.max()))
+        parts.append(float((enclose(prior.matrix) @ theta - prior.ceiling).high.max()))
     if prior.psd:
         square = theta[: prior.psd**2].reshape(prior.psd, prior.psd)
         parts.append(length((enclose(square) + square.T) * 0.5 - square_near(square)))
-    return star, max(parts)
+    return max(parts)
 
 
 def _regularizer(problem: InverseProblem, star: Enclosure) -> Enclosure:
@@ -247,48 +239,49 @@ def _regularizer(problem: InverseProblem, star: Enclosure) -> Enclosure:
     return problem.kappa * ((away * away).sum() * 0.5 if problem.regularizer.kind == "l2" else abs(away).sum())
 
 
+def _sizes(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
+    """The largest distance and the largest feature of every observation, as far as its arrays tell."""
+    apart, steep = np.zeros((2, len(problem.examples)))
+    lists = [i for i, each in enumerate(problem.examples) if hasattr(each.instance.decisions, "points")]
+    if lists:
+        pairs: Any = [(problem.examples[i], listed(problem.examples[i].instance.decisions)) for i in lists]
+        slopes, lengths = cuts(pairs, problem.distance)
+        first = np.cumsum([0, *(len(points) for _, points in pairs)])[:-1]
+        apart[lists] = np.maximum.reduceat(lengths.low.clip(0.0), first)
+        steep[lists] = np.maximum.reduceat(np.abs(slopes.mid).max(axis=1), first)
+    for i in set(range(len(problem.examples))) - set(lists):
+        example, features = problem.examples[i], problem.examples[i].instance.features
+        whole, response = whole_unknowns(example).any(), example.response[None, :]
+        size = 1.0 if whole else float(np.abs(response).max(initial=0.0)) or 1.0
+        apart[i] = 0.0 if (problem.distance.integer if whole else problem.distance.continuous) == "none" else size
+        steep[i] = np.abs(getattr(features, "matrix", features_of(features, response).mid)).max(initial=0.0)
+    return apart, steep
+
+
 def _scales(problem: InverseProblem) -> tuple[float, float]:
     """Mean over observations of a distance, or without one of a feature times the centre's size; and the floor of gaps."""
-    lists = [(each, each.instance.decisions.points) for each in problem.examples if hasattr(each.instance.decisions, "points")]
-    apart, steep = [], []
-    if lists:
-        slopes, lengths = cuts(lists, problem.distance)
-        first = np.cumsum([0, *(len(points) for _, points in lists)])[:-1]
-        apart, steep = (
-            np.maximum.reduceat(part, first).tolist() for part in (lengths.low.clip(0.0), np.abs(slopes.mid).max(axis=1))
-        )
-    for example in problem.examples:
-        whole = whole_unknowns(example.instance.decisions)
-        features: Any = example.instance.features
-        if not hasattr(example.instance.decisions, "points"):
-            measured = (problem.distance.integer if whole.any() else problem.distance.continuous) != "none"
-            apart.append(measured * (1.0 if whole.any() else float(np.abs(example.response).max(initial=0.0)) or 1.0))
-            linear = hasattr(features, "matrix")
-            matrix = features.matrix if linear else features_of(example, example.response[None, :]).mid
-            steep.append(float(np.abs(matrix).max(initial=0.0)))
-    size = float(np.abs(problem.regularizer.center).max(initial=0.0)) or 1.0
+    apart, steep = _sizes(problem)
     unit = float(np.mean(steep)) or 1.0
-    scale = float(np.mean(apart)) or size * unit
+    scale = float(np.mean(apart)) or unit * (float(np.abs(problem.regularizer.center).max(initial=0.0)) or 1.0)
     # Losses that must be 0 are no objective: the regularizer of a cost whose losses have the scale of the data.
     regularizer = (scale / unit) ** 2 / 2 if problem.regularizer.kind == "l2" else scale / unit
     return scale, FLOOR_FRACTION * (problem.kappa * regularizer if problem.hard else scale)
 
 
-def _radius(problem: InverseProblem, upper: float, lower: float) -> list[str]:
+def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
     """What an incenter says about angles, where the distance of a decision is the length of its slope."""
     plain = problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1 and problem.distance.integer == "l2"
-    if not (plain and is_cone(problem.prior) and lower > 0 and not problem.regularizer.center.any()):
-        return []
+    plain = plain and is_cone(problem.prior) and not problem.regularizer.center.any()
     for example in problem.examples:
-        features: Any = example.instance.features
-        identity = hasattr(features, "matrix") and np.array_equal(features.matrix, np.eye(example.response.size))
-        if not (identity and whole_unknowns(example.instance.decisions).all()):
-            return []
+        matrix = getattr(example.instance.features, "matrix", np.empty(0))
+        plain = plain and np.array_equal(matrix, np.eye(example.response.size)) and bool(whole_unknowns(example).all())
+    if not plain or not lower > 0:
+        return ""
     least, most = 1.0 / (2.0 * enclose(upper)).sqrt(), 1.0 / (2.0 * enclose(lower)).sqrt()
-    return [
+    return (
         "The sine of its angle to the nearest cost vector that another decision refutes is at least "
         f"{rounded_down(float(least.low))}, and for no cost vector of the prior set is it above {rounded_up(float(most.high))}."
-    ]
+    )
 
 
 def _quantity(problem: InverseProblem) -> str:
@@ -303,24 +296,28 @@ def _quantity(problem: InverseProblem) -> str:
 def _spelled(problem: InverseProblem) -> str:
     """The distance in words."""
     continuous, integer = problem.distance.continuous, problem.distance.integer
-    if all(whole_unknowns(example.instance.decisions).all() for example in problem.examples):
+    if all(whole_unknowns(example).all() for example in problem.examples):
         return f"the distance {integer!r}"
     return f"the distances {continuous!r} of continuous and {integer!r} of whole unknowns"
 
 
 def problem_digest(problem: InverseProblem) -> str:
-    """Fingerprint of everything that defines the optimum, as far as it is data and not a caller's function."""
-    prior, distance = problem.prior, problem.distance
-    form = (distance.continuous, distance.integer, problem.regularizer.kind, float(problem.kappa), problem.clamp, problem.hard)
-    parts: dict[str, Any] = {"form": repr((*form, prior.total, prior.psd)), "center": problem.regularizer.center}
-    parts |= {name: getattr(prior, name) for name in ("lower", "upper", "matrix", "ceiling")}
+    """Fingerprint of everything that defines the optimum; of a caller's function its values at the response, or the list."""
+    parts = dict(_parts("problem", problem))
     for i, example in enumerate(problem.examples):
-        for part in (example.instance.decisions, example.instance.features):
-            for name in (each.name for each in fields(part)):
-                if isinstance(getattr(part, name), np.ndarray | float | int):
-                    parts[f"{i} {type(part).__name__} {name}"] = getattr(part, name)
-        parts[f"{i} response"], parts[f"{i} inside"] = example.response, int(example.inside)
         points = getattr(example.instance.decisions, "points", example.response[None, :])
         if not hasattr(example.instance.features, "matrix"):
-            parts[f"{i} features"] = features_of(example, points).mid
+            parts[f"{i} features"] = features_of(example.instance.features, points).mid
     return digest("inverse problem", parts)
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Arrays, numbers and texts in a record, by name."""
+    if isinstance(value, tuple | list):
+        for k, part in enumerate(value):
+            yield from _parts(f"{name} {k}", part)
+    elif is_dataclass(value):
+        for each in fields(value):
+            yield from _parts(f"{name} {type(value).__name__} {each.name}", getattr(value, each.name))
+    elif not callable(value):
+        yield name, value

@@ -28,10 +28,10 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement
-from surefoot.core.enclosure import Enclosure, between, enclose, join
+from surefoot.core.enclosure import Enclosure, enclose, join
 from surefoot.inverse.certificate.certificate import NEAR, conclude, is_cone, require_cost
 from surefoot.inverse.certificate.cost_bound import decisions_flaw, exact_slope, proof_cuts
-from surefoot.inverse.certificate.cost_ellipsoid import RANK_FRACTION, log_det
+from surefoot.inverse.certificate.cost_ellipsoid import log_det, spanned
 from surefoot.inverse.certificate.decision_bound import decision_bounds
 from surefoot.inverse.certificate.observation import cuts, listed
 
@@ -71,17 +71,18 @@ def certify_rays(
         axis = _unit(enclose(theta)[None, :]) if theta.any() else enclose(np.zeros((1, theta.size)))
         spread = _spread(problem, axis[0], proof, ends if ellipsoid else None)
         # Beyond a right angle a sum of rays may be farther than each of them.
-        upper = float(np.arctan(spread)) * (1.0 + 2.0**-50) if spread < np.inf else np.pi
-        lower = float(_arccos((middle * middle).sum().sqrt()).low)
+        upper = float(np.arctan(spread)) * (1.0 + 2.0**-49) if spread < np.inf else np.pi
+        # It falls from pi to 0; NumPy's arccos is taken to be right to 4 units in the last place, as its exp and log are.
+        lower = float(np.arccos(np.clip((middle * middle).sum().sqrt().high, -1.0, 1.0))) * (1.0 - 2.0**-49)
         flaw = "" if proof.complete else "the cone of consistent costs has too many rays to list"
     if not flaw and ellipsoid:
         off = axis - _unit(middle)
         if spread > 0.999 * SAME_RAY:  # a sine
             flaw = "consistent costs may lie outside of the cone that the rays of the proof span"
+        elif float((off * off).sum().sqrt().high) > SAME_RAY:
+            flaw = "the cost vector is not the centre of the ellipsoid"
         else:
             scope = f"; every consistent cost lies within {SAME_RAY:g} rad of the cone that these span"
-        if not flaw and float((off * off).sum().sqrt().high) > SAME_RAY:
-            flaw = "the cost vector is not the centre of the ellipsoid"
         upper, lower, flat = _volumes(weights, ends)
         trust = trust or flat
     models = "ellipsoid around the ends of the rays" if ellipsoid else "cost vector"
@@ -114,9 +115,9 @@ def _explained(problem: InverseProblem, rays: FloatArray, proofs: Any) -> tuple[
     for k, ray in enumerate(rays):
         bounds = decision_bounds(problem.examples, ray, nothing, None if proofs is None else proofs[k])
         for example, bound in zip(problem.examples, bounds, strict=True):
-            if bound is not None and (bound <= 0 or _ties(example, ray, nothing)):
+            if bound <= 0 or (bound < np.inf and _ties(example, ray, nothing)):
                 continue
-            if bound is not None and bound > NEAR * float(np.abs(ray).max()):
+            if NEAR * float(np.abs(ray).max()) < bound < np.inf:
                 return f"the proof is refused because one of its rays does not explain observation {example.instance.index}", ""
             trust = trust or f"ray {k} of the proof explains observation {example.instance.index}"
     return "", trust
@@ -125,30 +126,22 @@ def _explained(problem: InverseProblem, rays: FloatArray, proofs: Any) -> tuple[
 def _ties(example: Example, ray: FloatArray, nothing: Distance) -> bool:
     """Whether listed decisions that may save something save nothing: decided without rounding."""
     points = listed(example.instance.decisions)
-    if points is None:
+    if points is None or hasattr(example.instance.features, "inner"):
         return False
     steep = cuts([(example, points)], nothing)[0]
-    every = list(range(ray.size))
-    return all(_product(exact_slope(example, point, every), ray) <= 0 for point in points[(steep @ ray).high > 0])
+    return all(_product(exact_slope(example, x, range(ray.size)), ray) <= 0 for x in points[(steep @ ray).high > 0])
 
 
 def _unit(rays: Enclosure) -> Enclosure:
     return rays / (rays * rays).sum(axis=1).sqrt()[:, None]
 
 
-def _arccos(cosine: Enclosure) -> Enclosure:
-    """It falls from pi to 0; NumPy's is taken to be right to 4 units in the last place, as its exp and log are."""
-    low, high = (np.arccos(np.clip(end, -1.0, 1.0)) for end in (cosine.high, cosine.low))
-    return between(low * (1.0 - 2.0**-50), high * (1.0 + 2.0**-50))
-
-
 def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, ends: Enclosure | None) -> float:
     """t of the module docstring, for the distance from the axis, or from the cone of ``ends``; infinite if none is proven."""
-    prior, cover, p = problem.prior, proof.cover, problem.prior.lower.size
-    eye, order = np.eye(p), np.argsort(proof.owners, kind="stable")
-    steep = proof_cuts(problem, proof.owners, proof.points)[0][np.argsort(order)]
+    prior, cover, eye = problem.prior, proof.cover, np.eye(problem.prior.lower.size)
+    steep = proof_cuts(problem, proof.owners, proof.points)[0]
     normals = join([steep, -eye[prior.lower == 0], eye[prior.upper == 0], prior.matrix])
-    found = None if cover is None else _leaves(cover, p, normals.shape[0])
+    found = None if cover is None else _leaves(cover, *normals.shape)
     if found is None or cover is None:
         return np.inf
     corners, leaves = found
@@ -166,7 +159,7 @@ def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, ends: En
     return t if np.isfinite(t) and np.all((need - t * ahead).high[~front] <= 0) else np.inf
 
 
-def _leaves(cover: Any, p: int, n_normals: int) -> tuple[Enclosure, Any] | None:
+def _leaves(cover: Any, n_normals: int, p: int) -> tuple[Enclosure, Any] | None:
     """Corners of all cones, and the places of those of every leaf; None if this is no cover.
 
     Unit vectors and minus their sum are the first corners, of which any p span a cone. A point with coefficients s >= 0 in a
@@ -193,18 +186,15 @@ def _leaves(cover: Any, p: int, n_normals: int) -> tuple[Enclosure, Any] | None:
 
 def _volumes(weights: Enclosure, ends: Enclosure) -> tuple[float, float, str]:
     """Bounds on the log volume, and what is not proven about the dimension."""
-    _, size, axes = np.linalg.svd(ends.mid - ends.mid.mean(axis=0), full_matrices=False)
-    n = int((size > RANK_FRACTION * max(float(size[0]), 1e-300)).sum())
+    plane = spanned(ends.mid - ends.mid.mean(axis=0))
+    n = plane.shape[1]
     if n == 0:
         return 0.0, 0.0, "" if ends.shape[0] == 1 else "the rays are one ray"
-    flat = (ends - weights @ ends) @ axes[:n].T
-    found = log_det((flat * weights[:, None]).transposed @ flat)
-    if found is None:
-        return np.inf, -np.inf, ""
-    value, turn, rest = found
+    flat = (ends - weights @ ends) @ enclose(plane)
+    value, turn, rest = log_det((flat * weights[:, None]).transposed @ flat)
     spread = (value + n * enclose(float(n)).log()) * 0.5
-    turned = flat @ turn.transposed
+    turned = flat @ enclose(turn.T)
     largest = ((turned * turned).sum(axis=1) / (1.0 - enclose(rest))).max()
     blown = spread + n * 0.5 * (largest / float(n)).maximum(1.0).log()
-    plane = "" if n == min(ends.shape[0] - 1, ends.shape[1]) else f"the ends of the rays lie in a plane of {n} dimensions"
-    return float(blown.high), float(spread.low), plane
+    full = n == min(ends.shape[0] - 1, ends.shape[1])
+    return float(blown.high), float(spread.low), "" if full else f"the ends of the rays lie in a plane of {n} dimensions"

@@ -23,6 +23,7 @@ import numpy as np
 from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.core.definite import square_near
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
+from surefoot.inverse.certificate.decision_bound import lowest
 from surefoot.inverse.certificate.observation import are_decisions, cuts, features_of
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> st
     for owner in np.unique(owners).tolist():
         if not 0 <= owner < len(problem.examples):
             return f"the proof is refused because observation {owner} does not exist"
-        example = problem.examples[owner]
-        own = [np.asarray(points[k], dtype=np.float64) for k in np.flatnonzero(owners == owner)]
-        if any(point.shape != example.response.shape for point in own) or not (
-            are_decisions(example.instance.decisions, np.array(own)).all()
-        ):
+        example, own = (
+            problem.examples[owner],
+            [np.asarray(points[k], dtype=np.float64) for k in np.flatnonzero(owners == owner)],
+        )
+        fit = all(point.shape == example.response.shape for point in own)
+        if not fit or not are_decisions(example.instance.decisions, np.array(own)).all():
             return f"the proof is refused because it uses a point that is no decision of observation {example.instance.index}"
     return ""
 
@@ -52,78 +54,79 @@ def proof_flaw(problem: InverseProblem, proof: Any) -> str:
         return "the proof is refused because owners and weights differ in number"
     if proof.row_prices.shape != problem.prior.ceiling.shape:
         return "the proof is refused because its prices are not those of the prior set's rows"
-    if not (np.isfinite(proof.weights).all() and np.isfinite(proof.row_prices).all() and np.isfinite(proof.total_price)):
+    if not np.isfinite([*proof.weights, *proof.row_prices, proof.total_price]).all():
         return "the proof is refused because its weights are not finite"
     return decisions_flaw(problem, proof.owners, proof.points)
 
 
 def proof_cuts(problem: InverseProblem, owners: IntArray, points: Any) -> tuple[Enclosure, Enclosure]:
-    """Slopes and distances of decisions, sorted by owner as ``np.argsort(owners, kind="stable")`` does."""
-    own = {i: np.flatnonzero(owners == i).tolist() for i in np.unique(owners).tolist()}
-    pairs = [(problem.examples[i], np.array([points[k] for k in at], dtype=np.float64)) for i, at in own.items()]
+    """Slopes and distances of decisions."""
+    order = np.argsort(owners, kind="stable")
+    pairs = [(problem.examples[owners[k]], np.asarray(points[k], dtype=np.float64)[None, :]) for k in order]
     if not pairs:
         return enclose(np.empty((0, problem.prior.lower.size))), enclose(np.empty(0))
-    return cuts(pairs, problem.distance)
+    steep, apart = cuts(pairs, problem.distance)
+    return steep[np.argsort(order)], apart[np.argsort(order)]
+
+
+def shared_weights(problem: InverseProblem, proof: Any, free: BoolArray) -> Enclosure:
+    """Weights whose sums are at most 1/N, or 1/N where losses are not ``free`` to count as 0."""
+    weights = enclose(np.maximum(proof.weights, 0.0))
+    if problem.hard:
+        return weights
+    sums = weights.sums_by_place(proof.owners, len(free)) * float(len(free))
+    # Real numbers: weights over their own sum have the sum 1 exactly.
+    return weights / choose(free, sums.maximum(1.0), sums)[proof.owners]
 
 
 def cost_bound(problem: InverseProblem, proof: Any) -> float:
     """The bound of the module docstring for a proof without flaw; -inf if it proves nothing."""
-    prior, n, p = problem.prior, len(problem.examples), problem.prior.lower.size
-    order = np.argsort(proof.owners, kind="stable")
+    prior, p = problem.prior, problem.prior.lower.size
     steep, apart = proof_cuts(problem, proof.owners, proof.points)
-    rows = [steep, prior.matrix, *([] if prior.total is None else [np.ones((1, p))])]
-    sides = [apart, -prior.ceiling, *([] if prior.total is None else [np.array([-prior.total])])]
-    total = np.array([] if prior.total is None else [float(proof.total_price)])
+    # A row of ones, if a sum is prescribed.
+    sum_row, total = (np.empty((0, p)), np.empty(0)) if prior.total is None else (np.ones((1, p)), np.array([prior.total]))
     free = np.array([example.inside or problem.clamp for example in problem.examples])
-    values = _exact_multipliers(problem, proof, order) if free.all() or problem.hard else []
+    if not problem.hard and not np.isin(np.flatnonzero(~free), proof.owners).all():
+        return -np.inf
+    # Products of doubles are no doubles: slopes of quadratic costs are known to rounding only.
+    rational = not prior.psd and not any(hasattr(example.instance.features, "inner") for example in problem.examples)
+    values = _fractions(problem, proof) if rational and (free.all() or problem.hard) else []
     if values:
-        near, none = np.array([float(value) for value in values]), np.array([value == 0 for value in values])
-        multipliers = choose(none, 0.0, between(np.nextafter(near, -np.inf), np.nextafter(near, np.inf)))
+        near = np.array([float(value) for value in values])
+        multipliers = between(np.nextafter(near, -np.inf), np.nextafter(near, np.inf))
     else:
-        weights = enclose(np.maximum(proof.weights[order], 0.0))
-        if not problem.hard:
-            owners = proof.owners[order]
-            sums = weights.sums_by_place(owners, n) if len(owners) else enclose(np.zeros(n))
-            if np.any((sums.low <= 0) & ~free):
-                return -np.inf
-            # Real numbers: weights over their own sum have the sum 1 exactly.
-            full = (sums.high * n >= 1.0) | ~free
-            weights = choose(full[owners], weights / (sums[owners] * n), weights)
-        multipliers = join([weights, np.maximum(proof.row_prices, 0.0), total])
-    slope = multipliers @ join(rows)
+        prices = np.maximum(proof.row_prices, 0.0), np.full(len(total), float(proof.total_price))
+        multipliers = join([shared_weights(problem, proof, free), *prices])
+    slope = multipliers @ join([steep, prior.matrix, sum_row])
     if prior.psd and proof.block_price is not None:
         slope = slope - join([square_near(proof.block_price).reshape(prior.psd**2), np.zeros(p - prior.psd**2)])
     falling = (np.isinf(prior.lower) & (slope.high > problem.kappa)) | (np.isinf(prior.upper) & (slope.low < -problem.kappa))
     flat = np.zeros(p, dtype=np.bool_)
-    if values and falling.any() and not prior.psd:
-        at = np.flatnonzero(falling).tolist()
-        columns = [exact_slope(problem.examples[proof.owners[k]], proof.points[k], at) for k in order]
-        columns += [[Fraction(float(row[j])) for j in at] for row in prior.matrix] + [[Fraction(1)] * len(at)] * len(total)
+    if values and falling.any():
+        at = np.flatnonzero(falling)
+        columns = [exact_slope(problem.examples[i], x, at) for i, x in zip(proof.owners, proof.points, strict=True)]
+        columns += [[Fraction(float(entry)) for entry in row[at]] for row in (*prior.matrix, *sum_row)]
         kappa = Fraction(float(problem.kappa))
         for place, j in enumerate(at):
-            total_slope = sum((value * column[place] for value, column in zip(values, columns, strict=True)), Fraction(0))
-            rises = total_slope <= kappa or np.isfinite(prior.lower[j]), total_slope >= -kappa or np.isfinite(prior.upper[j])
-            flat[j] = all(rises)
-    return float((multipliers @ join(sides) + _separable_minimum(problem, slope, flat)).low)
+            exact = sum((value * column[place] for value, column in zip(values, columns, strict=True)), Fraction(0))
+            flat[j] = (exact <= kappa or np.isfinite(prior.lower[j])) and (exact >= -kappa or np.isfinite(prior.upper[j]))
+    constant = multipliers @ join([apart, -prior.ceiling, -total])
+    return float((constant + _separable_minimum(problem, slope, flat)).low)
 
 
-def _exact_multipliers(problem: InverseProblem, proof: Any, order: Any) -> list[Fraction]:
-    """The multipliers of a proof as fractions, scaled down until no observation has more than its weight; or none."""
+def _fractions(problem: InverseProblem, proof: Any) -> list[Fraction]:
+    """The multipliers of a proof as fractions; none if one is negative, or an observation has more than its weight."""
     try:
-        given = [Fraction(text) for text in proof.exact if np.isfinite(float(Fraction(text)))]
+        given = [Fraction(text) for text in proof.exact]
+        finite = bool(np.isfinite([float(value) for value in given]).all())
     except (TypeError, ValueError, ArithmeticError):
         return []
-    signed = len(given) - (problem.prior.total is not None)
-    if not given or min(given[:signed], default=Fraction(0)) < 0:
-        return []
-    n, most = len(problem.examples), Fraction(1)
-    if not problem.hard:
-        sums = dict.fromkeys(proof.owners.tolist(), Fraction(0))
-        for owner, value in zip(proof.owners.tolist(), given, strict=False):
-            sums[owner] += value * n
-        most = max(most, *sums.values()) if sums else most
-    places = [*order.tolist(), *range(len(order), len(given))]
-    return [given[k] / most for k in places]
+    sums = [Fraction(0)] * len(problem.examples)
+    for owner, value in zip(proof.owners, given, strict=False):
+        sums[owner] += value * len(sums)
+    signed = given[: len(proof.weights) + len(proof.row_prices)]
+    right = finite and min(signed, default=0) >= 0 and (problem.hard or max(sums) <= 1)
+    return given if right else []
 
 
 def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArray) -> Enclosure:
@@ -131,25 +134,20 @@ def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArra
     center, kappa, lower, upper = problem.regularizer.center, problem.kappa, problem.prior.lower, problem.prior.upper
     if problem.regularizer.kind == "l2" and kappa > 0:
         at = np.clip(center - slope.mid / kappa, lower, upper)
-        away, tilt = enclose(at) - center, kappa * (enclose(at) - center) + slope
-        # kappa/2 (t - at)^2 + tilt (t - at) is what other t add; at an end only one sign of t - at is possible.
-        rise = np.where(at == lower, np.maximum(-tilt.low, 0.0), np.where(at == upper, np.maximum(tilt.high, 0.0), tilt.size))
-        fall = enclose(np.where(lower == upper, 0.0, rise))
-        return (kappa * 0.5 * (away * away) + slope * at - fall * fall / (2.0 * kappa)).sum()
-    # Piecewise linear: smallest at an end or at the centre; towards an infinite end it must not fall.
-    if np.any(~flat & ((np.isinf(lower) & (slope.high > kappa)) | (np.isinf(upper) & (slope.low < -kappa)))):
-        return enclose(-np.inf)
-    inner = np.clip(center, lower, upper)
-    ends = [np.where(np.isfinite(end), end, inner) for end in (lower, upper, inner)]
-    values = join([(kappa * abs(enclose(end) - center) + slope * end)[None, :] for end in ends])
-    return (-((-values).max(axis=0))).sum()
+        away = enclose(at) - center
+        rest = lowest(kappa * away + slope, at, lower, upper, kappa / 2)
+        return (kappa * 0.5 * (away * away) + slope * at + rest).sum()
+    # Piecewise linear, with a corner at the centre, or at the end that is nearest to it.
+    at = np.clip(center, lower, upper)
+    rest = lowest(slope + kappa, at, at, upper, 0.0, flat) + lowest(slope - kappa, at, lower, at, 0.0, flat)
+    return (kappa * abs(enclose(at) - center) + slope * at + rest).sum()
 
 
-def exact_slope(example: Example, point: FloatArray, at: list[int]) -> list[Fraction]:
+def exact_slope(example: Example, point: FloatArray, at: Any) -> list[Fraction]:
     """phi(response) - phi(x) in rational numbers, at some coordinates."""
     features: Any = example.instance.features
     if not hasattr(features, "matrix"):
-        own, other = (features_of(example, part[None, :]).mid[0] for part in (example.response, point))
+        own, other = (features_of(features, part[None, :]).mid[0] for part in (example.response, point))
         return [Fraction(float(own[j])) - Fraction(float(other[j])) for j in at]
     apart = [Fraction(float(a)) - Fraction(float(b)) for a, b in zip(example.response, point, strict=True)]
     moved = [k for k, value in enumerate(apart) if value]

@@ -1,13 +1,14 @@
 """One observation, read from its arrays: decisions, slopes and distances, all as enclosures of real numbers.
 
 A decision x has the slope g(x) = phi(x_hat) - phi(x), x_hat being the response, and the distance d(x_hat, x): the loss of a
-cost vector theta is the largest g(x) . theta + d(x_hat, x). phi is M x + m, (y (x) y, inner(z) (x) y, outer(z)), (x (x) x, 2 x)
-or a function of the decision; the values that a caller's functions return are part of the problem.
+cost vector theta is the largest g(x) . theta + d(x_hat, x). phi is M x + m, (y (x) y, inner(z) (x) y, outer(z)) for continuous
+unknowns y and whole ones z, or a function of the decision; the values that a caller's functions return are part of the problem.
 
-Decisions of a linear set or an ellipsoid are the points that meet its conditions to within ``SLACK``, per unit of a row's
-largest entry: programmes over doubles are met no better. Rows of whole unknowns alone, and an ellipsoid, are met to within
-``ROUND_SLACK``: 0.1 + 0.2 is at most 0.3. Claims say so. Upper bounds hold for all of these points, and lower bounds use no
-other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
+Decisions of a list are its points. Those of a linear set are the x with low <= matrix x <= high, lower <= x <= upper and x_j
+whole where ``whole``; to the one row of an ellipsoid x' form x is added. These conditions are to be met to within ``SLACK``,
+per unit of a row's largest entry: programmes over doubles are met no better. Rows of whole unknowns alone, and an ellipsoid,
+are met to within ``ROUND_SLACK``: 0.1 + 0.2 is at most 0.3. Claims say so. Upper bounds hold for all of these points, and lower
+bounds use no other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
 """
 
 from __future__ import annotations
@@ -35,13 +36,19 @@ TINY_ROW = 1e-200
 MAX_LISTED = 16
 
 
-def whole_unknowns(decisions: Any) -> BoolArray:
-    """Which unknowns belong to the integer part of a distance: all of a list's, none of an ellipsoid's."""
+def row_slack(decisions: Any) -> FloatArray:
+    """By how much rows may be violated."""
     if hasattr(decisions, "form"):
-        return np.zeros(decisions.shift.size, dtype=np.bool_)
-    if hasattr(decisions, "points"):
-        return np.ones(decisions.points.shape[1], dtype=np.bool_)
-    return np.ones(decisions.n_unknowns, dtype=np.bool_) if hasattr(decisions, "solve") else decisions.whole
+        return np.asarray(ROUND_SLACK * np.maximum(max(1.0, float(np.abs(decisions.form).max())), np.abs(decisions.high)))
+    largest = np.abs(decisions.matrix).max(axis=1, initial=0.0)
+    mixed = decisions.matrix[:, ~decisions.whole].any(axis=1)
+    return np.asarray(np.where(mixed, SLACK * np.maximum(1.0, largest), ROUND_SLACK * np.maximum(largest, TINY_ROW)))
+
+
+def whole_unknowns(example: Example) -> BoolArray:
+    """Which unknowns belong to the integer part of a distance: all of a list's, none of an ellipsoid's."""
+    decisions: Any = example.instance.decisions
+    return decisions.whole if hasattr(decisions, "matrix") else np.ones(example.response.size, dtype=np.bool_)
 
 
 def cuts(pairs: Iterable[tuple[Example, FloatArray]], distance: Distance) -> tuple[Enclosure, Enclosure]:
@@ -49,16 +56,15 @@ def cuts(pairs: Iterable[tuple[Example, FloatArray]], distance: Distance) -> tup
     found: list[tuple[Enclosure, Enclosure]] = []
     for _, alike in groupby(pairs, key=lambda pair: _likeness(pair[0])):
         examples, blocks = zip(*alike, strict=True)
-        example, points = examples[0], np.vstack(blocks)
+        features, whole, points = examples[0].instance.features, whole_unknowns(examples[0]), np.vstack(blocks)
         responses = np.repeat([each.response for each in examples], [len(block) for block in blocks], axis=0)
-        features, whole = example.instance.features, whole_unknowns(example.instance.decisions)
         apart = enclose(responses) - points
         if hasattr(features, "matrix"):
             steep = apart @ enclose(features.matrix.T)
         else:
-            steep = features_of(example, responses[:1]) - features_of(example, points)
-        lengths = _measured(distance.integer, apart[:, whole])
-        found.append((steep, lengths if whole.all() else lengths + _measured(distance.continuous, apart[:, ~whole])))
+            steep = features_of(features, responses[:1]) - features_of(features, points)
+        lengths = measured(distance.integer, apart[:, whole])
+        found.append((steep, lengths if whole.all() else lengths + measured(distance.continuous, apart[:, ~whole])))
     return join([pair[0] for pair in found]), join([pair[1] for pair in found])
 
 
@@ -67,31 +73,29 @@ def _likeness(example: Example) -> object:
     features: Any = example.instance.features
     if not hasattr(features, "matrix"):
         return id(example)
-    return features.matrix.shape, features.matrix.tobytes(), whole_unknowns(example.instance.decisions).tobytes()
+    return features.matrix.shape, features.matrix.tobytes(), whole_unknowns(example).tobytes()
 
 
-def features_of(example: Example, points: FloatArray) -> Enclosure:
-    """phi(x), for the rows x of ``points``, where it is not linear."""
-    features: Any = example.instance.features
-    k = len(points)
+def features_of(features: Any, points: FloatArray) -> Enclosure:
+    """phi(x), for the rows x of ``points``."""
+    if hasattr(features, "matrix"):
+        return enclose(points) @ enclose(features.matrix.T) + enclose(features.offset)
     if hasattr(features, "function"):
         rows = [np.asarray(features.function(point), dtype=np.float64).ravel() for point in points]
-        return enclose(np.array(rows).reshape(k, features.n_features))
-    if not hasattr(features, "inner"):
-        return join([_products(enclose(points), points), enclose(points) * 2.0], axis=1)
+        return enclose(np.array(rows).reshape(len(points), features.n_features))
     y, z = points[:, : features.n_continuous], points[:, features.n_continuous :]
-    inner = np.array([features.inner(row) for row in z], dtype=np.float64).reshape(k, features.n_inner)
-    outer = np.array([features.outer(row) for row in z], dtype=np.float64).reshape(k, features.n_outer)
-    return join([_products(enclose(y), y), _products(enclose(inner), y), outer], axis=1)
+    inner, outer = (features_of(part, z) for part in (features.inner, features.outer))
+    return join([_products(enclose(y), y), _products(inner, y), outer], axis=1)
 
 
 def _products(left: Enclosure, right: FloatArray) -> Enclosure:
     """Rows of all products of an entry of the left row and one of the right row, the left one's entries outermost."""
-    k, a, b = left.shape[0], left.shape[1], right.shape[1]
-    return left[:, np.repeat(np.arange(a), b)] * right[:, np.tile(np.arange(b), a)].reshape(k, a * b)
+    a, b = left.shape[1], right.shape[1]
+    return left[:, np.repeat(np.arange(a), b)] * right[:, np.tile(np.arange(b), a)]
 
 
-def _measured(name: str, apart: Enclosure) -> Enclosure:
+def measured(name: str, apart: Enclosure) -> Enclosure:
+    """The distance of rows of differences."""
     if name == "none" or apart.shape[1] == 0:
         return enclose(np.zeros(apart.shape[0]))
     if name == "zero-one":
@@ -102,30 +106,16 @@ def _measured(name: str, apart: Enclosure) -> Enclosure:
     return squares if name == "squared-l2" else squares.sqrt()
 
 
-def row_slack(decisions: Any) -> FloatArray:
-    """By how much rows may be violated."""
-    largest = np.abs(decisions.matrix).max(axis=1, initial=0.0)
-    mixed = decisions.matrix[:, ~decisions.whole].any(axis=1)
-    return np.asarray(np.where(mixed, SLACK * np.maximum(1.0, largest), ROUND_SLACK * np.maximum(largest, TINY_ROW)))
-
-
-def ellipsoid_slack(decisions: Any) -> float:
-    """By how much the condition of an ellipsoid may be violated."""
-    return ROUND_SLACK * max(1.0, float(np.abs(decisions.form).max()), abs(float(decisions.constant)))
-
-
 def are_decisions(decisions: Any, points: FloatArray, *, proven: bool = True) -> BoolArray:
     """Which rows are decisions for certain, or, unless it is to be ``proven``, which may be."""
-    if hasattr(decisions, "solve"):
-        return np.ones(len(points), dtype=np.bool_)
     if hasattr(decisions, "points"):
         known = {(row + 0.0).tobytes() for row in decisions.points}
         return np.array([(row + 0.0).tobytes() in known for row in points], dtype=np.bool_)
-    if hasattr(decisions, "form"):
-        around = enclose(points)
-        side = ((around @ decisions.form) * points).sum(axis=1) + 2.0 * (around @ decisions.shift) + decisions.constant
-        return np.asarray((side.high if proven else side.low) <= ellipsoid_slack(decisions))
+    if not hasattr(decisions, "matrix"):
+        return np.ones(len(points), dtype=np.bool_)
     whole, slack, sides = decisions.whole, row_slack(decisions), enclose(points) @ decisions.matrix.T
+    if hasattr(decisions, "form"):
+        sides = sides + ((enclose(points) @ decisions.form) * points).sum(axis=1)[:, None]
     most, least = (sides.high, sides.low) if proven else (sides.low, sides.high)
     rows = np.all((most <= decisions.high + slack) & (least >= decisions.low - slack), axis=1)
     room = np.where(whole, 0.0, SLACK)
@@ -137,11 +127,8 @@ def listed(decisions: Any) -> FloatArray | None:
     """All points that may be decisions, of a list or of few 0/1 unknowns; None for other sets."""
     if hasattr(decisions, "points"):
         return np.asarray(decisions.points)
-    if not hasattr(decisions, "whole") or hasattr(decisions, "solve") or hasattr(decisions, "form"):
-        return None
-    n = decisions.lower.size
-    binary = decisions.whole & (decisions.lower == 0) & (decisions.upper == 1)
-    if not binary.all() or n > MAX_LISTED:
+    n = decisions.lower.size if hasattr(decisions, "matrix") else MAX_LISTED + 1
+    if n > MAX_LISTED or not np.all(decisions.whole & (decisions.lower == 0) & (decisions.upper == 1)):
         return None
     points = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     return points[are_decisions(decisions, points, proven=False)]

@@ -38,7 +38,11 @@ def ellipsoid_center(
         if options is not None and options.out_of_time:
             ended = Status.TIME_LIMIT
             break
-        inverse = np.linalg.inv((lifted * weights[:, None]).T @ lifted)
+        try:
+            inverse = np.linalg.inv((lifted * weights[:, None]).T @ lifted)
+        except np.linalg.LinAlgError:  # ends that lie in a plane but for rounding
+            ended = Status.STALLED
+            break
         values = np.einsum("ki,ij,kj->k", lifted, inverse, lifted)
         largest, smallest = int(np.argmax(values)), int(np.argmin(np.where(weights > parameters.support, values, np.inf)))
         if values[largest] - d <= parameters.gap * d and d - values[smallest] <= parameters.gap * d:

@@ -24,11 +24,12 @@ from surefoot.exceptions import (
 )
 from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
-from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments
+from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments, witnessed
 from surefoot.inverse.forward.programs import ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.approaches import APPROACHES
+from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
@@ -207,12 +208,12 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         separation = Separation()
         try:
             problem, found = fit_cost(self, separation, problem, options)
-            outcome = handed_over(found)
+            outcome = witnessed(self.approach, problem, handed_over(found), self._proof_seconds(options))
             cost, certificate = judged(self.approach, problem, outcome, self.tol)
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
                 tried = flaw.outcome
-                flaw.certificate = certified(separation, flaw.problem, tried.primal, tried.dual, self.tol)
+                flaw.certificate = certified(flaw.problem, tried.primal, tried.dual, self.tol, self._proof_seconds(options))
                 if not flaw.certificate.lower_bound > 0:
                     unproven = (
                         "no cost vector was found that explains all observations, and it is not proven that there is none."
@@ -231,11 +232,15 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         self._warn()
         return self
 
+    def _proof_seconds(self, options: SolveOptions) -> float:
+        """What is left of the time limit to prove losses, at least a tenth of it: mirror descent takes all that it is given."""
+        return max(options.seconds_left, 0.1 * (self.time_limit or 0.0))
+
     def _warn(self) -> None:
         """Warn once: of a fit that is not proven, unless that is a matter of trust alone, or of losses that make the cost 0."""
         nothing = not np.any(self.cost_)
         limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-        if limited or self.certificate_.claim.startswith("Not proven"):
+        if limited or not (self.certificate_.verified or self.certificate_.trust):
             lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
             warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
         elif nothing and self.certificate_.lower_bound > 0:
@@ -324,13 +329,15 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         center = np.zeros(p) if self.center is None else np.asarray(self.center, dtype=np.float64).ravel()
         if center.size != p or not np.isfinite(center).all():
             raise ValueError(f"center has {center.size} entries, or some that are not finite; features have {p}.")
-        quadratic = examples[0].instance.features
-        if isinstance(quadratic, QuadraticFeatures) and self.approach != "asl":
+        quadratic: Any = examples[0].instance.features
+        # Over an ellipsoid costs need not be convex.
+        learned = isinstance(quadratic, QuadraticFeatures) and isinstance(examples[0].instance.decisions, LinearSet)
+        if learned and self.approach != "asl":
             raise UnsupportedProblemError(
                 f"approach={self.approach!r} does not learn quadratic costs; choose approach='asl', with distance='none' for "
                 "the suboptimality loss."
             )
-        prior = PriorSet.of(self.prior, p, quadratic.n_continuous if isinstance(quadratic, QuadraticFeatures) else 0)
+        prior = PriorSet.of(self.prior, p, quadratic.n_continuous if learned else 0)
         require_members(prior)
         clamp = self.infeasible == "clamp"
         return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]

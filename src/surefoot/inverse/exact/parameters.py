@@ -283,9 +283,12 @@ class QuadraticCostParameters:
         Multipliers of constraints up to this, over the number of observations, are 0.
     box_radius : float
         Largest distance of an entry from the centre for which bounds are claimed, where the regularizer is no square.
+    full_weight : float
+        Weights of an observation that miss their sum by less are scaled to it.
     """
 
     relative_gap: float = 1e-5
     absolute_gap: float = 1e-6
     least_weight: float = 1e-9
     box_radius: float = 1e4
+    full_weight: float = 1e-3

@@ -16,6 +16,7 @@ There are no iterations of its own: an interior point solves the programme, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def _pieces(problem: InverseProblem, i: int, example: Example) -> list[_Piece]:
     distance = Distance(problem.distance.integer, "none")
     found = []
     for z in whole_values(example.instance):
-        inner, outer = features.inner(z), features.outer(z)
+        inner, outer = features.factors(z)
         bend = np.zeros((u, p))
         for a in range(u):
             bend[a, u * u + a : u * u + u * inner.size : u] = inner
@@ -193,21 +194,29 @@ class QuadraticCost:
             if weight <= self.parameters.least_weight / problem.n_examples:
                 continue
             dual = unpacked(matrices[k * length : (k + 1) * length], u + 1)
-            point = np.concatenate((dual[:u, u] / weight, piece.z))
+            decisions: Any = problem.examples[piece.owner].instance.decisions
+            ends = decisions.lower[~decisions.whole], decisions.upper[~decisions.whole]
+            point = np.concatenate((np.clip(dual[:u, u] / weight, *ends), piece.z))
             if problem.examples[piece.owner].instance.decisions.allowed(point[None, :])[0]:
                 owners.append(piece.owner)
                 points.append(point)
                 used.append(weight)
         cuts = problem.cuts(owners, points)
-        slope = np.asarray(used) @ cuts.slopes if used else np.zeros(problem.n_features)
+        # What an interior point leaves of the weight of an observation with a loss is all of it.
+        sums = problem.n_examples * np.bincount(cuts.owners, weights=used, minlength=problem.n_examples)
+        shares = np.asarray(used) / np.where(np.abs(sums - 1.0) < self.parameters.full_weight, sums, 1.0)[cuts.owners]
+        slope = shares @ cuts.slopes if used else np.zeros(problem.n_features)
         gradient = slope[: u * u].reshape(u, u)
-        if problem.regularizer.kind == "l2":
-            gradient = gradient + problem.kappa * (theta - problem.regularizer.center)[: u * u].reshape(u, u)
         square = problem.regularizer.kind == "l2" and problem.kappa > 0
+        if square:
+            # The cost that is best for these weights, to the last digit: the multiplier of its block is what a projection adds.
+            best = problem.regularizer.center[: u * u].reshape(u, u) - gradient / problem.kappa
+            values, axes = np.linalg.eigh((best + best.T) / 2)
+            gradient = -problem.kappa * (axes * np.minimum(values, 0.0)) @ axes.T
         return CostProof(
             cuts.owners,
             cuts.points,
-            np.asarray(used),
+            shares,
             np.zeros(problem.prior.matrix.shape[0]),
             0.0,
             (gradient + gradient.T) / 2,

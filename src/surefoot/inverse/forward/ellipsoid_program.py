@@ -14,7 +14,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.inverse.forward.programs import FeatureFunction, ForwardProblem, numbers
 from surefoot.inverse.problem.decision_set import DecisionSet, EllipsoidSet
-from surefoot.inverse.problem.hypothesis import EllipsoidFeatures, Features
+from surefoot.inverse.problem.hypothesis import Features, QuadraticFeatures
 
 
 class EllipsoidProgram(ForwardProblem):
@@ -34,13 +34,13 @@ class EllipsoidProgram(ForwardProblem):
             raise ValueError("A must be symmetric and positive definite")
         if float(shift @ np.linalg.solve(form, shift)) - constant <= 0:
             raise ValueError("the constraint leaves no point, or a single one")
-        return EllipsoidSet((form + form.T) / 2, shift, constant)
+        return EllipsoidSet.of((form + form.T) / 2, shift, constant)
 
     def features(self, signal: Any, decisions: DecisionSet, function: FeatureFunction | None) -> Features:
         """The quadratic hypothesis."""
         if function is not None:
             raise ValueError("a quadratic programme has features of its own")
-        return EllipsoidFeatures(decisions.n_unknowns)
+        return QuadraticFeatures.of_all(decisions.n_unknowns)
 
     def response(self, signal: Any, given: Any) -> FloatArray:
         return numbers(given, 1, "the response")

@@ -16,7 +16,13 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.inverse.forward.programs import FeatureFunction, MixedIntegerProgram, numbers
 from surefoot.inverse.problem.decision_set import DecisionSet, LinearSet
-from surefoot.inverse.problem.hypothesis import Features, QuadraticFeatures
+from surefoot.inverse.problem.hypothesis import (
+    Features,
+    GeneralFeatures,
+    LinearFeatures,
+    QuadraticFeatures,
+    identity_features,
+)
 
 Part = Callable[[Any, FloatArray], Any]
 
@@ -78,14 +84,17 @@ class QuadraticProgram(MixedIntegerProgram):
             raise ValueError("a quadratic programme has features of its own; give inner and outer instead")
         context = self._split(signal)[1]
         known = np.empty(0) if context is None else numbers(np.atleast_1d(context), 1, "the context")
-        inner, outer = self.inner, self.outer
+        size = int(decisions.whole.sum())
+        plain = np.vstack((np.zeros((known.size, size)), np.eye(size), np.zeros((1, size))))
+        inner: LinearFeatures | GeneralFeatures = LinearFeatures(plain, np.concatenate((known, np.zeros(size), [1.0])))
+        outer: LinearFeatures | GeneralFeatures = identity_features(size)
+        if self.inner is not None:
+            inner = _of_context(self.inner, context, size)
+        if self.outer is not None:
+            outer = _of_context(self.outer, context, size)
+        return QuadraticFeatures(decisions.n_unknowns - size, inner, outer)
 
-        def first(z: FloatArray) -> FloatArray:
-            return np.concatenate((known, z, [1.0])) if inner is None else np.asarray(inner(context, z), dtype=np.float64)
 
-        def second(z: FloatArray) -> FloatArray:
-            return z if outer is None else np.asarray(outer(context, z), dtype=np.float64)
-
-        whole = decisions.whole
-        start = np.zeros(int(whole.sum()))
-        return QuadraticFeatures(int((~whole).sum()), first, second, first(start).size, second(start).size)
+def _of_context(function: Part, context: Any, size: int) -> GeneralFeatures:
+    """A caller's function at one signal."""
+    return GeneralFeatures(lambda z: function(context, z), np.asarray(function(context, np.zeros(size))).size)

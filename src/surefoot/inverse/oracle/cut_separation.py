@@ -18,10 +18,10 @@ from surefoot.inverse.oracle.binary_batch import BinaryBatch, WorstDecisions
 from surefoot.inverse.oracle.binary_tree import prove_binary_loss
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
-from surefoot.inverse.oracle.parameters import BinaryTreeParameters, ProofTreeParameters
+from surefoot.inverse.oracle.parameters import MAX_LISTED, BinaryTreeParameters, ProofTreeParameters
 from surefoot.inverse.oracle.proof_tree import prove_loss
 from surefoot.inverse.problem.decision_proof import LossProof
-from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet
+from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.problem import Example, InverseProblem
@@ -73,22 +73,39 @@ class Separation:
                 pool.add(i, choice.point, choice.slope, choice.distance)
         return found, bounds
 
-    def proofs(self, problem: InverseProblem, theta: FloatArray, losses: FloatArray) -> list[LossProof | None]:
-        """Proofs of losses at a cost vector, for observations whose losses certificates cannot recompute alone."""
-        return [
-            self._proof(problem, example, theta, loss) for example, loss in zip(problem.examples, losses.tolist(), strict=True)
-        ]
+    def proofs(
+        self, problem: InverseProblem, theta: FloatArray, losses: FloatArray, *, seconds: float = np.inf
+    ) -> tuple[LossProof | None, ...]:
+        """Proofs of losses at a cost vector, for observations whose losses certificates cannot recompute alone.
 
-    def _proof(self, problem: InverseProblem, example: Example, theta: FloatArray, loss: float) -> LossProof | None:
+        The loss itself stands for a proof that was not found, or not within ``seconds`` for all observations together. None
+        where certificates go through all decisions.
+        """
+        until = time.perf_counter() + seconds
+        found: list[LossProof | None] = []
+        for example, loss in zip(problem.examples, losses.tolist(), strict=True):
+            decisions = example.instance.decisions
+            binary = isinstance(decisions, LinearSet) and bool(decisions.binary.all())
+            if isinstance(decisions, ListedSet) or (binary and decisions.n_unknowns <= BinaryTreeParameters.listed):
+                found.append(None)
+                continue
+            left = until - time.perf_counter()
+            proof = self._proof(problem, example, theta, loss, left) if left > 0 and np.isfinite(loss) else None
+            # Certificates go through some more vectors of 0/1 unknowns where there is no tree, if there is time.
+            listed = binary and decisions.n_unknowns <= MAX_LISTED
+            found.append(loss if proof is None and not (listed and time.perf_counter() < until) else proof)
+        return tuple(found)
+
+    def _proof(
+        self, problem: InverseProblem, example: Example, theta: FloatArray, loss: float, seconds: float
+    ) -> LossProof | None:
         decisions, features = example.instance.decisions, example.instance.features
-        if not isinstance(decisions, LinearSet | EllipsoidSet) or not np.isfinite(loss):
-            return None
-        if isinstance(decisions, EllipsoidSet) or isinstance(features, QuadraticFeatures):
-            return self.oracle.multipliers(example, theta, problem.distance)
-        if not isinstance(features, LinearFeatures):
+        if isinstance(features, QuadraticFeatures):
+            return self.oracle.proof(example, theta, problem.distance, seconds=seconds)
+        if not isinstance(decisions, LinearSet) or not isinstance(features, LinearFeatures):
             return None
         if decisions.binary.all():
-            if decisions.n_unknowns <= BinaryTreeParameters.listed or not np.isin(example.response, (0.0, 1.0)).all():
+            if not np.isin(example.response, (0.0, 1.0)).all():
                 return None
             tree = prove_binary_loss(example, theta, problem.distance, loss)
             if tree is not None:
@@ -96,7 +113,11 @@ class Separation:
         # Rounding grows with the cost; what is not needed of it is not allowed for.
         sizes = (max(1.0, abs(loss)), max(1.0, abs(loss), float(np.abs(theta).sum())))
         tolerance = ProofTreeParameters.claim_tolerance
-        trees = (prove_loss(example, theta, problem.distance, loss + tolerance * size) for size in sizes)
+        until = time.perf_counter() + seconds
+        trees = (
+            prove_loss(example, theta, problem.distance, loss + tolerance * size, seconds=until - time.perf_counter())
+            for size in sizes
+        )
         return next((tree for tree in trees if tree is not None), None)
 
     def _together(self, problem: InverseProblem, theta: FloatArray, weight: float) -> WorstDecisions | None:

@@ -20,10 +20,11 @@ from surefoot.core.outcome import Status
 from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
 from surefoot.inverse.oracle.binary_search import BinarySearch
 from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound, SearchResult
-from surefoot.inverse.oracle.parameters import BinarySearchParameters
+from surefoot.inverse.oracle.parameters import BinarySearchParameters, TrustRegionParameters
 from surefoot.inverse.oracle.quadratic_decisions import QuadraticDecisions
 from surefoot.inverse.oracle.trust_region import smallest_in_ball
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
+from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf
 from surefoot.inverse.problem.decision_set import EllipsoidSet, LinearSet, ListedSet, OpaqueSet
 from surefoot.inverse.problem.distance import NO_DISTANCE, Distance
 from surefoot.inverse.problem.ellipsoid_decisions import EllipsoidDecisions
@@ -73,13 +74,12 @@ class ForwardOracle:
         """A decision whose cost falls short of the response's most, distance added."""
         return self._solver(example.instance)(example, theta, distance, weight, seconds)
 
-    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
-        """Multipliers that prove a loss by weak duality: of the rows for a quadratic cost, of the ball for an ellipsoid.
-
-        None for other decisions, or where there are none.
-        """
+    def proof(
+        self, example: Example, theta: FloatArray, distance: Distance, *, seconds: float = np.inf
+    ) -> DecisionTrees | None:
+        """Why no decision exceeds a loss, for a quadratic cost and for an ellipsoid; None for other decisions."""
         solver = self._solver(example.instance)
-        return solver.multipliers(example, theta, distance) if isinstance(solver, _Quadratic | _Ellipsoid) else None
+        return solver.proof(example, theta, distance, seconds) if isinstance(solver, _Quadratic | _Ellipsoid) else None
 
     def _solver(self, instance: Instance) -> _InstanceSolver:
         retained = self._solvers.get(id(instance))
@@ -184,8 +184,8 @@ class _Quadratic:
         tolerance = self.decisions.parameters.value_tolerance
         return replace(found, bound=found.value + tolerance * max(1.0, abs(found.value)))
 
-    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
-        return self.decisions.multipliers(example, theta, distance)
+    def proof(self, example: Example, theta: FloatArray, distance: Distance, seconds: float) -> DecisionTrees | None:
+        return self.decisions.proof(example, theta, distance, seconds)
 
 
 class _Ellipsoid:
@@ -199,9 +199,16 @@ class _Ellipsoid:
         y, multiplier = smallest_in_ball(ball.form, ball.slope, ball.radius)
         return _choice(example, self.decisions.decision(y), theta, distance, weight, ball.bound(multiplier))
 
-    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray:
+    def proof(self, example: Example, theta: FloatArray, distance: Distance, seconds: float) -> DecisionTrees:
         ball = self.decisions.programme(example, theta, distance, 1.0)
-        return np.array([smallest_in_ball(ball.form, ball.slope, ball.radius)[1]])
+        multiplier = smallest_in_ball(ball.form, ball.slope, ball.radius)[1]
+        # A little more makes the Lagrangian curve upwards beyond rounding, and costs as little.
+        values = np.linalg.eigvalsh(ball.form)
+        parameters = TrustRegionParameters()
+        scale = max(float(np.abs(values).max()), float(np.linalg.norm(ball.slope)), parameters.least_scale)
+        multiplier = max(multiplier, parameters.proven_curvature * scale - float(values[0]))
+        y = np.linalg.solve(ball.form + multiplier * np.eye(values.size), -ball.slope)
+        return DecisionTrees.of([Leaf(np.array([multiplier]), point=self.decisions.decision(np.asarray(y, dtype=np.float64)))])
 
 
 class _Linear:
@@ -254,10 +261,13 @@ class _Linear:
             constant = own + weight * term.constant
             found = self._search(example, cost + weight * term.tilt, table, value - constant, seconds)
             if found.status is Status.UNBOUNDED:
-                raise ForwardSolveError(
-                    f"observation {self.instance.index}: the forward problem has no smallest cost; bound its unknowns, or the "
-                    "cost vector with a prior."
-                )
+                what = "the forward problem has no smallest cost; bound its unknowns, or the cost vector with a prior"
+                if weight > 0.0 and not distance.absent:
+                    what = (
+                        "what a decision saves plus its distance from the response has no largest value; bound its unknowns, "
+                        "or the cost vector with a prior, or choose distance='none'"
+                    )
+                raise ForwardSolveError(f"observation {self.instance.index}: {what}.")
             bound = max(bound, found.bound + constant)
             if found.point is not None:
                 best, value = found.point, found.value + constant

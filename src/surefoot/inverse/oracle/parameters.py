@@ -87,19 +87,22 @@ class ProofTreeParameters:
         Cost of violating a row by 1 in the elastic relaxation, per unit of 1 + ||cost||_1: high enough that an infeasible node
         has a bound below all others, low enough for the simplex method's tolerances. Not tuned.
     max_nodes : int
-        Nodes of one tree; a larger proof is not sought.
+        Nodes of one tree; a larger proof is not sought. With a time limit, the tree ends with it.
     claim_tolerance : float
         What a tree may add to a loss, per unit of max(1, |loss|), or of the cost where that does not suffice: the rounding of
         its multipliers.
     lean : float
         By how much the cost of an unknown without a bound is lowered for the multipliers, per unit of 1 + ||cost||_1: above
         rounding, below what a claim may add.
+    push : float
+        How much of the multipliers that keep unknowns from infinity is added to all, per unit of 1 + cost + multipliers.
     """
 
     row_penalty: float = 1e4
     max_nodes: int = 5000
     claim_tolerance: float = 1e-8
     lean: float = 1e-11
+    push: float = 1e-11
 
 
 @dataclass(frozen=True)
@@ -139,11 +142,17 @@ class TrustRegionParameters:
         Eigenvalues of H + mu I up to this, relative to the scale of the problem, count as 0.
     hard_case_tolerance : float
         The same for the smallest eigenvalue, where a step along its eigenvector may lead to the boundary.
+    proven_curvature : float
+        The least eigenvalue of H + mu I that a proof has, relative to the scale of the problem: above rounding.
+    least_scale : float
+        The scale of a problem, at least: that of a cost of 0, which is proven to save nothing.
     """
 
     bisections: int = 200
     singular_tolerance: float = 1e-13
     hard_case_tolerance: float = 1e-12
+    proven_curvature: float = 1e-10
+    least_scale: float = 1e-6
 
 
 # 0/1 unknowns of a set whose vectors are enumerated: 4096 at most, which one product evaluates in microseconds.

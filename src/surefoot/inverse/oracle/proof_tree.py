@@ -8,7 +8,12 @@ is branched on. Termination: every node is a leaf, or there are too many of them
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import replace
+
 import numpy as np
+import scipy.optimize
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.highs import LinearProgramme
@@ -25,9 +30,16 @@ PARAMETERS = ProofTreeParameters()
 
 
 def prove_loss(
-    example: Example, theta: FloatArray, distance: Distance, claimed: float, parameters: ProofTreeParameters = PARAMETERS
+    example: Example,
+    theta: FloatArray,
+    distance: Distance,
+    claimed: float,
+    parameters: ProofTreeParameters = PARAMETERS,
+    *,
+    seconds: float = math.inf,
 ) -> DecisionTrees | None:
-    """A tree for every term of the distance that shows that the loss is ``claimed`` at most; None if none was found."""
+    """A tree for every term of the distance that shows that the loss is ``claimed`` at most; None if none was found in time."""
+    until = time.perf_counter() + seconds
     decisions, features = example.instance.decisions, example.instance.features
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
     cost = features.linear_cost(theta)
@@ -39,18 +51,48 @@ def prove_loss(
         lean = parameters.lean * (1.0 + float(np.abs(cost).sum()))
         leaning = lean * (np.isinf(decisions.lower).astype(np.float64) - np.isinf(decisions.upper))
         task = TermBound(decisions, cost + term.tilt, term.table, example.response)
-        tree = _TreeSearch(task, leaning, parameters).prove(claimed - own - term.constant)
+        tree = _TreeSearch(task, leaning, parameters, until).prove(claimed - own - term.constant)
         if tree is None:
             return None
         found.append(tree)
-    return DecisionTrees.of(found)
+    trees = DecisionTrees.of(found)
+    # What the simplex method leaves of slopes that are to be 0 is above 0 thereafter.
+    size = 1.0 + float(np.abs(cost).max(initial=0.0)) + float(np.abs(trees.multipliers).max(initial=0.0))
+    return replace(trees, multipliers=trees.multipliers + parameters.push * size * _push(decisions))
+
+
+def _push(decisions: LinearSet) -> FloatArray:
+    """Multipliers whose slopes rise towards infinite ends, by 1 where rows bound an unknown, and fall towards none."""
+    up, down = np.isinf(decisions.upper), np.isinf(decisions.lower)
+    open_ = np.flatnonzero(up | down)
+    rows = decisions.high.size
+    if open_.size == 0 or rows == 0:
+        return np.zeros(rows)
+    scale = np.abs(decisions.matrix).max(axis=1, initial=0.0)
+    scale = np.where(scale > 0, scale, 1.0)
+    toward = (decisions.matrix[:, open_] / scale[:, None]).T * np.where(up[open_], 1.0, -1.0)[:, None]
+    free = (up & down)[open_]
+    # Rows with their signs, and by how much slopes rise, 1 at most; of many such multipliers short ones.
+    sides = np.hstack((toward, -toward))
+    found = scipy.optimize.linprog(
+        np.concatenate((np.full(2 * rows, 1e-6), -np.ones(open_.size))),
+        A_ub=np.hstack((-sides, np.eye(open_.size))),
+        b_ub=np.zeros(open_.size),
+        A_eq=np.hstack((sides[free], np.zeros((int(free.sum()), open_.size)))) if free.any() else None,
+        b_eq=np.zeros(int(free.sum())) if free.any() else None,
+        bounds=[
+            *((0.0, None if np.isfinite(end) else 0.0) for end in (*decisions.high, *decisions.low)),
+            *((0.0, 0.0 if both else 1.0) for both in free.tolist()),
+        ],
+    )
+    return np.zeros(rows) if found.status != 0 else np.asarray((found.x[:rows] - found.x[rows : 2 * rows]) / scale)
 
 
 class _TreeSearch:
     """The elastic programme of one term."""
 
-    def __init__(self, task: TermBound, leaning: FloatArray, parameters: ProofTreeParameters) -> None:
-        self.task = task
+    def __init__(self, task: TermBound, leaning: FloatArray, parameters: ProofTreeParameters, until: float) -> None:
+        self.task, self._until = task, until
         decisions, table = task.decisions, task.table
         n = decisions.n_unknowns
         # Unknowns, what stands for the table, and by how much rows are violated.
@@ -87,7 +129,7 @@ class _TreeSearch:
 
     def _node(self, goal: float, lower: FloatArray, upper: FloatArray) -> Tree | None:
         self._nodes_left -= 1
-        if self._nodes_left < 0:
+        if self._nodes_left < 0 or time.perf_counter() >= self._until:
             return None
         self._programme.limit_columns(self._columns, lower, upper)
         answer = self._programme.solve()

@@ -11,6 +11,9 @@ active rows, and by making the gradient of the Lagrangian vanish where Q has no 
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -22,6 +25,7 @@ from surefoot.core.row_blocks import summation_error
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
 from surefoot.inverse.oracle.parameters import QuadraticOracleParameters
+from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf, Split, Tree
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import QuadraticFeatures
@@ -60,28 +64,52 @@ class QuadraticDecisions:
             raise ForwardSolveError(f"observation {self.instance.index}: no decision is allowed at this signal.")
         return found
 
-    def multipliers(self, example: Example, theta: FloatArray, distance: Distance) -> FloatArray | None:
-        """Multipliers of the rows that prove the largest value: see :mod:`surefoot.inverse.problem.quadratic_terms`."""
+    def proof(self, example: Example, theta: FloatArray, distance: Distance, seconds: float = math.inf) -> DecisionTrees | None:
+        """Why no decision exceeds the largest value: a leaf for every value of the whole unknowns and every vector h.
+
+        None if the cost bends the wrong way, or after ``seconds``.
+        """
         axes = curvature_axes(self.features, theta)
         if axes is None:
             return None
         turns = directions(self.features.n_continuous, distance)
-        found = np.zeros((len(self.values), len(turns), self.sides.size))
-        for j, z in enumerate(self.values):
-            curve, slope, _ = self.features.quadratic_cost(theta, z)
-            sides = self.sides - self.mixed @ z
-            for k, turn in enumerate(turns):
-                first = self._interior_multipliers(curve, slope + turn, sides)
-                given = np.array(
-                    [
-                        first,
-                        self._active_set_polish(curve, slope + turn, sides, first),
-                        self._null_space_polish(axes[1], slope + turn, first),
-                    ]
-                )
-                # All of them are proofs; the tightest one is taken.
-                found[j, k] = given[int(np.argmin(self._proven(axes, slope + turn, sides, given)))]
-        return found
+        self._until = time.perf_counter() + seconds
+        try:
+            return DecisionTrees.of([self._tree(axes, theta, turn, ()) for turn in turns])
+        except TimeoutError:
+            return None
+
+    def _tree(self, axes: tuple[FloatArray, FloatArray], theta: FloatArray, turn: FloatArray, fixed: tuple[float, ...]) -> Tree:
+        """The tree below given values of the first whole unknowns."""
+        columns = np.flatnonzero(self.decisions.whole).tolist()
+        if len(fixed) == len(columns):
+            return self._leaf(axes, theta, turn, np.array(fixed))
+        j = columns[len(fixed)]
+        values = np.arange(self.decisions.lower[j], self.decisions.upper[j] + 1).tolist()
+        parts = [self._tree(axes, theta, turn, (*fixed, value)) for value in values]
+        tree = parts.pop()
+        for value, part in zip(reversed(values[:-1]), reversed(parts), strict=True):
+            tree = Split(j, value, part, tree)
+        return tree
+
+    def _leaf(self, axes: tuple[FloatArray, FloatArray], theta: FloatArray, turn: FloatArray, z: FloatArray) -> Leaf:
+        """Multipliers of the rows, and the point where the Lagrangian is least; bounds of y speak for themselves there."""
+        if time.perf_counter() >= self._until:
+            raise TimeoutError
+        curve, slope, _ = self.features.quadratic_cost(theta, z)
+        tilt, sides = slope + turn, self.sides - self.mixed @ z
+        first = self._interior_multipliers(curve, tilt, sides)
+        given = np.array(
+            [first, self._active_set_polish(curve, tilt, sides, first), self._null_space_polish(axes[1], tilt, first)]
+        )
+        # All of them are proofs; the tightest one is taken.
+        best = given[int(np.argmin(self._proven(axes, tilt, sides, given)))]
+        y = np.linalg.lstsq(2 * curve, -(tilt + best @ self.rows), rcond=None)[0] if tilt.size else np.empty(0)
+        above, below = np.isfinite(self.decisions.high), np.isfinite(self.decisions.low)
+        multipliers = np.zeros(above.size)
+        multipliers[above] += best[: int(above.sum())]
+        multipliers[below] -= best[int(above.sum()) : int(above.sum() + below.sum())]
+        return Leaf(multipliers, point=np.concatenate((y, z)))
 
     def _proven(
         self, axes: tuple[FloatArray, FloatArray], slope: FloatArray, sides: FloatArray, multipliers: FloatArray

@@ -16,7 +16,7 @@ error of its own summation counts as 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -28,10 +28,11 @@ from surefoot.inverse.problem.decision_set import LinearSet
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """Multipliers of the rows, and the slope that stands for the table."""
+    """Multipliers of the rows, the slope that stands for the table, and a point where the cost is quadratic."""
 
     multipliers: FloatArray
     slope: float = 0.0
+    point: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +59,15 @@ class DecisionTrees:
     at : ndarray of shape (nodes,)
     multipliers : ndarray of shape (leaves, rows)
     slope : ndarray of shape (leaves,)
+    points : ndarray of shape (leaves, unknowns)
+        Where the cost is quadratic it is replaced by its tangent plane at this point; of linear costs there are none.
     """
 
     column: IntArray
     at: FloatArray
     multipliers: FloatArray
     slope: FloatArray
+    points: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> DecisionTrees:
@@ -83,12 +87,12 @@ class DecisionTrees:
             np.array(at),
             np.array([leaf.multipliers for leaf in leaves]),
             np.array([leaf.slope for leaf in leaves]),
+            np.array([leaf.point for leaf in leaves if leaf.point is not None], ndmin=2),
         )
 
 
-# What proves a loss: a tree for every term of the distance, or multipliers, of the rows of a quadratic cost (see
-# :mod:`surefoot.inverse.problem.quadratic_terms`) or of an ellipsoid (:mod:`surefoot.inverse.problem.trust_region_dual`).
-LossProof: TypeAlias = DecisionTrees | FloatArray
+# What proves a loss: a tree for every term of the distance. A number is what a loss is said not to exceed, without a proof.
+LossProof: TypeAlias = DecisionTrees | float
 
 
 @dataclass(frozen=True, eq=False)

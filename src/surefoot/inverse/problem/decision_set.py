@@ -106,29 +106,44 @@ class ListedSet:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EllipsoidSet:
-    """{x : x' form x + 2 shift . x + constant <= 0} with a positive definite form."""
+    """{x : x' form x + matrix x <= high} with a positive definite form: a linear set whose one row has a quadratic part."""
 
     form: FloatArray
-    shift: FloatArray
-    constant: float
+    matrix: FloatArray
+    low: FloatArray
+    high: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    whole: BoolArray
+
+    @classmethod
+    def of(cls, form: FloatArray, shift: FloatArray, constant: float) -> EllipsoidSet:
+        """{x : x' form x + 2 shift . x + constant <= 0}."""
+        free = np.full(shift.size, np.inf)
+        sides = np.array([-np.inf]), np.array([-float(constant)])
+        return cls(form, 2.0 * shift[None, :], *sides, -free, free, np.zeros(shift.size, dtype=np.bool_))
+
+    @property
+    def shift(self) -> FloatArray:
+        return np.asarray(self.matrix[0] / 2)
+
+    @property
+    def constant(self) -> float:
+        return -float(self.high[0])
 
     @property
     def n_unknowns(self) -> int:
-        return int(self.shift.size)
-
-    @property
-    def whole(self) -> BoolArray:
-        return np.zeros(self.n_unknowns, dtype=np.bool_)
+        return int(self.lower.size)
 
     def nearest(self, point: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
         return point
 
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
-        side = np.einsum("ki,ij,kj->k", points, self.form, points) + 2 * points @ self.shift + self.constant
+        side = np.einsum("ki,ij,kj->k", points, self.form, points) + points @ self.matrix[0] - self.high[0]
         return np.asarray(side <= slack * max(1.0, float(np.abs(self.form).max())))
 
     def digest(self, mark: Any) -> None:
-        for part in (self.form, self.shift, np.asarray(self.constant)):
+        for part in (self.form, self.matrix, self.high):
             mark.update(np.ascontiguousarray(part).tobytes())
 
 

@@ -16,7 +16,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.inverse.problem.decision_set import EllipsoidSet
 from surefoot.inverse.problem.distance import Distance
-from surefoot.inverse.problem.hypothesis import EllipsoidFeatures
+from surefoot.inverse.problem.hypothesis import QuadraticFeatures
 from surefoot.inverse.problem.problem import Example, Instance
 from surefoot.inverse.problem.trust_region_dual import trust_region_bound
 
@@ -39,7 +39,7 @@ class EllipsoidDecisions:
     """The change of coordinates at one signal."""
 
     def __init__(self, instance: Instance) -> None:
-        assert isinstance(instance.decisions, EllipsoidSet) and isinstance(instance.features, EllipsoidFeatures)
+        assert isinstance(instance.decisions, EllipsoidSet) and isinstance(instance.features, QuadraticFeatures)
         decisions, self.features = instance.decisions, instance.features
         lower = np.linalg.cholesky(decisions.form)
         self.root = np.linalg.inv(lower).T
@@ -52,7 +52,8 @@ class EllipsoidDecisions:
 
     def programme(self, example: Example, theta: FloatArray, distance: Distance, weight: float) -> BallProgramme:
         """The problem of the module docstring in coordinates of the ball."""
-        square, slope = self.features.parts(theta)
+        square, doubled, _ = self.features.quadratic_cost(theta, np.empty(0))
+        slope = doubled / 2
         constant = float(example.own @ theta)
         if weight > 0 and not distance.absent:
             if distance.continuous != "squared-l2":

@@ -35,12 +35,15 @@ class ExactWeightParameters:
         Coordinates whose slopes are made exact, at most: rational elimination is slow.
     pivot : float
         Pivots up to this, of rows scaled to 1, are 0.
+    off_sum : float
+        By how much a sum that is prescribed may be missed to be mended, and an entry changed to that end, relative to it.
     """
 
     scaled_down: float = 1.0 - 2.0**-40
     noise: float = 1e-14
     max_coordinates: int = 64
     pivot: float = 1e-7
+    off_sum: float = 1e-9
 
 
 PARAMETERS = ExactWeightParameters()
@@ -56,6 +59,20 @@ def exact_proof(problem: InverseProblem, proof: Proof) -> Proof:
     elif isinstance(proof, CostProof) and not problem.prior.psd:
         made = _exact(problem, proof)
     return made  # type: ignore[no-any-return]
+
+
+def exact_sum(theta: FloatArray, total: float | None) -> FloatArray:
+    """A cost vector whose entries have a sum to the last digit, if it is 1; the vector itself where doubles do not allow that.
+
+    Entries become whole multiples of 2^-53, as all doubles from 1/2 to 1 are, unless one is so small that this would change it.
+    """
+    if total != 1.0 or not abs(float(theta.sum()) - 1.0) <= PARAMETERS.off_sum:
+        return theta
+    units = np.rint(theta * 2.0**53).astype(np.int64)
+    changes = np.abs(units * 2.0**-53 - theta) > PARAMETERS.off_sum * np.abs(theta)
+    units[int(np.argmax(theta))] += 2**53 - int(units.sum())
+    found = np.asarray(units * 2.0**-53, dtype=np.float64)
+    return theta if changes.any() or sum(map(Fraction, found.tolist())) != 1 else found
 
 
 def _exact(problem: InverseProblem, proof: CostProof) -> CostProof:
@@ -74,14 +91,22 @@ def _exact(problem: InverseProblem, proof: CostProof) -> CostProof:
     noise = PARAMETERS.noise * (weights @ np.abs(cuts.slopes) + prices @ np.abs(prior.matrix) + abs(total))
     falling = (np.isinf(prior.lower) & (slope + noise >= kappa)) | (np.isinf(prior.upper) & (slope - noise <= -kappa))
     if prior.total is not None and not np.any(np.isinf(prior.lower)) and falling.any():
-        # Slopes must not be negative: a price of the sum that is higher by as much sees to that.
-        total += float(np.max((-kappa - slope + noise)[falling]))
+        # Slopes must not be negative, not even by the rounding of a 0: a price of the sum that is higher sees to that.
+        total += float(np.max((-kappa - slope + noise)[falling])) + PARAMETERS.noise * float(weights @ cuts.offsets) + 1e-280
         falling[:] = False
     proof = replace(proof, weights=weights, row_prices=prices, total_price=float(total))
     if not falling.any() or falling.sum() > PARAMETERS.max_coordinates:
         return proof
     found = _balanced(problem, proof, np.flatnonzero(falling).tolist(), np.sign(slope) * (kappa * down))
-    return proof if found is None else replace(proof, exact=tuple(map(str, found)))
+    if found is None:
+        return proof
+    if not problem.hard:
+        shares = [Fraction(0)] * n
+        for owner, value in zip(proof.owners.tolist(), found, strict=False):
+            shares[owner] += value * n
+        most = max(Fraction(1), *shares)
+        found = [value / most for value in found]
+    return replace(proof, exact=tuple(map(str, found)))
 
 
 def _balanced(problem: InverseProblem, proof: CostProof, at: list[int], wanted: FloatArray) -> list[Fraction] | None:

@@ -3,7 +3,6 @@
 :class:`LinearFeatures`      phi = M x + m, so that the cost is (M' theta) . x + theta . m
 :class:`QuadraticFeatures`   phi = (y (x) y, phi_1(z) (x) y, phi_2(z)) for x = (y, z): equation (18) of the paper, with
                              theta = (vec Q_yy, vec Q, q) and vec by columns
-:class:`EllipsoidFeatures`   phi = (x (x) x, 2 x), for quadratic costs of all unknowns
 :class:`GeneralFeatures`     any function of the decision
 """
 
@@ -39,40 +38,6 @@ class LinearFeatures:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuadraticFeatures:
-    """phi(y, z) = (y (x) y, inner(z) (x) y, outer(z)), the continuous unknowns y first."""
-
-    n_continuous: int
-    inner: Callable[[FloatArray], FloatArray]
-    outer: Callable[[FloatArray], FloatArray]
-    n_inner: int
-    n_outer: int
-
-    def parts(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Q_yy, Q and q of a cost vector."""
-        u, m = self.n_continuous, self.n_inner
-        return theta[: u * u].reshape(u, u).T, theta[u * u : u * u + u * m].reshape(m, u).T, theta[u * u + u * m :]
-
-    @property
-    def n_features(self) -> int:
-        return self.n_continuous**2 + self.n_inner * self.n_continuous + self.n_outer
-
-    def of(self, points: FloatArray) -> FloatArray:
-        """Features of the rows of ``points``."""
-        u = self.n_continuous
-        rows = []
-        for point in points:
-            y, z = point[:u], point[u:]
-            rows.append(np.concatenate((np.kron(y, y), np.kron(self.inner(z), y), self.outer(z))))
-        return np.array(rows, dtype=np.float64).reshape(len(rows), self.n_features)
-
-    def quadratic_cost(self, theta: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """Q, c and the constant of y' Q y + c . y + constant, for whole unknowns z."""
-        square, slopes, rest = self.parts(theta)
-        return (square + square.T) / 2, slopes @ self.inner(z), float(rest @ self.outer(z))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class GeneralFeatures:
     """phi(x) from a function of one decision."""
 
@@ -86,27 +51,46 @@ class GeneralFeatures:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EllipsoidFeatures:
-    """phi(x) = (x (x) x, 2 x), so that theta = (vec Q, q) prices x at x' Q x + 2 q . x."""
+class QuadraticFeatures:
+    """phi(y, z) = (y (x) y, inner(z) (x) y, outer(z)), the continuous unknowns y first."""
 
-    n_unknowns: int
+    n_continuous: int
+    inner: LinearFeatures | GeneralFeatures
+    outer: LinearFeatures | GeneralFeatures
+
+    @classmethod
+    def of_all(cls, n_unknowns: int) -> QuadraticFeatures:
+        """phi(x) = (x (x) x, 2 x), so that theta = (vec Q, q) prices x at x' Q x + 2 q . x."""
+        inner, outer = (LinearFeatures(np.empty((size, 0)), np.full(size, 2.0)) for size in (1, 0))
+        return cls(n_unknowns, inner, outer)
+
+    def parts(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Q_yy, Q and q of a cost vector."""
+        u, m = self.n_continuous, self.inner.n_features
+        return theta[: u * u].reshape(u, u).T, theta[u * u : u * u + u * m].reshape(m, u).T, theta[u * u + u * m :]
 
     @property
     def n_features(self) -> int:
-        return self.n_unknowns**2 + self.n_unknowns
+        return self.n_continuous * (self.n_continuous + self.inner.n_features) + self.outer.n_features
+
+    def factors(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """inner(z) and outer(z)."""
+        return self.inner.of(z[None, :])[0], self.outer.of(z[None, :])[0]
 
     def of(self, points: FloatArray) -> FloatArray:
         """Features of the rows of ``points``."""
-        products = points[:, :, None] * points[:, None, :]
-        return np.hstack((products.reshape(len(points), self.n_unknowns**2), 2 * points))
+        y, z = points[:, : self.n_continuous], points[:, self.n_continuous :]
+        inner = self.inner.of(z)
+        squares, mixed = (np.einsum("ki,kj->kij", left, y).reshape(len(y), -1) for left in (y, inner))
+        return np.asarray(np.hstack((squares, mixed, self.outer.of(z))), dtype=np.float64)
 
-    def parts(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The symmetric part of Q, and q."""
-        square = theta[: self.n_unknowns**2].reshape(self.n_unknowns, self.n_unknowns)
-        return (square + square.T) / 2, theta[self.n_unknowns**2 :]
+    def quadratic_cost(self, theta: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """Q, c and the constant of y' Q y + c . y + constant, for whole unknowns z."""
+        (square, slopes, rest), (inner, outer) = self.parts(theta), self.factors(z)
+        return (square + square.T) / 2, slopes @ inner, float(rest @ outer)
 
 
-Features: TypeAlias = LinearFeatures | QuadraticFeatures | EllipsoidFeatures | GeneralFeatures
+Features: TypeAlias = LinearFeatures | QuadraticFeatures | GeneralFeatures
 
 
 def identity_features(n_unknowns: int) -> LinearFeatures:

@@ -25,7 +25,7 @@ from surefoot.exceptions import UnsupportedProblemError
 from surefoot.inverse.problem.decision_set import LinearSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.hypothesis import QuadraticFeatures
-from surefoot.inverse.problem.problem import Example, Instance
+from surefoot.inverse.problem.problem import Instance
 
 # Values of the whole unknowns, each of which takes a programme of its own; a limit of the format, not of the method.
 MAX_VALUES = 4096
@@ -67,7 +67,7 @@ def directions(n_continuous: int, distance: Distance) -> FloatArray:
         raise UnsupportedProblemError("distance='squared-l2' is exact over an ellipsoid only. Choose 'linf' or 'none' here.")
     if distance.continuous == "none" or n_continuous == 0:
         return np.zeros((1, n_continuous))
-    return np.vstack((np.eye(n_continuous), -np.eye(n_continuous)))
+    return np.asarray(np.kron(np.eye(n_continuous), [[1.0], [-1.0]]), dtype=np.float64)
 
 
 def curvature_axes(features: QuadraticFeatures, theta: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -95,29 +95,3 @@ def lagrangian_bound(
     still = (rest == 0) | ((np.abs(rest) <= noise[:, None]) & ~np.isfinite(ends))
     at_ends = np.where(still, 0.0, rest * np.where(still, 0.0, ends))
     return np.asarray((part**2 / (4 * curvature)).sum(axis=1) - at_ends.sum(axis=1))
-
-
-def quadratic_bound(example: Example, theta: FloatArray, distance: Distance, multipliers: FloatArray) -> float | None:
-    """No decision exceeds this, by multipliers of the rows for every z and h; None if they prove nothing."""
-    decisions, features = example.instance.decisions, example.instance.features
-    assert isinstance(decisions, LinearSet) and isinstance(features, QuadraticFeatures)
-    rows, mixed, sides = continuous_rows(decisions)
-    values, turns = whole_values(example.instance), directions(features.n_continuous, distance)
-    axes = curvature_axes(features, theta)
-    shape = (len(values), len(turns), len(sides))
-    if axes is None or multipliers.shape != shape or not np.isfinite(multipliers).all() or np.any(multipliers < 0):
-        return None
-    whole = decisions.whole
-    lower, upper = decisions.lower[~whole], decisions.upper[~whole]
-    own, seen = float(example.own @ theta), example.response[~whole]
-    apart = Distance(distance.integer, "none")
-    bound = -np.inf
-    for z, lam in zip(values, multipliers, strict=True):
-        _, slope, constant = features.quadratic_cost(theta, z)
-        integer_distance = float(example.distances(apart, np.concatenate((seen, z))[None, :])[0])
-        gradient = slope + turns + lam @ rows
-        size = np.linalg.norm(np.abs(slope) + np.abs(turns) + lam @ np.abs(rows), axis=1)
-        rest = lagrangian_bound(axes, lower, upper, gradient, summation_error(sides.size + 4 * seen.size + 4) * size)
-        total = own - constant + integer_distance + turns @ seen + lam @ (sides - mixed @ z) + rest
-        bound = max(bound, float(total.max()))
-    return bound if bound < np.inf else None

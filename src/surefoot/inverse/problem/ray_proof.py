@@ -78,7 +78,10 @@ def ellipsoid_volumes(rays: FloatArray, weights: FloatArray) -> tuple[float, flo
     sign, spread = np.linalg.slogdet(n * (flat * normalised[:, None]).T @ flat)
     if sign <= 0:
         return np.inf, -np.inf
-    largest = np.einsum("ki,ij,kj->k", flat, np.linalg.inv((flat * normalised[:, None]).T @ flat), flat).max()
+    try:
+        largest = np.einsum("ki,ij,kj->k", flat, np.linalg.inv((flat * normalised[:, None]).T @ flat), flat).max()
+    except np.linalg.LinAlgError:
+        return np.inf, -np.inf
     return float(spread / 2 + n / 2 * np.log(max(largest / n, 1.0))), float(spread / 2)
 
 
