@@ -364,6 +364,15 @@ def test_least_squares_over_a_ball_satisfies_the_optimality_conditions_right_aft
         assert np.abs(gradient).max() < 1e-8 if inside else left < 1e-8
 
 
+@pytest.mark.parametrize("norm", NUMERIC_NORMS)
+@pytest.mark.parametrize("radius", [0.0, 1e-300, 1e-12])
+def test_least_squares_over_a_ball_that_rounding_hides_stays_in_it(norm, radius):
+    least_squares = BallLeastSquares(np.array([[9.4e-7, -1.9e-7], [-1.9e-7, 1.6e-7]]), np.ones(2), norm)
+    for right in (np.array([0.0167, 0.0026]), np.array([0.0167, 0.0]), np.array([0.01, 0.01])):
+        point = least_squares.solve(right, radius)
+        assert coefficient_norm(point, np.ones(2), norm) <= radius * (1 + 1e-12)
+
+
 def random_rows(seed: int, *, label_weight: float = 0.8, fit_intercept: bool = True, norm: str = "l1") -> SignedRows:
     problem = draw_problem(seed, rows=30, numeric=3, radius=0.1, label_weight=label_weight, fit_intercept=fit_intercept)
     return SignedRows(with_norm(problem, norm))

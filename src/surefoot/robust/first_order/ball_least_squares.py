@@ -88,7 +88,9 @@ class BallLeastSquares:
     def solve(self, right: FloatArray, radius: float) -> FloatArray:
         """The minimiser for the right-hand side c; feasible to the last digit in a box, to a rounding in the other balls."""
         reduced = right[self.priced] - self.elimination.T @ right[self.free]
-        if self.norm == "l1":
+        if radius == 0:
+            inner = np.zeros(self.priced.size)
+        elif self.norm == "l1":
             inner = self._box(reduced, radius * self.gamma)
         elif self.norm == "l2":
             inner = self.gamma * self._ellipsoid(self.gamma * reduced, radius)
@@ -164,6 +166,8 @@ class BallLeastSquares:
         slack = PARAMETERS.rounding * (1.0 + float(np.abs(right).max(initial=0.0)))
         for _ in range(PARAMETERS.max_active_sets):
             held = np.flatnonzero(self.face)
+            if not held.size:
+                break
             signs = self.face[held]
             both = np.column_stack((right[held], signs))
             base, drift = _solve(_factor(self.matrix[np.ix_(held, held)]), both).T
@@ -174,10 +178,8 @@ class BallLeastSquares:
             face = np.where(self.face * point < 0, 0.0, self.face)
             face = np.where((self.face == 0) & (np.abs(gradient) > level + slack), np.sign(gradient), face)
             if np.array_equal(face, self.face) and level >= 0:
-                return point * min(1.0, radius / float(np.abs(point).sum()))
+                return point * min(1.0, radius / max(float(np.abs(point).sum()), 1e-300))
             self.face = face
-            if not face.any():
-                break
         point = self._projected_gradient(_onto_diamond(inside, radius), right, lambda v: _onto_diamond(v, radius))
         self.face = np.sign(point)
         return point
@@ -216,6 +218,6 @@ def _onto_diamond(point: FloatArray, radius: float) -> FloatArray:
     if point.size == 0 or excess[-1] <= 0:
         return point
     count = np.arange(1, sizes.size + 1)
-    last = np.flatnonzero(sizes * count > excess)[-1]
+    last = np.flatnonzero(sizes * count >= excess)[-1]  # the largest entry always, even where it hides the radius
     nearest: FloatArray = np.sign(point) * np.maximum(np.abs(point) - excess[last] / count[last], 0.0)
-    return nearest
+    return nearest * min(1.0, radius / max(float(np.abs(nearest).sum()), 1e-300))
