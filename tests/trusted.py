@@ -17,7 +17,7 @@ import ast
 import io
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "surefoot"
@@ -43,7 +43,7 @@ SHARED = {
 }
 
 # What an auditor has to read: lines of code of all modules together. It is to become 2,500; to let it grow is a decision.
-CEILING = 3200
+CEILING = 2850
 
 # Tokens that are no code: a line that holds nothing else does not count.
 BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -110,17 +110,26 @@ def count_code(text: str) -> int:
 
 
 def size_table() -> str:
-    """Lines of code and all lines of every trusted module, as text."""
+    """Lines of code and all lines of every trusted module, and what is to be read for a model of each family, as text."""
     modules = trusted_modules()
-    rows = [(module, code_count(module), line_count(module)) for module in modules]
-    rows.append(("total", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    sizes = {module: (code_count(module), line_count(module)) for module in modules}
+    rows = [(module, *sizes[module]) for module in modules]
+    rows.append(("total", *_added(sizes.values())))
+    for folder in FOLDERS:
+        chosen = [module for module in modules if module in MODULES or module.startswith(folder)]
+        rows.append((f"for a model of {folder.split('.')[1]}", *_added(sizes[module] for module in chosen)))
     readers = [f"surefoot.proofs.{path.stem}" for path in sorted((PACKAGE / "proofs").glob("[!_]*.py"))]
-    rows.append(("beside it, to read proof files", sum(map(code_count, readers)), sum(map(line_count, readers))))
+    rows.append(("beside it, to read proof files", *_added((code_count(module), line_count(module)) for module in readers)))
     width = max(len(row[0]) for row in rows)
     head = f"{'module':<{width}}   code  all lines"
     return "\n".join(
         [head, *(f"{name:<{width}}  {code:>5}  {every:>9}" for name, code, every in rows), f"code at most {CEILING}"]
     )
+
+
+def _added(sizes: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    codes, lines = zip(*sizes, strict=True)
+    return sum(codes), sum(lines)
 
 
 if __name__ == "__main__":
