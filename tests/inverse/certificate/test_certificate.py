@@ -175,6 +175,13 @@ def test_room_that_reaches_too_far_is_noticed() -> None:
     assert smaller.lower_bound == pytest.approx(outcome.lower_bound)
     longer = certify_ellipsoid(task, EllipsoidalCost(2 * cost.theta, 2 * cost.shape), outcome.dual, 1e-5)
     assert "longer than 1" in longer.claim
+    # A row of the prior set that the cost breaks; nobody but the author of a proof file could have asked for it.
+    total = float(cost.theta.sum())
+    rows = replace(task.prior, matrix=np.ones((1, 4)), ceiling=np.array([total - 0.1]))
+    beyond = certify_ellipsoid(replace(task, prior=rows), cost, outcome.dual, 1e-5)
+    assert "outside its prior set" in beyond.claim and not beyond.verified
+    sums = certify_ellipsoid(replace(task, prior=replace(task.prior, total=total + 0.1)), cost, outcome.dual, 1e-5)
+    assert "outside its prior set" in sums.claim and not sums.verified
 
 
 def test_bounds_hold_without_a_box_around_the_centre() -> None:

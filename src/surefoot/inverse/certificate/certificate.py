@@ -73,7 +73,7 @@ def certify_cost(
     if problem.hard:
         models += f" that prices every other decision above the observed one by {_spelled(problem)} or more"
     lower, flaw = _lower(problem, facets, proof)
-    outside, (scale, floor) = min(_outside(facet, theta) for facet in facets), _scales(problem)
+    outside, (scale, floor) = min(outside_of(facet, theta) for facet in facets), _scales(problem)
     given = [None] * len(problem.examples) if loss_proofs is None else loss_proofs
     claims = np.array([entry if isinstance(entry, float) else np.inf for entry in given])
     losses = np.minimum(decision_bounds(problem.examples, theta, problem.distance, given), claims)
@@ -220,7 +220,7 @@ def _lower(problem: InverseProblem, facets: list[PriorSet], proof: Any) -> tuple
     return min(never if part is None else max(never, cost_bound(task, part)) for task, part in tasks), ""
 
 
-def _outside(prior: PriorSet, theta: FloatArray) -> float:
+def outside_of(prior: PriorSet, theta: FloatArray) -> float:
     """By how much a cost vector breaks a condition at most."""
     parts = [0.0, float(np.max(prior.lower - theta)), float(np.max(theta - prior.upper))]
     if prior.total is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, rounded_up
 from surefoot.core.enclosure import Enclosure, between, enclose
-from surefoot.inverse.certificate.certificate import NEAR, READ, conclude, require_cost
+from surefoot.inverse.certificate.certificate import NEAR, READ, conclude, outside_of, require_cost
 from surefoot.inverse.certificate.cost_bound import decisions_flaw, proof_cuts, shared_weights
 from surefoot.inverse.certificate.observation import cuts, listed
 
@@ -34,7 +34,7 @@ def certify_ellipsoid(
 ) -> Certificate:
     """Judge a cost with an ellipsoid around it and what is said to prove it best."""
     require_cost(problem, cost.theta, tolerance)
-    prior, kappa, p, theta = problem.prior, problem.kappa, cost.theta.size, enclose(cost.theta)
+    kappa, p, theta = problem.kappa, cost.theta.size, enclose(cost.theta)
     points = [listed(example.instance.decisions) for example in problem.examples]
     pairs = [(example, each) for example, each in zip(problem.examples, points, strict=True) if each is not None]
     flaw, remark, upper, lower, where = "", "", np.inf, -np.inf, ""
@@ -56,7 +56,7 @@ def certify_ellipsoid(
         values = (steep @ theta + (extent * extent).sum(axis=1).sqrt()).high
         losses = np.maximum.reduceat(values, np.cumsum([0, *(len(each) for _, each in pairs)])[:-1]).clip(0.0)
         longer = float(((theta * theta).sum().sqrt() - 1.0).high)
-        outside = max(longer, 0.0, float(np.max(prior.lower - cost.theta)), float(np.max(cost.theta - prior.upper)))
+        outside = max(longer, outside_of(problem.prior, cost.theta))
         if outside > NEAR:
             flaw = "the cost vector is longer than 1, or outside its prior set"
         elif problem.hard and losses.max() > NEAR * steep.size.max():
