@@ -102,7 +102,8 @@ def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: 
     y, slopes = tree.multipliers, enclose(tree.slope)
     sides = np.where(y > 0, posed.high + slack, np.where(y < 0, posed.low - slack, 0.0))
     fixed = tree.points.shape == lower.shape and np.all(lower[:, whole] == upper[:, whole]) and np.isfinite(tree.points).all()
-    if not np.isfinite(sides).all() or (curved and not fixed):
+    # The row of an ellipsoid has one multiplier for all leaves, since they share the form that it is part of.
+    if not np.isfinite(sides).all() or (curved and not fixed) or (ellipsoid and np.any(y != y[0])):
         return np.inf
     form, cost, own = _priced(example, theta, lower[:, whole])
     total = own + (enclose(y) * sides).sum(axis=1) + constants[term]
