@@ -4,7 +4,7 @@ An ``Enclosure`` is a pair of arrays, midpoint m and radius r >= 0, and stands f
 operation returns an enclosure of all results of its operands' members, rounding included (Rump, Acta Numerica 19, 2010):
 
     |fl(a o b) - a o b| <= u |fl(a o b)| + tiny      for o in + - * / and the square root, u = 2**-53,
-    |fl(sum of n terms) - sum| <= g_n sum |terms|,   g_n = n u / (1 - n u), in whatever order the machine adds,
+    |fl(sum of n terms) - sum| <= g_(n-1) sum |terms|,   g_n = n u / (1 - n u), in whatever order the machine adds,
     |fl(A @ B) - A B| <= g_n |A| |B|                 with n the number of terms of each product,
 
 and radii, which are themselves computed in doubles, are enlarged by more than their own rounding. exp, expm1, log and log1p of
@@ -38,9 +38,9 @@ OUTWARD = 1.0 + 16 * UNIT_ROUNDOFF
 BLOCK_TERMS = 4096
 
 
-def sum_error(n_terms: int) -> float:
-    """g_n: the largest error of a sum of so many terms, relative to the sum of their absolute values."""
-    return n_terms * UNIT_ROUNDOFF / (1.0 - n_terms * UNIT_ROUNDOFF)
+def sum_error(n_roundings: int) -> float:
+    """g_n: the largest error of a sum with so many roundings on each way to it, relative to its absolute terms' sum."""
+    return n_roundings * UNIT_ROUNDOFF / (1.0 - n_roundings * UNIT_ROUNDOFF)
 
 
 class Enclosure:
@@ -177,8 +177,8 @@ class Enclosure:
         if n_terms == 0:
             return Enclosure(np.zeros(np.delete(terms.shape, along)))
         starts = np.arange(0, n_terms, BLOCK_TERMS)
-        n_added = min(n_terms, BLOCK_TERMS) + len(starts)
-        return terms._added(lambda values: np.add.reduceat(values, starts, axis=along).sum(axis=along), n_added)
+        additions = min(n_terms, BLOCK_TERMS) + len(starts) - 2  # in a block, and of blocks
+        return terms._added(lambda values: np.add.reduceat(values, starts, axis=along).sum(axis=along), additions)
 
     def sums_by_place(self, places: AnyArray, n_places: int) -> Enclosure:
         """Sums of the entries that share a place, 0 to n_places - 1."""
@@ -189,11 +189,11 @@ class Enclosure:
 
     def cumsum(self, axis: int) -> Enclosure:
         """Running sums along an axis."""
-        return self._added(lambda values: np.cumsum(values, axis=axis), self.shape[axis])
+        return self._added(lambda values: np.cumsum(values, axis=axis), max(self.shape[axis] - 1, 0))
 
-    def _added(self, add: Callable[[FloatArray], AnyArray], n_added: int) -> Enclosure:
-        """What ``add`` makes of the entries, each of its sums of so many terms at most."""
-        error = sum_error(n_added + 4)
+    def _added(self, add: Callable[[FloatArray], AnyArray], additions: int) -> Enclosure:
+        """What ``add`` makes of the entries, each of its sums with so many additions at most."""
+        error = sum_error(additions)
         with np.errstate(all="ignore"):
             return _within(add(self.mid), add(self.rad + error * np.abs(self.mid)) * (1.0 + 2 * error))
 
@@ -215,8 +215,13 @@ class Enclosure:
         return self._rising(lambda value: np.log(np.maximum(value, 0.0)))
 
     def softplus(self) -> Enclosure:
-        """log(1 + exp(v)): log1p and exp, each with its error."""
-        return self._rising(lambda value: np.logaddexp(0.0, value), 3 * FUNCTION_ERROR)
+        """log(1 + exp(v)) = max(v, 0) + log(1 + exp(-|v|)): but for roundings of sums, the error is that of the second term."""
+        with np.errstate(all="ignore"):
+            ends = np.stack([self.low, self.high])
+            tails = np.log1p(np.exp(-np.abs(ends)))
+            values = np.maximum(ends, 0.0) + tails
+            errors = 3 * FUNCTION_ERROR * tails + 4 * UNIT_ROUNDOFF * values + TINY
+            return Enclosure.between(values[0] - errors[0], values[1] + errors[1])
 
     def entropy(self) -> Enclosure:
         """-v log(v) - (1 - v) log(1 - v) of members between 0 and 1/2, where it rises: two products, both at or above 0."""
@@ -303,7 +308,7 @@ def _within(mid: AnyArray, rad: AnyArray, error: float = 0.0) -> Enclosure:
 
 def _product(left: Any, sizes: Any, left_rad: Any, n_terms: int, right: Enclosure) -> Enclosure:
     """left @ right with its error, where ``sizes`` is |left|; ``left_rad`` is None if it is exact."""
-    error = sum_error(n_terms + 4)
+    error = sum_error(n_terms)
     with np.errstate(all="ignore"):
         mid, right_sizes = left @ right.mid, np.abs(right.mid)
         # A small entry times the error may vanish and still count when it is multiplied by a large one: hence TINY.
