@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import subprocess
 import sys
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +262,39 @@ def test_a_written_answer_is_read_again(card: Path, tmp_path: Path) -> None:
 def test_certificates_do_not_mind_how_numpy_treats_underflow(kind: str) -> None:
     with np.errstate(all="raise"):
         assert proven_model(kind).verify().verified
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(sf.CertificateError, match="no ordinary file"):
+        read_proof_file(tmp_path / "pipe.npz")
+
+
+def test_the_verdict_is_the_exit_code_where_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    proven = proven_model("robust")
+    sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "proof.npz")
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main([str(tmp_path / "proof.npz")]) == 0
+
+
+def test_ctrl_c_ends_the_program_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("surefoot.proofs.program.read_proof_file", interrupted)
+    assert main([str(tmp_path / "proof.npz")]) == 130
+    assert capsys.readouterr().err == "interrupted: nothing was verified.\n"
+
+
+@pytest.mark.parametrize("intercept", [-0.9999999999, 0.5, float("inf"), float("nan")])
+def test_a_card_with_a_part_of_an_intercept_is_refused(intercept: float, tmp_path: Path) -> None:
+    """Its fingerprint would be that of another card, which nobody has judged."""
+    proven = proven_model("card")
+    sf.export_proof(proven.model, proven.X, proven.y, tmp_path / "proof.npz")
+    proof = read_proof_file(tmp_path / "proof.npz")
+    card = proof.arguments["card"]
+    forged = type(card)(**{**vars(card), "intercept": intercept}) if vars(card) else card
+    with pytest.raises(sf.CertificateError, match="whole"):
+        judge(replace(proof, arguments={**proof.arguments, "card": forged}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -66,7 +67,13 @@ def test_a_changed_card_prints_without_proof() -> None:
     model = copy.deepcopy(proven.model)
     model.intercept_ += 1
     card = model.score_card()
-    assert card.proof is None and "possible" not in str(card) and "below" not in card.html
+    assert not card.proof.verified
+    for text in (str(card), card.html, card.svg, card.latex, card.calculator()):
+        assert "possible" not in text and "below" not in text
+        assert "Nothing is proven about this card: the model has changed since it was proven" in " ".join(
+            re.sub(r"<[^>]+>", " ", text).split()
+        )
+    assert type(card).from_json(card.json).proof.sentence == card.proof.sentence
 
 
 def test_a_model_from_before_there_were_seals_is_said_to_be_one(tmp_path: Path) -> None:

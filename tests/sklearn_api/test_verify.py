@@ -398,3 +398,21 @@ def test_a_cost_needs_responses() -> None:
 def test_weights_count_up_to_a_power_of_two() -> None:
     proven = proven_model("robust, mixed columns and weights")
     assert sf.verify(proven.model, proven.X, proven.y, sample_weight=4 * proven.more["sample_weight"]).verified
+
+
+@pytest.mark.parametrize("kind", ["robust", "card", "plane"])
+def test_what_is_derived_from_a_schema_cannot_be_replaced(kind: str) -> None:
+    proven = proven_model(kind)
+    model = copy.deepcopy(proven.model)
+    before = model.decision_function(proven.X)
+    positions = model.schema_.numeric_positions
+    vars(model.schema_)["numeric_positions"] = positions[::-1]
+    vars(model.schema_)["_layout"] = tuple(part[::-1] for part in model.schema_._layout)
+    assert model.schema_.numeric_positions == positions
+    np.testing.assert_array_equal(model.decision_function(proven.X), before)
+
+
+def test_a_mask_over_a_number_counts_as_a_change() -> None:
+    model = copy.deepcopy(proven_model("card").model)
+    model.coef_ = np.ma.masked_array(model.coef_, mask=model.coef_ == model.coef_.max())
+    assert has_changed(model)

@@ -24,7 +24,7 @@ from surefoot.exceptions import CertificateError
 
 DIGITS = 10
 # How truth values, integers and doubles enter a fingerprint, however a machine stores them.
-FORMS = {"b": "?", "i": "<i8", "u": "<i8", "f": "<f8"}
+FORMS = {"b": "?", "i": "<i8", "u": "<u8", "f": "<f8"}
 
 
 @dataclass(frozen=True)

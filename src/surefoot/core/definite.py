@@ -6,6 +6,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.enclosure import UNIT_ROUNDOFF, Enclosure, between, enclose, sum_error
+from surefoot.exceptions import CertificateError
 
 
 def length(entries: Enclosure) -> float:
@@ -22,8 +23,10 @@ def least_eigenvalue(matrix: FloatArray, shift: float) -> float:
     moved, places = matrix.copy(), np.arange(matrix.shape[0])
     moved[places, places] -= shift
     try:
-        np.linalg.cholesky(moved)
+        factor = np.linalg.cholesky(moved)
     except np.linalg.LinAlgError:
+        return -np.inf
+    if not np.isfinite(factor).all():  # after an overflow LAPACK may go on with NaN, which is not below 0
         return -np.inf
     diagonal = enclose(np.abs(np.diagonal(moved)))
     error = diagonal.sum() * (2 * sum_error(matrix.shape[0] + 2)) + diagonal.max() * (4 * UNIT_ROUNDOFF)
@@ -52,6 +55,8 @@ def inverse_form(matrix: Enclosure, sides: Enclosure) -> Enclosure:
 
 def square_near(matrix: FloatArray) -> Enclosure:
     """B B' for a matrix B of doubles: positive semidefinite, and near a symmetric matrix that is so but for rounding."""
+    if matrix.ndim != 2:
+        raise CertificateError(f"a square matrix is needed, not an array of shape {matrix.shape}.")
     values, axes = np.linalg.eigh(0.5 * matrix + 0.5 * matrix.T)
     root = enclose(axes * np.sqrt(np.maximum(values, 0.0)))
     return root @ root.transposed

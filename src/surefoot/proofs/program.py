@@ -15,6 +15,7 @@ from surefoot.proofs.proof_archive import MOST_BYTES
 from surefoot.proofs.proof_file import read_proof_file
 
 VERIFIED, NOT_VERIFIED = 0, 1
+INTERRUPTED = 130  # as shells say of a program that Ctrl-C ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CertificateError, OSError, ImportError) as error:
         sys.stderr.write(f"refused: {error}\n")
         return NOT_VERIFIED
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: nothing was verified.\n")
+        return INTERRUPTED
     # The gap stands in the verdict, since whoever wrote the file chose it.
     said = f"{'verified' if found.verified else 'NOT verified'} to a relative gap of {found.tolerance!r}: {found.claim}\n"
     said += f"problem {found.problem_digest}\nmodel {found.model_digest or 'without fingerprint'}\n"
@@ -57,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _is_said(text: str) -> bool:
     """Whether the text got out; a reader who has read enough and left counts as one."""
+    if sys.stdout is None:  # closed before the program began
+        return True
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import struct
 import zipfile
 import zlib
@@ -23,10 +22,10 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError,
 
 def read_members(path: str | os.PathLike[str], max_bytes: int = MOST_BYTES) -> dict[str, bytes]:
     """The bytes of every .npy file in an archive, by name."""
+    if Path(path).exists() and not Path(path).is_file():  # to open a pipe would wait for somebody to write to it
+        raise ValueError("it is no ordinary file.")
     with Path(path).open("rb") as file:
         about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise ValueError("it is no ordinary file.")
         _require_at_most(about.st_size, max_bytes)
         content = file.read(about.st_size)
     try:

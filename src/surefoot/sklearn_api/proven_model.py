@@ -178,12 +178,12 @@ def _flat(numbers: Mapping[str, Any]) -> dict[str, Any]:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             own = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
             found |= _flat({f"{name}.{key}": part for key, part in own.items()})
-        elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        elif type(value) is np.ndarray and value.dtype.kind in "biuf":
             found[name] = value
         elif isinstance(value, float | np.floating):
             found[name] = np.float64(value)
-        elif isinstance(value, np.ndarray):
-            found[name] = repr(value.tolist())
+        elif isinstance(value, np.ndarray):  # also one that computes otherwise than its numbers say, as masked arrays do
+            found[name] = repr((type(value).__name__, value.tolist()))
         else:
             found[name] = json.dumps(value, default=_named)
     return found

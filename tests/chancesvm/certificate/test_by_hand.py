@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -370,3 +371,20 @@ def test_moments_that_are_none_are_refused(name: str, value: object) -> None:
     object.__setattr__(problem, name, value)
     with pytest.raises(CertificateError, match="a finite mean and covariance for each input, and need the linear kernel"):
         certify_chance_svm(problem, KernelPlane(np.zeros(3), 0.0), None, 1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Kernel("linear"), Kernel("poly", gamma=0.5), Kernel("rbf", gamma=0.5)])
+def test_nothing_is_added_to_the_products_of_a_formula(kernel: Kernel) -> None:
+    """What is added to a diagonal is named by claims about given matrices alone; elsewhere it could hide a problem."""
+    problem = random_problem(11, kernel)
+    nothing = KernelPlane(np.ones(problem.n_samples), 0.0)
+    forged = SimpleNamespace(**vars(problem))  # as a file has it: records without the checks of their classes
+    forged.kernel = SimpleNamespace(**{**vars(problem.kernel), "added": 0.5})
+    plain, other = (certify_chance_svm(each, nothing, None, 1e-6) for each in (problem, forged))
+    assert (other.upper_bound, other.problem_digest) == (plain.upper_bound, plain.problem_digest)
+
+
+def test_a_degree_that_would_take_for_ever_is_refused() -> None:
+    problem = random_problem(11, Kernel("poly", gamma=0.5, degree=100_000))
+    with pytest.raises(CertificateError, match="no kernel"):
+        certify_chance_svm(problem, KernelPlane(np.ones(problem.n_samples), 0.0), None, 1e-6)

@@ -269,7 +269,7 @@ def test_without_a_proof_a_tangent_bounds_all_cards(answer):
         assert certificate.lower_bound <= certificate.upper_bound
     with pytest.raises(CertificateError, match="shape"):
         certify_risk_score(TABLE, card, None, GAP, tangent=point[1:])
-    with pytest.raises(CertificateError, match="points of shape"):
+    with pytest.raises(CertificateError, match="whole points"):
         certify_risk_score(TABLE, RiskScore(0, card.points[1:]), None, GAP)
 
 

@@ -86,7 +86,7 @@ def test_plan_sums_equal_a_loop_over_entries_and_levels(problem, seed):
     draw = np.random.default_rng(seed)
     plan = random_plan(problem, draw)
     sound = checked(problem, plan)
-    centre = sound.frame.centre
+    centre = sound.part.centre
     offsets = problem.level_offsets
     entropy = price = intercept = 0.0
     numeric, levels = np.zeros(problem.n_numeric), np.zeros(int(offsets[-1]))

@@ -166,7 +166,7 @@ def test_the_claim_names_models_rows_norm_and_radius(solved):
     problem, outcome = solved
     claim = certify_robust_logistic(problem, outcome.primal, outcome.dual, 1e-6).claim
     assert claim.startswith("No linear logistic model with these columns has a worst-case log loss below 0.")
-    assert "on these rows, where rows may shift at a mean ground cost of up to 0.04 (l1 norm)" in claim
+    assert "on these rows with their weights, where rows may shift at a mean ground cost of up to 0.04 at these prices" in claim
     assert "whatsoever" not in claim
 
 

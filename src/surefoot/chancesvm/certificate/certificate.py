@@ -68,7 +68,8 @@ def certify_chance_svms(answers: Sequence[Answer], tolerance: float) -> list[Cer
     problem = answers[0][0]
     for answer in answers:
         _require_answer(*answer)
-        if not (np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel == problem.kernel):
+        same = np.array_equal(answer[0].samples, problem.samples) and answer[0].kernel is problem.kernel
+        if not same or (getattr(answer[0], "means", None) is None) != (getattr(problem, "means", None) is None):
             raise CertificateError("answers are judged together only if their problems have the same samples and kernel.")
     products = InnerProducts(problem.kernel, problem.samples)
     batches = [_Batches(problem, products.origin) for problem, _, _ in answers]
@@ -172,12 +173,13 @@ def _below_one(numerator: FloatArray, divisor: FloatArray) -> FloatArray:
 def _statement(products: InnerProducts, own: _Batches) -> Statement:
     models, remark, scope = f"plane of {products.words()}", "", "on these batches"
     if products.landmarks is not None:
-        models = f"plane that combines these {products.landmarks.size} landmarks by {products.words()}"
+        seen = "" if products.centre is None else ", seen from a centre,"
+        models = f"plane that combines these {products.landmarks.size} landmarks{seen} by {products.words()}"
         remark = f"Nothing is said about planes that use more of the {products.samples.shape[0]} samples."
     if own.given is not None:
         widened = own.problem.widening
         scope = "on these means and covariances" + f" (all variances times 1 + {widened!r})" * (widened > 0)
-    return Statement(models, "objective", scope, remark=remark)
+    return Statement(models, "objective at these prices of slack and violations", scope, remark=remark)
 
 
 def _problem_digest(own: _Batches, products: InnerProducts) -> str:
@@ -193,7 +195,9 @@ def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: Ellipsoi
     sound = (problem.samples.ndim, starts.ndim, problem.weights.shape) == (2, 1, (count,))
     sound = sound and sizes.size >= 2 and sizes.min() > 0 and starts[0] == 0 and starts[-1] == count
     sound = sound and all(getattr(problem, name).shape == sizes.shape for name in PER_BATCH)
-    sound = sound and all(np.isfinite(getattr(problem, name)).all() for name in ("samples", "weights", *PER_BATCH))
+    # Doubles: products of whole numbers may overflow, and large ones are rounded where they meet doubles.
+    numbers = [getattr(problem, name) for name in ("samples", "weights", *PER_BATCH)]
+    sound = sound and all(part.dtype == np.float64 and np.isfinite(part).all() for part in numbers)
     if not (
         sound
         and (problem.weights.min() > 0 and np.abs(np.add.reduceat(problem.weights, starts[:-1]) - 1.0).max() <= WEIGHT_SLACK)
@@ -203,7 +207,7 @@ def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: Ellipsoi
     ):
         raise CertificateError("the problem breaks its own conventions, those of ChanceSVMProblem for shapes and numbers.")
     for name, given in (("plane", plane.coefficients), ("mix", plane.coefficients if mix is None else mix.coefficients)):
-        if np.shape(given) != problem.weights.shape or not np.isfinite(given).all():
+        if given.shape != problem.weights.shape or given.dtype != np.float64 or not np.isfinite(given).all():
             raise CertificateError(f"the {name} needs a finite coefficient for each sample, {problem.weights.size} in all.")
     if not np.isfinite(plane.intercept):
         raise CertificateError(f"the plane's intercept is {plane.intercept}.")

@@ -35,6 +35,8 @@ MATRICES = ("callable", "precomputed")
 ASYMMETRY = 1e-8
 # Exponents of RBF kernels are a single product while none is below this; then differences of columns keep more digits.
 FAR = -1e3
+# Each degree is a pass over all pairs of samples.
+MOST_DEGREES = 1000
 # So many products of columns are always worth it: ||w||^2 is then a sum of squares, of which nothing cancels.
 FEW = 1000
 
@@ -46,14 +48,17 @@ class InnerProducts:
         # Landmarks in their order, and none twice, whatever a file says.
         self.landmarks = np.flatnonzero(np.isin(np.arange(len(samples)), kernel.places)) if kernel.name == "landmarks" else None
         kernel = kernel if self.landmarks is None else kernel.base
-        self.name, self.samples, self.added = str(kernel.name), samples, float(kernel.added)
+        self.name, self.samples = str(kernel.name), samples
+        # What is added to a diagonal mends a matrix; to formulas there is nothing to add.
+        self.added = float(kernel.added) if self.name in MATRICES else 0.0
         parameters = (1.0, 0.0, 1) if self.name == "linear" else (float(kernel.gamma), float(kernel.coef0), int(kernel.degree))
         self.gamma, self.coef0, self.degree = parameters
-        numbers = 0 < self.gamma < np.inf and 0 <= self.coef0 < np.inf and self.degree > 0 and 0 <= self.added < np.inf
+        numbers = 0 < self.gamma < np.inf and 0 <= self.coef0 < np.inf and 0 <= self.added < np.inf
+        numbers = numbers and 0 < self.degree <= MOST_DEGREES and (self.landmarks is None or self.added == 0)
         if self.name not in ("linear", "poly", "rbf", *MATRICES) or not numbers:
             raise CertificateError(f"{kernel!r:.200} is no kernel: its products are no inner products.")
         self.matrix = _matrix(kernel, samples, self.landmarks) if self.name in MATRICES else None
-        self.centre = None if kernel.centre is None else np.array(kernel.centre)
+        self.centre = None if kernel.centre is None else np.array(kernel.centre, dtype=np.float64)
         # Distances do not depend on the origin, but their rounding does.
         origin = samples.mean(axis=0) if self.name == "rbf" else np.zeros(samples.shape[1])
         self.origin = origin if self.centre is None else self.centre

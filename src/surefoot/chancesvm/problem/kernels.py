@@ -307,6 +307,8 @@ def _polynomial(a: float, p: FloatArray, q: FloatArray, r: FloatArray, degree: i
 
 def _exponents(left: FloatArray, right: FloatArray, gamma: float, centre: tuple[float, ...] | None) -> FloatArray:
     """-gamma ||x - z||^2 = 2 gamma x . z - gamma ||x||^2 - gamma ||z||^2, as a single product of rows with two more entries."""
+    if not (left.shape[0] and right.shape[0]):
+        return np.zeros((left.shape[0], right.shape[0]))
     # Distances do not depend on where the origin is, but what cancels in their expansion does.
     origin = right.mean(axis=0) if centre is None else np.array(centre)
     left, right = left - origin, right - origin

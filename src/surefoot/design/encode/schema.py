@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -149,12 +148,12 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
-    @cached_property
+    @property
     def numeric_positions(self) -> tuple[int, ...]:
         """Input positions of the numeric columns, in order."""
         return tuple(at for at, column in enumerate(self.columns) if column.kind == "numeric")
 
-    @cached_property
+    @property
     def categorical_positions(self) -> tuple[int, ...]:
         """Input positions of the categorical columns, in order."""
         return tuple(at for at, column in enumerate(self.columns) if column.kind == "categorical")
@@ -198,7 +197,7 @@ class Schema:
                 pairs.extend((column.name, label) for label in labels)
         return pairs
 
-    @cached_property
+    @property
     def _layout(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Place in the flat vector of each numeric column, and of each level (-1 for references)."""
         starts = np.cumsum([0, *(column.n_coefficients for column in self.columns)])

@@ -28,6 +28,8 @@ class CardProof:
         Rows of the training table.
     recomputed : str
         A sentence on how much of the proof was recomputed; empty if there is no proof, or an earlier version did not say.
+    changed : str
+        How the card differs from the one that was proven, as a clause; then nothing is proven about it.
     """
 
     objective: float
@@ -36,10 +38,18 @@ class CardProof:
     verified: bool
     rows: int
     recomputed: str = ""
+    changed: str = ""
+
+    @classmethod
+    def void(cls, changed: str, rows: int) -> CardProof:
+        """What is left to say of a card that has changed since it was proven."""
+        return cls(math.nan, math.nan, math.nan, verified=False, rows=rows, changed=changed)
 
     @property
     def sentence(self) -> str:
         """The proof in words."""
+        if self.changed:
+            return f"Nothing is proven about this card: {self.changed}."
         return f"{self._verdict} {self.recomputed}".rstrip()
 
     @property
@@ -75,5 +85,5 @@ class CardProof:
         """The proof that :meth:`to_dict` wrote."""
         found = {key: entry.optional(key) for key in ("objective", "lower_bound", "relative_gap")}
         numbers = {key: math.nan if own is None else own.number() for key, own in found.items()}
-        recomputed = "" if entry.optional("recomputed") is None else entry.text("recomputed")
-        return cls(**numbers, verified=entry.truth("verified"), rows=entry.whole("rows"), recomputed=recomputed)
+        said, changed = ("" if entry.optional(key) is None else entry.text(key) for key in ("recomputed", "changed"))
+        return cls(**numbers, verified=entry.truth("verified"), rows=entry.whole("rows"), recomputed=said, changed=changed)

@@ -80,8 +80,9 @@ def certify_risk_score(
     table = CardTable(problem)
     n_columns = table.columns.shape[1]
     points = np.asarray(card.points)
-    if points.shape != (n_columns,) or np.any(points != np.round(points)):
-        raise CertificateError(f"a card has {n_columns} whole points here, not points of shape {points.shape}: {points!s:.80}.")
+    numbers = np.append(points, card.intercept)
+    if points.shape != (n_columns,) or not np.all(np.isfinite(numbers) & (numbers == np.round(numbers))):
+        raise CertificateError(f"a card has {n_columns} whole points and a whole intercept here, not {numbers!s:.80}.")
     fingerprint = table.digest()
     flaw = table.flaw_of(card)
     planes = LossPlanes(table)
@@ -98,12 +99,12 @@ def certify_risk_score(
     rules = ", and these rules" if table.rules else ""
     rules += " (risks and rates to 1e-9)" if {"LinearRule", "RateRule"} & {kind for kind, _ in table.rules} else ""
     rules += ", at a multiplier of its range (to a factor of 1e-12)" if table.free else ""
-    shift = " under the worst shift of these rows within this radius" if table.radius > 0 else " on these rows"
+    shift = f"under the worst shift within a radius of {table.radius!r} at these prices " if table.radius > 0 else ""
     return verdict(
         Statement(
             models=f"score card on these columns that keeps these limits of points and columns{rules}",
             quantity="penalised log loss" if table.penalty > 0 else "log loss",
-            scope=shift.strip(),
+            scope=f"{shift}on these rows with their weights",
             flaw=flaw,
             remark=remark,
         ),

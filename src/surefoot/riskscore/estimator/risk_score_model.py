@@ -27,7 +27,7 @@ from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.robust.estimator.worst_case import WorstCase
 from surefoot.sklearn_api.binary_classifier import LogisticClassifier
 from surefoot.sklearn_api.number_table import Remedies, dense, read_number_table
-from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel, has_changed
+from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel, has_changed, told_change
 from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
 
 REMEDIES = Remedies(
@@ -74,9 +74,9 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         """
         check_is_fitted(self)
         found = self.certificate_
-        # Nothing is proven about a card that has changed since.
-        proof = None
-        if not has_changed(self):
+        if has_changed(self):
+            proof = CardProof.void(told_change(self), self._n_rows)
+        else:
             recomputed = re.search(r"(?:All|Recomputed were) [0-9,]+ .*of its proof.*$", found.claim)
             proof = CardProof(
                 found.upper_bound,

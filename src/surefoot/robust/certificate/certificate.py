@@ -102,22 +102,22 @@ def _certificate(source: Any, coefficients: Any, parts: Any, tolerance: float, w
         )
     # Sparse columns are never centred: that would make them dense.
     centre = columns / total.mid if setting.fit_intercept and not sparse_parts else 0.0 * columns
-    frame = setting, enclose(1.0) if shares else total, np.where(np.isfinite(centre), centre, 0.0)
+    frame = setting, total, np.where(np.isfinite(centre), centre, 0.0)
 
     def gather(work: Callable[..., Any], *arguments: Any) -> Any:
         """Sums over all parts, which must have the weight that the first pass has met."""
         weight, *sums = reduce(add, sweep(work, frame, *arguments))
-        if not abs(weight.mid / total.mid * frame[1].mid - 1.0) <= SAME_WEIGHT:
+        if not abs(weight.mid - 1.0) <= SAME_WEIGHT:
             raise CertificateError(f"a later pass met other rows than the first: a weight of {weight.mid}, not {total.mid}.")
         return sums
 
     wrong = flaw(setting, model)
     upper, lower, wrong = (np.inf, 0.0, wrong) if wrong else _bounds(setting, model, tolerance, gather)
-    shifted = f", where rows may shift at a mean ground cost of up to {setting.radius!r} ({setting.norm} norm)"
+    shifted = f", where rows may shift at a mean ground cost of up to {setting.radius!r} at these prices ({setting.norm} norm)"
     statement = Statement(
         models=f"linear logistic model with these columns{'' if setting.fit_intercept else ' and without an intercept'}",
         quantity="worst-case log loss" if setting.radius > 0 else "log loss",
-        scope=f"on these rows{shifted if setting.radius > 0 else ''}",
+        scope=f"on these rows with their weights{shifted if setting.radius > 0 else ''}",
         flaw=wrong,
     )
     return verdict(

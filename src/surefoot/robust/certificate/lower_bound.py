@@ -211,8 +211,10 @@ def corrected_bound(setting: Setting, plan: Sums, price_limit: Enclosure, gather
     dependent, relations = _relations(hessian.mid / scale[:, None] / scale, scale, kept, first)
     if dependent.size:
         constants = [set(sums) for sums in gather(relation_sums, relations)]
-        hold = [len(sums) <= 1 if setting.fit_intercept else sums <= {0} for sums in constants]
-        kept = np.setdiff1d(kept, dependent[hold])
+        hold = np.array([len(sums) <= 1 if setting.fit_intercept else sums <= {0} for sums in constants])
+        # Of a relation without the coordinate itself nothing follows for it.
+        own = relations[np.arange(dependent.size), dependent - first] != 0
+        kept = np.setdiff1d(kept, dependent[hold & own])
     scaled, residual = hessian[kept][:, kept] / (scale[kept][:, None] * scale[kept]), gradient[kept] / scale[kept]
     square = inverse_form(scaled, residual[:, None])[0] if kept.size else enclose(0.0)
     if not 4.0 * square.high <= min(curvatures):
@@ -230,7 +232,8 @@ def _relations(scaled: FloatArray, scale: FloatArray, kept: RowArray, first: int
     if first:  # relations up to a constant
         scaled = scaled - np.outer(scaled[:, 0], scaled[0]) / max(scaled[0, 0], 1e-290)
     kept = kept[kept >= first]
-    values, axes = np.linalg.eigh(scaled[kept][:, kept])
+    within = scaled[kept][:, kept]
+    values, axes = np.linalg.eigh(within if np.isfinite(within).all() else np.eye(kept.size))
     rows = axes[:, values <= DEPENDENT].T.copy()
     dependent = np.zeros(len(rows), dtype=np.int64)
     for r, row in enumerate(rows):  # Gauss and Jordan's elimination
