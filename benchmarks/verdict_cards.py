@@ -111,7 +111,13 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
         weight = 10.0 ** rng.uniform(-6, 6, size=rows)
     if "zero weights" in odd and weight is not None and rows > 3:
         weight[rng.integers(0, rows, size=rows // 3)] = 0.0
+    rare = free and rng.random() < 0.5
+    if rare:  # low intercepts then give all rows a risk of next to nothing at most scales
+        y = (np.arange(rows) == np.argmax(score)).astype(int)
+        weight = (np.ones(rows) if weight is None else weight) * np.where(y == 1, 10.0 ** rng.uniform(-4, 0), 1.0)
     case = Case(X, y, weight, _limits(rng, odd, d, free, robust))
+    if rare and "no intercept" not in odd:
+        case.params["intercept_bound"] = int(rng.choice([20, 40]))
     if "one class" in odd:
         y[:] = y[0]
     if np.unique(y[case.counting]).size < 2 and not odd & {"one class", "one row"}:
@@ -122,7 +128,7 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
         case.rules = draw_rules(rng, d, case.params["max_points"], case.binary, scores=not odd)
         case.params["constraints"] = [rule.given for rule in case.rules]
         record.settings += sorted({f"rule {type(rule.given).__name__}" for rule in case.rules})
-    record.settings += [*(["free scale"] if free else []), *(["radius"] if robust else [])]
+    record.settings += [*(["free scale"] if free else []), *(["rare class"] if rare else []), *(["radius"] if robust else [])]
     return case
 
 

@@ -104,3 +104,30 @@ TEST(a_single_card_gets_its_best_scale) {
     CHECK(fit.loss >= best - 1e-4);
   }
 }
+
+TEST(a_single_card_gets_its_best_scale_from_where_the_loss_has_no_curvature) {
+  // A rare class and a low intercept: at the largest scale all risks are next to nothing, and Newton's step is far too long.
+  const ScaleRange range{0.05, 5};
+  ScaledFit scaled(range);
+  ScoreCells cells;
+  cells.reset(1, 2);
+  cells.set_weights(0, 1, 0);
+  cells.set_weights(1, 1e-3, 1e-3);
+  cells.set_value(0, 0, 1);
+  cells.set_value(1, 0, 2);
+  for (int intercept = -100; intercept < -2; ++intercept) {
+    PointBox box;
+    BoxFit fit{};
+    fit.point[0] = box.lower[0] = box.upper[0] = intercept;
+    fit.point[1] = box.lower[1] = box.upper[1] = 1;
+    fit.scale = range.high;
+    scaled.fit(cells, box, 0, infinity, 0, fit);
+    CHECK(fit.loss - fit.bound <= 1e-14);
+    double best = infinity;
+    for (int k = 0; k <= 1000; ++k) {
+      const double scale = range.low + (range.high - range.low) * k / 1000;
+      best = std::min(best, softplus(scale * (intercept + 1)) + 1e-3 * softplus(-scale * (intercept + 2)));
+    }
+    CHECK(fit.loss <= best + 1e-14);
+  }
+}

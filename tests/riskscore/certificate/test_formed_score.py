@@ -102,6 +102,29 @@ def test_a_search_is_certified_leaf_by_leaf(form: str, kind: str, ruled: bool, s
     assert best - ROUNDING <= certificate.lower_bound <= best + ROUNDING
 
 
+@pytest.mark.parametrize("form", ["free", "robust free"])
+@pytest.mark.parametrize("kind", ["binary", "mixed"])
+@pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.parametrize("seed", range(0, 6, 3))
+def test_a_rare_class_is_certified_at_every_intercept(form: str, kind: str, ruled: bool, seed: int):
+    """Cards with a low intercept give all rows a risk of next to nothing at most scales: there the loss has no curvature."""
+    drawn = draw_table(seed, kind, form, ruled)
+    positive = np.arange(drawn.labels.size) == np.argmax(drawn.columns @ np.arange(1, drawn.n_columns + 1))
+    weights = np.where(positive, 1e-4, 1.0)
+    problem = dataclasses.replace(
+        drawn,
+        labels=np.where(positive, 1.0, -1.0),
+        weights=weights / weights.sum(),
+        intercept_lower=-25,
+        intercept_upper=0,
+        max_features=1,
+        penalty=1e-8,
+    )
+    certificate = certify(problem, *proven(problem))
+    assert certificate.verified, certificate.claim
+    assert certificate.upper_bound == pytest.approx(best_value(problem), abs=ROUNDING)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_claim_bounds_the_cards_it_covers(form: str, seed: int):

@@ -260,3 +260,21 @@ def test_the_heuristic_survives_columns_of_a_million_at_narrower_and_narrower_sc
     with pytest.warns(sf.ConvergenceLimitWarning):
         model.fit(X, y)
     assert model.points_ == {"x0": 2}
+
+
+def test_a_rare_class_is_proven_at_a_free_scale():
+    model = RiskScoreClassifier(max_features=1, max_points=1, scale="free")
+    model.fit([[1.0], [2.0]], [0, 1], sample_weight=[1.0, 0.001])
+    assert model.certificate_.verified, model.certificate_.claim
+
+
+@pytest.mark.parametrize("rules", [[], [sc.PointSet("x0", [-2, 0, 1, 2])], [sc.FalsePositiveRate(0.05, risk=0.3)]])
+@pytest.mark.parametrize(("seed", "n_positive", "max_points"), [(1, 1, 2), (8, 2, 1), (5, 3, 1)])
+def test_few_positive_rows_are_proven_at_a_free_scale(seed: int, n_positive: int, max_points: int, rules: list[Any]):
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(200, 2)).round(1)
+    y = np.zeros(200, dtype=int)
+    y[np.argsort(-X[:, 0] - 0.5 * draw.normal(size=200))[:n_positive]] = 1
+    model = RiskScoreClassifier(max_features=2, max_points=max_points, scale="free", constraints=rules).fit(X, y)
+    assert model.certificate_.verified, model.certificate_.claim
+    assert model.certificate_.lower_bound > 0.0

@@ -92,14 +92,23 @@ void fit_box(const ScoreCells& cells, const PointBox& box, double slack, double 
     CellSums tried;
     double slope = 0;
     for (int j = 0; j < n; ++j) slope -= sums.gradient[j] * direction[j];
-    const int max_halvings = slope > parameters.min_decrease * (1 + fit.loss) ? parameters.max_halvings : 1;
+    const bool rounding = !(slope > parameters.min_decrease * (1 + fit.loss));
+    const int max_halvings = rounding ? 1 : parameters.max_halvings;
     double length = 1;
     bool better = false;
-    for (int halving = 0; halving < max_halvings && !better; ++halving, length /= 2) {
-      for (int j = 0; j < n; ++j) next[j] = std::clamp(fit.point[j] + length * direction[j], box.lower[j], box.upper[j]);
+    // Where the curvature vanishes the step leads far out of the box, to the same corner however often it is halved: only
+    // halvings of steps that end inside count.
+    for (int halving = 0; halving < max_halvings && !better && length > 0; length /= 2) {
+      bool inside = true;
+      for (int j = 0; j < n; ++j) {
+        const double moved = fit.point[j] + length * direction[j];
+        next[j] = std::clamp(moved, box.lower[j], box.upper[j]);
+        inside = inside && next[j] == moved;
+      }
       sum_cells(cells, next, tried);
       better = tried.loss < fit.loss || (tried.loss <= fit.loss + parameters.loss_rounding * (1 + fit.loss) &&
                                          tangent_bound(tried, next, box, n) - slack > fit.bound);
+      if (inside || rounding) ++halving;
     }
     if (!better) return;
     std::copy_n(next, n, fit.point);
