@@ -24,7 +24,7 @@ from surefoot.exceptions import CertificateError
 
 DIGITS = 10
 # How truth values, integers and doubles enter a fingerprint, however a machine stores them.
-FORMS = {"b": "?", "i": "<i8", "u": "<u8", "f": "<f8"}
+FORMS = {"b": "?", "i": "<i8", "u": "<i8", "f": "<f8"}
 
 
 @dataclass(frozen=True)
@@ -206,6 +206,8 @@ def digest(kind: str, parts: Mapping[str, Any]) -> str:
             inner = {"data": part.data, "indices": part.indices, "indptr": part.indptr, "shape": part.shape}
             form, content = "sparse", digest(part.format, inner).encode()
         elif form:
+            if array.dtype.kind == "u" and np.any(array >= 2**63):
+                raise CertificateError(f"{name} has no fingerprint: it holds a whole number beyond 2**63.")
             content = (array.astype(form) + np.zeros((), form)).tobytes()  # -0 + 0 = 0: the sign of zero does not count
         elif part is None or isinstance(part, str):
             form, content = ("none", b"") if part is None else ("text", part.encode())

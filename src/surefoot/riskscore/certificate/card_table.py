@@ -10,6 +10,7 @@ least on it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ Scales = tuple[FloatArray | float, FloatArray | float]
 SLACK = 1e-9
 EDGE = 1e-12
 WEIGHT_SLACK = 1e-9
+# Whole numbers from here on may be rounded when they become doubles.
+LARGEST_WHOLE = 2.0**53
 # The fields that say all about a rule; a rule without exactly these is refused.
 RULE_FIELDS = {
     "GroupRule": ("columns", "least", "most"),
@@ -39,6 +42,15 @@ RULE_FIELDS = {
     "RateRule": ("label", "lower", "upper", "threshold"),
 }
 COLUMN_FIELDS = {"columns", "cause", "effect", "column"}
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """Points, intercept and multiplier of the card at hand."""
+
+    points: Integers
+    intercept: int
+    multiplier: float
 
 
 class CardTable:
@@ -62,8 +74,11 @@ class CardTable:
         whole = all(np.all(limit == np.round(limit)) for limit in self.limits)
         _require(whole and np.all(self.limits[0] <= 0) and np.all(self.limits[1] >= 0), "limits are whole, with 0 in between")
         _require(self.intercepts[0] <= self.intercepts[1] and self.size >= 0, "limits are in order")
+        ends = np.append(np.abs(self.limits).max(initial=0.0), np.abs(np.array(self.intercepts, dtype=np.float64)))
+        _require(ends.max() < LARGEST_WHOLE, "limits are whole numbers that doubles tell apart")
         _require(np.isfinite(self.penalty) and self.penalty >= 0, "the penalty is finite and at or above 0")
         _require(problem.scale in ("unit", "free") and 0 < low <= high < np.inf, "multipliers are above 0 and in order")
+        _require(low < high or not self.free, "a free scale has two multipliers that differ")
         self.multipliers = (low, high)
         # All scales t = 1 / multiplier that a card may have.
         self.scales = (
@@ -132,9 +147,9 @@ class CardTable:
                 fine &= marks[:, rule.column]
         return fine
 
-    def flaw_of(self, card: RiskScore) -> str:
+    def flaw_of(self, card: Card | RiskScore) -> str:
         """Why the card may not be one of the class, or nothing."""
-        points, scale = np.asarray(card.points, dtype=np.int64), 1.0 / float(card.multiplier)
+        points, scale = card.points, 1.0 / card.multiplier
         inside = np.all((points >= self.limits[0]) & (points <= self.limits[1]))
         inside &= self.intercepts[0] <= card.intercept <= self.intercepts[1]
         if not (inside and np.count_nonzero(points) <= self.size):
@@ -243,6 +258,8 @@ def _require_rule(kind: str, rule: Any, d: int) -> None:
     if kind == "LinearRule":
         numbers = np.append(rule.coefficients, rule.intercept_coefficient)
         _require(numbers.shape == (d + 1,) and np.isfinite(numbers).all(), "a linear rule has a coefficient for every column")
+    elif kind == "RateRule":
+        _require(not np.isnan([rule.lower, rule.upper, rule.threshold]).any(), "a rate rule has numbers")
     else:
         named = [column for name in COLUMN_FIELDS & set(RULE_FIELDS[kind]) for column in np.ravel(getattr(rule, name))]
         _require(all(0 <= column < d for column in named), "a rule names columns of the table only")

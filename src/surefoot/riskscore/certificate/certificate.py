@@ -19,7 +19,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, digest, require_tolerance, rounded_down, verdict
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
-from surefoot.riskscore.certificate.card_table import CardTable
+from surefoot.riskscore.certificate.card_table import LARGEST_WHOLE, Card, CardTable
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.counted_planes import CountedPlanes
 from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller
@@ -81,12 +81,14 @@ def certify_risk_score(
     n_columns = table.columns.shape[1]
     points = np.asarray(card.points)
     numbers = np.append(points, card.intercept)
-    if points.shape != (n_columns,) or not np.all(np.isfinite(numbers) & (numbers == np.round(numbers))):
+    if points.shape != (n_columns,) or not np.all((np.abs(numbers) < LARGEST_WHOLE) & (numbers == np.round(numbers))):
         raise CertificateError(f"a card has {n_columns} whole points and a whole intercept here, not {numbers!s:.80}.")
+    # One form for limits, objective and fingerprint, whatever the numbers came in.
+    judged = Card(points.astype(np.int64), int(card.intercept), float(card.multiplier))
     fingerprint = table.digest()
-    flaw = table.flaw_of(card)
+    flaw = table.flaw_of(judged)
     planes = LossPlanes(table)
-    upper = np.inf if flaw else _objective(planes, card, price)
+    upper = np.inf if flaw else _objective(planes, judged, price)
     lower, remark, witness = 0.0, "", None
     if tangent is not None:
         lower = max(lower, _tangent_bound(planes, np.asarray(tangent, dtype=np.float64)))
@@ -113,17 +115,15 @@ def certify_risk_score(
         tolerance=tolerance,
         witness=witness,
         problem_digest=fingerprint,
-        model_digest=digest(
-            "score card", {"intercept": int(card.intercept), "points": points, "multiplier": float(card.multiplier)}
-        ),
+        model_digest=digest("score card", {name: getattr(judged, name) for name in ("intercept", "points", "multiplier")}),
     )
 
 
-def _objective(planes: LossPlanes, card: RiskScore, price: float) -> float:
+def _objective(planes: LossPlanes, card: Card, price: float) -> float:
     """A number at or above the objective of the card; without a shift every row stays as it is."""
     used = np.flatnonzero(card.points)
-    points = np.append(float(card.intercept), np.asarray(card.points)[used].astype(np.float64))
-    worst = planes.worst_loss(used, points, 1.0 / enclose(float(card.multiplier)), price)
+    points = np.append(float(card.intercept), card.points[used].astype(np.float64))
+    worst = planes.worst_loss(used, points, 1.0 / enclose(card.multiplier), price)
     return float((worst + enclose(planes.table.penalty) * used.size).high)
 
 

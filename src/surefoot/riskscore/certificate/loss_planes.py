@@ -89,14 +89,14 @@ class LossPlanes:
         constant = ((negative + positive) * height).sum(axis=1)
         return Planes(constant, gradient_of(negative * up - positive * down, values), enclose(np.zeros(len(points))), up, -down)
 
-    def shifts(self, support: Integers, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def shifts(self, support: Integers, values: FloatArray) -> tuple[FloatArray, Enclosure]:
         """Values of every cell after every set of flips, cell by cell, and what the sets cost."""
         flips = np.flatnonzero(self.table.flips[support[0]] & np.isfinite(self.table.prices[support[0]]))
         sets = patterns(flips.size)[:, 1:]
         turned = np.repeat(values[..., :, None, :], len(sets), axis=-2)
         turned[..., 1 + flips] += sets * (1.0 - 2.0 * turned[..., 1 + flips])
         shape = (*values.shape[:-2], values.shape[-2] * len(sets), values.shape[-1])
-        return turned.reshape(shape), self.table.prices[support[:, flips]] @ sets.T
+        return turned.reshape(shape), enclose(self.table.prices[support[:, flips]]) @ sets.T
 
     def at(self, claims: Claims) -> Planes:
         """The planes of claims: at their points, or mixtures of four that are level along lambda and then along the scale."""
@@ -122,7 +122,7 @@ class LossPlanes:
         # Rows that end up with either label, what that costs, and slopes along the scores of those that began with either.
         ending, paid, residuals = [enclose(0.0), enclose(0.0)], enclose(0.0), []
         for own, sign in enumerate((1.0, -1.0)):
-            gains = [np.logaddexp(0.0, s * scores) - price * cost for s, cost in zip((sign, -sign), costs, strict=False)]
+            gains = [np.logaddexp(0.0, s * scores) - price * cost.mid for s, cost in zip((sign, -sign), costs, strict=False)]
             worst = np.max([gain.max(axis=2, keepdims=True) for gain in gains], axis=0)
             raw = [enclose(np.exp((gain - worst) / smoothing)) for gain in gains]
             total, residual = join(raw, axis=2).sum(axis=2)[:, :, None], enclose(0.0)

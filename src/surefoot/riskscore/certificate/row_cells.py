@@ -19,7 +19,7 @@ class RowCells:
     """Cells of any table; supports with other than 0/1 columns, or with more patterns than rows, have a cell for each row."""
 
     def __init__(self, table: CardTable) -> None:
-        rows = np.column_stack([table.columns, table.labels])
+        rows = np.ascontiguousarray(np.column_stack([table.columns, table.labels]))
         # Rows of the same bytes are merged: as one number each they are sorted much faster.
         _, first, at = np.unique(rows.view(f"V{rows.itemsize * rows.shape[1]}"), return_index=True, return_inverse=True)
         seen = rows[first]

@@ -56,7 +56,7 @@ class SubsetCounts:
 
     def _fill(self, n: int) -> None:
         """Sets whose two largest columns are e < f stand together, in the order of the ranks of what is left of them."""
-        pairs = np.concatenate([self.bits[:0], *(self.bits[:f] & self.bits[f] for f in range(n))])
+        pairs = np.concatenate([self.bits[:0], *(self.bits[:f] & self.bits[f] for f in range(n) if self.tabled > 3)])
         for f in range(n):
             for e in range(f):
                 both = self.bits[e : e + 1] & self.bits[f]
