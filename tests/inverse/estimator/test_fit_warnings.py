@@ -1,0 +1,33 @@
+"""What a fit ends as and what is proven of it agree; whatever is not proven is warned of."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from surefoot.core.outcome import Status
+from surefoot.inverse import InverseOptimizer, forward
+
+
+def programmes(n: int) -> tuple[list[Any], list[Any], list[Any]]:
+    """Decisions of a planner with the costs (1, 2, 3): bounds of 0 and 100 apart from the rows, and as rows."""
+    random, apart, rows, responses = np.random.default_rng(1), [], [], []
+    for _ in range(n):
+        A, b = -random.uniform(0.5, 1.5, (2, 3)), -random.uniform(50, 100, 2)
+        apart.append((A, b))
+        rows.append((np.vstack((A, np.eye(3), -np.eye(3))), np.r_[b, [100.0] * 3, [0.0] * 3]))
+        responses.append(linprog([1, 2, 3], A_ub=A, b_ub=b, bounds=(0, 100)).x)
+    return apart, rows, responses
+
+
+@pytest.mark.parametrize("approach", ["suboptimality", "feasibility"])
+def test_a_proven_fit_is_optimal(approach: str) -> None:
+    signals, _, responses = programmes(6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = InverseOptimizer(forward.LinearProgram(upper=100.0), approach=approach).fit(signals, responses)
+    assert model.certificate_.verified and model.outcome_.status is Status.OPTIMAL
