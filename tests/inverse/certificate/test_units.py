@@ -109,3 +109,9 @@ def test_a_large_column_is_no_room_around_a_cost_of_another() -> None:
     cost = EllipsoidalCost(np.array([0.0, 1.0]), 1e-12 * np.eye(2))
     found = certify_ellipsoid(problem, cost, None, 1e-6)
     assert "the room around the cost reaches a decision of observation 0" in found.claim
+
+
+def test_features_that_are_all_alike_leave_no_loss() -> None:
+    model = InverseOptimizer(forward.FiniteChoice(), approach="feasibility")
+    alike = [np.array([[0.1, 0.3], [0.1, 0.3], [0.1, 0.3]])]
+    assert model.fit(alike, [1]).certificate_.verified

@@ -28,7 +28,7 @@ from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
 from surefoot.inverse.certificate.decision_bound import decision_bounds
-from surefoot.inverse.certificate.observation import ROUND_SLACK, SLACK, cuts, features_of, listed, whole_unknowns
+from surefoot.inverse.certificate.observation import ROUND_SLACK, SLACK, TINY_ROW, cuts, features_of, listed, whole_unknowns
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
@@ -71,15 +71,17 @@ def certify_cost(
     require_cost(problem, theta, tolerance)
     facets, which = _sphere(problem.prior) if hasattr(proof, "proofs") else ([problem.prior], "")
     models = f"cost vector of the prior set{which}"
+    bare = problem.distance.integer == problem.distance.continuous == "none"
     if problem.hard:
-        models += f" that prices every other decision above the observed one by {_spelled(problem)} or more"
+        above = f"every other decision above the observed one by {_spelled(problem)} or more"
+        models += " that prices " + ("no decision below the observed one" if bare else above)
     lower, flaw = _lower(problem, facets, proof)
     outside, (scales, floor) = min(outside_of(facet, theta) for facet in facets), _scales(problem, theta)
     given = [None] * len(problem.examples) if loss_proofs is None else loss_proofs
     claims = np.array([entry if isinstance(entry, float) else np.inf for entry in given])
     losses = np.minimum(decision_bounds(problem.examples, theta, problem.distance, given), claims)
     losses = np.where([example.inside or problem.clamp for example in problem.examples], np.maximum(losses, 0.0), losses)
-    if not theta.any() and problem.distance.integer == problem.distance.continuous == "none":
+    if bare and not theta.any():
         losses = np.zeros(len(losses))  # nothing is priced, and nothing is rounded
     lost, upper, remarks = losses > NEAR * scales, np.inf, []
     name = f"observation {problem.examples[int(np.argmax(np.where(lost, losses, 0.0)))].instance.index}"
@@ -93,11 +95,10 @@ def certify_cost(
         remarks += [f"It lies outside its prior set by at most {rounded_up(max(outside, READ), 3)}."] if outside > 0 else []
         if problem.hard and losses.max() > 0:
             remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(max(losses.max(), READ), 3)}.")
-        mean = enclose(0.0) if problem.hard else enclose(losses).sum() / float(len(losses))
+        counted = np.zeros(1) if problem.hard else losses
+        mean = enclose(counted).sum() / float(len(counted))
         # Nothing at all is 0 without rounding.
-        some = problem.kappa * np.abs(theta - problem.regularizer.center).max() + (
-            0.0 if problem.hard else np.abs(losses).max()
-        )
+        some = problem.kappa * np.abs(theta - problem.regularizer.center).max() + np.abs(counted).max()
         upper = float((_regularizer(problem, enclose(theta)) + mean).high) if some else 0.0
     trusted = [problem.examples[i].instance.index for i in np.flatnonzero(claims < np.inf)]
     trust = f"the forward solver is right about the losses of observation {trusted[0]}" if trusted else ""
@@ -126,7 +127,10 @@ def conclude(
         upper = lower
     sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
     slack = ROUND_SLACK if all(whole_unknowns(example).all() for example in sets) else SLACK
-    rows = f", whose decisions meet their rows to within {slack:g} of the largest entry" if sets else ""
+    rows = f", decisions being all that meets the rows to within {slack:g} of their largest entry" if sets else ""
+    outside = sum(not example.inside for example in problem.examples)
+    rows += f"; {outside} of the responses are no decisions" if outside else ""
+    rows += ", and negative losses count as 0" if outside and problem.clamp else ""
     count = f"these {len(problem.examples)} observations" if len(problem.examples) > 1 else "this 1 observation"
     return verdict(
         replace(words, scope=f"on {count}{rows}{words.scope}"),
@@ -162,9 +166,10 @@ def certify_predictions(
     upper = float((enclose(apart).sum() / float(apart.size)).high) if apart.any() else 0.0
     words = Statement(
         "cost vector",
-        f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry, "
-        "and the largest feature where that is below 1, of the least cost,",
+        "mean distance between observed and predicted decisions",
         flaw="" if np.isfinite(upper) else "the predicted decisions of an observation are not known for certain",
+        remark=f"Predicted are all decisions that cost at most {TIED:g} more than the cheapest one, where the largest entry of "
+        f"the cost vector is 1; at most {TIED:g} of its largest product with a feature, where that is below 1.",
     )
     return conclude(problem, words, {"theta": theta}, (upper, 0.0), tolerance, None, 0.0)
 
@@ -264,7 +269,7 @@ def _sizes(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
 def _scales(problem: InverseProblem, theta: FloatArray) -> tuple[FloatArray, float]:
     """The scale of the loss of every observation: a distance, or what the cost vector makes of a feature; the floor of gaps."""
     apart, steep = _sizes(problem)
-    scales = np.where(apart > 0, apart, (steep * np.abs(theta)).max(axis=1))
+    scales = np.where(apart > 0, apart, (steep * np.abs(theta)).max(axis=1)).clip(TINY_ROW)
     if not problem.hard:
         return scales, FLOOR_FRACTION * float(np.mean(scales))
     # Losses that must be 0 are no objective: the regularizer of a cost with losses like distances, or of the centre's least.
@@ -291,7 +296,7 @@ def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
 
 def _quantity(problem: InverseProblem) -> str:
     squared = problem.regularizer.kind == "l2"
-    regularizer = "halved squared Euclidean distance from the centre" if squared else "l1 distance from the centre"
+    regularizer = "halved squared Euclidean distance from the centre" if squared else "distance from the centre in the l1 norm"
     if problem.hard:
         return regularizer
     penalty = f" plus {problem.kappa:g} times the {regularizer}" if problem.kappa else ""
@@ -301,8 +306,9 @@ def _quantity(problem: InverseProblem) -> str:
 def _spelled(problem: InverseProblem) -> str:
     """The distance in words."""
     continuous, integer = problem.distance.continuous, problem.distance.integer
-    if all(whole_unknowns(example).all() for example in problem.examples):
-        return f"the distance {integer!r}"
+    whole = np.concatenate([whole_unknowns(example) for example in problem.examples])
+    if whole.all() or not whole.any() or continuous == integer == "none":
+        return f"the distance {(integer if whole.any() else continuous)!r}"
     return f"the distances {continuous!r} of continuous and {integer!r} of whole unknowns"
 
 
