@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from surefoot.core.outcome import Status
+from surefoot.exceptions import ConvergenceLimitWarning
 from surefoot.inverse import InverseOptimizer, forward
 
 
@@ -31,3 +32,20 @@ def test_a_proven_fit_is_optimal(approach: str) -> None:
         warnings.simplefilter("error")
         model = InverseOptimizer(forward.LinearProgram(upper=100.0), approach=approach).fit(signals, responses)
     assert model.certificate_.verified and model.outcome_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("approach", ["suboptimality", "feasibility"])
+def test_bounds_that_are_given_as_rows_are_proven_too(approach: str) -> None:
+    _, signals, responses = programmes(15)
+    model = InverseOptimizer(forward.LinearProgram(), approach=approach).fit(signals, responses)
+    assert model.certificate_.verified and model.certificate_.trust == ""
+
+
+def test_what_is_taken_on_trust_without_a_solver_of_the_callers_is_warned_of() -> None:
+    signals, _, responses = programmes(3)
+    with pytest.warns(ConvergenceLimitWarning, match="optimal only provided that ray 0 of the proof explains observation 0"):
+        model = InverseOptimizer(forward.LinearProgram(upper=100.0), approach="circumcenter").fit(signals, responses)
+    assert not model.certificate_.verified
+    assert model.certificate_.claim.startswith(
+        "Provided that ray 0 of the proof explains observation 0, which was not recomputed"
+    )

@@ -16,6 +16,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import (
+    ConvergenceLimitWarning,
     ForwardSolveError,
     InconsistentDataError,
     InvalidObservationError,
@@ -26,7 +27,7 @@ from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments, witnessed
 from surefoot.inverse.exact.cost_run import CUT_SHORT
-from surefoot.inverse.forward.programs import ForwardProblem
+from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.approaches import APPROACHES
@@ -241,12 +242,18 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         return max(options.seconds_left, 0.1 * (self.time_limit or 0.0))
 
     def _warn(self) -> None:
-        """Warn once: of a fit that is not proven, unless that is a matter of trust alone, or of losses that make the cost 0."""
+        """Warn once: of a fit that is not proven but for a solver of the caller's, or of losses that make the cost 0."""
         nothing = not np.any(self.cost_)
         limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
         if limited or not (self.certificate_.verified or self.certificate_.trust):
             lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
             warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
+        elif self.certificate_.trust and not isinstance(self.forward, CallableProblem):
+            warnings.warn(
+                f"InverseOptimizer is optimal only provided that {self.certificate_.trust}, which was not recomputed.",
+                ConvergenceLimitWarning,
+                stacklevel=3,
+            )
         elif nothing and self.certificate_.lower_bound > 0:
             warnings.warn(
                 "The best cost is 0, which prices all decisions alike: as far as this model can see, the decisions contradict "
