@@ -49,3 +49,14 @@ def test_what_is_taken_on_trust_without_a_solver_of_the_callers_is_warned_of() -
     assert model.certificate_.claim.startswith(
         "Provided that ray 0 of the proof explains observation 0, which was not recomputed"
     )
+
+
+def test_predictability_of_inconsistent_data_advises_nothing_that_cannot_help() -> None:
+    """The middle one of three offers on a line through all costs of the simplex is best for none of them."""
+    signals, responses = [np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])], [1]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="predictability", prior="simplex")
+    with pytest.warns(ConvergenceLimitWarning) as heard:
+        model.fit(signals, responses)
+    said = str(heard[0].message)
+    assert not model.certificate_.verified and model.certificate_.upper_bound > 0
+    assert "prove no lower bound but 0" in said and "time_limit" not in said

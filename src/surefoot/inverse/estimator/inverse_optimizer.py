@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import rounded_up
 from surefoot.core.outcome import SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import (
@@ -245,7 +246,15 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         """Warn once: of a fit that is not proven but for a solver of the caller's, or of losses that make the cost 0."""
         nothing = not np.any(self.cost_)
         limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-        if limited or not (self.certificate_.verified or self.certificate_.trust):
+        if self.approach == "predictability" and not limited and 0 < self.certificate_.upper_bound < np.inf:
+            warnings.warn(
+                "No cost was found that predicts all observed decisions; this one's mean distance is at most "
+                f"{rounded_up(self.certificate_.upper_bound, 9)}. Certificates of predictability prove no lower bound but 0: "
+                "such a cost is never verified, one of approach='suboptimality' can be.",
+                ConvergenceLimitWarning,
+                stacklevel=3,
+            )
+        elif limited or not (self.certificate_.verified or self.certificate_.trust):
             lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
             warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
         elif self.certificate_.trust and not isinstance(self.forward, CallableProblem):
