@@ -137,9 +137,14 @@ def unexplained(facts: Facts, theta: Numbers) -> Decimal:
     return worst
 
 
-def scale(facts: Facts) -> float:
-    """How large losses are for a cost of size 1: objectives that are 0 have no relative gap."""
-    sizes = [max(abs(g).max() for g in block) + max(d) for block, d in zip(facts.slopes, facts.distances, strict=True)]
+def scale(facts: Facts, theta: Numbers) -> float:
+    """How large losses are: objectives that are 0 have no relative gap.
+
+    With distances for a cost of size 1, else for this cost, coordinate by coordinate: units of a column excuse no other one.
+    """
+    far = any(max(d) > 0 for d in facts.distances)
+    blocks = facts.slopes if far else [[g * theta for g in block] for block in facts.slopes]
+    sizes = [max(abs(g).max() for g in block) + max(d) for block, d in zip(blocks, facts.distances, strict=True)]
     # Where decisions do not differ at all, what is left is the size of the centre.
     return float(sum(sizes) / len(sizes)) or float(max(1.0, *np.abs(facts.center)))
 

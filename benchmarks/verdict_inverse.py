@@ -371,7 +371,7 @@ def judge_cost(record: Record, case: Case, certificate: Any, cost: NDArray[Any])
     value = objective(nominal, theta, hard=hard)
     if case.intervals is not None and reached is None:
         reached = objective(facts, theta, hard=hard)
-    judge(record, certificate, value, best, floor=scale(facts), reached=reached)
+    judge(record, certificate, value, best, floor=scale(facts, theta), reached=reached)
     if approach == "incenter":
         _check_radius(record, facts, certificate)
 
@@ -383,7 +383,7 @@ def _broken(record: Record, facts: Facts, certificate: Any, theta: Numbers) -> b
     said = re.search(rf"largest loss is not proven to be 0, but at most {NUMBER}", certificate.claim)
     if said and Decimal(said[1].lower()) < largest * (1 - POSED):
         record.add(FALSE_CLAIM, f"'largest loss at most {said[1]}' where it is {short(largest)}")
-    return bool(unexplained(facts, theta) > EXPLAINED and largest > EXPLAINED * Decimal(scale(facts)))
+    return bool(unexplained(facts, theta) > EXPLAINED and largest > EXPLAINED * Decimal(scale(facts, theta)))
 
 
 @exactly

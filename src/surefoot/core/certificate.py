@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
@@ -144,7 +144,7 @@ def verdict(
     relative = 1.0 if finite and gap == size > 0 else relative
     closed = relative <= tolerance
     return Certificate(
-        claim=_claim(statement, flaw, upper, lower, relative, tolerance, closed=closed),
+        claim=_claim(replace(statement, flaw=flaw), upper, lower, relative, tolerance, floor),
         upper_bound=upper,
         lower_bound=lower,
         gap=gap,
@@ -158,19 +158,20 @@ def verdict(
     )
 
 
-def _claim(words: Statement, flaw: str, upper: float, lower: float, relative: float, tolerance: float, *, closed: bool) -> str:
+def _claim(words: Statement, upper: float, lower: float, relative: float, tolerance: float, floor: float) -> str:
     scope = f" {words.scope}" if words.scope else ""
     quantity = f"{'an' if words.quantity[0] in 'aeiou' else 'a'} {words.quantity}"
     below = f"no {words.models} has {quantity} below {rounded_down(lower)}{scope}" if np.isfinite(lower) else ""
     has = f"this one has at most {rounded_up(upper)}" if np.isfinite(upper) else ""
-    trust = f", provided that {words.trust}, which was not recomputed" if words.trust else ""
-    if closed and not flaw:
-        asked = f"(asked for: {tolerance:.1e})"
-        text = f"{below}; {has}, so it is optimal to a relative gap of {rounded_up(relative, 2)} {asked}{trust}"
+    trust = f"provided that {words.trust}, which was not recomputed: " if words.trust else ""
+    if relative <= tolerance and not words.flaw:
+        least = f"relative to {rounded_up(floor, 3)}, which objectives of these data count as at least; "
+        asked = f"({least if relative and abs(upper) < floor else ''}asked for: {tolerance:.1e})"
+        text = f"{trust}{below}; {has}, so it is optimal to a relative gap of {rounded_up(relative, 2)} {asked}"
     else:
         wide = f"the relative gap {rounded_up(relative, 3)} is above the tolerance {tolerance:.1e}" if below and has else ""
-        known = "; ".join(part for part in (below, has, flaw or wide) if part)
-        text = f"not proven optimal: {known or 'nothing is known about it'}{trust}"
+        known = "; ".join(part for part in (below, has, words.flaw or wide) if part)
+        text = f"not proven optimal: {trust}{known or 'nothing is known about it'}"
     text = f"{text[0].upper()}{text[1:]}."
     return f"{text} {words.remark}" if words.remark else text
 

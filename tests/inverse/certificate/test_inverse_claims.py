@@ -248,3 +248,36 @@ def test_lower_bounds_of_random_weights_hold_in_rational_arithmetic(kind: Any, k
             ]
             total += max(gains) / len(signals)
         assert Fraction(verdict.lower_bound) <= total + Fraction(1, 10**12)
+
+
+def test_responses_that_are_no_decisions_are_named() -> None:
+    """x1 + x2 >= 1, and the response (0.4, 0.5) misses it by 0.1: a claim about decisions that meet rows is not about it."""
+    signals = [(-np.ones((1, 2)), np.array([-1.0]))] * 2
+    model = InverseOptimizer(forward.LinearProgram(upper=2.0), infeasible="clamp", kappa=0.1, distance="l1")
+    claim = model.fit(signals, [[0.4, 0.5], [1.0, 0.0]]).certificate_.claim
+    assert "1 of the responses are no decisions, and negative losses count as 0" in claim
+    assert "whose decisions meet" not in claim
+    # Continuous unknowns only, of which there is one distance.
+    assert "with the distance 'linf'" in claim and "whole unknowns" not in claim
+    inside = model.fit(signals, [[0.5, 0.5], [1.0, 0.0]]).certificate_.claim
+    assert "no decisions" not in inside and "negative" not in inside
+
+
+def test_distances_of_both_kinds_of_unknowns_are_named_where_there_are_both() -> None:
+    signals = [(-np.ones((1, 1)), -np.ones((1, 1)), np.array([-1.0]))]
+    response = (np.array([0.0]), np.array([1.0]))
+    claim = InverseOptimizer(forward.MixedIntegerProgram(), kappa=0.1).fit(signals, [response]).certificate_.claim
+    assert "the distances 'linf' of continuous and 'l2' of whole unknowns" in claim
+
+
+def test_what_is_predicted_is_said_in_a_sentence_of_its_own() -> None:
+    signals, responses = choices(0, 3)
+    claim = InverseOptimizer(forward.FiniteChoice(), approach="predictability").fit(signals, responses).certificate_.claim
+    assert "No cost vector has a mean distance between observed and predicted decisions below 0 on these 3" in claim
+    assert ". Predicted are all decisions that cost at most 1e-07 more than the cheapest one" in claim
+
+
+def test_costs_that_explain_without_a_distance_are_said_to_price_no_decision_lower() -> None:
+    signals, responses = choices(0, 3)
+    claim = InverseOptimizer(forward.FiniteChoice(), approach="cutting-plane").fit(signals, responses).certificate_.claim
+    assert "No cost vector of the prior set that prices no decision below the observed one has a distance from" in claim

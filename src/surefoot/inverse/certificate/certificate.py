@@ -5,10 +5,11 @@ The upper bound is the objective of the cost vector itself, over losses that no 
 Costs of norm 1 lie on the facets theta_j = +-1 of a cube, or on the one facet sum(theta) = 1 where they cannot be negative;
 each facet has a proof of its own.
 
-Objectives that are 0 have no relative gap. ``floor`` is a tenth of the scale of the data: of a distance and of the features of
-one observation, on average; it does not depend on the cost vector. A cost vector may miss its prior set, or losses that must
-not be above 0, by ``NEAR`` of that scale; the claim then says by how much it does. Such a cost vector may have a smaller
-objective than all that miss nothing, but not by more than the tolerance.
+Objectives that are 0 have no relative gap. ``floor`` is a tenth of the scale of losses: of a distance or, without one, of the
+largest product of an entry of the cost and its feature, in one observation on average. What a column is measured in does not
+change that product, so that no column excuses another; the claim names the floor where it decides. A cost vector may miss its
+prior set by ``NEAR``, or losses that must not be above 0 by ``NEAR`` of their observation's scale; the claim then says by how
+much it does. Such a cost vector may have a smaller objective than all that miss nothing, but not by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
 from surefoot.inverse.certificate.decision_bound import decision_bounds
-from surefoot.inverse.certificate.observation import ROUND_SLACK, SLACK, cuts, features_of, listed, whole_unknowns
+from surefoot.inverse.certificate.observation import ROUND_SLACK, SLACK, TINY_ROW, cuts, features_of, listed, whole_unknowns
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
@@ -40,7 +41,7 @@ NEAR = 1e-7
 READ = 1e-16
 FLOOR_FRACTION = 0.1
 # Decisions whose cost exceeds the smallest by no more than this are best decisions too, for a cost whose largest entry is 1 and
-# features of that size; smaller features make it smaller.
+# whose largest product with a feature is 1 or more; smaller products make it smaller.
 TIED = 1e-7
 
 
@@ -70,31 +71,34 @@ def certify_cost(
     require_cost(problem, theta, tolerance)
     facets, which = _sphere(problem.prior) if hasattr(proof, "proofs") else ([problem.prior], "")
     models = f"cost vector of the prior set{which}"
+    bare = problem.distance.integer == problem.distance.continuous == "none"
     if problem.hard:
-        models += f" that prices every other decision above the observed one by {_spelled(problem)} or more"
+        above = f"every other decision above the observed one by {_spelled(problem)} or more"
+        models += " that prices " + ("no decision below the observed one" if bare else above)
     lower, flaw = _lower(problem, facets, proof)
-    outside, (scale, floor) = min(outside_of(facet, theta) for facet in facets), _scales(problem)
+    outside, (scales, floor) = min(outside_of(facet, theta) for facet in facets), _scales(problem, theta)
     given = [None] * len(problem.examples) if loss_proofs is None else loss_proofs
     claims = np.array([entry if isinstance(entry, float) else np.inf for entry in given])
     losses = np.minimum(decision_bounds(problem.examples, theta, problem.distance, given), claims)
     losses = np.where([example.inside or problem.clamp for example in problem.examples], np.maximum(losses, 0.0), losses)
-    worst, upper, remarks = int(np.argmax(losses)), np.inf, []
-    name = f"observation {problem.examples[worst].instance.index}"
-    if losses[worst] == np.inf:
+    if bare and not theta.any():
+        losses = np.zeros(len(losses))  # nothing is priced, and nothing is rounded
+    lost, upper, remarks = losses > NEAR * scales, np.inf, []
+    name = f"observation {problem.examples[int(np.argmax(np.where(lost, losses, 0.0)))].instance.index}"
+    if losses.max() == np.inf:
         flaw = flaw or f"nothing is proven about the losses of {name}"
     elif outside > NEAR * max(1.0, float(np.abs(theta).max())):
         flaw = flaw or f"the cost vector lies outside its prior set by {outside:.3g}"
-    elif problem.hard and losses[worst] > NEAR * scale:
+    elif problem.hard and lost.any():
         flaw = flaw or f"{name} is not explained by the cost vector"
     else:
         remarks += [f"It lies outside its prior set by at most {rounded_up(max(outside, READ), 3)}."] if outside > 0 else []
-        if problem.hard and losses[worst] > 0:
-            remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(max(losses[worst], READ), 3)}.")
-        mean = enclose(0.0) if problem.hard else enclose(losses).sum() / float(len(losses))
+        if problem.hard and losses.max() > 0:
+            remarks.append(f"Its largest loss is not proven to be 0, but at most {rounded_up(max(losses.max(), READ), 3)}.")
+        counted = np.zeros(1) if problem.hard else losses
+        mean = enclose(counted).sum() / float(len(counted))
         # Nothing at all is 0 without rounding.
-        some = problem.kappa * np.abs(theta - problem.regularizer.center).max() + (
-            0.0 if problem.hard else np.abs(losses).max()
-        )
+        some = problem.kappa * np.abs(theta - problem.regularizer.center).max() + np.abs(counted).max()
         upper = float((_regularizer(problem, enclose(theta)) + mean).high) if some else 0.0
     trusted = [problem.examples[i].instance.index for i in np.flatnonzero(claims < np.inf)]
     trust = f"the forward solver is right about the losses of observation {trusted[0]}" if trusted else ""
@@ -123,7 +127,10 @@ def conclude(
         upper = lower
     sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
     slack = ROUND_SLACK if all(whole_unknowns(example).all() for example in sets) else SLACK
-    rows = f", whose decisions meet their rows to within {slack:g} of the largest entry" if sets else ""
+    rows = f", decisions being all that meets the rows to within {slack:g} of their largest entry" if sets else ""
+    outside = sum(not example.inside for example in problem.examples)
+    rows += f"; {outside} of the responses are no decisions" if outside else ""
+    rows += ", and negative losses count as 0" if outside and problem.clamp else ""
     count = f"these {len(problem.examples)} observations" if len(problem.examples) > 1 else "this 1 observation"
     return verdict(
         replace(words, scope=f"on {count}{rows}{words.scope}"),
@@ -151,7 +158,7 @@ def certify_predictions(
     if theta.any():
         unit, given = enclose(theta) / float(np.abs(theta).max()), loss_proofs or [None] * len(apart)
         bounds = decision_bounds(problem.examples, unit, replace(problem.distance, integer="none", continuous="none"), given)
-        tied = TIED * np.minimum(_sizes(problem)[1], 1.0)
+        tied = TIED * np.minimum((_sizes(problem)[1] * np.abs(unit.mid)).max(axis=1), 1.0)
         for i, (example, bound) in enumerate(zip(problem.examples, bounds, strict=True)):
             if not (bound <= tied[i] and example.inside):
                 apart[i] = np.inf if isinstance(given[i], float) else _predicted(problem, example, unit, tied[i])
@@ -159,9 +166,10 @@ def certify_predictions(
     upper = float((enclose(apart).sum() / float(apart.size)).high) if apart.any() else 0.0
     words = Statement(
         "cost vector",
-        f"mean distance from the observed decisions to its best ones, which are those within {TIED:g} times its largest entry, "
-        "and the largest feature where that is below 1, of the least cost,",
+        "mean distance between observed and predicted decisions",
         flaw="" if np.isfinite(upper) else "the predicted decisions of an observation are not known for certain",
+        remark=f"Predicted are all decisions that cost at most {TIED:g} more than the cheapest one, where the largest entry of "
+        f"the cost vector is 1; at most {TIED:g} of its largest product with a feature, where that is below 1.",
     )
     return conclude(problem, words, {"theta": theta}, (upper, 0.0), tolerance, None, 0.0)
 
@@ -240,32 +248,34 @@ def _regularizer(problem: InverseProblem, star: Enclosure) -> Enclosure:
 
 
 def _sizes(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
-    """The largest distance and the largest feature of every observation, as far as its arrays tell."""
-    apart, steep = np.zeros((2, len(problem.examples)))
+    """The largest distance of every observation, and its largest features by coordinate, as far as its arrays tell."""
+    apart, steep = np.zeros(len(problem.examples)), np.zeros((len(problem.examples), problem.prior.lower.size))
     lists = [i for i, each in enumerate(problem.examples) if hasattr(each.instance.decisions, "points")]
     if lists:
         pairs: Any = [(problem.examples[i], listed(problem.examples[i].instance.decisions)) for i in lists]
         slopes, lengths = cuts(pairs, problem.distance)
         first = np.cumsum([0, *(len(points) for _, points in pairs)])[:-1]
         apart[lists] = np.maximum.reduceat(lengths.low.clip(0.0), first)
-        steep[lists] = np.maximum.reduceat(np.abs(slopes.mid).max(axis=1), first)
+        steep[lists] = np.maximum.reduceat(np.abs(slopes.mid), first)
     for i in set(range(len(problem.examples))) - set(lists):
         example, features = problem.examples[i], problem.examples[i].instance.features
         whole, response = whole_unknowns(example).any(), example.response[None, :]
         size = 1.0 if whole else float(np.abs(response).max(initial=0.0)) or 1.0
         apart[i] = 0.0 if (problem.distance.integer if whole else problem.distance.continuous) == "none" else size
-        steep[i] = np.abs(getattr(features, "matrix", features_of(features, response).mid)).max(initial=0.0)
+        steep[i] = np.abs(getattr(features, "matrix", features_of(features, response).mid.T)).max(axis=1, initial=0.0)
     return apart, steep
 
 
-def _scales(problem: InverseProblem) -> tuple[float, float]:
-    """Mean over observations of a distance, or without one of a feature times the centre's size; and the floor of gaps."""
+def _scales(problem: InverseProblem, theta: FloatArray) -> tuple[FloatArray, float]:
+    """The scale of the loss of every observation: a distance, or what the cost vector makes of a feature; the floor of gaps."""
     apart, steep = _sizes(problem)
-    unit = float(np.mean(steep)) or 1.0
-    scale = float(np.mean(apart)) or unit * (float(np.abs(problem.regularizer.center).max(initial=0.0)) or 1.0)
-    # Losses that must be 0 are no objective: the regularizer of a cost whose losses have the scale of the data.
-    regularizer = (scale / unit) ** 2 / 2 if problem.regularizer.kind == "l2" else scale / unit
-    return scale, FLOOR_FRACTION * (problem.kappa * regularizer if problem.hard else scale)
+    scales = np.where(apart > 0, apart, (steep * np.abs(theta)).max(axis=1)).clip(TINY_ROW)
+    if not problem.hard:
+        return scales, FLOOR_FRACTION * float(np.mean(scales))
+    # Losses that must be 0 are no objective: the regularizer of a cost with losses like distances, or of the centre's least.
+    center = np.abs(problem.regularizer.center)
+    least = float(np.mean(apart) / np.mean(steep.max(axis=1))) if apart.any() else center[center > 0].min(initial=center.max())
+    return scales, FLOOR_FRACTION * problem.kappa * (least**2 / 2 if problem.regularizer.kind == "l2" else least)
 
 
 def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
@@ -286,7 +296,7 @@ def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
 
 def _quantity(problem: InverseProblem) -> str:
     squared = problem.regularizer.kind == "l2"
-    regularizer = "halved squared Euclidean distance from the centre" if squared else "l1 distance from the centre"
+    regularizer = "halved squared Euclidean distance from the centre" if squared else "distance from the centre in the l1 norm"
     if problem.hard:
         return regularizer
     penalty = f" plus {problem.kappa:g} times the {regularizer}" if problem.kappa else ""
@@ -296,8 +306,9 @@ def _quantity(problem: InverseProblem) -> str:
 def _spelled(problem: InverseProblem) -> str:
     """The distance in words."""
     continuous, integer = problem.distance.continuous, problem.distance.integer
-    if all(whole_unknowns(example).all() for example in problem.examples):
-        return f"the distance {integer!r}"
+    whole = np.concatenate([whole_unknowns(example) for example in problem.examples])
+    if whole.all() or not whole.any() or continuous == integer == "none":
+        return f"the distance {(integer if whole.any() else continuous)!r}"
     return f"the distances {continuous!r} of continuous and {integer!r} of whole unknowns"
 
 

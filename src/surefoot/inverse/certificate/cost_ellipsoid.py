@@ -50,7 +50,7 @@ def certify_ellipsoid(
         steep = cuts(pairs, problem.distance)[0]
         moving = spanned(steep.mid)
         if moving.shape[1] < p:
-            where = f", with room in the {moving.shape[1]} of {p} directions in which decisions vary"
+            where = f", flat but for the {moving.shape[1]} of {p} directions in which decisions vary"
         inner = enclose(moving.T) @ ((enclose(cost.shape) + cost.shape.T) * 0.5) @ enclose(moving)
         extent = steep @ (enclose(moving) @ inner)
         values = (steep @ theta + (extent * extent).sum(axis=1).sqrt()).high
@@ -59,7 +59,7 @@ def certify_ellipsoid(
         outside = max(longer, outside_of(problem.prior, cost.theta))
         if outside > NEAR:
             flaw = "the cost vector is longer than 1, or outside its prior set"
-        elif problem.hard and losses.max() > NEAR * steep.size.max():
+        elif problem.hard and losses.max() > NEAR * (steep.size * np.abs(cost.theta)).max():
             reached = problem.examples[int(np.argmax(losses))].instance.index
             flaw = f"the room around the cost reaches a decision of observation {reached}"
         else:
@@ -68,10 +68,11 @@ def certify_ellipsoid(
             mean = enclose(0.0) if problem.hard else enclose(losses).sum() / float(len(losses))
             upper = float((mean - kappa * log_det(inner)[0]).high)
             lower = -np.inf if proof is None else _room_bound(problem, proof, moving)
-    losses_in = "0 at most" if problem.hard else "its mean loss added"
+    explaining = ", whose costs all explain the observations" if problem.hard else ""
+    loss = "sum of the mean loss, with the worst cost of the ellipsoid, and" if not problem.hard else "value of"
     words = Statement(
-        f"cost vector of the prior set, of length 1 at most, and ellipsoid around it{where}",
-        f"objective ({kappa:g} times minus the log determinant of the ellipsoid, losses being {losses_in})",
+        f"pair of a cost vector of the prior set, at most 1 long, and an ellipsoid around it{where}{explaining}",
+        f"{loss} {kappa:g} times the negative log determinant of the ellipsoid",
         flaw=flaw,
         remark=remark,
     )

@@ -13,9 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import rounded_up
 from surefoot.core.outcome import SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import (
+    ConvergenceLimitWarning,
     ForwardSolveError,
     InconsistentDataError,
     InvalidObservationError,
@@ -25,7 +27,8 @@ from surefoot.exceptions import (
 from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments, witnessed
-from surefoot.inverse.forward.programs import ForwardProblem
+from surefoot.inverse.exact.cost_run import CUT_SHORT
+from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.approaches import APPROACHES
@@ -210,6 +213,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             problem, found = fit_cost(self, separation, problem, options)
             outcome = witnessed(self.approach, problem, handed_over(found), self._proof_seconds(options))
             cost, certificate = judged(self.approach, problem, outcome, self.tol)
+            if certificate.verified and outcome.status not in CUT_SHORT:
+                # The gap is closed after all: losses of rounding size end a solver, and are no gap.
+                outcome = replace(outcome, status=Status.OPTIMAL)
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
                 tried = flaw.outcome
@@ -237,12 +243,26 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         return max(options.seconds_left, 0.1 * (self.time_limit or 0.0))
 
     def _warn(self) -> None:
-        """Warn once: of a fit that is not proven, unless that is a matter of trust alone, or of losses that make the cost 0."""
+        """Warn once: of a fit that is not proven but for a solver of the caller's, or of losses that make the cost 0."""
         nothing = not np.any(self.cost_)
         limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-        if limited or not (self.certificate_.verified or self.certificate_.trust):
+        if self.approach == "predictability" and not limited and 0 < self.certificate_.upper_bound < np.inf:
+            warnings.warn(
+                "No cost was found that predicts all observed decisions; this one's mean distance is at most "
+                f"{rounded_up(self.certificate_.upper_bound, 9)}. Certificates of predictability prove no lower bound but 0: "
+                "such a cost is never verified, one of approach='suboptimality' can be.",
+                ConvergenceLimitWarning,
+                stacklevel=3,
+            )
+        elif limited or not (self.certificate_.verified or self.certificate_.trust):
             lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
             warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
+        elif self.certificate_.trust and not isinstance(self.forward, CallableProblem):
+            warnings.warn(
+                f"InverseOptimizer is optimal only provided that {self.certificate_.trust}, which was not recomputed.",
+                ConvergenceLimitWarning,
+                stacklevel=3,
+            )
         elif nothing and self.certificate_.lower_bound > 0:
             warnings.warn(
                 "The best cost is 0, which prices all decisions alike: as far as this model can see, the decisions contradict "

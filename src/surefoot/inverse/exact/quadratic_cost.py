@@ -102,6 +102,10 @@ class QuadraticCost:
             relative=max(options.tolerance, self.parameters.relative_gap),
             absolute=self.parameters.absolute_gap,
         )
+        center = problem.regularizer.center
+        if problem.prior.excess(center) <= 0:
+            # An interior point method only comes near a centre that is the answer itself.
+            run.improve(center, problem.objective(center, self.separation.losses(problem, center)[1]))
         run.record(1)
         return run.outcome(Status.STALLED if ended is Status.OPTIMAL and not run.converged else ended)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import numpy as np
 import scipy.optimize
@@ -44,21 +43,18 @@ def prove_loss(
     assert isinstance(decisions, LinearSet) and isinstance(features, LinearFeatures)
     cost = features.linear_cost(theta)
     own = float(cost @ example.response)
-    found = []
+    found, push = [], parameters.push * _push(decisions)
     for term in distance_terms(decisions, example.response, distance):
         # Where an unknown has no bound, slopes must not rise towards it at all: multipliers of a cost that is a little lower
         # there keep them falling beyond rounding.
         lean = parameters.lean * (1.0 + float(np.abs(cost).sum()))
         leaning = lean * (np.isinf(decisions.lower).astype(np.float64) - np.isinf(decisions.upper))
         task = TermBound(decisions, cost + term.tilt, term.table, example.response)
-        tree = _TreeSearch(task, leaning, parameters, until).prove(claimed - own - term.constant)
+        tree = _TreeSearch(task, leaning, push, parameters, until).prove(claimed - own - term.constant)
         if tree is None:
             return None
         found.append(tree)
-    trees = DecisionTrees.of(found)
-    # What the simplex method leaves of slopes that are to be 0 is above 0 thereafter.
-    size = 1.0 + float(np.abs(cost).max(initial=0.0)) + float(np.abs(trees.multipliers).max(initial=0.0))
-    return replace(trees, multipliers=trees.multipliers + parameters.push * size * _push(decisions))
+    return DecisionTrees.of(found)
 
 
 def _push(decisions: LinearSet) -> FloatArray:
@@ -91,8 +87,10 @@ def _push(decisions: LinearSet) -> FloatArray:
 class _TreeSearch:
     """The elastic programme of one term."""
 
-    def __init__(self, task: TermBound, leaning: FloatArray, parameters: ProofTreeParameters, until: float) -> None:
-        self.task, self._until = task, until
+    def __init__(
+        self, task: TermBound, leaning: FloatArray, push: FloatArray, parameters: ProofTreeParameters, until: float
+    ) -> None:
+        self.task, self._push, self._until = task, push, until
         decisions, table = task.decisions, task.table
         n = decisions.n_unknowns
         # Unknowns, what stands for the table, and by how much rows are violated.
@@ -142,6 +140,9 @@ class _TreeSearch:
         multipliers = np.clip(
             by_row, np.where(np.isfinite(decisions.low), -np.inf, 0.0), np.where(np.isfinite(decisions.high), np.inf, 0.0)
         )
+        # What the simplex method leaves of slopes that are to be 0 is above 0 thereafter, and no leaf is infinite for its sake.
+        size = 1.0 + float(np.abs(self.task.cost).max(initial=0.0)) + float(np.abs(multipliers).max(initial=0.0))
+        multipliers = multipliers + size * self._push
         leaf = Leaf(multipliers, float(-answer.prices[count:] @ np.array(self._chords)))
         if self.task.leaf(leaf, lower, upper) <= goal:
             return leaf

@@ -1,0 +1,117 @@
+"""Columns in very different units: what one of them is measured in excuses nothing about another."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.inverse import InverseOptimizer, forward
+from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
+from surefoot.inverse.problem.approaches import APPROACHES
+from surefoot.inverse.problem.cost_proof import FacetProof
+from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.prior_set import PriorSet
+from surefoot.inverse.problem.problem import InverseProblem, Regularizer
+
+# Two offers each: price, minutes. The second is chosen because it is faster, where prices are equal; the first is far dearer.
+OFFERS = np.array([[2e9, 5.0], [1e9, 3.0], [1e9, 4.0]])
+
+
+def posed(approach: str, offers: Any, at: int, *, center: Any = (0.0, 0.0), kind: Any = "l2") -> InverseProblem:
+    examples = (forward.FiniteChoice().example(0, np.asarray(offers), at),)
+    given = InverseProblem(examples, Distance.of("l2"), Regularizer(kind, np.array(center)), 0.0, PriorSet.of(None, 2))
+    return APPROACHES[approach].pose(given)
+
+
+def mean_loss(signals: Any, responses: Any, theta: Any) -> float:
+    return float(np.mean([s[k] @ theta - (s @ theta).min() for s, k in zip(signals, responses, strict=True)]))
+
+
+def test_a_loss_in_minutes_is_not_nothing_because_prices_are_large() -> None:
+    """The cost (0, -1) prices the observed offer 2 above the best one; (0, 1) has no loss."""
+    problem = posed("suboptimality", OFFERS, 1)
+    facets = FacetProof((problem.prior,) * 4, (None,) * 4)
+    found = certify_cost(problem, np.array([0.0, -1.0]), facets, 1e-6)
+    assert found.upper_bound == pytest.approx(2.0) and found.lower_bound == 0.0
+    assert not found.verified and found.relative_gap == 1.0
+    assert certify_cost(problem, np.array([0.0, 1.0]), facets, 1e-6).verified
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ConvergenceLimitWarning")
+@pytest.mark.parametrize("scale", [(1e9, 1.0, 1.0), (1e6, 1e-3, 1.0), (1.0, 1.0, 1e9)])
+def test_a_verified_cost_has_no_better_one_beside_it(scale: tuple[float, ...]) -> None:
+    random = np.random.default_rng(0)
+    draws = [np.c_[random.uniform(10, 100, 4), random.uniform(30, 240, 4), random.integers(0, 3, 4)] for _ in range(30)]
+    true = np.array([1.0, 0.5, 10.0])
+    responses = [int(np.argmin(draw @ true)) for draw in draws]
+    signals = [draw * scale for draw in draws]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="suboptimality").fit(signals, responses)
+    other = true / scale / np.abs(true / scale).max()
+    assert mean_loss(signals, responses, other) < 1e-6
+    sizes = [np.abs((draw[k] - draw) * model.cost_).max() for draw, k in zip(signals, responses, strict=True)]
+    if model.certificate_.verified:
+        assert mean_loss(signals, responses, model.cost_) <= 1e-6 * np.mean(sizes)
+
+
+def test_a_gap_relative_to_the_scale_of_the_data_says_so() -> None:
+    """The loss is 1e-8: nothing beside the 2e9 that this cost's losses are made of, which the claim names, to a tenth."""
+    offers = np.array([[2e9, 0.0], [1e9, 3.0], [1e9, 3.0 - 1e-4]])
+    problem = posed("suboptimality", offers, 1)
+    facets = FacetProof((problem.prior,) * 4, (None,) * 4)
+    found = certify_cost(problem, np.array([1.0, 1e-4]), facets, 1e-6)
+    assert found.verified and 0 < found.upper_bound < 2e-8
+    assert "(relative to 1.00e+8, which objectives of these data count as at least; asked for: 1.0e-06)" in found.claim
+    size = float(re.findall(r"relative to (\S+),", found.claim)[0])
+    gap = float(re.findall(r"relative gap of (\S+) ", found.claim)[0])
+    assert gap * size >= found.gap
+
+
+def test_an_objective_above_the_scale_is_compared_with_itself() -> None:
+    model = InverseOptimizer(forward.FiniteChoice(), kappa=1.0).fit([np.array([[1.0, 2.0], [2.0, 1.0]])], [0])
+    assert model.certificate_.verified and "relative to" not in model.certificate_.claim
+
+
+def test_a_large_entry_of_a_centre_excuses_no_distance_of_a_small_one() -> None:
+    """(1e9, 1) is consistent and its own centre: (1e9, 1.5), at a distance of 0.5, is not the nearest consistent cost."""
+    problem = posed("cutting-plane", [[1.0, 1.0], [2.0, 2.0]], 0, center=(1e9, 1.0), kind="l1")
+    found = certify_cost(problem, np.array([1e9, 1.5]), None, 1e-6)
+    assert found.upper_bound == pytest.approx(0.5) and found.lower_bound == 0.0 and not found.verified
+    assert certify_cost(problem, np.array([1e9, 1.0]), None, 1e-6).verified
+
+
+def test_an_observation_is_explained_to_its_own_scale() -> None:
+    """Beside an observation with slopes of 1e9 a loss of 0.5 in another one, where costs are of size 1, is none of rounding."""
+    draws = [np.array([[0.0, 0.0], [1e9, 1e9]]), np.array([[1.0, 0.0], [0.0, 0.5]])]
+    examples = tuple(forward.FiniteChoice().example(i, draw, 0) for i, draw in enumerate(draws))
+    given = InverseProblem(examples, Distance.of("l2"), Regularizer("l1", np.ones(2)), 0.0, PriorSet.of(None, 2))
+    problem = APPROACHES["cutting-plane"].pose(given)
+    found = certify_cost(problem, np.ones(2), None, 1e-6)
+    assert "observation 1 is not explained" in found.claim and not found.verified
+
+
+def test_decisions_are_tied_to_the_scale_of_what_a_cost_prices() -> None:
+    """Minutes in units of 1e-9 decide for (0, 1); prices of 1e9, which it does not price, tie nothing."""
+    problem = posed("predictability", OFFERS * [1.0, 1e-9], 2)
+    found = certify_predictions(problem, np.array([0.0, 1.0]), 1e-6)
+    assert not found.verified and found.upper_bound == pytest.approx(np.linalg.norm([0.0, 1e-9]))
+    assert certify_predictions(problem, np.array([0.0, -1.0]), 1e-6).upper_bound == pytest.approx(1e9)
+
+
+def test_a_large_column_is_no_room_around_a_cost_of_another() -> None:
+    """The largest loss of the cost (0, 1) with nearly no room is 1, and not 0, whatever prices are."""
+    from surefoot.inverse.certificate.cost_ellipsoid import certify_ellipsoid
+    from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
+
+    problem = posed("ellipsoidal-incenter", [[2e9, 5.0], [1e9, 4.0], [3e9, 5.0]], 0)
+    cost = EllipsoidalCost(np.array([0.0, 1.0]), 1e-12 * np.eye(2))
+    found = certify_ellipsoid(problem, cost, None, 1e-6)
+    assert "the room around the cost reaches a decision of observation 0" in found.claim
+
+
+def test_features_that_are_all_alike_leave_no_loss() -> None:
+    model = InverseOptimizer(forward.FiniteChoice(), approach="feasibility")
+    alike = [np.array([[0.1, 0.3], [0.1, 0.3], [0.1, 0.3]])]
+    assert model.fit(alike, [1]).certificate_.verified
