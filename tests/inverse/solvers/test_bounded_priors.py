@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from surefoot.exceptions import InconsistentDataError
+from surefoot.exceptions import ForwardSolveError, InconsistentDataError
 from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.certificate.certificate import certify_cost
 from surefoot.inverse.problem.cost_proof import FacetProof
@@ -167,3 +167,18 @@ def test_a_cost_of_the_wrong_sign_is_refused_however_small_costs_must_be() -> No
     assert certify_cost(problem, model.cost_, proof, 1e-6).verified
     for wrong in (-model.cost_, 0 * model.cost_, 0.9 * model.cost_):
         assert not certify_cost(problem, wrong, proof, 1e-6).verified
+
+
+def test_what_was_found_before_a_forward_solver_failed_is_a_cost_of_the_prior_set() -> None:
+    calls = []
+
+    def decide(cost: Any, signal: Any) -> Any:
+        calls.append(np.array(cost))
+        if len(calls) > 2:
+            raise RuntimeError("no more")
+        return np.array([0.0, 1.0]) if cost[0] > cost[1] else np.array([1.0, 0.0])
+
+    model = InverseOptimizer(forward.CallableProblem(decide, n_unknowns=2), approach="suboptimality", prior=(-0.25, 0.125))
+    with pytest.raises(ForwardSolveError):
+        model.fit([None, None], [np.array([1.0, 0.0]), np.array([0.0, 1.0])])
+    assert 0 < np.abs(model.cost_).max() <= 0.125

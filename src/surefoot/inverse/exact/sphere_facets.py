@@ -20,6 +20,7 @@ multipliers.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.exceptions import UnsupportedProblemError
+from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.parameters import SphereParameters
@@ -61,27 +62,22 @@ class LeastSuboptimality:
 
     def unit(self, problem: InverseProblem) -> float:
         """The largest entry, without its sign, of costs on the facets of a cube; 1 where there is no cube."""
-        return problem.prior.reach if _around_zero(problem.prior, self.generation.parameters.absolute_gap) else 1.0
+        return _largest_entry(problem.prior)
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> SphereOutcome:
         """The cost, and bounds for every facet."""
         unit = self.unit(problem)
         if unit == 1:
             return self._solve(problem, options)
-        found = self._solve(_in_units(problem, unit), options)
+        try:
+            found = self._solve(_in_units(problem, unit), options)
+        except ForwardSolveError as flaw:
+            # What was found until then is in these units too.
+            tried = _out_of_units(flaw.outcome, unit) if isinstance(flaw.outcome, SolveOutcome) else None
+            raise ForwardSolveError(str(flaw), tried) from flaw
         assert found.dual is not None
         sides = facets(problem.prior, self.generation.parameters.absolute_gap)
-        return replace(
-            found,
-            primal=found.primal * unit,
-            dual=FacetProof(sides, found.dual.proofs),
-            upper_bound=found.upper_bound * unit,
-            lower_bound=found.lower_bound * unit,
-            history=tuple(
-                replace(each, upper_bound=each.upper_bound * unit, lower_bound=each.lower_bound * unit)
-                for each in found.history
-            ),
-        )
+        return replace(_out_of_units(found, unit), dual=FacetProof(sides, found.dual.proofs))
 
     def _solve(self, problem: InverseProblem, options: SolveOptions) -> SphereOutcome:
         none = self.generation.parameters.absolute_gap
@@ -138,8 +134,12 @@ def _emptiness(prior: PriorSet) -> CostProof | None:
 
 
 def _around_zero(prior: PriorSet, zero: float) -> bool:
-    """Whether a prior set holds 0, so that it holds all smaller multiples of its members too."""
+    """Whether a prior set holds 0, up to ``zero``, so that it holds all smaller multiples of its members too."""
     return not prior.total and prior.excess(np.zeros(prior.n_features)) <= zero
+
+
+def _largest_entry(prior: PriorSet) -> float:
+    return prior.reach if _around_zero(prior, 0.0) else 1.0
 
 
 def _in_units(problem: InverseProblem, unit: float) -> InverseProblem:
@@ -154,6 +154,13 @@ def _in_units(problem: InverseProblem, unit: float) -> InverseProblem:
     return replace(problem, prior=problem.prior.enlarged(1.0 / unit), regularizer=regularizer, kappa=kappa)
 
 
+def _out_of_units(found: SolveOutcome[FloatArray, Any], unit: float) -> SolveOutcome[FloatArray, Any]:
+    """An outcome in these units as one of the problem itself; multipliers are the same."""
+    lines = [replace(each, upper_bound=each.upper_bound * unit, lower_bound=each.lower_bound * unit) for each in found.history]
+    upper, lower = found.upper_bound * unit, found.lower_bound * unit
+    return replace(found, primal=found.primal * unit, upper_bound=upper, lower_bound=lower, history=tuple(lines))
+
+
 def facets(prior: PriorSet, zero: float) -> tuple[PriorSet, ...]:
     """Prior sets without 0 that cover every direction of a prior set.
 
@@ -166,7 +173,7 @@ def facets(prior: PriorSet, zero: float) -> tuple[PriorSet, ...]:
         raise UnsupportedProblemError("the prior set holds no cost vector, or none but 0.")
     if np.all(prior.lower >= 0) and prior.is_cone:
         return (replace(prior, total=1.0),)
-    found, reach = [], prior.reach
+    found, reach = [], _largest_entry(prior)
     lower, upper = np.maximum(prior.lower, -reach), np.minimum(prior.upper, reach)
     for j in range(p):
         for value in (reach, -reach):
