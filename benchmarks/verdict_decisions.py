@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -81,13 +82,19 @@ def posed(facts: Facts, approach: str) -> Facts:
 
 
 def on_sphere(facts: Facts) -> Facts:
-    """Costs of norm 1: the sum of entries, if none is negative, or the largest of them."""
+    """Costs of one norm: the sum of entries is 1, if none is negative, or the largest of them is 1 or what bounds leave."""
     if facts.total is not None or outside(facts, exact(np.zeros(facts.p))) > 0:
         return facts
     if np.all(facts.lower >= 0) and facts.cone:
         return replace(facts, total=1.0)
-    lower, upper = np.maximum(facts.lower, -1.0), np.minimum(facts.upper, 1.0)
-    sides = [(j, value) for j in range(facts.p) for value in (1.0, -1.0) if lower[j] <= value <= upper[j]]
+    size = 1.0
+    ends = [Fraction(float(end)) for end in (*-facts.lower, *facts.upper) if 0 < end < 1]
+    for row, end in zip(facts.matrix, facts.ceiling, strict=True):
+        ends += [Fraction(float(end)) / sum(abs(Fraction(float(part))) for part in row)] if end > 0 and any(row) else []
+    while any(size > end for end in ends):
+        size /= 2
+    lower, upper = np.maximum(facts.lower, -size), np.minimum(facts.upper, size)
+    sides = [(j, value) for j in range(facts.p) for value in (size, -size) if lower[j] <= value <= upper[j]]
     return replace(facts, lower=lower, upper=upper, sides=sides)
 
 

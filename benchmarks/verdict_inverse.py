@@ -196,6 +196,9 @@ def _kappa(rng: np.random.Generator, odd: set[str]) -> float:
 def _prior(rng: np.random.Generator, odd: set[str], p: int) -> Any:
     if "bounded prior" in odd:
         width = float(rng.choice([0.5, 1.0, 3.0]))
+        if rng.random() < 0.4:
+            # Some directions reach further than others.
+            return (-rng.choice([0.0, 0.3, 1.0], p), rng.choice([0.2, 0.8, 1.0, np.inf], p))
         return (-width, width) if rng.random() < 0.5 else (np.zeros(p), np.full(p, width))
     if "empty prior" in odd:
         return {"A": np.vstack((np.eye(p)[:1], -np.eye(p)[:1])), "b": np.array([-1.0, float(rng.choice([0.5, 1.0, 1.5]))])}

@@ -303,7 +303,8 @@ def test_all_vectors_are_listed() -> None:
     assert len(np.unique(binary_vectors(5), axis=0)) == 32
 
 
-def test_a_prior_set_without_costs_of_norm_one_is_refused() -> None:
+def test_a_prior_set_without_costs_but_0_or_next_to_it_is_refused() -> None:
     _, signals, responses = drawn(4, 3, 5, seed=16)
-    with pytest.raises(UnsupportedProblemError, match="scale its bounds up"):
-        InverseOptimizer(forward.BinaryProgram(), approach="suboptimality", prior=(-0.5, 0.5)).fit(signals, responses)
+    for prior, words in (((-1e-200, 0.5), "scale its bounds up"), ((0.0, 0.0), "none but 0")):
+        with pytest.raises(UnsupportedProblemError, match=words):
+            InverseOptimizer(forward.BinaryProgram(), approach="suboptimality", prior=prior).fit(signals, responses)

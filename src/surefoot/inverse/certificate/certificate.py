@@ -2,8 +2,9 @@
 
 The upper bound is the objective of the cost vector itself, over losses that no decision exceeds
 (:mod:`surefoot.inverse.certificate.decision_bound`). The lower bound is that of :mod:`surefoot.inverse.certificate.cost_bound`.
-Costs of norm 1 lie on the facets theta_j = +-1 of a cube, or on the one facet sum(theta) = 1 where they cannot be negative;
-each facet has a proof of its own.
+Costs whose largest entry, without its sign, is r lie on the facets theta_j = +-r of a cube, or, in a cone without negative
+ones, on the one facet sum(theta) = 1; each facet has a proof of its own. r is 1, or less where the prior set has narrower
+bounds (``_reach``); the claim names it, and holds for any r.
 
 Objectives that are 0 have no relative gap. ``floor`` is a tenth of the scale of losses: of a distance or, without one, of the
 largest product of an entry of the cost and its feature, in one observation on average. What a column is measured in does not
@@ -69,7 +70,7 @@ def certify_cost(
         what a loss is said not to exceed: it is taken on trust, which is then said and not verified.
     """
     require_cost(problem, theta, tolerance)
-    facets, which = _sphere(problem.prior) if hasattr(proof, "proofs") else ([problem.prior], "")
+    facets, which, radius = _sphere(problem.prior) if hasattr(proof, "proofs") else ([problem.prior], "", 1.0)
     models = f"cost vector of the prior set{which}"
     bare = problem.distance.integer == problem.distance.continuous == "none"
     if problem.hard:
@@ -87,7 +88,7 @@ def certify_cost(
     name = f"observation {problem.examples[int(np.argmax(np.where(lost, losses, 0.0)))].instance.index}"
     if losses.max() == np.inf:
         flaw = flaw or f"nothing is proven about the losses of {name}"
-    elif outside > NEAR * max(1.0, float(np.abs(theta).max())):
+    elif outside > NEAR * max(radius, float(np.abs(theta).max())):
         flaw = flaw or f"the cost vector lies outside its prior set by {outside:.3g}"
     elif problem.hard and lost.any():
         flaw = flaw or f"{name} is not explained by the cost vector"
@@ -104,7 +105,7 @@ def certify_cost(
     trust = f"the forward solver is right about the losses of observation {trusted[0]}" if trusted else ""
     remark = " ".join(remarks) if flaw or trust or remarks else _radius(problem, upper, lower)
     words = Statement(models, _quantity(problem), flaw=flaw, trust=trust, remark=remark)
-    return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor)
+    return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor * radius)
 
 
 def conclude(
@@ -199,19 +200,33 @@ def is_cone(prior: PriorSet) -> bool:
     return prior.total is None and bool(np.all((ends == 0) | np.isinf(ends))) and not prior.ceiling.any()
 
 
-def _sphere(prior: PriorSet) -> tuple[list[PriorSet], str]:
-    """The facets of the costs of norm 1, and the words for them: one, if a prior set does not hold 0 by itself."""
-    lower, upper = np.maximum(prior.lower, -1.0), np.minimum(prior.upper, 1.0)
+def _sphere(prior: PriorSet) -> tuple[list[PriorSet], str, float]:
+    """The facets of the costs of one norm, the words for them, and the norm: one, if a prior set does not hold 0 by itself.
+
+    The facets theta_j = +-r, with all entries within [-r, r] and theta in the prior set, are together all members of the prior
+    set whose largest entry, without its sign, is r: what holds on each of them holds for the class that the words name.
+    """
     if prior.total or np.any(prior.lower > 0) or np.any(prior.upper < 0) or np.any(prior.ceiling < 0):
-        return [prior], ""
+        return [prior], "", 1.0
     if np.all(prior.lower >= 0) and is_cone(prior):
-        return [replace(prior, total=1.0)], " whose entries sum to 1"
-    sides = []
-    for j, value in np.ndindex(prior.lower.size, 2):
-        end, at = 1.0 - 2.0 * value, np.arange(prior.lower.size) == j
-        if lower[j] <= end <= upper[j]:
-            sides.append(replace(prior, lower=np.where(at, end, lower), upper=np.where(at, end, upper)))
-    return sides or [prior], " whose largest entry, without its sign, is 1"
+        return [replace(prior, total=1.0)], " whose entries sum to 1", 1.0
+    radius = _reach(prior)
+    lower, upper = np.maximum(prior.lower, -radius), np.minimum(prior.upper, radius)
+    ends = [(at, end) for at in np.eye(len(lower)) > 0 for end in (radius, -radius) if lower[at] <= end <= upper[at]]
+    sides = [replace(prior, lower=np.where(at, end, lower), upper=np.where(at, end, upper)) for at, end in ends]
+    return sides or [prior], f" whose largest entry, without its sign, is {radius:.17g}", radius
+
+
+def _reach(prior: PriorSet) -> float:
+    """A power of 2, at most 1, so small that all directions of a prior set around 0 have members whose largest entry it is.
+
+    Conditions that hold with equality at 0 (ends of 0, rows with the ceiling 0) hold for all multiples of a member. The others
+    hold for every vector whose entries are within [-r, r] if r is at most the size of each end and ceiling / ||row||_1 of each
+    row. So the multiple of a member other than 0 whose largest entry is r is a member too: suboptimality, which grows with the
+    multiple, is 0 for no member but 0 if it is 0 for none of these. Ceilings are lessened by far more than sums of rows err.
+    """
+    ends = np.concatenate((-prior.lower, prior.upper, prior.ceiling * (1 - 1e-9) / np.abs(prior.matrix).sum(axis=1)))
+    return float(np.ldexp(0.5, np.frexp(np.min(ends, where=ends > 0, initial=1.0))[1]))
 
 
 def _lower(problem: InverseProblem, facets: list[PriorSet], proof: Any) -> tuple[float, str]:

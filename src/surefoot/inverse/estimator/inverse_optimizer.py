@@ -59,8 +59,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         What a cost is to achieve:
 
         - "asl": least augmented suboptimality loss; without ``kappa``, on data that some cost explains, the incenter
-        - "suboptimality": least suboptimality among costs of norm 1
-        - "predictability": decisions nearest to the observed ones, among costs of norm 1; NP-hard, for few observations
+        - "suboptimality": least suboptimality among costs of one norm: 1, or less where a prior set has narrower bounds
+        - "predictability": decisions nearest to the observed ones, among the same costs; NP-hard, for few observations
         - "ellipsoidal-asl": least augmented suboptimality loss with an ellipsoid of costs; needs ``kappa``
         - "feasibility": any cost that explains all observations
         - "incenter": the consistent cost farthest from the boundary of the cone of consistent costs
@@ -69,11 +69,12 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         - "cutting-plane": the one nearest to ``center`` (equal costs by default) in the l1 norm; if there is none, as
           "suboptimality"
 
-        The approaches from "feasibility" to "ellipsoidal-circumcenter" raise ``InconsistentDataError`` where no cost explains
-        all observations. Ellipsoids (but for the circumcenter), and predictability where no cost explains all observations,
-        need decisions that can be listed: alternatives, or at most 16 unknowns that are all 0/1. The circumcenter is proven
-        where the consistent costs have few extreme rays; otherwise, without negative costs, it is that of the rays a search
-        found, and the certificate says so.
+        The approaches from "feasibility" to "ellipsoidal-circumcenter" raise ``InconsistentDataError`` where no cost of the
+        prior set but 0 explains all observations; "incenter" also where bounds leave no cost that prices the other decisions
+        higher by their distance. Ellipsoids (but for the circumcenter), and predictability where no cost explains all
+        observations, need decisions that can be listed: alternatives, or at most 16 unknowns that are all 0/1. The circumcenter
+        is proven where the consistent costs have few extreme rays; otherwise, without negative costs, it is that of the rays a
+        search found, and the certificate says so.
     features : callable, optional
         ``features(signal, decision)`` returns the vector that the cost vector prices; the decision itself by default.
     distance : str or pair of str, default="l2"
@@ -84,7 +85,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         What the regularizer measures from; 0 by default.
     kappa : float, default=0.0
     prior : None, "nonnegative", "simplex", pair of bounds, or dict, default=None
-        The set of cost vectors; a dict with "A" and "b" means A theta <= b.
+        The set of cost vectors; a dict with "A" and "b" means A theta <= b. Without a distance only directions matter: of a set
+        that holds 0 all of them are searched, by costs whose largest entry, without its sign, is 1, or, where bounds or rows do
+        not leave that to all of them, a smaller power of 2 that they do. The claim names it.
     infeasible : {"error", "clamp"}, default="error"
         What to do about responses that are no decisions: refuse them, or let losses below 0 count as 0.
     solver : {"auto", "exact", "samd"}, default="auto"

@@ -1,4 +1,4 @@
-"""Consistent costs: any of norm 1, and the one nearest to a guess."""
+"""Consistent costs: any of one norm, and the one nearest to a guess."""
 
 from __future__ import annotations
 
@@ -33,22 +33,21 @@ class ConsistentCost:
         return self.suboptimality.refuses(problem)
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> SolveOutcome[FloatArray, FacetProof]:
-        """The first cost of norm 1 without suboptimality.
+        """The first cost without suboptimality, of a norm that all directions of the prior set reach.
 
         Raises
         ------
         InconsistentDataError
-            If there is none, with a proof.
+            If there is none, with a proof. No other cost of the prior set but 0 is consistent then (:mod:`~.sphere_facets`).
         """
         found = self.suboptimality.solve(problem, options)
+        unit = self.suboptimality.unit(problem)
         # Suboptimality is a difference of costs of this size.
-        size = np.mean([np.abs(example.own) @ np.abs(found.primal) for example in problem.examples])
-        if found.lower_bound > max(0.5 * found.upper_bound, ConsistencyParameters.conflict * min(1.0, float(size))):
-            assert found.dual is not None
-            whole = problem.prior.is_cone or len(found.dual.facets) == 1
-            which = "but 0" if whole else "whose largest entry, without its sign, is 1"
+        size = float(np.mean([np.abs(example.own) @ np.abs(found.primal) for example in problem.examples])) / unit
+        if found.lower_bound > max(0.5 * found.upper_bound, ConsistencyParameters.conflict * unit * min(1.0, size)):
+            which = f" of those whose largest entry, without its sign, is {unit:.17g}" if unit < 1 else ""
             raise InconsistentDataError(
-                f"no cost vector of the prior set {which} explains all observations: the mean suboptimality is "
+                f"no cost vector of the prior set but 0 explains all observations: the mean suboptimality{which} is "
                 f"{rounded_down(found.lower_bound, 3)} or more. approach='asl' learns from inconsistent data.",
                 problem,
                 found,

@@ -42,7 +42,7 @@ class ConsistencyParameters:
     conflict : float
         A mean loss above this, proven for all costs, shows that no cost is consistent.
     suboptimality : float
-        A suboptimality up to this, for costs of norm 1, counts as 0.
+        A suboptimality up to this, for costs of norm 1, or in the units of their norm, counts as 0.
     scale_up : float
         Relative enlargement of an incenter, so that rounding leaves it no loss.
     zero : float
@@ -176,10 +176,13 @@ class SphereParameters:
         Rows that must be violated by more than this on a facet leave nothing of it.
     worth : float
         The bound that such rows are made to prove: above every objective.
+    least_reach: float
+        Costs whose largest entry must be smaller are refused: their losses would vanish among doubles.
     """
 
     violated: float = 1e-7
     worth: float = 1e30
+    least_reach: float = 1e-100
 
 
 @dataclass(frozen=True)

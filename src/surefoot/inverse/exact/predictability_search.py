@@ -1,6 +1,6 @@
 """The predictability loss by branch and bound: equation (28) of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani (2024).
 
-    min over costs theta of norm 1 of   (1/N) sum_i min of d(x_i, x) over the best decisions x of theta at s_i
+    min over costs theta of one norm of   (1/N) sum_i min of d(x_i, x) over the best decisions x of theta at s_i
 
 Node: for some observations, a decision that is to be a best one. The sum of their distances bounds every cost of the node;
 whether a cost makes all of them best is a feasibility problem (:mod:`~.sphere_facets`), whose solution is a candidate for the
@@ -120,13 +120,14 @@ class _Search:
         return self.run.outcome(status, self.evaluated)
 
     def _consistent(self, fixed: _Fixed) -> FloatArray | None:
-        """A cost of norm 1 that makes decisions best ones, or None."""
+        """A cost that makes decisions best ones, or None."""
         examples = tuple(Example(self.problem.examples[i].instance, self.points[i][choice]) for i, choice in fixed)
         task = replace(self.problem, examples=examples, distance=NO_DISTANCE, kappa=0.0, clamp=True)
         found = self.feasibility.solve(task, self.options)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        return found.primal if found.upper_bound <= ConsistencyParameters.suboptimality else None
+        few = ConsistencyParameters.suboptimality * self.feasibility.unit(task)
+        return found.primal if found.upper_bound <= few else None
 
     def _losses(self, theta: FloatArray) -> FloatArray:
         return predicted_distances(self.problem, theta, self.points)

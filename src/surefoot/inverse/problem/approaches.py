@@ -1,8 +1,8 @@
 """The approaches by name: each poses a problem of its own over the same observations.
 
     asl                       (14), the regularised mean of augmented suboptimality losses
-    suboptimality             the same without a distance, over costs of norm 1
-    predictability            (28), the distances of the best decisions from the observed ones, over costs of norm 1
+    suboptimality             the same without a distance, over costs of one norm
+    predictability            (28), the distances of the best decisions from the observed ones, over costs of one norm
     ellipsoidal-asl           (26), as asl, with an ellipsoid of costs
     feasibility               (5), any consistent cost
     incenter                  (13), the consistent cost farthest from the boundary of the cone of consistent costs

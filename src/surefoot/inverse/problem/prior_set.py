@@ -7,7 +7,8 @@ a leading block of theta is a positive semidefinite matrix if one is given}.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,26 @@ class PriorSet:
         """Whether every multiple of a member is one."""
         ends = np.concatenate((self.lower, self.upper))
         return bool(self.total is None and np.all((ends == 0) | np.isinf(ends)) and not np.any(self.ceiling))
+
+    @cached_property
+    def reach(self) -> float:
+        """A power of 2, at most 1, so small that all directions of a set around 0 have members whose largest entry it is.
+
+        Ends of 0 and rows with the ceiling 0 hold for all multiples of a member. The others hold for all vectors with entries
+        in [-r, r] if r is at most the size of each end and ceiling / ||row||_1 of each row; ceilings are lessened by far more
+        than rounding can make of the sum of a row.
+        """
+        sums = np.abs(self.matrix).sum(axis=1)
+        rows = self.ceiling[sums > 0] * (1 - 1e-9) / sums[sums > 0]
+        ends = np.concatenate((-self.lower, self.upper, rows))
+        return float(np.ldexp(0.5, np.frexp(np.min(ends, where=ends > 0, initial=1.0))[1]))
+
+    def enlarged(self, factor: float) -> PriorSet:
+        """The multiples of all members by a power of 2; without a sum, or with the sum 0."""
+        with np.errstate(over="ignore"):
+            lower, upper, ceiling = self.lower * factor, self.upper * factor, self.ceiling * factor
+        # Rows that hold for all costs that are sought may be infinite, but programmes take finite ones.
+        return replace(self, lower=lower, upper=upper, ceiling=np.minimum(ceiling, np.finfo(np.float64).max))
 
     def excess(self, theta: FloatArray) -> float:
         """By how much the worst condition is broken, at most 0 for members."""
