@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 NEAR = 1e-7
 # What is missed by less is said to be missed by this: nobody reads 3e-300.
 READ = 1e-16
+DISTANCES = {"none", "l1", "l2", "linf", "squared-l2", "zero-one"}
 FLOOR_FRACTION = 0.1
 # Decisions whose cost exceeds the smallest by no more than this are best decisions too, for a cost whose largest entry is 1 and
 # whose largest product with a feature is 1 or more; smaller products make it smaller.
@@ -79,7 +80,8 @@ def certify_cost(
     lower, flaw = _lower(problem, facets, proof)
     outside, (scales, floor) = min(outside_of(facet, theta) for facet in facets), _scales(problem, theta)
     given = [None] * len(problem.examples) if loss_proofs is None else loss_proofs
-    claims = np.array([entry if isinstance(entry, float) else np.inf for entry in given])
+    on_trust = np.array([isinstance(entry, float) for entry in given])
+    claims = np.array([entry if isinstance(entry, float) and entry == entry else np.inf for entry in given])
     losses = np.minimum(decision_bounds(problem.examples, theta, problem.distance, given), claims)
     losses = np.where([example.inside or problem.clamp for example in problem.examples], np.maximum(losses, 0.0), losses)
     if bare and not theta.any():
@@ -99,11 +101,11 @@ def certify_cost(
         counted = np.zeros(1) if problem.hard else losses
         mean = enclose(counted).sum() / float(len(counted))
         # Nothing at all is 0 without rounding.
-        some = problem.kappa * np.abs(theta - problem.regularizer.center).max() + np.abs(counted).max()
+        some = (problem.kappa > 0 and np.any(theta != problem.regularizer.center)) or counted.any()
         upper = float((_regularizer(problem, enclose(theta)) + mean).high) if some else 0.0
-    trusted = [problem.examples[i].instance.index for i in np.flatnonzero(claims < np.inf)]
+    trusted = [problem.examples[i].instance.index for i in np.flatnonzero(on_trust)]
     trust = f"the forward solver is right about the losses of observation {trusted[0]}" if trusted else ""
-    remark = " ".join(remarks) if flaw or trust or remarks else _radius(problem, upper, lower)
+    remark = " ".join(remarks) if flaw or trust or remarks or which else _radius(problem, upper, lower)
     words = Statement(models, _quantity(problem), flaw=flaw, trust=trust, remark=remark)
     return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor * radius)
 
@@ -128,7 +130,11 @@ def conclude(
         upper = lower
     sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
     slack = ROUND_SLACK if all(whole_unknowns(example).all() for example in sets) else SLACK
-    rows = f", decisions being all that meets the rows to within {slack:g} of their largest entry" if sets else ""
+    rows = (
+        f", decisions being all that meets the rows to within {slack:g} of their largest entry, or of 1 if that is less"
+        if sets
+        else ""
+    )
     outside = sum(not example.inside for example in problem.examples)
     rows += f"; {outside} of the responses are no decisions" if outside else ""
     rows += ", and negative losses count as 0" if outside and problem.clamp else ""
@@ -190,8 +196,17 @@ def require_cost(problem: InverseProblem, theta: FloatArray, tolerance: float) -
     """Raise if this is no cost vector of the problem, or no gap can be at or below the tolerance."""
     require_tolerance(tolerance)
     p = problem.prior.lower.size
-    if theta.shape != (p,) or not np.isfinite(theta).all():
-        raise CertificateError(f"the cost vector has shape {theta.shape}; {p} finite entries are needed.")
+    if theta.shape != (p,) or theta.dtype != np.float64 or not np.isfinite(theta).all():
+        raise CertificateError(f"the cost vector has shape {theta.shape}; {p} finite entries are needed, in doubles.")
+    # Whole numbers may overflow, and short floats underflow, where doubles do not; NaN keeps no condition and breaks none.
+    for name, part in _parts("problem", problem):
+        if isinstance(part, np.ndarray) and (part.dtype != (np.bool_ if name.endswith("whole") else np.float64)):
+            raise CertificateError(f"{name} holds {part.dtype}, and is to hold doubles, or truth values for whole unknowns.")
+        if isinstance(part, np.ndarray | float) and np.isnan(part).any():
+            raise CertificateError(f"{name} holds NaN.")
+    known = {problem.distance.integer, problem.distance.continuous} <= DISTANCES and problem.regularizer.kind in ("l1", "l2")
+    if not (known and 0 <= problem.kappa < np.inf):
+        raise CertificateError("kappa is negative or not finite, or the distance or the regularizer has no name that is known.")
 
 
 def is_cone(prior: PriorSet) -> bool:
@@ -245,7 +260,9 @@ def _lower(problem: InverseProblem, facets: list[PriorSet], proof: Any) -> tuple
 
 def outside_of(prior: PriorSet, theta: FloatArray) -> float:
     """By how much a cost vector breaks a condition at most."""
-    parts = [0.0, float(np.max(prior.lower - theta)), float(np.max(theta - prior.upper))]
+    parts = [0.0]
+    for broken, end in ((theta < prior.lower, prior.lower), (theta > prior.upper, prior.upper)):
+        parts += (enclose(end[broken]) - theta[broken]).size.tolist()
     if prior.total is not None:
         off = abs(sum(map(Fraction, theta.tolist()), Fraction(0)) - Fraction(prior.total))
         parts.append(float(np.nextafter(float(off), np.inf)) if off else 0.0)
@@ -313,8 +330,8 @@ def _quantity(problem: InverseProblem) -> str:
     squared = problem.regularizer.kind == "l2"
     regularizer = "halved squared Euclidean distance from the centre" if squared else "distance from the centre in the l1 norm"
     if problem.hard:
-        return regularizer
-    penalty = f" plus {problem.kappa:g} times the {regularizer}" if problem.kappa else ""
+        return regularizer if problem.kappa == 1 else f"multiple by {problem.kappa!r} of the {regularizer}"
+    penalty = f" plus {problem.kappa!r} times the {regularizer}" if problem.kappa else ""
     return f"mean suboptimality loss with {_spelled(problem)}{penalty}"
 
 

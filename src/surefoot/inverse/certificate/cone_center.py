@@ -167,6 +167,8 @@ def _leaves(cover: Any, n_normals: int, p: int) -> tuple[Enclosure, Any] | None:
     """
     if cover.shares.shape != (int(cover.split.sum()), p) or not np.all((cover.shares >= 0) & (cover.shares < np.inf)):
         return None
+    if not cover.shares.any(axis=1).all():  # a point of no corner splits nothing
+        return None
     corners = [enclose(row)[None, :] for row in np.vstack((np.eye(p), -np.ones(p)))]
     open_ = [[k for k in range(p + 1) if k != left_out] for left_out in range(p + 1)]
     leaves = []

@@ -15,6 +15,7 @@ rational numbers.
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,10 @@ from surefoot.inverse.certificate.observation import are_decisions, cuts, featur
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.problem import Example, InverseProblem
+
+
+# Fractions as Python writes them: an exponent could ask for more digits than there is memory.
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 
 def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> str:
@@ -56,6 +61,9 @@ def proof_flaw(problem: InverseProblem, proof: Any) -> str:
         return "the proof is refused because its prices are not those of the prior set's rows"
     if not np.isfinite([*proof.weights, *proof.row_prices, proof.total_price]).all():
         return "the proof is refused because its weights are not finite"
+    block = getattr(proof, "block_price", None)
+    if block is not None and (block.shape != (problem.prior.psd, problem.prior.psd) or not np.isfinite(block).all()):
+        return "the proof is refused because its price of the block is no finite matrix of that order"
     return decisions_flaw(problem, proof.owners, proof.points)
 
 
@@ -117,6 +125,8 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
 def _fractions(problem: InverseProblem, proof: Any) -> list[Fraction]:
     """The multipliers of a proof as fractions; none if one is negative, or an observation has more than its weight."""
     try:
+        if any(FRACTION.fullmatch(text) is None for text in proof.exact):
+            return []
         given = [Fraction(text) for text in proof.exact]
         finite = bool(np.isfinite([float(value) for value in given]).all())
     except (TypeError, ValueError, ArithmeticError):

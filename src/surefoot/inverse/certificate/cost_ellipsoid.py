@@ -59,6 +59,8 @@ def certify_ellipsoid(
         outside = max(longer, outside_of(problem.prior, cost.theta))
         if outside > NEAR:
             flaw = "the cost vector is longer than 1, or outside its prior set"
+        elif not np.isfinite(losses).all() or not all(example.inside or problem.clamp for example in problem.examples):
+            flaw = "losses are too large for doubles, or a response is no decision"
         elif problem.hard and losses.max() > NEAR * (steep.size * np.abs(cost.theta)).max():
             reached = problem.examples[int(np.argmax(losses))].instance.index
             flaw = f"the room around the cost reaches a decision of observation {reached}"

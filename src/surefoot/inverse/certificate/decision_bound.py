@@ -88,9 +88,14 @@ def lowest(
 def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: Any) -> float:
     """The bound of trees in preorder, one for every term of the distance."""
     posed: Any = example.instance.decisions
-    features, response, ellipsoid = example.instance.features, example.response, hasattr(posed, "form")
-    curved = hasattr(features, "inner")
-    if not hasattr(posed, "matrix") or not hasattr(tree, "multipliers") or (ellipsoid and not curved):
+    features: Any = example.instance.features
+    response, ellipsoid = example.response, hasattr(posed, "form")
+    curved = hasattr(features, "inner") and not hasattr(features, "matrix")
+    if hasattr(posed, "points") or not hasattr(posed, "matrix") or not hasattr(tree, "multipliers"):
+        return np.inf
+    if curved and not np.array_equal(posed.whole, np.arange(response.size) >= features.n_continuous):
+        return np.inf
+    if ellipsoid and not (curved and posed.high.shape == (1,) and posed.low[0] == -np.inf and posed.high[0] < np.inf):
         return np.inf
     squared = curved and distance.continuous == "squared-l2"
     linear = replace(distance, integer="none", continuous="none" if squared else distance.continuous) if curved else distance
@@ -116,7 +121,7 @@ def _proven_bound(example: Example, theta: Enclosure, distance: Distance, tree: 
         return float((total - lowest(tilt, np.zeros_like(lower), lower, upper, 0.0).sum(axis=1)).high.max())
     total = total + measured(distance.integer, enclose(response[whole]) - lower[:, whole])
     if ellipsoid:
-        form = form + enclose(posed.form) * y[0, 0]
+        form = form + (enclose(posed.form) + posed.form.T) * (0.5 * y[0, 0])
     if squared:
         form, tilt = form - np.diag(1.0 * ~whole), tilt + 2.0 * np.where(whole, 0.0, response)
         total = total + (enclose(response[~whole]) * response[~whole]).sum()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
-from surefoot.core.enclosure import Enclosure, enclose, join
+from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.distance import Distance
@@ -99,7 +99,10 @@ def measured(name: str, apart: Enclosure) -> Enclosure:
     if name == "none" or apart.shape[1] == 0:
         return enclose(np.zeros(apart.shape[0]))
     if name == "zero-one":
-        return enclose((apart.mid != 0).any(axis=1).astype(np.float64))
+        # Where a difference overflows, nothing is known of it.
+        known = np.isfinite(apart.high) & np.isfinite(apart.low)
+        differs, unknown = ((apart.mid != 0) & known).any(axis=1), (~known).any(axis=1)
+        return choose(unknown & ~differs, between(0.0, 1.0), differs.astype(np.float64))
     if name in ("l1", "linf"):
         return abs(apart).sum(axis=1) if name == "l1" else abs(apart).max(axis=1)
     squares = (apart * apart).sum(axis=1)
