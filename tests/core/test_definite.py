@@ -9,6 +9,7 @@ import pytest
 
 from surefoot.core.definite import inverse_form, least_eigenvalue, least_of, length, square_near
 from surefoot.core.enclosure import between, computing_in, enclose
+from surefoot.exceptions import CertificateError
 
 
 def with_eigenvalues(values: list[float], seed: int) -> np.ndarray:
@@ -82,3 +83,15 @@ def test_what_the_solution_of_the_equations_misses_is_made_up_for() -> None:
         found = inverse_form(enclose(np.array([[1.0, s], [s, 1.0]])), enclose(np.array([[1.0], [0.0]])))
         assert Fraction(float(found.low[0])) <= exact <= Fraction(float(found.high[0]))
         assert found.high[0] - found.low[0] < 1e-12 * found.high[0]
+
+
+def test_a_factor_that_overflowed_proves_nothing() -> None:
+    """After an overflow the factorization may go on with NaN and end without an error."""
+    tiny = 1e-290
+    matrix = np.array([[tiny, 0.0, 1e200], [0.0, tiny, 0.0], [1e200, 0.0, tiny]])
+    assert least_eigenvalue(matrix, 0.0) == -np.inf
+
+
+def test_only_matrices_have_squares_near_them() -> None:
+    with pytest.raises(CertificateError, match="square matrix"):
+        square_near(np.zeros((4, 4, 4)))

@@ -218,3 +218,9 @@ def test_a_digest_is_the_same_in_every_run() -> None:
     assert digest("k", {"a": [1.5, -2.0], "b": ["x", None], "c": 7}) == (
         "fc0faf57d680acf659116d5e7b113b71770a6b2e5460e48f0fe4e99f0fb8505f"
     )
+
+
+def test_whole_numbers_that_wrap_have_no_fingerprint() -> None:
+    assert digest("k", {"a": np.array([3], dtype=np.uint64)}) == digest("k", {"a": np.array([3])})
+    with pytest.raises(CertificateError, match="beyond 2"):
+        digest("k", {"a": np.array([2**64 - 1], dtype=np.uint64)})

@@ -388,3 +388,22 @@ def test_a_degree_that_would_take_for_ever_is_refused() -> None:
     problem = random_problem(11, Kernel("poly", gamma=0.5, degree=100_000))
     with pytest.raises(CertificateError, match="no kernel"):
         certify_chance_svm(problem, KernelPlane(np.ones(problem.n_samples), 0.0), None, 1e-6)
+
+
+@pytest.mark.parametrize("name", ["samples", "weights", "labels", "costs", "violation", "mean_radius", "covariance_radius"])
+@pytest.mark.parametrize("kind", [np.int8, np.float32])
+def test_only_doubles_are_judged(name: str, kind: type) -> None:
+    """Products of whole numbers wrap where those of doubles do not."""
+    problem = random_problem(11, Kernel("linear"))
+    forged = SimpleNamespace(**vars(problem))
+    setattr(forged, name, getattr(problem, name).astype(kind))
+    with pytest.raises(CertificateError, match="conventions"):
+        certify_chance_svm(forged, KernelPlane(np.ones(problem.n_samples), 0.0), None, 1e-6)
+
+
+def test_coefficients_are_doubles() -> None:
+    problem = random_problem(11, Kernel("linear"))
+    whole = np.full(problem.n_samples, -128, dtype=np.int8)
+    for plane, mix in ((whole, None), (np.ones(problem.n_samples), SimpleNamespace(coefficients=whole))):
+        with pytest.raises(CertificateError, match="finite coefficient"):
+            certify_chance_svm(problem, SimpleNamespace(coefficients=plane, intercept=0.0), mix, 1e-6)

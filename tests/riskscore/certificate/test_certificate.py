@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -295,3 +296,25 @@ def test_a_threshold_that_is_a_little_too_high_is_not_believed(answer):
     raised = dataclasses.replace(proof, threshold=proof.threshold * (1 + 5e-7))
     certificate = certify_risk_score(TABLE, card, raised, GAP)
     assert best * (1 - 1e-9) < certificate.lower_bound <= best
+
+
+def test_points_are_read_in_one_form(answer: tuple[RiskScore, ScoreProof]) -> None:
+    """Numbers that wrap would keep their limits as one card, and have the objective or the fingerprint of another."""
+    card, proof = answer
+    honest = certify_risk_score(TABLE, card, proof, GAP)
+    for kind in (np.int8, np.int64, np.float32, np.float64):
+        same = SimpleNamespace(points=card.points.astype(kind), intercept=float(card.intercept), multiplier=1)
+        assert certify_risk_score(TABLE, same, proof, GAP) == dataclasses.replace(honest)
+    wrapped = SimpleNamespace(points=card.points.astype(np.int64).astype(np.uint64), intercept=card.intercept, multiplier=1.0)
+    wrapped.points[0] = 2**64 - 1
+    with pytest.raises(CertificateError, match="whole points"):
+        certify_risk_score(TABLE, wrapped, proof, GAP)
+
+
+def test_limits_that_doubles_do_not_tell_apart_are_refused(answer: tuple[RiskScore, ScoreProof]) -> None:
+    for name, value in (("intercept_upper", 2**53), ("scale", "free")):
+        forged = SimpleNamespace(**{field.name: getattr(TABLE, field.name) for field in dataclasses.fields(TABLE)})
+        setattr(forged, name, value)
+        forged.multipliers = (1.0, 1.0)
+        with pytest.raises(CertificateError, match="conventions"):
+            certify_risk_score(forged, answer[0], None, GAP)

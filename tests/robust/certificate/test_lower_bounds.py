@@ -16,9 +16,12 @@ from reference.enumerated_model import solve_enumerated
 from reference.random_points import random_model, random_plan
 
 from surefoot.core.arrays import FloatArray
+from surefoot.robust.certificate import lower_bound
+from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.certificate.lower_bound import plan_sums
 from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds, coefficient_bounds, numeric_centre
+from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NUMERIC_NORMS
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
@@ -284,3 +287,29 @@ def test_blocks_and_the_order_of_entries_do_not_change_the_bounds(name, monkeypa
         corrected_bound(problem, mixed_up, bounds),
     ]
     assert after == pytest.approx(before, abs=1e-9)
+
+
+def test_weights_are_divided_by_their_sum():
+    weights, labels = np.full(2, 0.5 * (1 + 9e-7)), np.array([1.0, -1.0])
+    cost = GroundCost(np.zeros(0), np.zeros(0), np.inf)
+    nothing = np.zeros((2, 0), dtype=np.int32)
+    problem = RobustLogisticProblem(np.zeros((2, 0)), nothing, np.zeros(0, dtype=np.int32), labels, weights, cost, 0.0, True)
+    model = RobustCoefficients(0.0, np.zeros(0), np.zeros(0), 0.0)
+    plan = ShiftPlan(
+        row=np.arange(2),
+        mass=weights / weights.sum(),
+        slope=np.full(2, 0.5),
+        moved=np.zeros((2, 0), dtype=bool),
+        flipped=np.zeros(2, dtype=bool),
+        lowest=np.zeros(0),
+        highest=np.zeros(0),
+    )
+    found = certify_robust_logistic(problem, model, plan, 1e-9)
+    assert found.verified
+    assert found.lower_bound <= math.log(2) <= found.upper_bound
+
+
+def test_no_relation_is_read_off_a_matrix_that_overflowed():
+    scaled = np.array([[1.0, np.nan], [np.nan, np.inf]])
+    dependent, relations = lower_bound._relations(scaled, np.ones(2), np.arange(2), 0)
+    assert dependent.size == 0 and relations.shape == (0, 2)

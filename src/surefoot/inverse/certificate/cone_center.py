@@ -93,7 +93,7 @@ def certify_rays(
 
 def _rays_flaw(problem: InverseProblem, proof: RayProof) -> str:
     prior, rays, weights = problem.prior, proof.rays, proof.weights
-    fits = rays.ndim == 2 and rays.shape == (len(weights), prior.lower.size) and len(weights) > 0
+    fits = rays.dtype == np.float64 and rays.shape == (len(weights), prior.lower.size) and len(weights) > 0
     if not fits or not np.isfinite(rays).all() or not np.isfinite(weights).all() or not weights.max() > 0:
         return "the proof is refused because rays and weights do not fit"
     if prior.psd or not is_cone(prior):
