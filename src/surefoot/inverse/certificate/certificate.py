@@ -73,7 +73,9 @@ def certify_cost(
     require_cost(problem, theta, tolerance)
     facets, which, radius = _sphere(problem.prior) if hasattr(proof, "proofs") else ([problem.prior], "", 1.0)
     models = f"cost vector of the prior set{which}"
-    bare = problem.distance.integer == problem.distance.continuous == "none"
+    marks, names = [whole_unknowns(example) for example in problem.examples], problem.distance
+    bare = names.integer == "none" or not any(whole.any() for whole in marks)
+    bare = bare and (names.continuous == "none" or all(whole.all() for whole in marks))
     if problem.hard:
         above = f"every other decision above the observed one by {_spelled(problem)} or more"
         models += " that prices " + ("no decision below the observed one" if bare else above)
@@ -165,7 +167,8 @@ def certify_predictions(
     if theta.any():
         unit, given = enclose(theta) / float(np.abs(theta).max()), loss_proofs or [None] * len(apart)
         bounds = decision_bounds(problem.examples, unit, replace(problem.distance, integer="none", continuous="none"), given)
-        tied = TIED * np.minimum((_sizes(problem)[1] * np.abs(unit.mid)).max(axis=1), 1.0)
+        # Where nothing is priced all decisions cost the same, but for what enclosures of 0 need.
+        tied = TIED * (_sizes(problem)[1] * np.abs(unit.mid)).max(axis=1).clip(TINY_ROW, 1.0)
         for i, (example, bound) in enumerate(zip(problem.examples, bounds, strict=True)):
             if not (bound <= tied[i] and example.inside):
                 apart[i] = np.inf if isinstance(given[i], float) else _predicted(problem, example, unit, tied[i])

@@ -27,7 +27,6 @@ from surefoot.exceptions import (
 from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments, witnessed
-from surefoot.inverse.exact.cost_run import CUT_SHORT
 from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
@@ -216,7 +215,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             problem, found = fit_cost(self, separation, problem, options)
             outcome = witnessed(self.approach, problem, handed_over(found), self._proof_seconds(options))
             cost, certificate = judged(self.approach, problem, outcome, self.tol)
-            if certificate.verified and outcome.status not in CUT_SHORT:
+            if certificate.verified and outcome.status not in (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED):
                 # The gap is closed after all: losses of rounding size end a solver, and are no gap.
                 outcome = replace(outcome, status=Status.OPTIMAL)
         except InconsistentDataError as flaw:

@@ -103,7 +103,9 @@ class QuadraticCost:
             absolute=self.parameters.absolute_gap,
         )
         center = problem.regularizer.center
-        if problem.prior.excess(center) <= 0:
+        whole = any(np.any(getattr(example.instance.decisions, "whole", True)) for example in problem.examples)
+        measured = problem.distance.continuous != "none" or (whole and problem.distance.integer != "none")
+        if not measured and problem.prior.excess(center) <= 0:
             # An interior point method only comes near a centre that is the answer itself.
             run.improve(center, problem.objective(center, self.separation.losses(problem, center)[1]))
         run.record(1)
