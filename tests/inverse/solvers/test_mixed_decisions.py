@@ -222,3 +222,16 @@ def test_distances_that_cannot_be_priced_exactly_are_refused() -> None:
     with pytest.raises(ValueError, match="not possible for continuous unknowns"):
         InverseOptimizer(wide, distance=("l2", "l2")).fit(signals, responses)
     InverseOptimizer(wide, distance=("none", "linf"), kappa=0.1).fit(signals, responses)
+
+
+def test_a_search_without_time_does_not_say_that_there_is_no_decision() -> None:
+    """x + z_1 + z_2 >= 2 is met by z = (1, 1): that nothing was found is not that there is nothing."""
+    problem, oracle = forward.MixedIntegerProgram(), ForwardOracle()
+    signal = (np.array([[-1.0]]), np.array([[-1.0, -1.0]]), np.array([-2.0]))
+    with pytest.raises(ForwardSolveError, match="no decision was found in time"):
+        oracle.decide(problem.instance(0, signal), np.ones(3), seconds=0.0)
+    # With time to find out, the same words are about what is so.
+    assert problem.instance(0, signal).decisions.allowed(oracle.decide(problem.instance(0, signal), np.ones(3)).point[None, :])
+    nothing = (np.array([[1.0], [-1.0]]), np.zeros((2, 2)), np.array([0.0, -1.0]))
+    with pytest.raises(ForwardSolveError, match="no decision is allowed at this signal"):
+        oracle.decide(problem.instance(0, nothing), np.ones(3))

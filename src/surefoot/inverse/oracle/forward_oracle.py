@@ -272,6 +272,7 @@ class _Linear:
             if found.point is not None:
                 best, value = found.point, found.value + constant
         if best is None:
-            state = "no decision is allowed at this signal" if not np.isfinite(bound) else "no decision was found in time"
+            # An infinite bound is that of a search that had no time to find out.
+            state = "no decision is allowed at this signal" if bound == -np.inf else "no decision was found in time"
             raise ForwardSolveError(f"observation {self.instance.index}: {state}.")
         return _choice(example, best, theta, distance, weight, bound)
