@@ -18,14 +18,18 @@ from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.certificate import certify_cost, outside_of
 from surefoot.inverse.certificate.cone_center import certify_rays
 from surefoot.inverse.certificate.cost_bound import cost_bound
+from surefoot.inverse.certificate.decision_bound import decision_bounds
 from surefoot.inverse.certificate.observation import measured
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration
 from surefoot.inverse.exact.exact_solver import ExactSolver
 from surefoot.inverse.forward.programs import BinaryProgram
 from surefoot.inverse.problem.approaches import APPROACHES
+from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf
+from surefoot.inverse.problem.decision_set import EllipsoidSet
 from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.hypothesis import QuadraticFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
-from surefoot.inverse.problem.problem import InverseProblem, Regularizer
+from surefoot.inverse.problem.problem import Example, Instance, InverseProblem, Regularizer
 
 
 def posed(signals: Any, responses: Any, *, prior: Any = None, name: str = "l2") -> InverseProblem:
@@ -162,3 +166,18 @@ def test_a_difference_that_overflows_may_be_none() -> None:
 def test_what_is_missed_is_rounded_up() -> None:
     prior = dataclasses.replace(PriorSet.of(None, 1), lower=np.array([100.0 + 2.0**-40]))
     assert outside_of(prior, np.array([2.0**-60])) >= 100.0 + 2.0**-40 - 2.0**-60
+
+
+@pytest.mark.parametrize("multipliers", [(5.0, 5.0, 1e-300, 1e-300), (5.0, 5.0, 5.0, 5.0), (10.0, 10.0, 10.0, 10.0)])
+def test_leaves_over_an_ellipsoid_do_not_borrow_the_multiplier_of_another(multipliers: tuple[float, ...]) -> None:
+    """The farthest point of a long ellipse is 10 away: with the curvature of the first leaf the others would say 5."""
+    instance = Instance(0, EllipsoidSet.of(np.diag([100.0, 0.01]), np.zeros(2), -1.0), QuadraticFeatures.of_all(2))
+    turns = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    leaves = [
+        Leaf(np.array([y]), point=-turn / (2.0 * multipliers[0] * np.array([100.0, 0.01])))
+        for y, turn in zip(multipliers, turns, strict=True)
+    ]
+    (bound,) = decision_bounds(
+        [Example(instance, np.zeros(2))], np.zeros(6), Distance("none", "linf"), [DecisionTrees.of(leaves)]
+    )
+    assert bound >= 10.0

@@ -18,9 +18,7 @@ from reference.trusted_inverse import (
 )
 
 from surefoot.exceptions import UnsupportedProblemError
-from surefoot.inverse.certificate.decision_bound import decision_bounds
 from surefoot.inverse.oracle.trust_region import smallest_in_ball
-from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf
 from surefoot.inverse.problem.decision_set import EllipsoidSet
 from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.ellipsoid_decisions import EllipsoidDecisions
@@ -87,21 +85,6 @@ def test_other_distances_over_an_ellipsoid_are_refused() -> None:
     instance = Instance(0, EllipsoidSet.of(np.eye(2), np.zeros(2), -1.0), QuadraticFeatures.of_all(2))
     with pytest.raises(UnsupportedProblemError, match="linf"):
         EllipsoidDecisions(instance).programme(Example(instance, np.zeros(2)), np.zeros(6), Distance("none", "linf"), 1.0)
-
-
-@pytest.mark.parametrize("multipliers", [(5.0, 5.0, 1e-300, 1e-300), (5.0, 5.0, 5.0, 5.0), (10.0, 10.0, 10.0, 10.0)])
-def test_leaves_over_an_ellipsoid_do_not_borrow_the_multiplier_of_another(multipliers: tuple[float, ...]) -> None:
-    """The farthest point of a long ellipse is 10 away: with the curvature of the first leaf the others would say 5."""
-    instance = Instance(0, EllipsoidSet.of(np.diag([100.0, 0.01]), np.zeros(2), -1.0), QuadraticFeatures.of_all(2))
-    turns = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    leaves = [
-        Leaf(np.array([y]), point=-turn / (2.0 * multipliers[0] * np.array([100.0, 0.01])))
-        for y, turn in zip(multipliers, turns, strict=True)
-    ]
-    (bound,) = decision_bounds(
-        [Example(instance, np.zeros(2))], np.zeros(6), Distance("none", "linf"), [DecisionTrees.of(leaves)]
-    )
-    assert bound >= 10.0
 
 
 FORMS = [

@@ -109,7 +109,7 @@ def certify_cost(
     trust = f"the forward solver is right about the losses of observation {trusted[0]}" if trusted else ""
     remark = " ".join(remarks) if flaw or trust or remarks or which else _radius(problem, upper, lower)
     words = Statement(models, _quantity(problem), flaw=flaw, trust=trust, remark=remark)
-    return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor * radius)
+    return conclude(problem, words, {"theta": theta}, (upper, lower), tolerance, proof, floor)
 
 
 def conclude(
