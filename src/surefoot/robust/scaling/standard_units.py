@@ -68,7 +68,7 @@ def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: Fl
     """
     intercept = centred - float(numeric @ centre)
     last = np.spacing(abs(intercept))
-    if not np.isfinite(intercept) or last <= COARSE:
+    if not np.isfinite(intercept) or last <= COARSE or numeric.size == 0:
         return intercept, numeric
     at = int(np.argmax(np.abs(numeric * centre)))
     step = np.spacing(numeric[at])
