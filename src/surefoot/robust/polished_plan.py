@@ -121,7 +121,7 @@ def _directions(problem: RobustLogisticProblem, plan: ShiftPlan, centre: FloatAr
     parts = [np.ones((plan.row.size, int(problem.fit_intercept))), (numeric[plan.row] - centre) / scale]
     for l, count in enumerate(problem.n_levels):
         levels = slice(problem.level_offsets[l], problem.level_offsets[l + 1])
-        own = np.eye(int(count))[problem.codes[plan.row, l]]
+        own = problem.codes[plan.row, l, None] == np.arange(count)
         mixed = np.where(sign[:, None] > 0, plan.lowest[levels], plan.highest[levels])
         parts.append(np.where(plan.moved[:, l, None], mixed, own)[:, 1:])
     directions: FloatArray = np.column_stack(parts) * -sign[:, None]

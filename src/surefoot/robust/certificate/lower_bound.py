@@ -119,7 +119,7 @@ def plan_sums(plan: CheckedPlan) -> Sums:
     for at in blocks(plan.row.size):
         numeric = numeric + turned(plan.part.columns(plan.row[at])) @ flow[at]
         places = [sums + flow[at].sums_by_place(plan.places[at, l], counts[l] + 2) for l, sums in enumerate(places)]
-    levels = join([np.zeros(0), *(plan.place_matrix(l).transposed @ sums for l, sums in enumerate(places))])
+    levels = join([np.zeros(0), *(sums[:-2] + plan.mixed(l).transposed @ sums[-2:] for l, sums in enumerate(places))])
     shifts = int((plan.price.mid > 0).sum())
     return Sums((entropy, (plan.mass * plan.price).sum(), flow.sum(), numeric, levels, shifts, plan.row.size))
 
@@ -172,12 +172,11 @@ def curvature_sums(plan: CheckedPlan) -> Sums:
     weight = plan.mass * slope * (1.0 - slope)
     used = weight.low >= LEAST_CURVATURE
     odds = (slope[used] / (1.0 - slope[used])).log()
-    levels = [plan.place_matrix(l)[:, 1:] for l in range(setting.n_levels.size)]
     hessian: Any = 0.0
     for at in blocks(plan.row.size):
         entries = np.arange(plan.row.size)[at][used[at]]
         numeric = enclose(plan.part.dense(plan.row[entries])) - plan.part.centre
-        moves = (matrix[plan.places[entries, l]] for l, matrix in enumerate(levels))
+        moves = (plan.level_vectors(l, entries)[:, 1:] for l in range(setting.n_levels.size))
         vectors = join([np.ones((entries.size, int(setting.fit_intercept))), numeric, *moves], axis=1)
         hessian = vectors.transposed @ (vectors * weight[entries][:, None]) + hessian
     return Sums((hessian, (weight[used] * odds * odds).sum(), [weight.low[used].min(initial=np.inf)]))
