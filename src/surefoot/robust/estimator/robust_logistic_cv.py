@@ -91,6 +91,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     -----
     ConvergenceLimitWarning
         Once, if a limit ended any of the solves.
+    RoundedInterceptWarning
+        As from :class:`RobustLogisticRegression`.
 
     Examples
     --------

@@ -8,17 +8,20 @@ The estimators differ in how they choose the radius, and in nothing else.
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
@@ -156,6 +159,33 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         self.n_iter_ = int(solution.outcome.iterations)
         self.solver_ = solution.solver
         self._seal_proof()
+        self.warn_of_rounding(stacklevel=4)
+
+    @property
+    def public_rounding_(self) -> float:
+        """What plain sums of ``coef_ . x + intercept_`` lose of a score, at about: the last digit of the intercept.
+
+        A loss log(1 + exp(v)) changes by at most its slope times that, and no slope is above its loss: it is also what they
+        change of losses, relative to them, at most.
+        """
+        return float(np.spacing(abs(self.intercept_[0])))
+
+    @property
+    def loses_digits(self) -> bool:
+        """Whether that is more than the tolerance of a proof."""
+        return self.certificate_.verified and self.public_rounding_ > self.certificate_.tolerance
+
+    def warn_of_rounding(self, stacklevel: int = 2) -> None:
+        """Say so if plain sums of the public numbers are not as good as what was proven."""
+        if self.loses_digits:
+            warnings.warn(
+                f"{type(self).__name__}: columns are so far from 0 that plain sums of coef_ . x + intercept_, as in SQL or a "
+                f"spreadsheet, lose about {self.public_rounding_:.1g} of each score, more than the tolerance "
+                f"{self.certificate_.tolerance:.1e}. The proof is about these numbers added up without rounding, as predict "
+                "does; for use elsewhere, subtract a constant from the columns and fit again.",
+                RoundedInterceptWarning,
+                stacklevel=stacklevel,
+            )
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "dual_price_", "classes_", "radius_", "label_weight_", "ground_cost_")
