@@ -220,7 +220,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         self._unpack(X, rows, problem.terms, solution.outcome.primal)
         self._unpack_proof(solution)
         if not solution.certificate.verified:
-            warn_of_limit(solution, f"{type(self).__name__}.fit")
+            warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
         return self
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:

@@ -11,6 +11,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import joblib
@@ -41,6 +42,10 @@ from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows,
 SPARE_SHARE = 0.02
 # Plans are polished where the solver's gap is at most this many times the tolerance.
 SETTLED_GAP = 100.0
+# How coarsely they are polished, one after the other.
+COARSENESS = (1.0, 1e2, 1e4)
+# Mean of a column over its spread from which on it is far from 0.
+FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,22 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             certificate, outcome = certified(problem, outcome, float(self.tol))
         return Solution(problem.terms, outcome, certificate, solver.name)
 
+    def _advice(self, rows: TrainingRows) -> str | None:
+        """What to do about a fit that is not proven, if the columns tell."""
+        numeric = rows.design.numeric
+        if self.fit_intercept or not isinstance(numeric, np.ndarray):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            far = np.abs(numeric.mean(axis=0)) > FAR * np.ptp(numeric, axis=0)
+        names = [column.name for column, is_far in zip(rows.design.schema.numeric_columns, far, strict=True) if is_far]
+        if not names:
+            return None
+        return (
+            f"Without an intercept, columns far from 0 ({', '.join(map(str, names[:5]))}{', ...' if len(names) > 5 else ''}) "
+            "take its place, and doubles cannot tell what else they say: set fit_intercept=True, or subtract a constant from "
+            "these columns."
+        )
+
     def _unpack_proof(self, solution: Solution) -> None:
         self.outcome_ = solution.outcome
         self.certificate_ = solution.certificate
@@ -222,8 +243,8 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
     charge = outcome.primal.price * problem.radius
     spare = min(0.5, SPARE_SHARE * tolerance * outcome.upper_bound / charge) if charge > 0 else 0.0
     given = outcome.dual
-    for left in dict.fromkeys((0.0, spare)):
-        plan = polished_plan(problem, given, left)
+    for left, coarseness in product(dict.fromkeys((0.0, spare)), COARSENESS):
+        plan = polished_plan(problem, given, left, coarseness)
         again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
         if again.lower_bound > certificate.lower_bound:
             certificate, outcome = again, replace(outcome, dual=plan)

@@ -99,6 +99,6 @@ def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, floa
 
 
 def _typical(weights: FloatArray) -> float:
-    """A power of 2 near the median of the finite weights: dividing by it rounds nothing."""
+    """A power of 2 near the median of the finite weights, half way by their digits: dividing by it rounds nothing."""
     finite = weights[np.isfinite(weights)]
-    return float(2.0 ** np.clip(np.round(np.log2(np.median(finite))), -1022, 1023)) if finite.size else 1.0
+    return float(2.0 ** np.clip(np.round(np.median(np.log2(finite))), -1022, 1023)) if finite.size else 1.0
