@@ -100,5 +100,5 @@ def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, floa
 
 def _typical(weights: FloatArray) -> float:
     """A power of 2 near the median of the finite weights, half way by their digits: dividing by it rounds nothing."""
-    finite = weights[np.isfinite(weights)]
+    finite = weights[np.isfinite(weights) & (weights > 0)]  # in scaled columns one may have vanished
     return float(2.0 ** np.clip(np.round(np.median(np.log2(finite))), -1022, 1023)) if finite.size else 1.0
