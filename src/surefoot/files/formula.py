@@ -111,6 +111,7 @@ def read_formula(model: Any) -> Formula:
     offset: float | None = 0.0
     coefficients: FloatArray
     if isinstance(last, RobustLogisticModel):
+        last.warn_of_rounding(stacklevel=4)
         numeric, levels = last.schema_.split_coefficients(last.coef_[0])
         intercept, coefficients = float(last.intercept_[0]), numeric
         if last.schema_.categorical_positions and before is not None:

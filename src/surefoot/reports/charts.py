@@ -58,7 +58,8 @@ def spark_histogram(values: FloatArray) -> str:
     known = values[np.isfinite(values)]
     if known.size == 0 or known.min() == known.max():
         return ""
-    counts = np.histogram(known, 16)[0]
+    # From 0 on, because there are no 16 numbers between neighbours far from it; halves, because spreads of 1e308 overflow.
+    counts = np.histogram(known / 2 - known.min() / 2, 16)[0]
     heights = 18 * counts / counts.max()
     bars = "".join(f"M{5 * at + 2.5:g} 19v{-h:.1f}" for at, h in enumerate(heights) if h > 0)
     return (

@@ -223,6 +223,15 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     ]
     if len(flat) > _MOST_LINES:
         blocks.append(paragraph(f"{len(flat) - _MOST_LINES:,} smaller ones are left out; coefficients() lists all.", "small"))
+    if model.loses_digits:
+        lost = f"{model.public_rounding_:.1g}"
+        blocks.append(
+            paragraph(
+                f"Columns are so far from 0 that plain sums of these numbers lose about {lost} of the log odds. What was "
+                "proven holds for sums without rounding, as predict() takes them.",
+                "small",
+            )
+        )
     return tuple(blocks)
 
 

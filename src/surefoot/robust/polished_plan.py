@@ -43,16 +43,20 @@ class SettlingParameters:
 PARAMETERS = SettlingParameters()
 
 
-def polished_plan(problem: RobustLogisticProblem, plan: ShiftPlan, spare: float = 0.0) -> ShiftPlan | None:
+def polished_plan(
+    problem: RobustLogisticProblem, plan: ShiftPlan, spare: float = 0.0, coarseness: float = 1.0
+) -> ShiftPlan | None:
     """The same plan, polished; None if it is too large for a dense matrix.
 
     Numeric columns leave the fraction ``spare`` of the budget, at the cost of as much of price times radius: sums over many
-    rows round by more than a proof with a tiny radius may overspend.
+    rows round by more than a proof with a tiny radius may overspend. What an interior point leaves where there should be
+    nothing weighs as much as whole rows where their weights differ by many powers of ten: ``coarseness`` multiplies what is
+    negligible.
     """
     width = 1 + problem.n_numeric + int(problem.n_levels.sum())
     if plan.row.size * width > PARAMETERS.max_entries:
         return None
-    plan = _swept(problem, plan)
+    plan = _swept(problem, plan, coarseness)
     centre = (
         problem.weights @ problem.numeric if problem.fit_intercept and not problem.is_sparse else np.zeros(problem.n_numeric)
     )
@@ -81,10 +85,10 @@ def _prices(problem: RobustLogisticProblem, plan: ShiftPlan) -> FloatArray:
     return prices
 
 
-def _swept(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
+def _swept(problem: RobustLogisticProblem, plan: ShiftPlan, coarseness: float) -> ShiftPlan:
     """One entry per shift of a row; negligible mass stays with the row, and negligible levels leave their mix."""
-    p, price = PARAMETERS, _prices(problem, plan)
-    small = (plan.mass <= p.negligible * problem.weights[plan.row]) & (plan.mass * price <= p.negligible * problem.radius)
+    dust, price = coarseness * PARAMETERS.negligible, _prices(problem, plan)
+    small = (plan.mass <= dust * problem.weights[plan.row]) & (plan.mass * price <= dust * problem.radius)
     moved, flipped = plan.moved & ~small[:, None], plan.flipped & ~small
     keys = np.column_stack((plan.row, flipped, np.packbits(moved, axis=1)))
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -98,17 +102,18 @@ def _swept(problem: RobustLogisticProblem, plan: ShiftPlan) -> ShiftPlan:
     moved, flipped = moved[first], flipped[first]
     final = problem.labels[row] * np.where(flipped, -1.0, 1.0)
     lowest, highest = (
-        _without_small(problem, mix, (mass * (final == label)) @ moved)
+        _without_small(problem, mix, (mass * (final == label)) @ moved, coarseness)
         for mix, label in ((plan.lowest, 1.0), (plan.highest, -1.0))
     )
     return ShiftPlan(row, moved, flipped, mass, slope, lowest, highest)
 
 
-def _without_small(problem: RobustLogisticProblem, mix: FloatArray, moving: FloatArray) -> FloatArray:
+def _without_small(problem: RobustLogisticProblem, mix: FloatArray, moving: FloatArray, coarseness: float) -> FloatArray:
     """The mix of each feature without levels to which hardly any of the moving mass goes."""
     feature = np.repeat(np.arange(problem.n_categorical), problem.n_levels)
     largest = np.maximum.reduceat(mix, problem.level_offsets[:-1])[feature] if mix.size else mix
-    counts = (mix > PARAMETERS.negligible_share) & (mix * moving[feature] > PARAMETERS.negligible_flow)
+    share, flow = coarseness * PARAMETERS.negligible_share, coarseness * PARAMETERS.negligible_flow
+    counts = (mix > share) & (mix * moving[feature] > flow)
     mix = np.where(counts | (mix == largest), mix, 0.0)
     whole: FloatArray = mix / np.bincount(feature, weights=mix, minlength=problem.n_categorical)[feature]
     return whole
@@ -121,7 +126,7 @@ def _directions(problem: RobustLogisticProblem, plan: ShiftPlan, centre: FloatAr
     parts = [np.ones((plan.row.size, int(problem.fit_intercept))), (numeric[plan.row] - centre) / scale]
     for l, count in enumerate(problem.n_levels):
         levels = slice(problem.level_offsets[l], problem.level_offsets[l + 1])
-        own = np.eye(int(count))[problem.codes[plan.row, l]]
+        own = problem.codes[plan.row, l, None] == np.arange(count)
         mixed = np.where(sign[:, None] > 0, plan.lowest[levels], plan.highest[levels])
         parts.append(np.where(plan.moved[:, l, None], mixed, own)[:, 1:])
     directions: FloatArray = np.column_stack(parts) * -sign[:, None]
@@ -129,13 +134,30 @@ def _directions(problem: RobustLogisticProblem, plan: ShiftPlan, centre: FloatAr
 
 
 def _target(problem: RobustLogisticProblem, gamma: FloatArray, gradient: FloatArray, budget: float) -> FloatArray:
-    """What the gradient of numeric columns is to be: 0, or for columns with a price what they spend of the budget."""
-    priced = np.isfinite(gamma)
+    """What the gradient of numeric columns is to be: 0, or for columns with a price what they spend of the budget.
+
+    Where they spend too much, the dearest columns spend less: per unit of their own it saves most, and moves slopes least.
+    """
+    priced, norm = np.isfinite(gamma), problem.cost.numeric_norm
     target = np.where(priced, gradient, 0.0)
     target[priced] = np.where(np.abs(gradient[priced]) * gamma[priced] > PARAMETERS.negligible * budget, gradient[priced], 0.0)
-    spent = gradient_norm(target[priced], gamma[priced], problem.cost.numeric_norm)
-    whole: FloatArray = target * min(1.0, (1.0 - 1e-12) * budget / spent) if spent > 0 else target
-    return whole
+
+    def spent(columns: FloatArray) -> float:
+        return gradient_norm(columns[priced], gamma[priced], norm)
+
+    most = (1.0 - 1e-12) * budget
+    if norm == "linf":  # every column has the whole budget
+        return np.clip(target, -most / gamma, most / gamma)
+    for at in np.argsort(-np.where(priced, gamma, -np.inf))[: np.count_nonzero(priced)]:
+        if spent(target) <= most:
+            break
+        rest = target.copy()
+        rest[at] = 0.0
+        # Norms are convex: along a chord from what fits to what does not, this much fits for certain.
+        less, more = spent(rest), spent(target)
+        fraction = (most - less) / (more - less) if less < most else 0.0
+        target[at] *= fraction
+    return target
 
 
 def _polished_slopes(directions: FloatArray, mass: FloatArray, slope: FloatArray, target: FloatArray) -> FloatArray:

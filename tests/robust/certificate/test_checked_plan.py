@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from problem_bank import PROBLEM_BANK
+from problem_bank import PROBLEM_BANK, draw_problem
 from reference.certificate_parts import checked
 from reference.random_points import random_plan
 
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.checked_plan import RefusedPlanError
+from surefoot.robust.certificate.lower_bound import plan_sums
 from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
 
 
@@ -87,7 +89,7 @@ def test_sums_that_are_off_by_rounding_are_rescaled_to_be_right(problem, plan):
     totals = np.bincount(sound.row, weights=sound.mass.mid, minlength=problem.n_rows)
     np.testing.assert_allclose(totals, problem.weights, rtol=1e-15)
     for feature in (0, 1):
-        np.testing.assert_allclose(sound.place_matrix(feature).mid.sum(axis=1), 1.0, rtol=1e-15)
+        np.testing.assert_allclose(sound.mixed(feature).mid.sum(axis=1), 1.0, rtol=1e-15)
 
 
 def test_values_of_levels_are_exact_at_all_places(problem, plan):
@@ -130,3 +132,24 @@ def test_entries_know_their_final_label_places_and_price(problem):
         for l in range(2):
             mixed = problem.n_levels[l] + (0 if sign > 0 else 1)
             assert sound.places[k, l] == (mixed if moves[l] else problem.codes[row, l])
+
+
+def test_levels_of_a_column_with_very_many_take_memory_in_proportion_to_them():
+    count = 6000
+    rng = np.random.default_rng(0)
+    numbers = {"n_levels": np.array([count]), "codes": rng.integers(0, count, size=(50, 1))}
+    problem = replace(draw_problem(1, rows=50, levels=(2,)), **numbers)
+    row = np.arange(50)
+    mix = np.full(count, 1.0 / count)
+    moved = rng.random((50, 1)) < 0.5
+    plan = ShiftPlan(row, moved, np.zeros(50, dtype=bool), problem.weights, np.full(50, 0.5), mix, mix)
+    sound = checked(problem, plan)
+    tracemalloc.start()
+    levels = plan_sums(sound)[4]
+    vectors = sound.level_vectors(0, row)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * 8 * count**2
+    expected = np.where(moved, mix, problem.codes == np.arange(count))
+    np.testing.assert_allclose(vectors.mid, expected, rtol=1e-12)
+    np.testing.assert_allclose(levels.mid, (-problem.labels * problem.weights * 0.5) @ expected, atol=1e-15)

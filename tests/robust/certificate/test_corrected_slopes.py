@@ -199,3 +199,50 @@ def test_features_depend_on_each_other_if_their_levels_do_in_every_row(third):
     # The last rows flow a little, all of one label: only where they hold equal levels are the features the same.
     expected = pytest.approx(0.75 * math.log(2), abs=1e-9) if third == 0 else -np.inf
     assert corrected_bound(problem, plan, LIMITS) == expected
+
+
+def flipped_rows(
+    points: list[list[float]], codes: list[int], *, fit_intercept: bool
+) -> tuple[RobustLogisticProblem, ShiftPlan]:
+    """Rows whose columns and levels never shift, half of each flipped, so that no point has a flow but for the last digits."""
+    n_rows, n_levels = len(points), max(codes) + 1
+    problem = RobustLogisticProblem(
+        numeric=np.array(points),
+        codes=np.array(codes)[:, None],
+        n_levels=np.array([n_levels]),
+        labels=np.where(np.arange(n_rows) % 2, 1.0, -1.0),
+        weights=np.full(n_rows, 1.0 / n_rows),
+        cost=GroundCost(np.full(len(points[0]), np.inf), np.array([np.inf]), label_weight=1.0),
+        radius=0.5,
+        fit_intercept=fit_intercept,
+    )
+    row = np.repeat(np.arange(n_rows), 2)
+    plan = ShiftPlan(
+        row=row,
+        moved=np.zeros((row.size, 1), dtype=bool),
+        flipped=np.tile([False, True], n_rows),
+        mass=np.full(row.size, 0.5 / n_rows),
+        slope=np.where(np.arange(row.size) % 3, 0.5, 0.5 + 1e-12),
+        lowest=np.eye(n_levels)[0],
+        highest=np.eye(n_levels)[-1],
+    )
+    return problem, plan
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("codes", [[0, 0, 0], [0, 1, 0], [0, 1, 2]])
+def test_no_more_points_than_columns_that_never_shift_leave_no_gradient(codes, fit_intercept):
+    points = [[0.3, -1.7, 2.2, 0.9], [1.1, 0.4, -0.6, 1.3], [-0.8, 2.9, 0.1, -2.1]]
+    problem, plan = flipped_rows(points, codes, fit_intercept=fit_intercept)
+    assert corrected_bound(problem, plan, LIMITS) == pytest.approx(math.log(2), abs=1e-9)
+
+
+@pytest.mark.parametrize(("n_points", "n_levels"), [(2, 1), (3, 1), (3, 3), (4, 1)])
+def test_columns_that_nearly_depend_on_each_other_are_left_out_where_there_are_no_more_points_than_others(n_points, n_levels):
+    # The third column follows from the other two, but for the last digits. Every point is there with every level.
+    x = np.array([[1.3, 0.4], [-0.7, 0.9], [2.9, -1.1], [0.2, 1.7]])[:n_points]
+    columns = np.column_stack((x, x @ np.sqrt([2.0, 3.0]) + 1e-14 * np.arange(n_points)))
+    codes = np.tile(np.arange(n_levels), n_points).tolist()
+    problem, plan = flipped_rows(np.repeat(columns, n_levels, axis=0).tolist(), codes, fit_intercept=False)
+    expected = pytest.approx(math.log(2), abs=1e-9) if n_points == 2 else -np.inf
+    assert corrected_bound(problem, plan, LIMITS) == expected

@@ -326,6 +326,104 @@ STUCK = {
             label_weight=1.0,
         ),
     ),
+    "as_many_rows_as_columns_that_never_move": Case(
+        [
+            [0.991934, 0, 0],
+            [0.379179, 0, 1],
+            [0.722203, 1, 2],
+            [0.760879, 0, 0],
+        ],
+        [0, 0, 1, 0],
+        [3.0, 3.0, 2.0, 0.0],
+        dict(
+            radius=0.047123067861004196,
+            norm="l1",
+            categorical_features=[1, 2],
+            fit_intercept=True,
+            numeric_weights=[np.inf],
+            categorical_weights=[12721.598588173323, 1.0118034090228292],
+            label_weight=1.1870381006803818,
+        ),
+    ),
+    "a_dear_column_spends_what_moves_leave": Case(
+        [
+            [13876.870231904755, 310559309.38818485, 1, 0],
+            [13876.870231898542, 310542199.4732499, 1, 2],
+            [13876.870231884881, 310108618.45356107, 1, 2],
+            [13876.87023188553, 310369888.03970355, 1, 2],
+            [13876.870231884744, 310556386.5010474, 1, 0],
+            [13876.870231855097, 310015720.3773259, 1, 0],
+            [13876.870231871062, 309663813.4436503, 0, 2],
+            [13876.870231889065, 310293996.2643695, 0, 0],
+            [13876.870231893388, 309987167.9113163, 1, 0],
+            [13876.870231893488, 310221561.63603514, 1, 2],
+            [13876.870231903977, 310219370.1992182, 1, 1],
+        ],
+        [1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 1],
+        [1.0, 0.0, 0.0, 1.0, 0.0, 2.0, 2.0, 1.0, 3.0, 3.0, 1.0],
+        dict(
+            radius=0.20968239762601376,
+            norm="l1",
+            categorical_features=[2, 3],
+            fit_intercept=True,
+            numeric_weights=[0.9427603566549496, 1.0502688959155178],
+            categorical_weights=[1.9732443171136544, 0.9935125010181094],
+            label_weight=np.inf,
+        ),
+    ),
+    "a_dear_column_beside_cheap_ones": Case(
+        [
+            [5352147.485104577, 6167534.317761192, 408.4330740711294, 0, 0],
+            [5352146.009441577, 6167534.379806192, 407.1727480711294, 2, 0],
+            [5352144.214415576, 6167535.225969192, 409.13427607112936, 1, 0],
+            [5352145.878648576, 6167535.047868192, 408.2440950711294, 1, 1],
+            [5352144.693603577, 6167535.150573192, 408.8154230711294, 2, 0],
+            [5352145.209129577, 6167534.330343192, 409.7438450711294, 2, 1],
+        ],
+        [0, 0, 0, 1, 1, 0],
+        None,
+        dict(
+            radius=0.016622133506257315,
+            norm="l1",
+            categorical_features=[3, 4],
+            fit_intercept=True,
+            numeric_weights=[0.010200847137001827, 120249.58297332149, 5.24641705213462e-06],
+            label_weight=np.inf,
+        ),
+    ),
+    "rows_of_hardly_any_weight": Case(
+        [
+            [25055935.806772083, 0, 0, 0],
+            [25055935.806772083, 2, 1, 1],
+            [25055935.806772083, 1, 2, 0],
+            [25055935.806772083, 0, 0, 1],
+            [25055935.806772083, 0, 1, 0],
+            [25055935.806772083, 0, 2, 0],
+            [25055935.806772083, 0, 0, 0],
+            [25055935.806772083, 0, 2, 0],
+            [25055935.806772083, 2, 0, 0],
+        ],
+        [0, 1, 1, 0, 0, 0, 0, 0, 1],
+        [
+            3.503542424063641e-06,
+            0.05199849054298553,
+            5.051491583052381,
+            29291.953470194472,
+            0.0007313415669471284,
+            43769.892527578195,
+            27044.952117933528,
+            194.66682503763272,
+            4.170877644636259e-06,
+        ],
+        dict(
+            radius=0.22146475592264886,
+            norm="l2",
+            categorical_features=[1, 2, 3],
+            fit_intercept=True,
+            numeric_weights=[7105.728040896026],
+            label_weight=2.3549469253618325,
+        ),
+    ),
 }
 
 
@@ -415,6 +513,47 @@ def test_separable_data_with_dear_columns_and_a_price_on_labels_are_proven(seed)
     for label_weight in (0.5, 2.0):
         model = sf.RobustLogisticRegression(radius=0.05, numeric_weights=[1e6, 1e6], label_weight=label_weight).fit(X, y)
         assert model.certificate_.verified, model.certificate_.claim
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_more_rows_than_columns_that_never_shift_are_proven_if_labels_may_flip(seed):
+    rng = np.random.default_rng(seed)
+    columns = int(rng.integers(2, 7))
+    rows = int(rng.integers(2, columns + 1))
+    X = np.column_stack((rng.normal(size=(rows, columns)), rng.integers(0, 3, size=rows)))
+    y = np.append([0, 1], rng.integers(0, 2, size=rows - 2))
+    model = sf.RobustLogisticRegression(
+        radius=float(10.0 ** rng.uniform(-3, 0)),
+        numeric_weights=np.full(columns, np.inf),
+        categorical_features=[columns],
+        categorical_weights=[np.inf if seed % 2 else 1.3],
+        label_weight=float(rng.uniform(0.2, 3.0)),
+        fit_intercept=bool(seed % 3),
+    ).fit(X, y)
+    assert model.certificate_.verified, model.certificate_.claim
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_that_are_very_dear_to_flip_leave_two_rows_proven(seed, norm):
+    X = np.random.default_rng(seed).normal(size=(2, 1))
+    for fit_intercept in (False, True):
+        model = sf.RobustLogisticRegression(radius=0.06, label_weight=1e9, norm=norm, fit_intercept=fit_intercept).fit(
+            X, [0, 1]
+        )
+        assert model.certificate_.verified, model.certificate_.claim
+
+
+def test_columns_far_from_0_without_an_intercept_are_named_if_nothing_is_proven():
+    case = STUCK["a_dear_column_beside_cheap_ones"]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 3)) + np.array([3e15, 1.7e12, 0.0])
+    y = [0, 1, 1, 0, 1, 0, 0, 1]
+    with pytest.warns(sf.ConvergenceLimitWarning, match=r"Without an intercept, columns far from 0 \(x0, x1\)"):
+        sf.RobustLogisticRegression(radius=0.002, fit_intercept=False).fit(X, y)
+    with pytest.warns(sf.ConvergenceLimitWarning) as met:
+        sf.RobustLogisticRegression(**case.parameters, max_iter=1).fit(np.array(case.X), np.array(case.y))
+    assert "Without an intercept" not in str(met[0].message)
 
 
 def test_whoever_checks_a_proof_repairs_nothing():

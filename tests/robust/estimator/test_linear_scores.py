@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import surefoot as sf
@@ -37,14 +40,16 @@ def test_columns_that_vary_in_their_last_digits_only_are_used_proven_and_predict
     scale = 10.0 ** draw.uniform(-9, 9, size=2)
     moved = X * scale + scale * 10.0 ** draw.uniform(13, 15, size=2)
     assert (moved.std(axis=0) < 1e-12 * np.abs(moved.mean(axis=0))).all()
-    model = sf.RobustLogisticRegression(radius=0.01).fit(moved, y)
+    with pytest.warns(sf.RoundedInterceptWarning, match="plain sums"):
+        model = sf.RobustLogisticRegression(radius=0.01).fit(moved, y)
     assert model.certificate_.verified, model.certificate_.claim
     # The same columns without their offset, which are differences of neighbouring numbers and exact.
     near = sf.RobustLogisticRegression(radius=0.01).fit(moved - moved[0], y)
     assert near.certificate_.verified
     assert model.certificate_.upper_bound == pytest.approx(near.certificate_.upper_bound, rel=2e-6)
     np.testing.assert_allclose(model.decision_function(moved), near.decision_function(moved - moved[0]), atol=0.02)
-    batches = sf.RobustLogisticRegression(radius=0.01).fit([(moved[:25], y[:25]), (moved[25:], y[25:])])
+    with pytest.warns(sf.RoundedInterceptWarning, match="plain sums"):
+        batches = sf.RobustLogisticRegression(radius=0.01).fit([(moved[:25], y[:25]), (moved[25:], y[25:])])
     assert batches.certificate_.verified, batches.certificate_.claim
 
 
@@ -55,5 +60,31 @@ def test_flips_beside_such_columns_are_priced_to_the_digits_that_are_left(seed: 
     X = draw.normal(size=(12, 2))
     y = (X.sum(axis=1) + 0.5 * draw.normal(size=12) > 0).astype(int)
     X[:, 0] += 3e14
-    model = sf.RobustLogisticRegression(radius=0.002, label_weight=1.0).fit(X, y)
+    with pytest.warns(sf.RoundedInterceptWarning, match="plain sums"):
+        model = sf.RobustLogisticRegression(radius=0.002, label_weight=1.0).fit(X, y)
     assert model.certificate_.verified, model.certificate_.claim
+
+
+@pytest.mark.parametrize("offset", [1.7e9, 1e12, 3e15])
+def test_models_whose_public_numbers_lose_digits_in_plain_sums_say_so(offset: float, tmp_path: Path) -> None:
+    draw = np.random.default_rng(3)
+    X = pd.DataFrame(draw.normal(size=(40, 2)), columns=["when", "what"])
+    y = (X.sum(axis=1) + draw.normal(size=40) > 0).astype(int)
+    X["when"] += offset
+    fits = [sf.RobustLogisticRegression(radius=0.01), sf.RobustLogisticRegressionCV(radii=[0.01, 0.1], cv=2)]
+    for unfitted in fits:
+        with warnings.catch_warnings(record=True) as met:
+            warnings.simplefilter("always")
+            model = unfitted.fit(X, y)
+            sf.export.to_sql(model)
+            sf.report(model, X, y, tmp_path / f"{type(model).__name__}.html")
+        page = (tmp_path / f"{type(model).__name__}.html").read_text(encoding="utf-8")
+        said = [warning for warning in met if issubclass(warning.category, sf.RoundedInterceptWarning)]
+        rows = X.to_numpy()
+        plain = rows @ model.coef_[0] + model.intercept_[0]
+        loss, told = (np.logaddexp(0.0, np.where(y == 1, -s, s)) for s in (model.decision_function(X), plain))
+        lost = np.abs(told - loss).mean() > model.tol * loss.mean()
+        assert lost == (offset > 1e10)
+        assert len(said) == (2 if lost else 0), [str(warning.message) for warning in met]
+        assert all(warning.filename == __file__ for warning in said[:1])
+        assert ("lose about" in page) == lost

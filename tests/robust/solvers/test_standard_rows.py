@@ -225,3 +225,9 @@ def test_restored_intercepts_keep_the_digits_that_large_centres_take(offset):
         assert remainder <= max(np.spacing(abs(restored.intercept)) / 64, 2.0**-41)
         np.testing.assert_allclose(restored.numeric * standard.scale, model.numeric, rtol=1e-11)
         assert (np.abs(restored.numeric) * (1 - 1e-15) <= np.abs(model.numeric / standard.scale)).all()
+
+
+def test_a_large_intercept_is_restored_without_numeric_columns():
+    standard = StandardRows.of(draw_problem(3, rows=12, numeric=0, levels=(3, 2), radius=0.1))
+    model = replace(random_model(standard.problem, np.random.default_rng(0), 1.0), intercept=-(2.0**20))
+    assert standard.restore(model).intercept == -(2.0**20)

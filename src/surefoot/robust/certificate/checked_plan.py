@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import AnyArray, FloatArray, RowArray
-from surefoot.core.enclosure import Enclosure, enclose, join
+from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.posed_rows import Part, read_array
 
@@ -50,11 +50,15 @@ class CheckedPlan:
     price: Enclosure
     mixes: list[FloatArray]
 
-    def place_matrix(self, feature: int) -> Enclosure:
-        """One row per place of the feature: the level vector it stands for, (n_levels + 2, n_levels)."""
+    def mixed(self, feature: int) -> Enclosure:
+        """The level vectors of the places "mixed to lowest" and "mixed to highest" of the feature, (2, n_levels)."""
         own = self.part.setting.features == feature
-        mixes = (enclose(mix[own]) for mix in self.mixes)
-        return join([np.eye(int(own.sum())), *((mix / mix.sum())[None, :] for mix in mixes)])
+        return join([(enclose(mix[own]) / enclose(mix[own]).sum())[None, :] for mix in self.mixes])
+
+    def level_vectors(self, feature: int, entries: RowArray) -> Enclosure:
+        """The level vectors of the feature in some entries: one level, or a mix, (n_entries, n_levels)."""
+        place, count = self.places[entries, feature][:, None], self.part.setting.n_levels[feature]
+        return choose(place < count, place == np.arange(count), self.mixed(feature)[np.maximum(place[:, 0] - count, 0)])
 
     def place_values(self, feature: int, values: FloatArray) -> list[Fraction]:
         """What values of the levels are at the places of the feature, exactly."""

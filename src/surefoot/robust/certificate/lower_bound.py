@@ -76,8 +76,13 @@ may spend radius - P, and beyond it the limit on lambda is paid, as above.
 
 A coordinate is left out of H if it depends on others in all flows mass_k q_k > 0, z_j a_j + sum_i z_i a_i + constant = 0 (the
 constant with an intercept only): what holds for all flows holds for their sum, and where the others vanish so does this one.
-Such relations are checked in fractions. How they, and the entries and coordinates of H, are chosen does not matter for the
-truth of the bound, so plain doubles choose them.
+Such relations are checked in fractions. Or it is left out because few points flow. Take the intercept, some numeric columns and
+all levels of some features, and tell flows apart by these alone: they start at P points, and g of these coordinates is a sum
+over the points, sum_p f_p a_p. If H is positive definite on P of the coordinates, their a_p are independent, so where these g
+vanish all f_p do, and with them g of the other ones (tables with no more rows than columns that never shift).
+
+How relations, and the entries and coordinates of H, are chosen does not matter for the truth of the bound, so plain doubles
+choose them.
 """
 
 from __future__ import annotations
@@ -88,7 +93,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.arrays import BoolArray, FloatArray, RowArray
 from surefoot.core.definite import inverse_form
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 from surefoot.robust.certificate.checked_plan import CheckedPlan
@@ -114,7 +119,7 @@ def plan_sums(plan: CheckedPlan) -> Sums:
     for at in blocks(plan.row.size):
         numeric = numeric + turned(plan.part.columns(plan.row[at])) @ flow[at]
         places = [sums + flow[at].sums_by_place(plan.places[at, l], counts[l] + 2) for l, sums in enumerate(places)]
-    levels = join([np.zeros(0), *(plan.place_matrix(l).transposed @ sums for l, sums in enumerate(places))])
+    levels = join([np.zeros(0), *(sums[:-2] + plan.mixed(l).transposed @ sums[-2:] for l, sums in enumerate(places))])
     shifts = int((plan.price.mid > 0).sum())
     return Sums((entropy, (plan.mass * plan.price).sum(), flow.sum(), numeric, levels, shifts, plan.row.size))
 
@@ -167,23 +172,25 @@ def curvature_sums(plan: CheckedPlan) -> Sums:
     weight = plan.mass * slope * (1.0 - slope)
     used = weight.low >= LEAST_CURVATURE
     odds = (slope[used] / (1.0 - slope[used])).log()
-    levels = [plan.place_matrix(l)[:, 1:] for l in range(setting.n_levels.size)]
     hessian: Any = 0.0
     for at in blocks(plan.row.size):
         entries = np.arange(plan.row.size)[at][used[at]]
         numeric = enclose(plan.part.dense(plan.row[entries])) - plan.part.centre
-        moves = (matrix[plan.places[entries, l]] for l, matrix in enumerate(levels))
+        moves = (plan.level_vectors(l, entries)[:, 1:] for l in range(setting.n_levels.size))
         vectors = join([np.ones((entries.size, int(setting.fit_intercept))), numeric, *moves], axis=1)
         hessian = vectors.transposed @ (vectors * weight[entries][:, None]) + hessian
     return Sums((hessian, (weight[used] * odds * odds).sum(), [weight.low[used].min(initial=np.inf)]))
 
 
 def relation_sums(plan: CheckedPlan, relations: FloatArray) -> Sums:
-    """Per relation, what the z_i a_i of numeric columns and levels add up to in all flows, exactly: one number, if it holds."""
+    """Per relation, what the z_i a_i of numeric columns and levels add up to in all flows, exactly: one number, if it holds.
+
+    And how many points there are, told apart by the numeric columns and features in the relation.
+    """
     return Sums([_exact_sums(plan, z) for z in relations])
 
 
-def _exact_sums(plan: CheckedPlan, z: FloatArray) -> list[Fraction]:
+def _exact_sums(plan: CheckedPlan, z: FloatArray) -> Sums:
     setting, flows, values = plan.part.setting, plan.slope > 0, np.zeros(plan.part.setting.features.size)
     values[setting.others] = z[setting.gamma.size :]
     columns, features = np.flatnonzero(z[: setting.gamma.size]), np.unique(setting.features[values != 0])
@@ -192,8 +199,9 @@ def _exact_sums(plan: CheckedPlan, z: FloatArray) -> list[Fraction]:
     # What each cell adds, by what it holds: a number, or a place.
     terms = [{x: Fraction(x) * Fraction(z[j]) for x in np.unique(cells[:, k]).tolist()} for k, j in enumerate(columns)]
     terms += [dict(enumerate(plan.place_values(l, values))) for l in features]
-    rows = np.unique(cells, axis=0).tolist()
-    return list({sum((by[cell] for by, cell in zip(terms, row, strict=True)), Fraction(0)) for row in rows})
+    points = np.unique(cells, axis=0).tolist()
+    sums = {sum((by[cell] for by, cell in zip(terms, point, strict=True)), Fraction(0)) for point in points}
+    return Sums((list(sums), len(points)))
 
 
 def corrected_bound(setting: Setting, plan: Sums, price_limit: Enclosure, gather: Callable[..., Any]) -> float:
@@ -210,11 +218,12 @@ def corrected_bound(setting: Setting, plan: Sums, price_limit: Enclosure, gather
     kept = np.flatnonzero(~loose)
     dependent, relations = _relations(hessian.mid / scale[:, None] / scale, scale, kept, first)
     if dependent.size:
-        constants = [set(sums) for sums in gather(relation_sums, relations)]
-        hold = np.array([len(sums) <= 1 if setting.fit_intercept else sums <= {0} for sums in constants])
+        basis, found = np.setdiff1d(kept, dependent), gather(relation_sums, relations)
+        constant = [len(set(sums)) <= 1 if setting.fit_intercept else set(sums) <= {0} for sums, _ in found]
+        spanned = [points <= _related(setting, z)[basis].sum() for z, (_, points) in zip(relations, found, strict=True)]
         # Of a relation without the coordinate itself nothing follows for it.
         own = relations[np.arange(dependent.size), dependent - first] != 0
-        kept = np.setdiff1d(kept, dependent[hold & own])
+        kept = np.setdiff1d(kept, dependent[np.logical_or(constant, spanned) & own])
     scaled, residual = hessian[kept][:, kept] / (scale[kept][:, None] * scale[kept]), gradient[kept] / scale[kept]
     square = inverse_form(scaled, residual[:, None])[0] if kept.size else enclose(0.0)
     if not 4.0 * square.high <= min(curvatures):
@@ -227,20 +236,27 @@ def corrected_bound(setting: Setting, plan: Sums, price_limit: Enclosure, gather
     return float(lower.low)
 
 
+def _related(setting: Setting, z: FloatArray) -> BoolArray:
+    """The intercept, the numeric columns of a relation, and all levels of its features."""
+    features = setting.features[setting.others]
+    levels = np.isin(features, features[z[setting.gamma.size :] != 0])
+    return np.concatenate((np.ones(int(setting.fit_intercept), dtype=np.bool_), z[: setting.gamma.size] != 0, levels))
+
+
 def _relations(scaled: FloatArray, scale: FloatArray, kept: RowArray, first: int) -> tuple[RowArray, FloatArray]:
     """Coordinates that seem to depend on others; per coordinate a row z, which is 0 at all the other ones. From doubles."""
-    if first:  # relations up to a constant
-        scaled = scaled - np.outer(scaled[:, 0], scaled[0]) / max(scaled[0, 0], 1e-290)
-    kept = kept[kept >= first]
-    within = scaled[kept][:, kept]
-    values, axes = np.linalg.eigh(within if np.isfinite(within).all() else np.eye(kept.size))
-    rows = axes[:, values <= DEPENDENT].T.copy()
-    dependent = np.zeros(len(rows), dtype=np.int64)
-    for r, row in enumerate(rows):  # Gauss and Jordan's elimination
-        at = dependent[r] = np.argmax(np.abs(row))
-        row /= row[at]
-        others = np.arange(len(rows)) != r
-        rows[others] -= np.outer(rows[others, at], row)
-    relations = np.zeros((len(rows), scale.size - first))
-    relations[:, kept - first] = np.nan_to_num(np.round(rows / scale[kept] * scale[kept[dependent]][:, None] * DENOMINATOR))
-    return kept[dependent], relations
+    scaled = scaled if np.isfinite(scaled).all() else np.eye(scale.size)
+    left, factor, basis = np.zeros(scale.size), np.zeros(scaled.shape), kept[:0]
+    left[kept] = np.diag(scaled)[kept]
+    for step in range(kept.size):  # Cholesky's method; after the intercept, the coordinate of which most is left
+        at = np.argmax(left) if step >= first else 0
+        if not left[at] > DEPENDENT:
+            break
+        factor[:, step] = (scaled[at] - factor[:, :step] @ factor[at, :step]) / np.sqrt(left[at])
+        left, basis = left - factor[:, step] ** 2, np.append(basis, at)
+        left[basis] = 0.0
+    dependent = np.setdiff1d(kept[kept >= first], basis)
+    relations = np.zeros((dependent.size, scale.size))
+    relations[:, basis] = -np.linalg.solve(scaled[basis][:, basis], scaled[basis][:, dependent]).T
+    relations[np.arange(dependent.size), dependent] = 1.0
+    return dependent, np.nan_to_num(np.round(relations / scale * scale[dependent][:, None] * DENOMINATOR))[:, first:]

@@ -104,6 +104,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         The radius used.
     label_weight_ : float
         The price of a label flip used.
+    public_rounding_ : float
+        What plain sums of ``coef_ . x + intercept_``, as in SQL, lose of a score: the last digit of the intercept.
 
     Raises
     ------
@@ -116,6 +118,9 @@ class RobustLogisticRegression(RobustLogisticModel):
     -----
     ConvergenceLimitWarning
         If a limit ended the solve; the best model found is returned, with a bound that still holds.
+    RoundedInterceptWarning
+        If columns are so far from 0 that plain sums of ``coef_ . x + intercept_`` are not as good as what was proven: see
+        ``public_rounding_``. ``predict`` and its kin add up without that loss.
 
     Notes
     -----
@@ -215,7 +220,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         self._unpack(X, rows, problem.terms, solution.outcome.primal)
         self._unpack_proof(solution)
         if not solution.certificate.verified:
-            warn_of_limit(solution, f"{type(self).__name__}.fit")
+            warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
         return self
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:

@@ -91,6 +91,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     -----
     ConvergenceLimitWarning
         Once, if a limit ended any of the solves.
+    RoundedInterceptWarning
+        As from :class:`RobustLogisticRegression`.
 
     Examples
     --------
@@ -204,7 +206,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self.path_ = path
         unproven += [found.outcome.status.value for found in solutions.values() if not found.certificate.verified]
         if not chosen.certificate.verified:
-            warn_of_limit(chosen, f"{type(self).__name__}.fit, at the chosen {self._named(_GridPoint.of(chosen.terms))},")
+            where = f"{type(self).__name__}.fit, at the chosen {self._named(_GridPoint.of(chosen.terms))},"
+            warn_of_limit(chosen, where, self._advice(rows))
         elif unproven:
             warnings.warn(
                 f"{len(unproven)} of {len(grid) * (len(folds) + 1)} solves along the path stopped before their tolerance "

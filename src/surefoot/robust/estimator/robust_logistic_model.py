@@ -8,17 +8,21 @@ The estimators differ in how they choose the radius, and in nothing else.
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import joblib
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
@@ -38,6 +42,10 @@ from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows,
 SPARE_SHARE = 0.02
 # Plans are polished where the solver's gap is at most this many times the tolerance.
 SETTLED_GAP = 100.0
+# How coarsely they are polished, one after the other.
+COARSENESS = (1.0, 1e2, 1e4)
+# Mean of a column over its spread from which on it is far from 0.
+FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -150,12 +158,55 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             certificate, outcome = certified(problem, outcome, float(self.tol))
         return Solution(problem.terms, outcome, certificate, solver.name)
 
+    def _advice(self, rows: TrainingRows) -> str | None:
+        """What to do about a fit that is not proven, if the columns tell."""
+        numeric = rows.design.numeric
+        if self.fit_intercept or not isinstance(numeric, np.ndarray):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            far = np.abs(numeric.mean(axis=0)) > FAR * np.ptp(numeric, axis=0)
+        names = [column.name for column, is_far in zip(rows.design.schema.numeric_columns, far, strict=True) if is_far]
+        if not names:
+            return None
+        return (
+            f"Without an intercept, columns far from 0 ({', '.join(map(str, names[:5]))}{', ...' if len(names) > 5 else ''}) "
+            "take its place, and doubles cannot tell what else they say: set fit_intercept=True, or subtract a constant from "
+            "these columns."
+        )
+
     def _unpack_proof(self, solution: Solution) -> None:
         self.outcome_ = solution.outcome
         self.certificate_ = solution.certificate
         self.n_iter_ = int(solution.outcome.iterations)
         self.solver_ = solution.solver
         self._seal_proof()
+        self.warn_of_rounding(stacklevel=4)
+
+    @property
+    def public_rounding_(self) -> float:
+        """What plain sums of ``coef_ . x + intercept_`` lose of a score, at about: the last digit of the intercept.
+
+        A loss log(1 + exp(v)) changes by at most its slope times that, and no slope is above its loss: it is also what they
+        change of losses, relative to them, at most.
+        """
+        return float(np.spacing(abs(self.intercept_[0])))
+
+    @property
+    def loses_digits(self) -> bool:
+        """Whether that is more than the tolerance of a proof."""
+        return self.certificate_.verified and self.public_rounding_ > self.certificate_.tolerance
+
+    def warn_of_rounding(self, stacklevel: int = 2) -> None:
+        """Say so if plain sums of the public numbers are not as good as what was proven."""
+        if self.loses_digits:
+            warnings.warn(
+                f"{type(self).__name__}: columns are so far from 0 that plain sums of coef_ . x + intercept_, as in SQL or a "
+                f"spreadsheet, lose about {self.public_rounding_:.1g} of each score, more than the tolerance "
+                f"{self.certificate_.tolerance:.1e}. The proof is about these numbers added up without rounding, as predict "
+                "does; for use elsewhere, subtract a constant from the columns and fit again.",
+                RoundedInterceptWarning,
+                stacklevel=stacklevel,
+            )
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "dual_price_", "classes_", "radius_", "label_weight_", "ground_cost_")
@@ -192,8 +243,8 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
     charge = outcome.primal.price * problem.radius
     spare = min(0.5, SPARE_SHARE * tolerance * outcome.upper_bound / charge) if charge > 0 else 0.0
     given = outcome.dual
-    for left in dict.fromkeys((0.0, spare)):
-        plan = polished_plan(problem, given, left)
+    for left, coarseness in product(dict.fromkeys((0.0, spare)), COARSENESS):
+        plan = polished_plan(problem, given, left, coarseness)
         again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
         if again.lower_bound > certificate.lower_bound:
             certificate, outcome = again, replace(outcome, dual=plan)

@@ -68,7 +68,7 @@ def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: Fl
     """
     intercept = centred - float(numeric @ centre)
     last = np.spacing(abs(intercept))
-    if not np.isfinite(intercept) or last <= COARSE:
+    if not np.isfinite(intercept) or last <= COARSE or numeric.size == 0:
         return intercept, numeric
     at = int(np.argmax(np.abs(numeric * centre)))
     step = np.spacing(numeric[at])
@@ -99,6 +99,6 @@ def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, floa
 
 
 def _typical(weights: FloatArray) -> float:
-    """A power of 2 near the median of the finite weights: dividing by it rounds nothing."""
-    finite = weights[np.isfinite(weights)]
-    return float(2.0 ** np.clip(np.round(np.log2(np.median(finite))), -1022, 1023)) if finite.size else 1.0
+    """A power of 2 near the median of the finite weights, half way by their digits: dividing by it rounds nothing."""
+    finite = weights[np.isfinite(weights) & (weights > 0)]  # in scaled columns one may have vanished
+    return float(2.0 ** np.clip(np.round(np.median(np.log2(finite))), -1022, 1023)) if finite.size else 1.0
