@@ -132,11 +132,9 @@ def conclude(
         upper = lower
     sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
     slack = ROUND_SLACK if all(whole_unknowns(example).all() for example in sets) else SLACK
-    rows = (
-        f", decisions being all that meets the rows to within {slack:g} of their largest entry, or of 1 if that is less"
-        if sets
-        else ""
-    )
+    whole = "in whole numbers " if any(getattr(example.instance.decisions, "integral", False) for example in sets) else ""
+    met = f"decisions being all that meets the rows {whole}to within {slack:g} of their largest entry, or of 1 if that is less"
+    rows = f", {met}" if sets else ""
     outside = sum(not example.inside for example in problem.examples)
     rows += f"; {outside} of the responses are no decisions" if outside else ""
     rows += ", and negative losses count as 0" if outside and problem.clamp else ""
