@@ -34,8 +34,8 @@ class Judged(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-def warn_of_limit(solution: Judged, where: str) -> None:
-    """Warn once that a model is not proven optimal, and say what is proven."""
+def warn_of_limit(solution: Judged, where: str, advice: str = "") -> None:
+    """Warn once that a model is not proven optimal, and say what is proven; ``advice`` replaces the usual one."""
     outcome, certificate = solution.outcome, solution.certificate
     if outcome.status is Status.OPTIMAL:
         ending = f"reached its tolerance by its own account, but the certificate could not confirm it ({certificate.claim})"
@@ -45,7 +45,7 @@ def warn_of_limit(solution: Judged, where: str) -> None:
         f"{where} {ending}. The model's objective is at most {rounded_up(certificate.upper_bound, 9)}; the lower bound "
         f"{rounded_down(certificate.lower_bound, 9)} still holds for every model of its class, a relative gap of "
         f"{rounded_up(certificate.relative_gap, 2)} "
-        f"(tol = {certificate.tolerance:.1e}). {ADVICE[outcome.status]}",
+        f"(tol = {certificate.tolerance:.1e}). {advice or ADVICE[outcome.status]}",
         ConvergenceLimitWarning,
         stacklevel=3,
     )
