@@ -224,3 +224,22 @@ def test_decisions_are_tied_to_the_solver_where_they_are_to_the_certificate() ->
     assert predicted_distances(problem, theta, points) == pytest.approx([0.0])
     assert predicted_distances(problem, -theta, points) == pytest.approx([1e-8])
     assert not certify_predictions(problem, -theta, 1e-6).verified
+
+
+def test_a_response_is_an_alternative_only_if_it_is_so_in_every_column() -> None:
+    """Beside prices of thousands a difference of 1e-8 is rounding, and beside amounts of 1e-8 it is not."""
+    points = [[2e-8, 3000.0], [1e-8, -5000.0]]
+    apart = forward.FiniteChoice().example(0, np.array(points), [3e-8, 3000.0])
+    rounded = forward.FiniteChoice().example(0, np.array(points), [2e-8 * (1 + 1e-9), 3000.0 + 1e-7])
+    assert not apart.inside and apart.response.tolist() == [3e-8, 3000.0]
+    assert rounded.inside and rounded.response.tolist() == points[0]
+
+
+@pytest.mark.parametrize("center", [[0.83, -1.9], None])
+@pytest.mark.parametrize("kappa", [0.0, 0.1])
+def test_without_a_distance_a_cost_of_0_is_best_to_the_last_digit(center: Any, kappa: float) -> None:
+    """Choices that contradict each other: every other cost has a loss, and the centre's rounding is none of a cost of 0."""
+    signals, chosen = [np.array([[1.1, 0.3], [0.2, 0.7], [0.0, 0.1]])] * 3, [0, 1, 2]
+    center = center if kappa == 0 else None
+    model = InverseOptimizer(forward.FiniteChoice(), distance="none", kappa=kappa, center=center).fit(signals, chosen)
+    assert not model.cost_.any() and model.certificate_.verified and model.certificate_.upper_bound == 0.0

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.inverse.exact.parameters import BalancedUnitsParameters
 from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
 from surefoot.inverse.problem.distance import Distance
@@ -29,6 +29,7 @@ class ObservationSizes:
 
     steep: FloatArray
     apart: FloatArray
+    listed: BoolArray
 
     @classmethod
     def of(cls, problem: InverseProblem) -> ObservationSizes:
@@ -37,6 +38,13 @@ class ObservationSizes:
     def losses(self, theta: FloatArray) -> FloatArray:
         """What the loss of every observation is made of at a cost: its distance, and its largest product with a feature."""
         return np.asarray(np.maximum(self.apart, (self.steep * np.abs(theta)).max(axis=1, initial=0.0)))
+
+    def units(self, theta: FloatArray) -> FloatArray:
+        """What tolerances on losses are fractions of: 1, or less where listed decisions have smaller losses.
+
+        Forward solvers have tolerances of their own, whatever losses are made of.
+        """
+        return np.where(self.listed, np.minimum(self.losses(theta), 1.0), 1.0)
 
     @property
     def columns(self) -> FloatArray:
@@ -117,7 +125,8 @@ def _cost_size(problem: InverseProblem, sizes: ObservationSizes, columns: FloatA
 @lru_cache(maxsize=4)
 def _sizes(examples: tuple[Example, ...], distance: Distance) -> ObservationSizes:
     pairs = [_size(example, distance) for example in examples]
-    return ObservationSizes(np.array([steep for steep, _ in pairs]), np.array([apart for _, apart in pairs]))
+    listed = np.array([isinstance(example.instance.decisions, ListedSet) for example in examples])
+    return ObservationSizes(np.array([steep for steep, _ in pairs]), np.array([apart for _, apart in pairs]), listed)
 
 
 def _size(example: Example, distance: Distance) -> tuple[FloatArray, float]:

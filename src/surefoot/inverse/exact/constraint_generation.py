@@ -199,19 +199,21 @@ class _Generation:
         fraction = 1.0 - min(self.options.tolerance, parameters.distance_fraction) / 8 if problem.hard else 1.0
         left = self.options.seconds_left
         _, bounds = self.separation.losses(problem, theta, self.pool, weight=fraction, seconds=left)
+        if problem.distance.absent and not np.any(theta):
+            bounds = np.zeros_like(bounds)  # nothing is priced, whatever forward solvers allow for
         objective = problem.kappa * problem.regularizer(theta) + float(bounds.mean())
         if np.any(theta) and (self.run.fallback is None or objective < self.nonzero_objective):
             self.run.fallback, self.nonzero_objective = (theta, objective), objective
         if problem.prior.excess(theta) > parameters.outside * max(1.0, float(np.abs(theta).max())):
             return
-        sizes = self.sizes.losses(theta)
+        sizes, units = self.sizes.losses(theta), self.sizes.units(theta)
         if problem.hard:
-            allowed = np.maximum(parameters.hard_tolerance * np.minimum(sizes, 1.0), parameters.rounding * sizes)
+            allowed = np.maximum(parameters.hard_tolerance * units, parameters.rounding * sizes)
             if np.any(bounds > np.where(sizes > 0, allowed, parameters.hard_tolerance)):
                 return
             theta = theta / fraction if problem.scalable else theta
         if self.run.improve(theta, problem.objective(theta, bounds)):
-            self.run.absolute = parameters.absolute_gap * min(1.0, float(sizes.mean()))
+            self.run.absolute = parameters.absolute_gap * float(units.mean())
         elif np.isinf(self.run.upper_bound):
             # Forward solvers that promise no bound: of costs about which nothing is known the last one is as good as any.
             self.run.primal = theta

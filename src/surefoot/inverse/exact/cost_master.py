@@ -182,7 +182,8 @@ class LinearMaster:
 
     def __init__(self, problem: InverseProblem, box_radius: float, units: BalancedUnits | None = None) -> None:
         p, n, prior = problem.n_features, problem.n_examples, problem.prior
-        center = problem.regularizer.center
+        # Without a regularizer the centre means nothing, and would leave its rounding where a cost is 0.
+        center = self._center = problem.regularizer.center if problem.kappa > 0 else np.zeros(p)
         self.problem, self.p, self._n_cuts = problem, p, 0
         self._size_of_cost = np.ones(p) if units is None else units.cost
         self._size_of_loss = None if units is None else units.loss
@@ -207,7 +208,7 @@ class LinearMaster:
 
     def solve(self, cuts: Cuts, options: SolveOptions) -> MasterPoint:
         """The master with these cuts, of which the earlier ones are the same as last time."""
-        p, center = self.p, self.problem.regularizer.center
+        p, center = self.p, self._center
         if self._n_cuts == 0:
             self._price(cuts)
         assert self._size_of_loss is not None

@@ -15,15 +15,15 @@ class ConstraintGenerationParameters:
         Largest distance of an entry of a cost from the centre in linear masters where losses may be negative, so that nothing
         bounds the master. Never part of a certificate's bound.
     absolute_gap : float
-        Gap that the tolerances of forward solvers leave open; less where losses are made of less than 1.
+        Gap that the tolerances of forward solvers leave open; less where losses of listed decisions are made of less than 1.
     member_tolerance : float
         How far outside the prior set the first cost may lie.
     outside : float
         How far outside the prior set any cost may lie, per unit of its largest entry if that is above 1; half of what
         certificates allow.
     hard_tolerance : float
-        Losses up to this are 0 where they must not be above 0: rounding of forward solvers. Less where losses are made of less
-        than 1.
+        Losses up to this are 0 where they must not be above 0: rounding of forward solvers. Less where losses of
+        listed decisions are made of less than 1.
     rounding : float
         The same, per unit of what a loss is made of, where that is large.
     distance_fraction : float

@@ -103,7 +103,7 @@ class LeastSuboptimality:
                 if status is not Status.STALLED:
                     lowest = 0.0
                     break
-            few = none * min(1.0, float(ObservationSizes.of(problem).losses(best.primal).mean()))
+            few = none * float(ObservationSizes.of(problem).units(best.primal).mean())
             if best.upper_bound <= few and (self.any_consistent or problem.kappa == 0):
                 lowest = 0.0
                 break
