@@ -27,7 +27,6 @@ from surefoot.exceptions import (
 from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments, witnessed
-from surefoot.inverse.exact.balanced_units import unit_advice
 from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
@@ -226,7 +225,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                 if not flaw.certificate.lower_bound > 0:
                     unproven = (
                         "no cost vector was found that explains all observations, and it is not proven that there is none. "
-                        + unit_advice(flaw.problem)
+                        + _unit_advice(flaw.problem)
                     )
                     raise InconsistentDataError(unproven.strip(), flaw.problem, tried) from flaw
             raise
@@ -260,7 +259,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             )
         elif limited or not (self.certificate_.verified or self.certificate_.trust):
             lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
-            advice = "" if limited else unit_advice(problem)
+            advice = "" if limited else _unit_advice(problem)
             solution = SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_)
             warn_of_limit(solution, f"InverseOptimizer{lost}", advice)
         elif self.certificate_.trust and not isinstance(self.forward, CallableProblem):
@@ -391,6 +390,13 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                     "observations and counts losses below 0 as 0."
                 )
         return examples
+
+
+def _unit_advice(problem: InverseProblem) -> str:
+    # Imported where it is needed: a fit imports the solver that it runs and no other.
+    from surefoot.inverse.exact.balanced_units import unit_advice
+
+    return unit_advice(problem)
 
 
 def _varies(example: Example) -> bool:
