@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
 from dataclasses import replace
 from decimal import Decimal
@@ -33,8 +34,9 @@ SHRUNK = 1e-9
 
 
 def judge_circumcenter(record: Record, facts: Facts, certificate: Any, theta: NDArray[Any]) -> None:
-    """Hold bounds on the largest angle against all rays."""
-    rays = extreme_rays(facts)
+    """Hold bounds on the largest angle against all rays, those of the consistent costs that the claim names."""
+    saved = re.search(r"no decision saves more than (\S+) times", certificate.claim)
+    rays = extreme_rays(facts) if saved is None else nearly_consistent_rays(facts, Fraction(saved.group(1)))
     if rays is None or not np.any(theta):
         # The cone holds a line, or nothing: only its own consistency can be asked of the certificate.
         record.answered, record.verified = True, bool(certificate.verified)
@@ -49,34 +51,59 @@ def judge_circumcenter(record: Record, facts: Facts, certificate: Any, theta: ND
     judge(record, certificate, Decimal(angle), best, least=max(Decimal(angle) - slack, Decimal(0)), reached=reached, floor=1.0)
 
 
-def cone_rows(facts: Facts) -> NDArray[Any]:
-    """Rows g with g . theta <= 0 for consistent costs in a prior cone, of length 1, none twice."""
-    rows = [np.array([float(part / max(abs(slope))) for part in slope]) for g in facts.slopes for slope in g if any(slope)]
-    rows += [-np.eye(facts.p)[j] for j in range(facts.p) if facts.lower[j] == 0]
-    rows += [np.eye(facts.p)[j] for j in range(facts.p) if facts.upper[j] == 0]
-    rows += list(facts.matrix)
-    if not rows:
-        return np.empty((0, facts.p))
-    lengths = np.linalg.norm(rows, axis=1)
-    return np.unique(np.round(np.array(rows) / lengths[:, None], 14), axis=0)
-
-
 def extreme_rays(facts: Facts) -> NDArray[Any] | None:
     """Unit vectors along all extreme rays of a pointed cone, or None.
 
     Without rounding: a tolerance of 1e-9 on rows whose entries differ by factors of 1e13 moved rays by 1e-8.
     """
-    rows = _exact_rows(facts)
-    if len(rows) == 0 or np.linalg.matrix_rank(cone_rows(facts)) < facts.p:
+    return _extreme(_exact_rows(facts), facts.p) if is_pointed(facts) else None
+
+
+def is_pointed(facts: Facts) -> bool:
+    """Whether the cone of consistent costs holds no line: whether its rows have full rank, without rounding."""
+    rows = [list(row) for row in _exact_rows(facts)]
+    for j in range(facts.p):
+        at = next((k for k in range(j, len(rows)) if rows[k][j]), None)
+        if at is None:
+            return False
+        rows[j], rows[at] = rows[at], rows[j]
+        for k in range(j + 1, len(rows)):
+            factor = rows[k][j] / rows[j][j]
+            rows[k] = [a - factor * b for a, b in zip(rows[k], rows[j], strict=True)]
+    return True
+
+
+def nearly_consistent_rays(facts: Facts, saved: Fraction) -> NDArray[Any] | None:
+    """The same of all costs c at which no decision saves more than ``saved`` times their largest entry.
+
+    These are a union of cones, one for every entry that may be the largest, without its sign: where it is sign c_j, rows are
+    (g - saved sign e_j) . c <= 0 and |c_i| <= sign c_j.
+    """
+    if extreme_rays(facts) is None:
         return None
+    ends = _exact_rows(replace(facts, slopes=[]))
+    slopes = [[Fraction(part) for part in slope] for g in facts.slopes for slope in g]
     found = []
-    for chosen in itertools.combinations(rows, facts.p - 1):
-        ray = [(-1) ** j * _minor(chosen, j) for j in range(facts.p)]
+    for j, sign in itertools.product(range(facts.p), (1, -1)):
+        rows = [tuple(part - saved * sign * (k == j) for k, part in enumerate(slope)) for slope in slopes]
+        for i, other in itertools.product(range(facts.p), (1, -1)):
+            if i != j or other != sign:
+                rows.append(tuple(Fraction(other * (k == i) - sign * (k == j)) for k in range(facts.p)))
+        part = _extreme(list(dict.fromkeys([*rows, *ends])), facts.p)
+        found += [] if part is None else [part]
+    return np.vstack(found) if found else None
+
+
+def _extreme(rows: list[tuple[Fraction, ...]], p: int) -> NDArray[Any] | None:
+    """Unit vectors along the extreme rays of {c : rows c <= 0}."""
+    found = []
+    for chosen in itertools.combinations(rows, p - 1):
+        ray = [(-1) ** j * _minor(chosen, j) for j in range(p)]
         if any(ray):
             sides = [sum(a * b for a, b in zip(row, ray, strict=True)) for row in rows]
             found += [[sign * part for part in ray] for sign in (1, -1) if all(sign * side <= 0 for side in sides)]
     scaled = [[float(part / max(map(abs, ray))) for part in ray] for ray in found]
-    unit = np.array(scaled).reshape(len(found), facts.p)
+    unit = np.array(scaled).reshape(len(found), p)
     return np.unique(np.round(unit / np.linalg.norm(unit, axis=1)[:, None], 15), axis=0) if found else None
 
 

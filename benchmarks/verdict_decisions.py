@@ -264,7 +264,16 @@ def margin_exists(facts: Facts) -> bool:
 
 
 def consistent_exists(facts: Facts) -> bool:
-    """Whether some cost but 0 in the prior set explains everything, by linear programmes along every axis."""
+    """Whether some cost but 0 in the prior set explains everything, by linear programmes along every axis.
+
+    Programmes take rows for met that are broken by 1e-9: where entries of a row differ by that much, cones without any ray had
+    a solution. A pointed cone has another member than 0 exactly if it has an extreme ray, which is decided without rounding.
+    """
+    from verdict_centres import extreme_rays, is_pointed
+
+    cone = facts.total is None and not np.any(facts.ceiling) and np.isin(facts.lower, (0, -np.inf)).all()
+    if cone and np.isin(facts.upper, (0, np.inf)).all() and is_pointed(facts):
+        return extreme_rays(facts) is not None
     rows = [slope / max(abs(slope)) for g in facts.slopes for slope in g if any(slope)]
     A = np.array([[float(part) for part in row] for row in rows]).reshape(-1, facts.p)
     low, high = np.where(np.isfinite(facts.lower), facts.lower, -1.0), np.where(np.isfinite(facts.upper), facts.upper, 1.0)

@@ -102,7 +102,7 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     scale = scale * 1e4 if "thousands" in odd else scale
     scale = np.array([3e4, 3.0, 20.0])[:n] if "euros, rooms, km" in odd else scale
     # Over [0, 1]^n with so many ones at least the 0/1 vectors are the vertices, where convex losses are largest.
-    kind = rng.random() if binary and approach in MEAN_OR_HARD and function is None else 1.0
+    kind = rng.random() if binary and approach in (*MEAN_OR_HARD, "circumcenter") and function is None else 1.0
     continuous, mixed = kind < 0.3, kind < 0.12
     signals: list[Any] = []
     decisions, responses = [], []

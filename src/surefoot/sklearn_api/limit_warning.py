@@ -34,8 +34,8 @@ class Judged(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-def warn_of_limit(solution: Judged, where: str, advice: str | None = None) -> None:
-    """Warn once that a model is not proven optimal, and say what is proven; and what to do, if that is known better."""
+def warn_of_limit(solution: Judged, where: str, advice: str = "") -> None:
+    """Warn once that a model is not proven optimal, and say what is proven; ``advice`` replaces the usual one."""
     outcome, certificate = solution.outcome, solution.certificate
     if outcome.status is Status.OPTIMAL:
         ending = f"reached its tolerance by its own account, but the certificate could not confirm it ({certificate.claim})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -116,9 +117,36 @@ def test_rays_must_be_consistent_costs(stray: list[float]) -> None:
     proof = quarter([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], stray])
     refused = certify_rays(problem, np.ones(2), proof, 1e-6)
     assert not refused.verified
-    assert "explain" in refused.claim or "the proof is refused" in refused.claim
+    saved = -min(stray)
+    if saved > 0:
+        # What a decision saves at a ray is said: the bounds are about all costs at which none saves more.
+        named = re.search(r"no decision saves more than (\S+) times their largest entry", refused.claim)
+        assert named is not None and saved <= float(named.group(1)) <= 1.02 * saved + 1e-15
+    else:
+        assert "the proof is refused" in refused.claim
     inside = replace(proof, rays=np.array([[1.0, 0.0], [0.0, 1.0], [1e-300, 1.0]]))
     assert certify_rays(problem, np.ones(2), replace(inside, weights=np.array([0.5, 0.5, 0.0])), 1e-6).verified
+
+
+@pytest.mark.parametrize("saved", [1e-3, 0.1, 0.3])
+def test_what_a_ray_saves_widens_the_cone_that_is_bounded(saved: float) -> None:
+    """Costs (a, 1) count as consistent for a >= -saved, so that the widest angle to (1, 1) is that of (-saved, 1).
+
+    With multipliers y the corners say sqrt(1/2) + saved y <= t sqrt(1/2) at e_1 and e_2, and saved y - y <= -t sqrt(2) at
+    (-1, -1): the least t that this cover proves is (1 - saved) / (1 - 3 saved).
+    """
+    problem = chosen_zero([[1.0, 0.0], [0.0, 1.0]])
+    t = (1 - saved) / (1 - 3 * saved)
+    price = t * 2**0.5 / (1 - saved) * (1 + 1e-9)
+    proof = quarter([[0.0, 0.0], [0.0, price], [price, 0.0]], [[1.0, -saved], [-saved, 1.0]])
+    certificate = certify_rays(problem, np.ones(2), proof, 1e-6)
+    assert certificate.lower_bound == pytest.approx(np.pi / 4 + np.arctan(saved), abs=1e-9)
+    assert certificate.upper_bound == pytest.approx(np.arctan(t), abs=1e-7) and not certificate.verified
+    # More than rounding is saved: however near the bounds are, that is not what anybody means by a consistent cost.
+    near = certify_rays(problem, np.ones(2), proof, 0.9)
+    assert near.relative_gap < 0.9 and not near.verified and "ray 0 of the proof explains observation 0" in near.trust
+    short = certify_rays(problem, np.ones(2), quarter([[0.0, 0.0], [0.0, 1.4143], [1.4143, 0.0]], proof.rays.tolist()), 1e-6)
+    assert short.upper_bound == np.pi
 
 
 @pytest.mark.parametrize("first", [0.5, 0.9, 0.2])

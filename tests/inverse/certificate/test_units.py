@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surefoot.exceptions import ConvergenceLimitWarning, InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
 from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.cost_proof import FacetProof
 from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.predicted_distances import predicted_distances, tied_costs
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import InverseProblem, Regularizer
 
@@ -115,3 +117,129 @@ def test_features_that_are_all_alike_leave_no_loss() -> None:
     model = InverseOptimizer(forward.FiniteChoice(), approach="feasibility")
     alike = [np.array([[0.1, 0.3], [0.1, 0.3], [0.1, 0.3]])]
     assert model.fit(alike, [1]).certificate_.verified
+
+
+def drawn_offers(scale: Any, *, noisy: bool) -> tuple[list[Any], list[int]]:
+    """Choices among four offers with the costs (1, 0.5, 10), some of them by mistake, attributes in these units."""
+    random = np.random.default_rng(0)
+    signals = [np.c_[random.uniform(10, 100, 4), random.uniform(30, 240, 4), random.integers(0, 3, 4)] for _ in range(60)]
+    prices = [signal @ [1.0, 0.5, 10.0] for signal in signals]
+    chosen = [int(np.argmin(price + (20 * random.gumbel(size=4) if noisy else 0.0))) for price in prices]
+    return [signal * np.asarray(scale) for signal in signals], chosen
+
+
+UNITS = [(1e5, 1.0, 1e-3), (1e9, 1.0, 1.0), (1.0, 1e-9, 1.0)]
+
+
+@pytest.mark.parametrize("scale", UNITS)
+@pytest.mark.parametrize(
+    ("approach", "options"),
+    [
+        ("asl", {}),
+        ("asl", {"kappa": 0.1}),
+        ("asl", {"kappa": 0.1, "regularizer": "l1"}),
+        ("suboptimality", {}),
+        ("suboptimality", {"prior": "nonnegative"}),
+        ("feasibility", {}),
+        ("incenter", {}),
+        ("incenter", {"regularizer": "l1"}),
+        ("cutting-plane", {}),
+        ("predictability", {}),
+        ("circumcenter", {}),
+    ],
+)
+def test_consistent_choices_are_learned_in_any_units(scale: Any, approach: str, options: dict[str, Any]) -> None:
+    signals, chosen = drawn_offers(scale, noisy=False)
+    model = InverseOptimizer(forward.FiniteChoice(), approach=approach, **options).fit(signals, chosen)
+    assert model.certificate_.verified
+    if "kappa" not in options:
+        # Every one of these explains all choices.
+        prices = [signal @ model.cost_ for signal in signals]
+        slack = [1e-7 * np.abs(signal * model.cost_).max() for signal in signals]
+        assert all(price[k] <= price.min() + room for price, k, room in zip(prices, chosen, slack, strict=True))
+
+
+@pytest.mark.parametrize("scale", UNITS)
+@pytest.mark.parametrize(
+    ("approach", "options"),
+    [
+        ("asl", {}),
+        ("asl", {"kappa": 0.1, "regularizer": "l1"}),
+        ("suboptimality", {}),
+        ("suboptimality", {"prior": "nonnegative"}),
+        ("cutting-plane", {}),
+    ],
+)
+def test_choices_with_mistakes_are_learned_in_any_units(scale: Any, approach: str, options: dict[str, Any]) -> None:
+    signals, chosen = drawn_offers(scale, noisy=True)
+    model = InverseOptimizer(forward.FiniteChoice(), approach=approach, **options).fit(signals, chosen)
+    assert model.certificate_.verified and model.certificate_.lower_bound > 0
+
+
+@pytest.mark.parametrize("approach", ["feasibility", "incenter", "circumcenter"])
+@pytest.mark.parametrize("scale", UNITS)
+def test_mistakes_are_proven_to_be_some_in_any_units(scale: Any, approach: str) -> None:
+    signals, chosen = drawn_offers(scale, noisy=True)
+    with pytest.raises(InconsistentDataError, match="no cost vector") as caught:
+        InverseOptimizer(forward.FiniteChoice(), approach=approach).fit(signals, chosen)
+    assert "not proven" not in str(caught.value) and caught.value.certificate.lower_bound > 0
+
+
+def test_a_column_that_says_nothing_is_named_by_the_line_it_leaves() -> None:
+    signals, chosen = drawn_offers((1.0, 1.0, 0.0), noisy=False)
+    with pytest.raises(UnsupportedProblemError, match=r"distinguishes the cost vector \(-?0, -?0, -?1\) from its opposite"):
+        InverseOptimizer(forward.FiniteChoice(), approach="circumcenter").fit(signals, chosen)
+
+
+@pytest.mark.parametrize("large", [1e6, 1e9, 1e-6])
+@pytest.mark.parametrize(
+    ("options", "noisy"),
+    [
+        ({"approach": "incenter", "regularizer": "l1"}, False),
+        ({"approach": "incenter"}, False),
+        ({"approach": "circumcenter"}, False),
+        ({"approach": "asl"}, True),
+        ({"approach": "asl", "kappa": 0.1, "regularizer": "l1"}, True),
+        ({"approach": "suboptimality"}, True),
+    ],
+)
+def test_one_observation_may_be_far_larger_than_the_others(large: float, options: dict[str, Any], noisy: bool) -> None:
+    signals, chosen = drawn_offers((1.0, 1.0, 1.0), noisy=noisy)
+    signals[0] = signals[0] * large
+    assert InverseOptimizer(forward.FiniteChoice(), **options).fit(signals, chosen).certificate_.verified
+
+
+def test_what_is_not_proven_names_the_columns_that_differ() -> None:
+    signals, chosen = drawn_offers((1e9, 1e-9, 1.0), noisy=True)
+    with pytest.warns(ConvergenceLimitWarning, match=r"factor of 4e\+17: feature 0 .* feature 1 .* Divide such columns"):
+        InverseOptimizer(forward.FiniteChoice(), approach="suboptimality").fit(signals, chosen)
+
+
+def test_decisions_are_tied_to_the_solver_where_they_are_to_the_certificate() -> None:
+    """Two offers whose prices differ by 1e-8, all that either has: not tied, and one of them is predicted."""
+    problem = posed("predictability", [[1e-8, 0.0], [0.0, 0.0]], 1)
+    theta = np.array([1.0, 1.0])
+    points = [problem.examples[0].instance.decisions.points]
+    assert tied_costs(problem, theta) == pytest.approx([1e-15])
+    assert predicted_distances(problem, theta, points) == pytest.approx([0.0])
+    assert predicted_distances(problem, -theta, points) == pytest.approx([1e-8])
+    assert not certify_predictions(problem, -theta, 1e-6).verified
+
+
+def test_a_response_is_an_alternative_only_if_it_is_so_in_every_column() -> None:
+    """Beside prices of thousands a difference of 1e-8 is rounding, and beside amounts of 1e-8 it is not."""
+    points = [[2e-8, 3000.0], [1e-8, -5000.0]]
+    apart = forward.FiniteChoice().example(0, np.array(points), [3e-8, 3000.0])
+    rounded = forward.FiniteChoice().example(0, np.array(points), [2e-8 * (1 + 1e-9), 3000.0 + 1e-7])
+    assert not apart.inside and apart.response.tolist() == [3e-8, 3000.0]
+    assert rounded.inside and rounded.response.tolist() == points[0]
+
+
+@pytest.mark.parametrize("center", [[0.83, -1.9], None])
+@pytest.mark.parametrize("kappa", [0.0, 0.1])
+def test_without_a_distance_a_cost_of_0_is_best_to_the_last_digit(center: Any, kappa: float) -> None:
+    """Choices that contradict each other: every other cost has a loss, and the centre's rounding is none of a cost of 0."""
+    signals, chosen = [np.array([[1.1, 0.3], [0.2, 0.7], [0.0, 0.1]])] * 3, [0, 1, 2]
+    center = center if kappa == 0 else None
+    model = InverseOptimizer(forward.FiniteChoice(), distance="none", kappa=kappa, center=center).fit(signals, chosen)
+    assert not model.cost_.any() and model.certificate_.verified and model.certificate_.upper_bound == 0.0

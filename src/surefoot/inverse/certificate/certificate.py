@@ -132,11 +132,9 @@ def conclude(
         upper = lower
     sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
     slack = ROUND_SLACK if all(whole_unknowns(example).all() for example in sets) else SLACK
-    rows = (
-        f", decisions being all that meets the rows to within {slack:g} of their largest entry, or of 1 if that is less"
-        if sets
-        else ""
-    )
+    whole = "in whole numbers " if any(getattr(example.instance.decisions, "integral", False) for example in sets) else ""
+    met = f"decisions being all that meets the rows {whole}to within {slack:g} of their largest entry, or of 1 if that is less"
+    rows = f", {met}" if sets else ""
     outside = sum(not example.inside for example in problem.examples)
     rows += f"; {outside} of the responses are no decisions" if outside else ""
     rows += ", and negative losses count as 0" if outside and problem.clamp else ""
@@ -168,7 +166,7 @@ def certify_predictions(
         unit, given = enclose(theta) / float(np.abs(theta).max()), loss_proofs or [None] * len(apart)
         bounds = decision_bounds(problem.examples, unit, replace(problem.distance, integer="none", continuous="none"), given)
         # Where nothing is priced all decisions cost the same, but for what enclosures of 0 need.
-        tied = TIED * (_sizes(problem)[1] * np.abs(unit.mid)).max(axis=1).clip(TINY_ROW, 1.0)
+        tied = TIED * (sizes(problem)[1] * np.abs(unit.mid)).max(axis=1).clip(TINY_ROW, 1.0)
         for i, (example, bound) in enumerate(zip(problem.examples, bounds, strict=True)):
             if not (bound <= tied[i] and example.inside):
                 apart[i] = np.inf if isinstance(given[i], float) else _predicted(problem, example, unit, tied[i])
@@ -282,7 +280,7 @@ def _regularizer(problem: InverseProblem, star: Enclosure) -> Enclosure:
     return problem.kappa * ((away * away).sum() * 0.5 if problem.regularizer.kind == "l2" else abs(away).sum())
 
 
-def _sizes(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
+def sizes(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
     """The largest distance of every observation, and its largest features by coordinate, as far as its arrays tell."""
     apart, steep = np.zeros(len(problem.examples)), np.zeros((len(problem.examples), problem.prior.lower.size))
     lists = [i for i, each in enumerate(problem.examples) if hasattr(each.instance.decisions, "points")]
@@ -303,7 +301,7 @@ def _sizes(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
 
 def _scales(problem: InverseProblem, theta: FloatArray) -> tuple[FloatArray, float]:
     """The scale of the loss of every observation: a distance, or what the cost vector makes of a feature; the floor of gaps."""
-    apart, steep = _sizes(problem)
+    apart, steep = sizes(problem)
     scales = np.where(apart > 0, apart, (steep * np.abs(theta)).max(axis=1)).clip(TINY_ROW)
     if not problem.hard:
         return scales, FLOOR_FRACTION * float(np.mean(scales))

@@ -13,6 +13,11 @@ then every consistent c = sum_i a_i v_i, a_i >= 0, of that leaf has h(c) <= sum_
 h(c) = ||c - <theta, c> theta|| for a unit vector theta no consistent cost is farther from theta than arctan t; with the
 distance from the cone of the rays, and any unit vector for theta, none is outside of it by more than t of its length.
 
+Rays of programmes are known to rounding: at a ray e a decision may save up to eps ||e||_inf. So all costs c are called
+consistent at which none saves more than eps ||c||_inf, the rays among them, and g_k . c <= eps ||c||_inf is what decisions say.
+Then eps (sum of the y_k of decisions) ||v||_inf is to be added to the left-hand side at every corner v, since
+||c||_inf <= sum_i a_i ||v_i||_inf. The claim names eps where it is not 0.
+
 An ellipsoid around the ends of rays has no smaller volume than (x - c)' S^-1 (x - c) <= n, c and S being their weighted mean
 and covariance in n dimensions, whatever the weights; blown up until it holds all ends it is one.
 """
@@ -21,16 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import Certificate, Statement
+from surefoot.core.certificate import Certificate, Statement, rounded_up
 from surefoot.core.enclosure import Enclosure, enclose, join
-from surefoot.inverse.certificate.certificate import NEAR, conclude, is_cone, require_cost
-from surefoot.inverse.certificate.cost_bound import decisions_flaw, exact_slope, proof_cuts
+from surefoot.inverse.certificate.certificate import NEAR, conclude, is_cone, require_cost, sizes
+from surefoot.inverse.certificate.cost_bound import decisions_flaw, exact_product, exact_slope, proof_cuts
 from surefoot.inverse.certificate.cost_ellipsoid import log_det, spanned
 from surefoot.inverse.certificate.decision_bound import decision_bounds
 from surefoot.inverse.certificate.observation import cuts, listed
@@ -62,14 +66,15 @@ def certify_rays(
     """
     require_cost(problem, theta, tolerance)
     flaw = decisions_flaw(problem, proof.owners, proof.points) or _rays_flaw(problem, proof)
-    flaw, trust = (flaw, "") if flaw else _explained(problem, proof.rays, loss_proofs)
-    upper, lower, scope = np.inf, -np.inf, ""
+    saved, trust = (0.0, "") if flaw else _explained(problem, proof.rays, loss_proofs)
+    saves = f"; costs count as consistent at which no decision saves more than {rounded_up(saved, 3)} times their largest entry"
+    upper, lower, scope = np.inf, -np.inf, saves if saved else ""
     if not flaw:
         weights, ends = enclose(np.maximum(proof.weights, 0.0)), _unit(enclose(proof.rays))
         weights = weights / weights.sum()
         middle = (weights @ ends)[None, :]
         axis = _unit(enclose(theta)[None, :]) if theta.any() else enclose(np.zeros((1, theta.size)))
-        spread = _spread(problem, axis[0], proof, ends if ellipsoid else None)
+        spread = _spread(problem, axis[0], proof, saved, ends if ellipsoid else None)
         # Beyond a right angle a sum of rays may be farther than each of them.
         upper = float(np.arctan(spread)) * (1.0 + 2.0**-49) if spread < np.inf else np.pi
         # It falls from pi to 0; NumPy's arccos is taken to be right to 4 units in the last place, as its exp and log are.
@@ -82,7 +87,7 @@ def certify_rays(
         elif float((off * off).sum().sqrt().high) > SAME_RAY:
             flaw = "the cost vector is not the centre of the ellipsoid"
         else:
-            scope = f"; every consistent cost lies within {SAME_RAY:g} rad of the cone that these span"
+            scope += f"; every consistent cost lies within {SAME_RAY:g} rad of the cone that these span"
         upper, lower, flat = _volumes(weights, ends)
         trust = trust or flat
     models = "ellipsoid around the ends of the rays" if ellipsoid else "cost vector"
@@ -99,28 +104,28 @@ def _rays_flaw(problem: InverseProblem, proof: RayProof) -> str:
     if prior.psd or not is_cone(prior):
         return "the prior set is no cone of linear conditions"
     inside = np.all((rays >= prior.lower) & (rays <= prior.upper)) and np.abs(rays).max(axis=1).min() > 0
-    if not inside or any(_product(row, ray) > 0 for row in prior.matrix for ray in rays):
+    if not inside or any(exact_product(row, ray) > 0 for row in prior.matrix for ray in rays):
         return "the proof is refused because one of its rays is 0, or lies outside the prior set"
     return ""
 
 
-def _product(first: Any, second: Any) -> Fraction:
-    """An inner product without rounding."""
-    return sum((Fraction(a) * Fraction(b) for a, b in zip(first, second, strict=True)), Fraction(0))
+def _explained(problem: InverseProblem, rays: FloatArray, proofs: Any) -> tuple[float, str]:
+    """What no decision saves more than at a ray, per unit of its largest entry, and what is not proven of that, or nothing.
 
-
-def _explained(problem: InverseProblem, rays: FloatArray, proofs: Any) -> tuple[str, str]:
-    """What is wrong with the rays, and what is not proven about them, or nothing."""
-    nothing, trust = replace(problem.distance, continuous="none", integer="none"), ""
+    More than rounding is not what anybody means by a consistent cost, so that nothing is verified by such rays.
+    """
+    nothing, trust, saved = replace(problem.distance, continuous="none", integer="none"), "", 0.0
     for k, ray in enumerate(rays):
         bounds = decision_bounds(problem.examples, ray, nothing, None if proofs is None else proofs[k])
-        for example, bound in zip(problem.examples, bounds, strict=True):
+        rounding = NEAR * (sizes(problem)[1] * np.abs(ray)).max(axis=1)
+        for example, bound, most in zip(problem.examples, bounds, rounding, strict=True):
             if bound <= 0 or (bound < np.inf and _ties(example, ray, nothing)):
                 continue
-            if NEAR * float(np.abs(ray).max()) < bound < np.inf:
-                return f"the proof is refused because one of its rays does not explain observation {example.instance.index}", ""
-            trust = trust or f"ray {k} of the proof explains observation {example.instance.index}"
-    return "", trust
+            if not bound <= most:
+                trust = trust or f"ray {k} of the proof explains observation {example.instance.index}"
+            if bound < np.inf:
+                saved = max(saved, float((enclose(bound) / float(np.abs(ray).max())).high))
+    return saved, trust
 
 
 def _ties(example: Example, ray: FloatArray, nothing: Distance) -> bool:
@@ -129,14 +134,14 @@ def _ties(example: Example, ray: FloatArray, nothing: Distance) -> bool:
     if points is None or hasattr(example.instance.features, "inner"):
         return False
     steep = cuts([(example, points)], nothing)[0]
-    return all(_product(exact_slope(example, x, range(ray.size)), ray) <= 0 for x in points[(steep @ ray).high > 0])
+    return all(exact_product(exact_slope(example, x, range(ray.size)), ray) <= 0 for x in points[(steep @ ray).high > 0])
 
 
 def _unit(rays: Enclosure) -> Enclosure:
     return rays / (rays * rays).sum(axis=1).sqrt()[:, None]
 
 
-def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, ends: Enclosure | None) -> float:
+def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, saved: float, ends: Enclosure | None) -> float:
     """t of the module docstring, for the distance from the axis, or from the cone of ``ends``; infinite if none is proven."""
     prior, cover, eye = problem.prior, proof.cover, np.eye(problem.prior.lower.size)
     steep = proof_cuts(problem, proof.owners, proof.points)[0]
@@ -154,6 +159,7 @@ def _spread(problem: InverseProblem, theta: Enclosure, proof: RayProof, ends: En
     height = ((corners - near) * (corners - near)).sum(axis=1).sqrt()
     pull = enclose(cover.prices) @ normals
     need, ahead = height[leaves] - (corners[leaves] * pull[:, None, :]).sum(axis=2), toward[leaves]
+    need = need + (enclose(cover.prices[:, : steep.shape[0]]).sum(axis=1) * saved)[:, None] * abs(corners).max(axis=1)[leaves]
     front = ahead.low > 0
     t = float((need[front] / ahead[front]).high.max(initial=0.0))
     return t if np.isfinite(t) and np.all((need - t * ahead).high[~front] <= 0) else np.inf

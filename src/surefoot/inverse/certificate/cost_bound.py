@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Fractions as Python writes them: an exponent could ask for more digits than there is memory.
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
+# Larger sums are no doubles; nothing is said of them.
+LARGEST = 2**1000
 
 
 def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> str:
@@ -42,10 +44,8 @@ def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> st
     for owner in np.unique(owners).tolist():
         if not 0 <= owner < len(problem.examples):
             return f"the proof is refused because observation {owner} does not exist"
-        example, own = (
-            problem.examples[owner],
-            [np.asarray(points[k], dtype=np.float64) for k in np.flatnonzero(owners == owner)],
-        )
+        example = problem.examples[owner]
+        own = [np.asarray(points[k], dtype=np.float64) for k in np.flatnonzero(owners == owner)]
         fit = all(point.shape == example.response.shape for point in own)
         if not fit or not are_decisions(example.instance.decisions, np.array(own)).all():
             return f"the proof is refused because it uses a point that is no decision of observation {example.instance.index}"
@@ -100,26 +100,33 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
     rational = not prior.psd and not any(hasattr(example.instance.features, "inner") for example in problem.examples)
     values = _fractions(problem, proof) if rational and (free.all() or problem.hard) else []
     if values:
-        near = np.array([float(value) for value in values])
-        multipliers = between(np.nextafter(near, -np.inf), np.nextafter(near, np.inf))
+        multipliers = between(*_ends(values))
     else:
         prices = np.maximum(proof.row_prices, 0.0), np.full(len(total), float(proof.total_price))
         multipliers = join([shared_weights(problem, proof, free), *prices])
     slope = multipliers @ join([steep, prior.matrix, sum_row])
     if prior.psd and proof.block_price is not None:
         slope = slope - join([square_near(proof.block_price).reshape(prior.psd**2), np.zeros(p - prior.psd**2)])
-    falling = (np.isinf(prior.lower) & (slope.high > problem.kappa)) | (np.isinf(prior.upper) & (slope.low < -problem.kappa))
-    flat = np.zeros(p, dtype=np.bool_)
-    if values and falling.any():
-        at = np.flatnonzero(falling)
-        columns = [exact_slope(problem.examples[i], x, at) for i, x in zip(proof.owners, proof.points, strict=True)]
-        columns += [[Fraction(float(entry)) for entry in row[at]] for row in (*prior.matrix, *sum_row)]
-        kappa = Fraction(float(problem.kappa))
-        for place, j in enumerate(at):
-            exact = sum((value * column[place] for value, column in zip(values, columns, strict=True)), Fraction(0))
-            flat[j] = (exact <= kappa or np.isfinite(prior.lower[j])) and (exact >= -kappa or np.isfinite(prior.upper[j]))
+    low, high = slope.low, slope.high
+    falling = (np.isinf(prior.lower) & (high > problem.kappa)) | (np.isinf(prior.upper) & (low < -problem.kappa))
+    # Beside columns of large units rounding may be all that is left of a slope.
+    at, flat = np.flatnonzero(falling | ((low < 0) & (high > 0))), np.zeros(p, dtype=np.bool_)
+    if values and at.size:
+        rows = [exact_slope(problem.examples[i], x, at) for i, x in zip(proof.owners, proof.points, strict=True)]
+        rows += [row[at] for row in (*prior.matrix, *sum_row)]
+        known = [exact_product(values, column) for column in zip(*rows, strict=True)]
+        above, below = (np.array([sign * exact <= problem.kappa for exact in known]) for sign in (1, -1))
+        flat[at] = (above | np.isfinite(prior.lower[at])) & (below | np.isfinite(prior.upper[at]))
+        low[at], high[at] = _ends(known)
+        slope = between(low, high)
     constant = multipliers @ join([apart, -prior.ceiling, -total])
     return float((constant + _separable_minimum(problem, slope, flat)).low)
+
+
+def _ends(values: list[Fraction]) -> list[FloatArray]:
+    """Doubles below and above fractions."""
+    near = np.array([float(value) if abs(value) < LARGEST else np.nan for value in values])
+    return [np.where(np.isnan(near), end, np.nextafter(near, end)) for end in (-np.inf, np.inf)]
 
 
 def _fractions(problem: InverseProblem, proof: Any) -> list[Fraction]:
@@ -128,14 +135,13 @@ def _fractions(problem: InverseProblem, proof: Any) -> list[Fraction]:
         if any(FRACTION.fullmatch(text) is None for text in proof.exact):
             return []
         given = [Fraction(text) for text in proof.exact]
-        finite = bool(np.isfinite([float(value) for value in given]).all())
     except (TypeError, ValueError, ArithmeticError):
         return []
     sums = [Fraction(0)] * len(problem.examples)
     for owner, value in zip(proof.owners, given, strict=False):
         sums[owner] += value * len(sums)
     signed = given[: len(proof.weights) + len(proof.row_prices)]
-    right = finite and min(signed, default=0) >= 0 and (problem.hard or max(sums) <= 1)
+    right = min(signed, default=0) >= 0 and (problem.hard or max(sums) <= 1)
     return given if right else []
 
 
@@ -153,6 +159,11 @@ def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArra
     return (kappa * abs(enclose(at) - center) + slope * at + rest).sum()
 
 
+def exact_product(first: Any, second: Any) -> Fraction:
+    """An inner product without rounding."""
+    return sum((Fraction(a) * Fraction(b) for a, b in zip(first, second, strict=True)), Fraction(0))
+
+
 def exact_slope(example: Example, point: FloatArray, at: Any) -> list[Fraction]:
     """phi(response) - phi(x) in rational numbers, at some coordinates."""
     features: Any = example.instance.features
@@ -161,4 +172,4 @@ def exact_slope(example: Example, point: FloatArray, at: Any) -> list[Fraction]:
         return [Fraction(float(own[j])) - Fraction(float(other[j])) for j in at]
     apart = [Fraction(float(a)) - Fraction(float(b)) for a, b in zip(example.response, point, strict=True)]
     moved = [k for k, value in enumerate(apart) if value]
-    return [sum((Fraction(float(features.matrix[j, k])) * apart[k] for k in moved), Fraction(0)) for j in at]
+    return [exact_product(features.matrix[j, moved], [apart[k] for k in moved]) for j in at]

@@ -23,14 +23,17 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.inverse.cone.circumcenter_search import CircumcenterSearch
 from surefoot.inverse.cone.cone_cover import cone_cover
-from surefoot.inverse.cone.double_description import RayCone, consistent_rays, prior_rows, whole_ray
+from surefoot.inverse.cone.double_description import consistent_rays, prior_rows, whole_ray
 from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
+from surefoot.inverse.exact.balanced_units import ObservationSizes
 from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.least_distance import nearest_to_zero
 from surefoot.inverse.exact.parameters import ConeCoverParameters, DoubleDescriptionParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.oracle.parameters import MAX_LISTED
+from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
 from surefoot.inverse.problem.exact_weights import exact_slope
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 from surefoot.inverse.problem.ray_proof import ConeCover, RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
@@ -59,16 +62,16 @@ class Circumcenter:
         searchable = bool(np.all(problem.prior.lower >= 0))
         many = searchable and problem.n_features > self.parameters.few_dimensions
         try:
-            cone = self._rays(problem, pool, options, self.parameters.few_rays if many else self.parameters.max_rays)
+            rays = self._rays(problem, pool, options, self.parameters.few_rays if many else self.parameters.max_rays)
         except UnsupportedProblemError:
             if not searchable or not problem.prior.is_cone or problem.prior.psd:
                 raise
             return self._search(problem, pool, options)
-        weights = nearest_to_zero(cone.rays)
-        theta = weights @ cone.rays
-        return self._outcome(problem, cone, pool, theta / np.linalg.norm(theta), weights, options)
+        weights = nearest_to_zero(rays)
+        theta = weights @ rays
+        return self._outcome(problem, rays, pool, theta / np.linalg.norm(theta), weights, options)
 
-    def _rays(self, problem: InverseProblem, pool: CutPool, options: SolveOptions, most: int) -> RayCone:
+    def _rays(self, problem: InverseProblem, pool: CutPool, options: SolveOptions, most: int) -> FloatArray:
         eye = np.eye(problem.n_features)
         for direction in eye if np.all(problem.prior.lower >= 0) else np.vstack((eye, -eye)):
             self.separation.losses(problem, direction, pool)
@@ -90,7 +93,7 @@ class Circumcenter:
     def _outcome(
         self,
         problem: InverseProblem,
-        cone: RayCone,
+        extreme: FloatArray,
         pool: CutPool,
         theta: FloatArray,
         weights: FloatArray,
@@ -99,12 +102,19 @@ class Circumcenter:
         theta = np.clip(theta, problem.prior.lower, problem.prior.upper)
         cuts = pool.cuts()
         # One decision for each half-space will do.
-        size = np.linalg.norm(cuts.slopes, axis=1)
+        units = ObservationSizes.of(problem).columns
+        slopes = cuts.slopes / units
+        size = np.linalg.norm(slopes, axis=1)
         moving = np.flatnonzero(size > 0)
-        _, first = np.unique(np.round(cuts.slopes[moving] / size[moving, None], 9), axis=0, return_index=True)
+        _, first = np.unique(np.round(slopes[moving] / size[moving, None], 9), axis=0, return_index=True)
         bounding = cuts.chosen(moving[first])
-        rays = _inside(problem, cone.rays, cuts, self.parameters.inward)
-        cover = self._cover(np.vstack((bounding.slopes, prior_rows(problem.prior))), theta, cone.rays, rays, options)
+        rays = _inside(problem, extreme, cuts, self.parameters.inward)
+        normals = np.vstack((bounding.slopes, prior_rows(problem.prior)))
+        saved = np.where(np.arange(len(normals)) < bounding.size, _saved(problem), 0.0)
+        for scales in (units, np.ones_like(units))[: 1 if np.all(units == 1) else 2]:
+            cover = self._cover(normals, theta, extreme, rays, options, scales, saved)
+            if cover is not None:
+                break
         if cover is not None:
             # Decisions without a price say nothing.
             used = np.flatnonzero(np.append(cover.prices[:, : bounding.size], np.zeros((1, bounding.size)), axis=0).any(axis=0))
@@ -112,20 +122,41 @@ class Circumcenter:
             cover = replace(cover, prices=cover.prices[:, np.concatenate((used, rest))])
             bounding = bounding.chosen(used)
         proof = RayProof(bounding.owners, bounding.points, rays, weights, cover=cover)
-        upper, lower = largest_angle(theta, cone.rays), least_angle(cone.rays, weights)
+        upper, lower = largest_angle(theta, extreme), least_angle(extreme, weights)
         return CostRun(options, theta, upper, lower_bound=lower, dual=proof).outcome(Status.OPTIMAL, cuts.size)
 
     def _cover(
-        self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray, options: SolveOptions
+        self,
+        normals: FloatArray,
+        theta: FloatArray,
+        corners: FloatArray,
+        rays: FloatArray,
+        options: SolveOptions,
+        units: FloatArray | None = None,
+        saved: FloatArray | float = 0.0,
     ) -> ConeCover | None:
         """A cover that proves the largest angle to the corners of the cone."""
         axis = theta / np.linalg.norm(theta)
         angle = largest_angle(theta, corners)
         if not angle < np.pi / 2:
             return None
-        room = ConeCoverParameters.slope_room
-        slope = np.tan(angle) * (1 + room) + room
-        return cone_cover(normals, axis, lambda v: float(np.linalg.norm(v - (v @ axis) * axis)), slope, options)
+
+        def height(v: FloatArray) -> float:
+            return float(np.linalg.norm(v - (v @ axis) * axis))
+
+        rooms = ConeCoverParameters.slope_rooms[: None if np.any(saved) else 1]
+        slopes = (np.tan(angle) * (1 + room) + room for room in rooms)
+        found = (cone_cover(normals, axis, height, slope, options, units=units, saved=saved) for slope in slopes)
+        return next((cover for cover in found if cover is not None), None)
+
+
+def _saved(problem: InverseProblem) -> float:
+    """What multipliers leave of a saving at rays that save nothing; nothing where decisions are listed."""
+    sets = [example.instance.decisions for example in problem.examples]
+    few = [isinstance(each, LinearSet) and each.n_unknowns <= MAX_LISTED and bool(each.binary.all()) for each in sets]
+    if all(isinstance(each, ListedSet) or listed for each, listed in zip(sets, few, strict=True)):
+        return 0.0
+    return ConeCoverParameters.saved * max(1.0, float(ObservationSizes.of(problem).steep.max(initial=0.0)))
 
 
 def _inside(problem: InverseProblem, rays: FloatArray, cuts: Cuts, inward: float) -> FloatArray:
@@ -156,7 +187,14 @@ class EllipsoidalCircumcenter(Circumcenter):
     name = "ellipsoidal-circumcenter"
 
     def _cover(
-        self, normals: FloatArray, theta: FloatArray, corners: FloatArray, rays: FloatArray, options: SolveOptions
+        self,
+        normals: FloatArray,
+        theta: FloatArray,
+        corners: FloatArray,
+        rays: FloatArray,
+        options: SolveOptions,
+        units: FloatArray | None = None,
+        saved: FloatArray | float = 0.0,
     ) -> ConeCover | None:
         """A cover that proves that consistent costs lie in the cone of the rays."""
         unit = rays / np.linalg.norm(rays, axis=1)[:, None]
@@ -171,12 +209,12 @@ class EllipsoidalCircumcenter(Circumcenter):
         def height(v: FloatArray) -> float:
             return float(np.linalg.norm(v - mix(v) @ unit))
 
-        return cone_cover(normals, axis, height, ConeCoverParameters.same_ray, options, mix)
+        return cone_cover(normals, axis, height, ConeCoverParameters.same_ray, options, mix, units, saved)
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> RayOutcome:
         pool = CutPool(problem)
-        cone = self._rays(problem, pool, options, self.parameters.max_rays)
-        middle, weights, ended = ellipsoid_center(cone.rays, options)
-        outcome = self._outcome(problem, cone, pool, middle / np.linalg.norm(middle), weights, options)
-        upper, lower = ellipsoid_volumes(cone.rays, weights)
+        rays = self._rays(problem, pool, options, self.parameters.max_rays)
+        middle, weights, ended = ellipsoid_center(rays, options)
+        outcome = self._outcome(problem, rays, pool, middle / np.linalg.norm(middle), weights, options)
+        upper, lower = ellipsoid_volumes(rays, weights)
         return replace(outcome, upper_bound=upper, lower_bound=lower, status=ended)

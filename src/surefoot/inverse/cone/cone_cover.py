@@ -29,12 +29,19 @@ def cone_cover(
     slope: float,
     options: SolveOptions,
     mix: Callable[[FloatArray], FloatArray] | None = None,
+    units: FloatArray | None = None,
+    saved: FloatArray | float = 0.0,
 ) -> ConeCover | None:
-    """A cover that proves that consistent costs have heights up to ``slope`` times their component along theta, or None."""
+    """A cover that proves that consistent costs have heights up to ``slope`` times their component along theta, or None.
+
+    Half-spaces are known up to ``saved`` times the largest entry of a cost, which corners have to make up for.
+    Programmes see corners and half-spaces of length 1 in ``units`` of the columns, where they are told apart.
+    """
     p = theta.size
-    length = np.linalg.norm(normals, axis=1)
+    units = np.ones(p) if units is None else units / units.min()
+    length = np.linalg.norm(normals / units, axis=1)
     length = np.where(length > 0, length, 1.0)
-    unit = normals / length[:, None]
+    unit = normals / units / length[:, None]
     corners = [*np.eye(p), -np.ones(p)]
     room = [slope * float(v @ theta) - height(v) for v in corners]
     split: list[bool] = []
@@ -45,17 +52,21 @@ def cone_cover(
         if len(split) + len(open_) > PARAMETERS.max_cones or options.out_of_time:
             return None
         here = open_.pop()
-        at, left = np.array([corners[k] for k in here]), np.array([room[k] for k in here])
-        found = _multipliers(at @ unit.T, left)
+        at = np.array([corners[k] for k in here])
+        size = np.linalg.norm(at * units, axis=1)
+        left, sides = np.array([room[k] for k in here]) / size, (at * units / size[:, None]) @ unit.T
+        sides -= (np.abs(at).max(axis=1) / size)[:, None] * (saved / length)
+        found = _multipliers(sides, left)
         split.append(found is None)
         if found is not None:
             prices.append(found / length)
             continue
-        share = _share(at, at @ unit.T, left)
-        size = 0.0 if share is None else float(np.linalg.norm(share @ at))
-        if share is None or not size > PARAMETERS.touching or np.count_nonzero(share) < 2:
+        share = _share(sides, left)
+        share = np.zeros(p) if share is None else share / size
+        new = float(np.linalg.norm((share @ at) * units))
+        if not new > PARAMETERS.touching or np.count_nonzero(share) < 2:
             return None
-        shares.append(share / size)
+        shares.append(share / new)
         corners.append(shares[-1] @ at)
         room.append(slope * float(corners[-1] @ theta) - height(corners[-1]))
         parts = [[len(corners) - 1 if j == i else k for j, k in enumerate(here)] for i in np.flatnonzero(share).tolist()]
@@ -83,11 +94,17 @@ def _multipliers(sides: FloatArray, room: FloatArray) -> FloatArray | None:
     return np.asarray(found) if np.all(sides @ found >= wanted - PARAMETERS.margin / 2) else None
 
 
-def _share(at: FloatArray, sides: FloatArray, room: FloatArray) -> FloatArray | None:
+def _share(sides: FloatArray, room: FloatArray) -> FloatArray | None:
     """Coefficients of the point of a cone that keeps to all half-spaces and is too high by most: a corner of that set."""
-    length = np.linalg.norm(at, axis=1)
+    p, m = sides.shape
+    # Programmes tell costs of about 1 from 0.
     found = scipy.optimize.linprog(
-        room, A_ub=sides.T, b_ub=np.zeros(sides.shape[1]), A_eq=length[None, :], b_eq=[1.0], method="highs-ds"
+        room / max(float(np.abs(room).max()), 1e-300),
+        A_ub=sides.T,
+        b_ub=np.zeros(m),
+        A_eq=np.ones((1, p)),
+        b_eq=[1.0],
+        method="highs-ds",
     )
     if found.status != 0:
         return None

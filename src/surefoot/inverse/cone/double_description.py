@@ -20,6 +20,7 @@ import scipy.linalg
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import UnsupportedProblemError
+from surefoot.inverse.exact.balanced_units import ObservationSizes
 from surefoot.inverse.exact.consistent_cost import refuse_without_rays
 from surefoot.inverse.exact.parameters import DoubleDescriptionParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
@@ -83,9 +84,9 @@ def whole_ray(ray: FloatArray) -> FloatArray | None:
     return whole if np.abs(whole).max() < PARAMETERS.largest_multiple and apart <= PARAMETERS.same_whole else None
 
 
-def prior_normals(prior: PriorSet) -> FloatArray:
-    """The same, each of length 1."""
-    rows = prior_rows(prior)
+def prior_normals(prior: PriorSet, units: FloatArray) -> FloatArray:
+    """The same for costs in units of their columns, each of length 1."""
+    rows = prior_rows(prior) / units
     size = np.linalg.norm(rows, axis=1)
     return np.asarray(rows[size > 0] / size[size > 0][:, None], dtype=np.float64)
 
@@ -96,25 +97,17 @@ def consistent_rays(
     pool: CutPool,
     options: SolveOptions,
     parameters: DoubleDescriptionParameters = PARAMETERS,
-) -> RayCone:
-    """The extreme rays of the consistent costs within the prior set; decisions that prove there are no others join the pool."""
+) -> FloatArray:
+    """The extreme rays of the consistent costs within the prior set, of length 1; decisions that prove there are no others join
+    the pool.
+
+    Rays are found in units of the columns, in which half-spaces are told apart whatever features are measured in.
+    """
     if not problem.prior.is_cone or problem.prior.psd:
         raise UnsupportedProblemError("circumcenters need a prior set that is a cone: none, 'nonnegative', or A theta <= 0.")
-    p = problem.n_features
-    first = prior_normals(problem.prior)
-    slopes = pool.cuts().slopes
-    size = np.linalg.norm(slopes, axis=1)
-    # The prior's own half-spaces come first, weighted so that the pivots prefer them.
-    known = np.vstack((first * parameters.prior_weight, slopes[size > 0] / size[size > 0][:, None]))
-    _, triangle, order = scipy.linalg.qr(known.T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(triangle))
-    if diagonal.size < p or diagonal[-1] <= parameters.rank:
-        raise UnsupportedProblemError(
-            "the cone of consistent costs contains a line, so that no circumcenter is defined; add observations, or a prior "
-            "such as 'nonnegative'."
-        )
-    scaled = known / np.linalg.norm(known, axis=1)[:, None]
-    cone = RayCone(scaled[order[:p]])
+    units = ObservationSizes.of(problem).columns
+    first = prior_normals(problem.prior, units)
+    cone = RayCone(_first_normals(separation, problem, pool, first, units, parameters))
     for row in first:
         cone.cut(row)
     consistent: set[bytes] = set()
@@ -123,7 +116,7 @@ def consistent_rays(
         if not open_rays:
             break
         ray = open_rays[0]
-        normals = _refuted(separation, problem, ray, pool)
+        normals = _refuted(separation, problem, ray, pool, units)
         if len(normals) == 0:
             consistent.add(ray.tobytes())
         for normal in normals:
@@ -135,15 +128,52 @@ def consistent_rays(
                 )
     if len(cone.rays) == 0:
         refuse_without_rays(separation, problem, options)
-    return cone
+    rays = cone.rays / units
+    return np.asarray(rays / np.linalg.norm(rays, axis=1)[:, None])
 
 
-def _refuted(separation: Separation, problem: InverseProblem, ray: FloatArray, pool: CutPool) -> list[FloatArray]:
+def _first_normals(
+    separation: Separation,
+    problem: InverseProblem,
+    pool: CutPool,
+    first: FloatArray,
+    units: FloatArray,
+    parameters: DoubleDescriptionParameters,
+) -> FloatArray:
+    """As many independent half-spaces as there are dimensions.
+
+    Where the decisions found so far leave a line open, both of its ends are asked for more.
+    """
+    p = problem.n_features
+    while True:
+        slopes = pool.cuts().slopes / units
+        size = np.linalg.norm(slopes, axis=1)
+        # The prior's own half-spaces come first, weighted so that the pivots prefer them.
+        known = np.vstack((first * parameters.prior_weight, slopes[size > 0] / size[size > 0][:, None]))
+        _, triangle, order = scipy.linalg.qr(known.T, mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(triangle))
+        if diagonal.size == p and diagonal[-1] > parameters.rank:
+            scaled = known / np.linalg.norm(known, axis=1)[:, None]
+            return np.asarray(scaled[order[:p]])
+        line = np.linalg.svd(known)[2][-1] if len(known) else np.eye(p)[0]
+        if not any(_refuted(separation, problem, end, pool, units) for end in (line, -line)):
+            way = line / units
+            way = ", ".join(f"{entry:.3g}" for entry in way / np.abs(way).max())
+            raise UnsupportedProblemError(
+                f"as far as doubles tell, no decision and no prior distinguishes the cost vector ({way}) from its opposite, so "
+                "that the consistent costs hold a line and no circumcenter is defined; add observations, or a prior such as "
+                "'nonnegative'."
+            )
+
+
+def _refuted(
+    separation: Separation, problem: InverseProblem, ray: FloatArray, pool: CutPool, units: FloatArray
+) -> list[FloatArray]:
     """Half-spaces of decisions that are better than the observed ones at a ray, the most violated one first."""
     found = []
     for i, example in enumerate(problem.examples):
-        choice = separation.oracle.augmented(example, ray, problem.distance)
-        slope = example.slopes(choice.point[None, :])[0]
+        choice = separation.oracle.augmented(example, ray / units, problem.distance)
+        slope = example.slopes(choice.point[None, :])[0] / units
         length = float(np.linalg.norm(slope))
         if length > 0 and choice.value > TOUCHING * length:
             pool.add(i, choice.point)

@@ -224,9 +224,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                 flaw.certificate = certified(flaw.problem, tried.primal, tried.dual, self.tol, self._proof_seconds(options))
                 if not flaw.certificate.lower_bound > 0:
                     unproven = (
-                        "no cost vector was found that explains all observations, and it is not proven that there is none."
+                        "no cost vector was found that explains all observations, and it is not proven that there is none. "
+                        + _unit_advice(flaw.problem)
                     )
-                    raise InconsistentDataError(unproven, flaw.problem, tried) from flaw
+                    raise InconsistentDataError(unproven.strip(), flaw.problem, tried) from flaw
             raise
         except ForwardSolveError as flaw:
             if isinstance(flaw.outcome, SolveOutcome):
@@ -237,14 +238,14 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         self._forget_fit()
         self.cost_, self.certificate_, self.outcome_, self.n_iter_ = cost, certificate, outcome, outcome.iterations
         self._seal_proof()
-        self._warn()
+        self._warn(problem)
         return self
 
     def _proof_seconds(self, options: SolveOptions) -> float:
         """What is left of the time limit to prove losses, at least a tenth of it: mirror descent takes all that it is given."""
         return max(options.seconds_left, 0.1 * (self.time_limit or 0.0))
 
-    def _warn(self) -> None:
+    def _warn(self, problem: InverseProblem) -> None:
         """Warn once: of a fit that is not proven but for a solver of the caller's, or of losses that make the cost 0."""
         nothing = not np.any(self.cost_)
         limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
@@ -258,7 +259,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             )
         elif limited or not (self.certificate_.verified or self.certificate_.trust):
             lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
-            warn_of_limit(SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_), f"InverseOptimizer{lost}")
+            advice = "" if limited else _unit_advice(problem)
+            solution = SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_)
+            warn_of_limit(solution, f"InverseOptimizer{lost}", advice)
         elif self.certificate_.trust and not isinstance(self.forward, CallableProblem):
             warnings.warn(
                 f"InverseOptimizer is optimal only provided that {self.certificate_.trust}, which was not recomputed.",
@@ -387,6 +390,13 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                     "observations and counts losses below 0 as 0."
                 )
         return examples
+
+
+def _unit_advice(problem: InverseProblem) -> str:
+    # Imported where it is needed: a fit imports the solver that it runs and no other.
+    from surefoot.inverse.exact.balanced_units import unit_advice
+
+    return unit_advice(problem)
 
 
 def _varies(example: Example) -> bool:

@@ -52,7 +52,10 @@ def witnessed(approach: str, problem: InverseProblem, outcome: Outcome, seconds:
     plain, none = replace(problem, distance=NO_DISTANCE), np.zeros(problem.n_examples)
     losses: tuple[Any, ...]
     if isinstance(outcome.dual, RayProof):
-        losses = tuple(separation.proofs(plain, ray, none, seconds=left()) for ray in outcome.dual.rays)
+        # What a ray saves by rounding is part of what is proven.
+        saved = [separation.losses(plain, ray, seconds=left())[1] for ray in outcome.dual.rays]
+        pairs = zip(outcome.dual.rays, saved, strict=True)
+        losses = tuple(separation.proofs(plain, ray, each, seconds=left()) for ray, each in pairs)
     elif approach == "predictability":
         losses = separation.proofs(plain, cost / max(float(np.abs(cost).max()), 1e-300), none, seconds=left())
     else:

@@ -11,6 +11,7 @@ from surefoot.core.certificate import rounded_down
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
+from surefoot.inverse.exact.balanced_units import ObservationSizes
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_run import CUT_SHORT
 from surefoot.inverse.exact.parameters import ConsistencyParameters
@@ -43,8 +44,8 @@ class ConsistentCost:
         found = self.suboptimality.solve(problem, options)
         unit = self.suboptimality.unit(problem)
         # Suboptimality is a difference of costs of this size.
-        size = float(np.mean([np.abs(example.own) @ np.abs(found.primal) for example in problem.examples])) / unit
-        if found.lower_bound > max(0.5 * found.upper_bound, ConsistencyParameters.conflict * unit * min(1.0, size)):
+        size = float(ObservationSizes.of(problem).losses(found.primal).mean())
+        if found.lower_bound > max(0.5 * found.upper_bound, ConsistencyParameters.conflict * size):
             which = f" of those whose largest entry, without its sign, is {unit:.17g}" if unit < 1 else ""
             raise InconsistentDataError(
                 f"no cost vector of the prior set but 0 explains all observations: the mean suboptimality{which} is "

@@ -24,15 +24,15 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError
+from surefoot.inverse.exact.balanced_units import BalancedUnits, ObservationSizes
 from surefoot.inverse.exact.cost_master import LinearMaster, MasterPoint, solve_conic_master
-from surefoot.inverse.exact.cost_run import CostRun
+from surefoot.inverse.exact.cost_run import CUT_SHORT, CostRun
 from surefoot.inverse.exact.kkt_polish import polished
 from surefoot.inverse.exact.least_distance import LeastDistance
 from surefoot.inverse.exact.parameters import ConstraintGenerationParameters, KktPolishParameters
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
-from surefoot.inverse.problem.decision_set import ListedSet
 from surefoot.inverse.problem.exact_weights import exact_proof
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
 
@@ -65,7 +65,19 @@ class ConstraintGeneration:
 
         ``INFEASIBLE`` means that the master of a ``hard`` problem is, to the tolerances of its solver.
         """
-        generation = _Generation(self, problem, options, CutPool(problem) if pool is None else pool, cutoff)
+        pool, units = CutPool(problem) if pool is None else pool, BalancedUnits.of(problem)
+        found = self._run(problem, options, pool, cutoff, units)
+        if units is None or found.status in (Status.OPTIMAL, *CUT_SHORT):
+            return found
+        # Balanced units are a choice, and for some data the wrong one.
+        again = self._run(problem, options, pool, cutoff, None)
+        gaps = [outcome.upper_bound - outcome.lower_bound for outcome in (again, found)]
+        return again if again.status is Status.OPTIMAL or gaps[0] < gaps[1] else found
+
+    def _run(
+        self, problem: InverseProblem, options: SolveOptions, pool: CutPool, cutoff: float, units: BalancedUnits | None
+    ) -> CostOutcome:
+        generation = _Generation(self, problem, options, pool, cutoff, units)
         try:
             return generation.run_to_end()
         except ForwardSolveError as flaw:
@@ -78,16 +90,20 @@ class _Generation:
     """One solve."""
 
     def __init__(
-        self, solver: ConstraintGeneration, problem: InverseProblem, options: SolveOptions, pool: CutPool, cutoff: float
+        self,
+        solver: ConstraintGeneration,
+        problem: InverseProblem,
+        options: SolveOptions,
+        pool: CutPool,
+        cutoff: float,
+        units: BalancedUnits | None,
     ) -> None:
         self.separation, self.parameters = solver.separation, solver.parameters
         self.problem, self.options, self.pool, self.cutoff = problem, options, pool, cutoff
         first = np.clip(problem.regularizer.center, problem.prior.lower, problem.prior.upper)
-        self.unit = _loss_unit(problem)
+        self.sizes, self.units = ObservationSizes.of(problem), units
         # Half of the tolerance: proofs over real numbers lose a little of what doubles tell.
-        self.run: CostRun[FloatArray, CostProof] = CostRun(
-            options, first, relative=options.tolerance / 2, absolute=self.parameters.absolute_gap * self.unit
-        )
+        self.run: CostRun[FloatArray, CostProof] = CostRun(options, first, relative=options.tolerance / 2)
         self.nonzero_objective = np.inf
         self.iterations = 0
         self.is_linear = (problem.regularizer.kind == "l1" or problem.kappa == 0) and not problem.prior.psd
@@ -135,16 +151,20 @@ class _Generation:
             if found.status is Status.OPTIMAL:
                 return found
         if not self.is_linear:
-            return solve_conic_master(self.problem, cuts, self.options)
+            return solve_conic_master(self.problem, cuts, self.options, self.units)
         if self._linear is None:
-            self._linear = LinearMaster(self.problem, self.box_radius)
+            self._linear = LinearMaster(self.problem, self.box_radius, self.units)
         return self._linear.solve(cuts, self.options)
 
     def _polish(self, cuts: Cuts, master: MasterPoint) -> None:
         """Bounds from the KKT equations of what is active, where a quadratic master ends short of the tolerance."""
         if self.is_linear or self.problem.prior.psd or master.status is not Status.OPTIMAL:
             return
-        candidates = [partial(polished, self.problem, cuts, master, active) for active in KktPolishParameters.active]
+        candidates = [
+            partial(polished, self.problem, cuts, master, active, self.units) for active in KktPolishParameters.active
+        ]
+        if self.problem.hard and self.units is not None:
+            candidates.insert(0, partial(solve_conic_master, self.problem, cuts, self.options, self.units))
         if not self.problem.hard:
             # Where regularizers are tiny beside losses the best cost may be the nearest one without any.
             candidates.insert(0, partial(LeastDistance(replace(self.problem, hard=True)).solve, cuts))
@@ -179,14 +199,22 @@ class _Generation:
         fraction = 1.0 - min(self.options.tolerance, parameters.distance_fraction) / 8 if problem.hard else 1.0
         left = self.options.seconds_left
         _, bounds = self.separation.losses(problem, theta, self.pool, weight=fraction, seconds=left)
+        if problem.distance.absent and not np.any(theta):
+            bounds = np.zeros_like(bounds)  # nothing is priced, whatever forward solvers allow for
         objective = problem.kappa * problem.regularizer(theta) + float(bounds.mean())
         if np.any(theta) and (self.run.fallback is None or objective < self.nonzero_objective):
             self.run.fallback, self.nonzero_objective = (theta, objective), objective
+        if problem.prior.excess(theta) > parameters.outside * max(1.0, float(np.abs(theta).max())):
+            return
+        sizes, units = self.sizes.losses(theta), self.sizes.units(theta)
         if problem.hard:
-            if bounds.max() > parameters.hard_tolerance * self.unit:
+            allowed = np.maximum(parameters.hard_tolerance * units, parameters.rounding * sizes)
+            if np.any(bounds > np.where(sizes > 0, allowed, parameters.hard_tolerance)):
                 return
             theta = theta / fraction if problem.scalable else theta
-        if not self.run.improve(theta, problem.objective(theta, bounds)) and np.isinf(self.run.upper_bound):
+        if self.run.improve(theta, problem.objective(theta, bounds)):
+            self.run.absolute = parameters.absolute_gap * float(units.mean())
+        elif np.isinf(self.run.upper_bound):
             # Forward solvers that promise no bound: of costs about which nothing is known the last one is as good as any.
             self.run.primal = theta
 
@@ -196,17 +224,6 @@ class _Generation:
             self.run.fallback = (self.run.fallback[0], self.run.upper_bound)
         found = self.run.outcome(status, self.iterations)
         return replace(found, dual=exact_proof(self.problem, found.dual))
-
-
-def _loss_unit(problem: InverseProblem) -> float:
-    """What tolerances on losses are fractions of: 1, or less where listed decisions differ by less."""
-    sizes = [1.0]
-    for example in problem.examples:
-        if isinstance(example.instance.decisions, ListedSet):
-            points = example.instance.decisions.points
-            sizes.append(float(np.abs(example.slopes(points)).max(initial=0.0)))
-            sizes.append(float(example.distances(problem.distance, points).max(initial=0.0)))
-    return min(size for size in sizes if size > 0)
 
 
 def _inside(problem: InverseProblem, theta: FloatArray) -> FloatArray:

@@ -21,6 +21,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import Status
+from surefoot.inverse.exact.balanced_units import BalancedUnits
 from surefoot.inverse.exact.cost_master import MasterPoint
 from surefoot.inverse.exact.parameters import KktPolishParameters
 from surefoot.inverse.problem.problem import Cuts, InverseProblem
@@ -28,14 +29,17 @@ from surefoot.inverse.problem.problem import Cuts, InverseProblem
 PARAMETERS = KktPolishParameters()
 
 
-def polished(problem: InverseProblem, cuts: Cuts, master: MasterPoint, active: float) -> MasterPoint:
+def polished(
+    problem: InverseProblem, cuts: Cuts, master: MasterPoint, active: float, units: BalancedUnits | None = None
+) -> MasterPoint:
     """The solution of the KKT equations of what is active at a master's point: weights above a fraction of the largest."""
     prior, n, p = problem.prior, problem.n_examples, problem.n_features
     at = np.flatnonzero(master.weights > active * max(float(master.weights.max(initial=0.0)), 1e-300))
     sums = np.bincount(cuts.owners[at], weights=master.weights[at], minlength=n) * n
     full = np.flatnonzero((sums > 1.0 - PARAMETERS.full) & (not problem.hard))
     theta = np.clip(master.theta, prior.lower, prior.upper)
-    reach = PARAMETERS.touching * max(1.0, float(np.abs(theta).max()))
+    sizes = np.ones(p) if units is None else units.cost
+    reach = PARAMETERS.touching * max(1.0, float(np.abs(theta / sizes).max())) * sizes
     free = np.flatnonzero((theta - prior.lower > reach) & (prior.upper - theta > reach))
     theta = np.where(theta - prior.lower <= reach, prior.lower, np.where(prior.upper - theta <= reach, prior.upper, theta))
     rows = np.flatnonzero(master.row_multipliers > active * max(float(master.row_multipliers.max(initial=0.0)), 1e-300))
@@ -69,10 +73,11 @@ def _refined(system: FloatArray, right: FloatArray) -> FloatArray:
     """Least squares of an equilibrated system, with a few steps of refinement."""
     rows, columns = np.ones(len(system)), np.ones(len(system))
     for _ in range(PARAMETERS.equilibrations):
-        scaled = np.abs(system) * rows[:, None] * columns
-        rows /= np.sqrt(np.maximum(scaled.max(axis=1, initial=0.0), 1e-300))
-        scaled = np.abs(system) * rows[:, None] * columns
-        columns /= np.sqrt(np.maximum(scaled.max(axis=0, initial=0.0), 1e-300))
+        # Rows of zeros, as of a copy of the response, stay as they are.
+        largest = (np.abs(system) * rows[:, None] * columns).max(axis=1, initial=0.0)
+        rows /= np.sqrt(np.where(largest > 0, largest, 1.0))
+        largest = (np.abs(system) * rows[:, None] * columns).max(axis=0, initial=0.0)
+        columns /= np.sqrt(np.where(largest > 0, largest, 1.0))
     inverse = np.linalg.pinv(system * rows[:, None] * columns, rcond=PARAMETERS.rank)
     exact, found = system.astype(np.longdouble), np.zeros(len(system), dtype=np.longdouble)
     for _ in range(PARAMETERS.refinements):

@@ -15,11 +15,17 @@ class ConstraintGenerationParameters:
         Largest distance of an entry of a cost from the centre in linear masters where losses may be negative, so that nothing
         bounds the master. Never part of a certificate's bound.
     absolute_gap : float
-        Gap, in units of the loss, that the tolerances of forward solvers leave open.
+        Gap that the tolerances of forward solvers leave open; less where losses of listed decisions are made of less than 1.
     member_tolerance : float
         How far outside the prior set the first cost may lie.
+    outside : float
+        How far outside the prior set any cost may lie, per unit of its largest entry if that is above 1; half of what
+        certificates allow.
     hard_tolerance : float
-        Losses up to this are 0 where they must not be above 0: rounding of forward solvers.
+        Losses up to this are 0 where they must not be above 0: rounding of forward solvers. Less where losses of
+        listed decisions are made of less than 1.
+    rounding : float
+        The same, per unit of what a loss is made of, where that is large.
     distance_fraction : float
         Fraction of its distance that a decision may fall short of at a consistent cost; the cost is scaled up by as much.
         Larger values end the generation of nearly satisfied cuts sooner and change the cost more. The tolerance of the solve if
@@ -29,8 +35,26 @@ class ConstraintGenerationParameters:
     box_radius: float = 1e4
     absolute_gap: float = 1e-10
     member_tolerance: float = 1e-9
+    outside: float = 5e-8
     hard_tolerance: float = 2e-8
+    rounding: float = 1e-12
     distance_fraction: float = 1e-7
+
+
+@dataclass(frozen=True)
+class BalancedUnitsParameters:
+    """Units of masters.
+
+    Attributes
+    ----------
+    alike : float
+        Columns, or observations, whose sizes differ by no more than this factor have one unit.
+    apart : float
+        Columns whose sizes differ by more than this are named where a fit is not proven.
+    """
+
+    alike: float = 1000.0
+    apart: float = 1e6
 
 
 @dataclass(frozen=True)
@@ -40,7 +64,7 @@ class ConsistencyParameters:
     Attributes
     ----------
     conflict : float
-        A mean loss above this, proven for all costs, shows that no cost is consistent.
+        A mean loss above this, of what losses are made of, proven for all costs, shows that no cost is consistent.
     suboptimality : float
         A suboptimality up to this, for costs of norm 1, or in the units of their norm, counts as 0.
     scale_up : float
@@ -128,8 +152,12 @@ class ConeCoverParameters:
         Coefficients of a corner up to this fraction of the largest are 0.
     margin : float
         By how much the multipliers of a leaf must do more than they have to: rounding.
-    slope_room : float
-        By how much the angle to be proven is larger than the one found: rounding of corners and multipliers.
+    slope_rooms : tuple of float
+        By how much the angle to be proven is larger than the one found: rounding of corners and multipliers. The later ones are
+        tried where decisions are not listed.
+    saved : float
+        What decisions may save at a consistent cost where they are not listed, per unit of its largest entry and of features:
+        the tolerance of their rows, with its price.
     same_ray : float
         How far from the cone of the rays a consistent cost may be, of its length; half of what certificates allow.
     """
@@ -137,7 +165,8 @@ class ConeCoverParameters:
     max_cones: int = 20_000
     touching: float = 1e-12
     margin: float = 1e-10
-    slope_room: float = 1e-8
+    slope_rooms: tuple[float, ...] = (1e-8, 1e-7, 3e-7)
+    saved: float = 1.5e-8
     same_ray: float = 5e-7
 
 

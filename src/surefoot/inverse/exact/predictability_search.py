@@ -21,13 +21,14 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.inverse.exact.balanced_units import ObservationSizes
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.parameters import ConsistencyParameters, PredictabilityParameters
 from surefoot.inverse.exact.sphere_facets import LeastSuboptimality
 from surefoot.inverse.oracle.binary_vectors import enumerated_decisions
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.distance import NO_DISTANCE
-from surefoot.inverse.problem.predicted_distances import TIED, predicted_distances
+from surefoot.inverse.problem.predicted_distances import predicted_distances, tied_costs
 from surefoot.inverse.problem.problem import Example, InverseProblem
 
 PredictabilityOutcome = SolveOutcome[FloatArray, None]
@@ -55,8 +56,8 @@ class Predictability:
         guess = self.feasibility.solve(everything, options)
         if guess.status is Status.INTERRUPTED:
             return CostRun[FloatArray, None](options, guess.primal, lower_bound=0.0).outcome(guess.status, guess.iterations)
-        worst = float(self.separation.losses(everything, guess.primal)[1].max())
-        if worst <= TIED * np.abs(guess.primal).max() and all(example.inside for example in problem.examples):
+        losses = self.separation.losses(everything, guess.primal)[1]
+        if np.all(losses <= tied_costs(problem, guess.primal)) and all(example.inside for example in problem.examples):
             run: CostRun[FloatArray, None] = CostRun(options, guess.primal, 0.0, lower_bound=0.0)
             return run.outcome(Status.OPTIMAL, guess.iterations)
         return _Search(self, problem, options, guess.primal).run_to_end()
@@ -126,7 +127,8 @@ class _Search:
         found = self.feasibility.solve(task, self.options)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        few = ConsistencyParameters.suboptimality * self.feasibility.unit(task)
+        size = float(ObservationSizes.of(task).losses(found.primal).mean())
+        few = ConsistencyParameters.suboptimality * min(self.feasibility.unit(task), size)
         return found.primal if found.upper_bound <= few else None
 
     def _losses(self, theta: FloatArray) -> FloatArray:

@@ -29,6 +29,7 @@ from surefoot.core.backends.highs import LinearProgramme
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
+from surefoot.inverse.exact.balanced_units import ObservationSizes
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.parameters import SphereParameters
@@ -102,7 +103,8 @@ class LeastSuboptimality:
                 if status is not Status.STALLED:
                     lowest = 0.0
                     break
-            if best.upper_bound <= none and (self.any_consistent or problem.kappa == 0):
+            few = none * float(ObservationSizes.of(problem).units(best.primal).mean())
+            if best.upper_bound <= few and (self.any_consistent or problem.kappa == 0):
                 lowest = 0.0
                 break
         if best is None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.exceptions import InvalidObservationError
+from surefoot.inverse.forward.total_unimodularity import is_totally_unimodular
 from surefoot.inverse.problem.decision_set import DecisionSet, LinearSet, ListedSet, OpaqueSet
 from surefoot.inverse.problem.hypothesis import Features, GeneralFeatures, identity_features, linear_features
 from surefoot.inverse.problem.problem import Example, Instance
@@ -128,7 +129,9 @@ class LinearProgram(ForwardProblem):
     lower, upper : float or array, default=0.0 and inf
     totally_unimodular : bool, default=False
         Says that A is totally unimodular, and b and the bounds whole, so that corners are whole: with bounds 0 and 1 decisions
-        are then 0/1 vectors, and distances are those of 0/1 vectors (Appendix B of the paper).
+        are then 0/1 vectors, and distances are those of 0/1 vectors (Appendix B of the paper). Networks, intervals and matrices
+        with few rows or columns are checked, and refused if they are not totally unimodular; of others it is assumed. Claims
+        are about decisions in whole numbers, and say so.
     """
 
     def __init__(self, *, lower: Any = 0.0, upper: Any = np.inf, totally_unimodular: bool = False) -> None:
@@ -142,8 +145,14 @@ class LinearProgram(ForwardProblem):
         n = matrix.shape[1]
         lower, upper = (np.broadcast_to(np.asarray(side, dtype=np.float64), (n,)).copy() for side in (self.lower, self.upper))
         unimodular = self.totally_unimodular
-        if unimodular and np.any((ceiling != np.rint(ceiling)) | ~np.isin(matrix, (-1.0, 0.0, 1.0)).all(axis=1)):
-            raise ValueError("a totally unimodular programme has entries -1, 0 and 1 in A, and whole numbers in b")
+        if unimodular:
+            sides = np.concatenate((ceiling, lower, upper))
+            if np.any(sides != np.rint(sides)) or not np.isin(matrix, (-1.0, 0.0, 1.0)).all():
+                raise ValueError(
+                    "a totally unimodular programme has entries -1, 0 and 1 in A, and whole numbers in b and bounds"
+                )
+            if is_totally_unimodular(matrix) is False:
+                raise ValueError("A is not totally unimodular, so that decisions need not be whole; drop totally_unimodular")
         floor = np.full(ceiling.size, -np.inf)
         return LinearSet(matrix, floor, ceiling, lower, upper, np.full(n, unimodular), unimodular)
 

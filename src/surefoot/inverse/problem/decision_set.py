@@ -92,10 +92,11 @@ class ListedSet:
         return np.ones(self.n_unknowns, dtype=np.bool_)
 
     def nearest(self, point: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
-        """The alternative that the point is but for rounding, or the point itself."""
-        gap = np.abs(point - self.points).max(axis=1, initial=0.0)
-        size = min(1.0, float(np.abs(self.points).max(initial=0.0)))
-        return self.points[np.argmin(gap)] if gap.min() <= slack * size else point
+        """The alternative that the point is but for rounding, attribute by attribute, or the point itself."""
+        apart = np.abs(point - self.points)
+        size = np.minimum(1.0, np.abs(self.points).max(axis=0, initial=0.0))
+        near = np.flatnonzero(np.all(apart <= slack * size, axis=1))
+        return self.points[near[np.argmin(apart[near].max(axis=1, initial=0.0))]] if near.size else point
 
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         return np.array([(self.points == point).all(axis=1).any() for point in points], dtype=np.bool_)

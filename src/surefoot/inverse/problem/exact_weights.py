@@ -35,6 +35,9 @@ class ExactWeightParameters:
         Coordinates whose slopes are made exact, at most: rational elimination is slow.
     pivot : float
         Pivots up to this, of rows scaled to 1, are 0.
+    worth : float
+        What rounding may take of a bound, relative to it; where it would take more, slopes of bounded coordinates are made
+        exact too.
     off_sum : float
         By how much a sum that is prescribed may be missed to be mended, and an entry changed to that end, relative to it.
     """
@@ -43,6 +46,7 @@ class ExactWeightParameters:
     noise: float = 1e-14
     max_coordinates: int = 64
     pivot: float = 1e-7
+    worth: float = 1e-9
     off_sum: float = 1e-9
 
 
@@ -90,10 +94,20 @@ def _exact(problem: InverseProblem, proof: CostProof) -> CostProof:
     slope = weights @ cuts.slopes + prices @ prior.matrix + (0.0 if prior.total is None else total)
     noise = PARAMETERS.noise * (weights @ np.abs(cuts.slopes) + prices @ np.abs(prior.matrix) + abs(total))
     falling = (np.isinf(prior.lower) & (slope + noise >= kappa)) | (np.isinf(prior.upper) & (slope - noise <= -kappa))
+    constant = abs(
+        float(weights @ cuts.offsets - prices @ prior.ceiling - (0.0 if prior.total is None else total * prior.total))
+    )
     if prior.total is not None and not np.any(np.isinf(prior.lower)) and falling.any():
         # Slopes must not be negative, not even by the rounding of a 0: a price of the sum that is higher sees to that.
-        total += float(np.max((-kappa - slope + noise)[falling])) + PARAMETERS.noise * float(weights @ cuts.offsets) + 1e-280
-        falling[:] = False
+        more = float(np.max((-kappa - slope + noise)[falling])) + PARAMETERS.noise * float(weights @ cuts.offsets) + 1e-280
+        # Beside columns of large units that may cost more than the bound has.
+        if more * abs(prior.total) <= PARAMETERS.worth * constant:
+            total += more
+            falling[:] = False
+    if kappa == 0:
+        ends = np.maximum(np.abs(prior.lower), np.abs(prior.upper))
+        bounded = np.isfinite(ends) & (prior.lower < prior.upper)
+        falling |= bounded & (np.abs(slope) <= noise) & (noise * np.where(bounded, ends, 0.0) > PARAMETERS.worth * constant)
     proof = replace(proof, weights=weights, row_prices=prices, total_price=float(total))
     if not falling.any() or falling.sum() > PARAMETERS.max_coordinates:
         return proof

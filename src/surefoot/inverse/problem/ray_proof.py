@@ -94,9 +94,10 @@ def least_angle(rays: FloatArray, weights: FloatArray) -> float:
 
 
 def largest_angle(theta: FloatArray, rays: FloatArray) -> float:
-    """The largest angle of a vector to rays."""
+    """The largest angle of a vector to rays, by chords: cosines of small angles have no digits."""
     unit = rays / np.linalg.norm(rays, axis=1)[:, None]
-    return float(np.arccos(np.clip(np.min(unit @ theta) / np.linalg.norm(theta), -1.0, 1.0)))
+    chord = np.linalg.norm(unit - theta / np.linalg.norm(theta), axis=1).max()
+    return float(2.0 * np.arcsin(min(chord / 2.0, 1.0)))
 
 
 def widest_angle(theta: FloatArray, prior: PriorSet) -> float:

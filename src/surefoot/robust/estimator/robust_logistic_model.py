@@ -158,16 +158,16 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             certificate, outcome = certified(problem, outcome, float(self.tol))
         return Solution(problem.terms, outcome, certificate, solver.name)
 
-    def _advice(self, rows: TrainingRows) -> str | None:
+    def _advice(self, rows: TrainingRows) -> str:
         """What to do about a fit that is not proven, if the columns tell."""
         numeric = rows.design.numeric
         if self.fit_intercept or not isinstance(numeric, np.ndarray):
-            return None
+            return ""
         with np.errstate(over="ignore", invalid="ignore"):
             far = np.abs(numeric.mean(axis=0)) > FAR * np.ptp(numeric, axis=0)
         names = [column.name for column, is_far in zip(rows.design.schema.numeric_columns, far, strict=True) if is_far]
         if not names:
-            return None
+            return ""
         return (
             f"Without an intercept, columns far from 0 ({', '.join(map(str, names[:5]))}{', ...' if len(names) > 5 else ''}) "
             "take its place, and doubles cannot tell what else they say: set fit_intercept=True, or subtract a constant from "
