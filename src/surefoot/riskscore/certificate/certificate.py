@@ -20,7 +20,7 @@ from surefoot.core.certificate import Certificate, Statement, digest, require_to
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.card_table import LARGEST_WHOLE, Card, CardTable
-from surefoot.riskscore.certificate.claim_bounds import bounds_of
+from surefoot.riskscore.certificate.claim_bounds import Ways, bounds_of
 from surefoot.riskscore.certificate.counted_planes import CountedPlanes
 from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller
 from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, ProofReader, RefusedProofError
@@ -99,6 +99,7 @@ def certify_risk_score(
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
             flaw = flaw or f"the proof is refused because {refusal}"
+    remark = remark or ("" if lower > 0 else "No loss is below 0, so this says nothing about better cards.")
     rules = ", and these rules" if table.rules else ""
     rules += " (risks and rates to 1e-9)" if {"LinearRule", "RateRule"} & {kind for kind, _ in table.rules} else ""
     rules += ", at a multiplier of its range (to a factor of 1e-12)" if table.free else ""
@@ -156,7 +157,7 @@ def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, until
     if not np.isfinite(threshold):
         raise RefusedProofError(f"its threshold is {threshold}")
     reader = ProofReader(planes.table, proof)
-    ways: list[CountedPlanes | LossPlanes] = [planes]
+    ways: Ways = [planes]
     if time.monotonic() < until and SubsetCounts.suits(planes.table, reader.columns) and type(enclose(0.0)) is Enclosure:
         counts = SubsetCounts(planes.table, reader.columns)
         ways = [CountedPlanes(planes.table, counts, exact=False), CountedPlanes(planes.table, counts, exact=True), planes]
@@ -169,12 +170,11 @@ def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, until
         holds = bounds >= enough
         # Claims that were left when the time was over may hold or not: they are not recomputed, and not refused.
         if not (holds.all() or time.monotonic() > until):
-            worst = int(np.argmin(bounds))
-            columns = part.support[worst].tolist()
+            columns = part.support[np.argmin(bounds)].tolist()
             largest = np.abs(planes.table.columns[:, columns]).max(initial=0.0)
             why = f" (entries up to {largest:.1e} leave few digits: take off what rows share)" if largest > DEAR else ""
             raise RefusedProofError(
-                f"its claim on columns {tuple(columns)} proves {bounds[worst]:.10g}, not {threshold:.10g}{why}"
+                f"its claim on columns {tuple(columns)} proves {bounds.min():.10g}, not {threshold:.10g}{why}"
             )
         n_checked += int(np.count_nonzero(holds))
         least = float(np.min(bounds[holds], initial=least))

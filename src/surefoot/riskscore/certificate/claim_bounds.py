@@ -24,10 +24,10 @@ from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
 from surefoot.riskscore.certificate.proof_reader import Claims
 
+Ways = Sequence[CountedPlanes | LossPlanes]
 
-def bounds_of(
-    claims: Claims, ways: Sequence[CountedPlanes | LossPlanes], threshold: float, until: float = np.inf
-) -> FloatArray:
+
+def bounds_of(claims: Claims, ways: Ways, threshold: float, until: float = np.inf) -> FloatArray:
     """A number at or below the objective of every card that a claim is about, claim by claim; inf if there is none.
 
     No batch of claims is begun after ``until``, a moment of the clock: what is left then stays where it was, at first -inf.

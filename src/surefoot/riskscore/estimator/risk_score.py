@@ -241,10 +241,8 @@ class RiskScoreClassifier(RiskScoreModel):
             self._unpack(rows, block, outcome, self._certify(posed, outcome, 0.0), solver.name, frame_library(X))
             raise
         self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
-        if outcome.status is not Status.OPTIMAL:
-            _warn_of_limit(outcome, certificate, f"{type(self).__name__}.fit")
-        elif not certificate.verified:
-            _warn_of_proof(outcome.dual, certificate, f"{type(self).__name__}.fit")
+        if outcome.status is not Status.OPTIMAL or not certificate.verified:
+            _warn_of_gap(outcome, certificate, f"{type(self).__name__}.fit")
         return self
 
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingRows, PosedCard]:
@@ -334,31 +332,28 @@ class RiskScoreClassifier(RiskScoreModel):
         }
 
 
-def _warn_of_proof(dual: Any, certificate: Certificate, where: str) -> None:
-    """Warn that a solver takes its card for the best and it is not certified all the same, and say why."""
-    reason = ""
-    if not isinstance(dual, SearchTally) or dual.supports_fitted == 0:
-        reason = " This solver leaves no proof; solver='exact' does."
+def _warn_of_gap(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str) -> None:
+    """Warn once that a card is not proven best: what is proven, what the solver only believes, and what to do about it."""
+    dual, stopped = outcome.dual, outcome.status is not Status.OPTIMAL
+    found = "took its card for the best, but the certificate does not confirm it."
+    if outcome.status is Status.STALLED:
+        found = "has a card, and does not know whether it is the best."
+    elif stopped:
+        found = f"stopped before its gap was closed ({outcome.status.value})."
+    believed = ""
+    if stopped and outcome.lower_bound > certificate.lower_bound + BELIEVED * abs(certificate.upper_bound):
+        believed = f" The search itself had reached a bound of {rounded_down(outcome.lower_bound, 9)}, which has no proof."
+    unproven = not isinstance(dual, SearchTally) or dual.supports_fitted == 0
+    if outcome.status is Status.STALLED or (unproven and not stopped):
+        advice = " This solver leaves no proof; solver='exact' does."
+    elif stopped:
+        advice = " Allow more with time_limit, or ask for less with gap or max_features."
     elif dual.proof is None:
         most = FIT_PARAMETERS.most_proof_numbers
-        reason = f" Its proof was not kept: it has more than {most:,} numbers, or time_limit came before it was written down."
-    elif certificate.witness is not None:
-        reason = " surefoot.verify recomputes the whole proof, without a time limit."
-    warnings.warn(
-        f"{where} took its card for the best, but the certificate does not confirm it. {certificate.claim}{reason}",
-        ConvergenceLimitWarning,
-        stacklevel=3,
-    )
-
-
-def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str) -> None:
-    """Warn once that a card is not proven best, and say what is proven and what the solver only believes."""
-    believed = ""
-    if outcome.lower_bound > certificate.lower_bound + BELIEVED * abs(certificate.upper_bound):
-        believed = f" The search itself had reached a bound of {rounded_down(outcome.lower_bound, 9)}, which has no proof."
-    warnings.warn(
-        f"{where} stopped before its gap was closed ({outcome.status.value}). {certificate.claim}{believed} Allow more with "
-        "time_limit, or ask for less with gap or max_features.",
-        ConvergenceLimitWarning,
-        stacklevel=3,
-    )
+        advice = (
+            f" Its proof was not kept: time_limit came before it was written down, or it has more than {most:,} numbers. Allow "
+            "more with time_limit, or ask for less with gap or max_features."
+        )
+    else:
+        advice = "" if certificate.witness is None else " surefoot.verify recomputes the whole proof, without a time limit."
+    warnings.warn(f"{where} {found} {certificate.claim}{believed}{advice}", ConvergenceLimitWarning, stacklevel=3)
