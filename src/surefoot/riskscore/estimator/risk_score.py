@@ -334,7 +334,8 @@ class RiskScoreClassifier(RiskScoreModel):
 
 def _warn_of_gap(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str) -> None:
     """Warn once that a card is not proven best: what is proven, what the solver only believes, and what to do about it."""
-    dual, stopped = outcome.dual, outcome.status is not Status.OPTIMAL
+    dual: Any = outcome.dual
+    stopped = outcome.status is not Status.OPTIMAL
     found = "took its card for the best, but the certificate does not confirm it."
     if outcome.status is Status.STALLED:
         found = "has a card, and does not know whether it is the best."
