@@ -31,7 +31,7 @@ from surefoot.riskscore.estimator.posed_card import PosedCard, binary_columns, p
 from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreModel
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
-from surefoot.riskscore.search.exact_score import ExactScore, SearchTally
+from surefoot.riskscore.search.exact_score import MOST_FEATURES, ExactScore, SearchTally
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener
@@ -242,7 +242,8 @@ class RiskScoreClassifier(RiskScoreModel):
             raise
         self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
         if outcome.status is not Status.OPTIMAL or not certificate.verified:
-            _warn_of_gap(outcome, certificate, f"{type(self).__name__}.fit")
+            refused = ExactScore().refuses(posed.problem) is not None
+            _warn_of_gap(outcome, certificate, f"{type(self).__name__}.fit", searchable=not refused)
         return self
 
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingRows, PosedCard]:
@@ -332,7 +333,7 @@ class RiskScoreClassifier(RiskScoreModel):
         }
 
 
-def _warn_of_gap(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str) -> None:
+def _warn_of_gap(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str, *, searchable: bool) -> None:
     """Warn once that a card is not proven best: what is proven, what the solver only believes, and what to do about it."""
     dual: Any = outcome.dual
     stopped = outcome.status is not Status.OPTIMAL
@@ -346,9 +347,11 @@ def _warn_of_gap(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate
         believed = f" The search itself had reached a bound of {rounded_down(outcome.lower_bound, 9)}, which has no proof."
     unproven = not isinstance(dual, SearchTally) or dual.supports_fitted == 0
     if outcome.status is Status.STALLED or (unproven and not stopped):
-        advice = " This solver leaves no proof; solver='exact' does."
+        exact = "solver='exact' does" if searchable else f"the exact search does, with max_features up to {MOST_FEATURES}"
+        advice = f" This solver leaves no proof; {exact}."
     elif stopped:
-        advice = " Allow more with time_limit, or ask for less with gap or max_features."
+        fewer = "" if searchable else f" up to {MOST_FEATURES}, which the exact search handles"
+        advice = f" Allow more with time_limit, or ask for less with gap or max_features{fewer}."
     elif dual.proof is None:
         most = FIT_PARAMETERS.most_proof_numbers
         advice = (
