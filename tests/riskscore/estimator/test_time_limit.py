@@ -139,3 +139,10 @@ def test_a_stopped_fit_takes_no_further_step_and_a_stopped_rounding_is_to_the_ne
     card = sequential(problem, rows, halfway, stopped=lambda: True)
     assert np.array_equal(card.points, nearest(problem, halfway).points)
     assert not np.array_equal(card.points, sequential(problem, rows, halfway).points)
+
+
+def test_the_search_leaves_a_part_of_the_gap_to_rounding():
+    parameters = FitParameters()
+    assert parameters.search_gap(0.0) == 0.0
+    assert 0.8e-6 < parameters.search_gap(1e-6) <= 1e-6 - 4e-8
+    assert 0.05 - 1e-7 <= parameters.search_gap(0.05) < 0.05

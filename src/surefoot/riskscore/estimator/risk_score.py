@@ -296,8 +296,7 @@ class RiskScoreClassifier(RiskScoreModel):
         limit = None if self.time_limit is None else float(self.time_limit)
         title = f"{type(self).__name__}, up to {posed.problem.max_features} of {posed.problem.n_columns} columns"
         options = SolveOptions(
-            # What rounding costs the certificate is left to it.
-            tolerance=max(float(self.gap) - FIT_PARAMETERS.proven_gap, 0.0),
+            tolerance=FIT_PARAMETERS.search_gap(float(self.gap)),
             time_limit=None if limit is None else FIT_PARAMETERS.search_limit(limit, posed.problem.columns.size),
             n_threads=joblib.effective_n_jobs(self.n_jobs),
             on_progress=progress_listener(title) if self.verbose else None,
