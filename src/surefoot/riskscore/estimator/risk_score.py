@@ -88,7 +88,7 @@ class RiskScoreClassifier(RiskScoreModel):
     time_limit : float, optional
         Most seconds to spend; the best card found by then is returned, with a bound that holds. What is left of them after
         the search is for recomputing its proof; a proof that takes longer can be checked later, by ``surefoot.verify``. A fit
-        ends within a tenth of the limit and 0.1 s after it, and on large tables 0.1 s more for every million numbers: for
+        ends within a tenth of the limit and 0.1 s after it, and on large tables 0.2 s more for every million numbers: for
         reading the table, and the proof, once. If no card that obeys the rules was found by then, that is an error.
     near_optimal : float, optional
         Collect every card whose objective is at most (1 + near_optimal) times the best, in ``near_optimal_``; 0.01 for one
