@@ -255,3 +255,11 @@ def test_the_command_of_a_finding_repeats_it() -> None:
     record = replace(_module("verdict_record").Record("svm", 25, "extreme"), found={"crash": "it\ndied"}, tampered="plane")
     failure = bench._failure(record, "crash", "it\ndied")
     assert failure["detail"] == "it died" and failure["command"].endswith("--problems 0 --tampered 1 --balls 0 --seed 25")
+
+
+@pytest.mark.parametrize("seed", [1005135, 1009973])
+def test_rounding_of_large_entries_has_room_in_the_gap_that_is_asked_for(seed: int) -> None:
+    """Columns of 1e7 at a gap of 1e-6: the certificate was refused by a hundredth of it."""
+    record = _module("verdict_cards").trial(seed)
+    assert record.verified
+    assert not record.found

@@ -265,7 +265,8 @@ def test_a_total_needs_the_value_of_every_line() -> None:
         (CardProof(0.3833435, 0.3833435, 0.0, True, 32561), ["Best possible card", "0.383343", "32,561 rows", "checked indep"]),
         (CardProof(0.383343, 0.383343, 0.0, False, 10), ["Not proven to be the best card", "0.383343"]),
         (CardProof(0.4, 0.25, 0.375, True, 10), ["no card under the same rules is below 0.25", "gap 38%"]),
-        (CardProof(0.4, 0.25, 0.375, False, 10), ["Not proven", "no card under the same rules is below 0.25"]),
+        (CardProof(0.4, 0.25, 0.375, False, 10), ["Not proven", "no card under the same rules is below 0.25", "at most 38%"]),
+        (CardProof(0.4, 0.0, 1.0, False, 10), ["Not proven", "nothing is proven about better cards", "exact search"]),
         (CardProof(0.4, float("-inf"), float("inf"), False, 10), ["nothing is proven about better cards"]),
     ],
 )

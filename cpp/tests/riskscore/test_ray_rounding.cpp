@@ -92,5 +92,11 @@ TEST(cards_offered_along_a_ray_are_worth_it_and_close_to_the_best_of_all) {
     CHECK(found <= best * 1.002);
     // Nothing is offered that is not worth what is asked for.
     rounding.round(cells, columns, real, real.bound * 0.9, [&](const int*) { CHECK(false); });
+    // Who stops after the first card is not offered another.
+    int until_stopped = 0;
+    RayRounding(problem, 0, [&] { return until_stopped > 0; }).round(cells, columns, real, infinity, [&](const int*) {
+      ++until_stopped;
+    });
+    CHECK(until_stopped == 1);
   }
 }

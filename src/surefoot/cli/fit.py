@@ -17,6 +17,7 @@ from surefoot.cli.options import (
     add_common_options,
     add_output_options,
     add_table_options,
+    add_weights_option,
     command,
     free_place,
     names,
@@ -24,7 +25,7 @@ from surefoot.cli.options import (
 )
 from surefoot.cli.parsed_rows import ParsedRows
 from surefoot.cli.progress_bar import progress_bars
-from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels
+from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels, weight_column
 from surefoot.exceptions import InvalidTableError
 from surefoot.files.model_file import save
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
@@ -36,6 +37,7 @@ _EXAMPLES = """\
   surefoot fit visits.csv --target bought --output model.surefoot
   surefoot fit visits.csv --target bought --output model.surefoot --radius 0.1 --categorical region --drop customer
   surefoot fit patients.parquet --target ill --output card.surefoot --model risk-score --max-features 4
+  surefoot fit survey.csv --target vote --output model.surefoot --weights households
   surefoot fit samples.csv --target grade --output svm.surefoot --model svm --groups sample --violation 0.05
 
 exit codes: 0 done, 1 the table or an option cannot be used, 2 wrong usage, 3 the file cannot be written,
@@ -55,6 +57,7 @@ def add_fit(subparsers: Any) -> None:
     columns.add_argument("--numeric", type=names, default=[], metavar="NAMES", help="read these as numbers")
     columns.add_argument("--categorical", type=names, default=[], metavar="NAMES", help="read these as categories")
     columns.add_argument("--drop", type=names, default=[], metavar="NAMES", help="leave these out")
+    add_weights_option(columns, "a column that says how often each row counts; it is no column of the model")
     columns.add_argument(
         "--missing",
         choices=["fill", "error"],
@@ -71,7 +74,8 @@ def add_fit(subparsers: Any) -> None:
     settings.add_argument("--groups", metavar="NAME", help="svm: the column that says which rows are samples of one input")
     settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
     settings.add_argument("--violation", type=float, default=0.1, metavar="P", help="svm: tolerated probability of an error")
-    settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS")
+    settings.add_argument("--gap", type=float, default=None, metavar="G", help="relative gap to prove; default: the model's")
+    settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS", help="best model found by then")
     settings.add_argument("--memory", type=float, default=2048, metavar="MB", help="for the table; default 2048")
     add_table_options(parser)
     add_common_options(parser)
@@ -87,6 +91,9 @@ def run_fit(args: argparse.Namespace) -> int:
         reserved.append(source.require(args.groups, "--groups"))
         if args.model != "svm":
             raise ValueError("--groups is for --model svm: only uncertain inputs are known by several rows.")
+    if args.weights is not None:
+        reserved.append(source.require(args.weights, "--weights"))
+    weights = [] if args.weights is None else [weight_column(source, args.weights)]
     columns, left_out = choose_columns(source, reserved, numeric=args.numeric, categorical=args.categorical, drop=args.drop)
     if not args.json:
         _show(source, columns, left_out, args)
@@ -96,8 +103,11 @@ def run_fit(args: argparse.Namespace) -> int:
     if source.n_rows * (len(columns) + 1) * 8 * _COPIES > args.memory * 2**20:
         _fit_batches(model, args, source, columns, target)
     else:
-        content = source.load([*columns, target, *_group_column(source, args)])
+        content = source.load([*columns, target, *_group_column(source, args), *weights])
         extra = {} if args.groups is None else {"svm__groups": labels(content[args.groups])}
+        if args.weights is not None:
+            step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+            extra[f"{step}sample_weight"] = content[args.weights]
         with progress_bars():
             model.fit(source.frame(content, columns), labels(content[args.target]), **extra)
     save(model, place, overwrite=args.force)
@@ -147,6 +157,8 @@ def _fit_batches(
         raise InvalidTableError(
             f"{said}, and gaps of numbers ({gaps[0]!r}) cannot be filled in batches. Fill them, or --drop it."
         )
+    if args.weights is not None:
+        raise InvalidTableError(f"{said}, and --weights are not read in batches. Raise --memory, or take a sample.")
     note(f"{said}: they are parsed into a temporary folder and fitted in batches.")
     with ParsedRows(source, columns, target) as batches, progress_bars():
         model.set_params(missing_numeric="error").fit(batches)
@@ -172,6 +184,8 @@ def _require_numbers(source: TableSource, columns: list[ReadColumn]) -> None:
 def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
     verbose = 0 if args.quiet else 1
     shared: dict[str, Any] = {"time_limit": args.time_limit, "verbose": verbose}
+    if args.gap is not None:
+        shared["gap" if args.model == "risk-score" else "tol"] = args.gap
     if args.model == "svm":
         svm = ChanceConstrainedSVC(kernel=args.kernel, violation=args.violation, probability=True, random_state=0, **shared)
         return Pipeline([("scale", StandardScaler()), ("svm", svm)])
@@ -232,6 +246,7 @@ def _summary(
         "model": type(last).__name__,
         "rows": source.n_rows,
         "target": args.target,
+        "weights": args.weights,
         "classes": last.classes_.tolist(),
         "columns": [
             {"name": column.name, "kind": column.kind, "missing": source.tallies[column.name].n_missing} for column in columns

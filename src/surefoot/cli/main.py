@@ -13,6 +13,7 @@ from surefoot.cli.console import note, warn
 from surefoot.cli.demo import add_demo
 from surefoot.cli.explain import add_explain
 from surefoot.cli.fit import add_fit
+from surefoot.cli.option_words import in_options
 from surefoot.cli.options import BAD_INPUT, INTERRUPTED, NOT_WRITTEN
 from surefoot.cli.report import add_report
 from surefoot.cli.score import add_score
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOT_WRITTEN
     except (SurefootError, ValueError, ImportError) as error:
-        note(f"error: {error}")
+        note(f"error: {in_options(str(error))}")
         return BAD_INPUT
     except MemoryError:
         note("error: there is not enough memory for this table. Take a sample of its rows, or lower --memory to read batches.")
@@ -85,4 +86,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show_warning(message: Any, *place: Any, **more: Any) -> None:
-    warn(str(message))
+    warn(in_options(str(message)))

@@ -63,7 +63,19 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
     """What is said, and on how many threads."""
     parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress")
-    parser.add_argument("--jobs", type=int, default=None, metavar="N", help="threads; -1 for all cores")
+    parser.add_argument("--jobs", type=_threads, default=None, metavar="N", help="threads; -1 for all cores")
+
+
+def add_weights_option(parser: Any, what: str) -> None:
+    """The column with the weights of the rows."""
+    parser.add_argument("--weights", metavar="NAME", help=what)
+
+
+def _threads(text: str) -> int:
+    number = int(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("0 threads compute nothing; -1 is for all cores")
+    return number
 
 
 def open_source(

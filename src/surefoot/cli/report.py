@@ -7,14 +7,24 @@ from typing import Any
 
 from surefoot.cli.console import say, say_json
 from surefoot.cli.loaded_model import load_fitted
-from surefoot.cli.options import DONE, add_common_options, add_output_options, add_table_options, command, free_place
+from surefoot.cli.options import (
+    DONE,
+    add_common_options,
+    add_output_options,
+    add_table_options,
+    add_weights_option,
+    command,
+    free_place,
+)
 from surefoot.cli.stress import add_shift_options, chosen_shift, labelled_rows
 from surefoot.reports.model_report import report
 from surefoot.reports.shift_section import PARAMETERS
 
 _EXAMPLES = """\
   surefoot report model.surefoot test.csv --target bought --output report.html
-  surefoot report model.surefoot test.csv --target bought --output report.html --title "Visits, spring" --sets 5000 --force"""
+  surefoot report model.surefoot test.csv --target bought --output report.html --title "Visits, spring" --sets 5000 --force
+
+exit codes: 0 done, 1 the model, the table or an option cannot be used, 2 wrong usage, 3 the file cannot be written"""
 
 
 def add_report(subparsers: Any) -> None:
@@ -24,6 +34,7 @@ def add_report(subparsers: Any) -> None:
     parser.add_argument("table", help="rows with known answers; best rows that the model has not seen")
     parser.add_argument("--target", required=True, metavar="NAME")
     add_output_options(parser, required=True, what="the HTML file")
+    add_weights_option(parser, "the column with the weights of the fit: its proof is checked with them; no figure uses them")
     parser.add_argument("--title", default="", help="heading of the page")
     parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables of the stress test; default 1000")
     add_shift_options(parser, PARAMETERS.certainty)
@@ -35,7 +46,7 @@ def run_report(args: argparse.Namespace) -> int:
     """Write the report; see the parser."""
     place = free_place(args)
     model = load_fitted(args.model)
-    X, y, _ = labelled_rows(args, model)
+    X, y, weights = labelled_rows(args, model, args.weights)
     shift = None if args.certainty is None else chosen_shift(args, model)
     path = report(
         model,
@@ -48,6 +59,7 @@ def run_report(args: argparse.Namespace) -> int:
         n_jobs=args.jobs,
         overwrite=args.force,
         verbose=not args.quiet,
+        sample_weight=weights,
     )
     if args.json:
         say_json({"output": str(path), "rows": len(y)})

@@ -9,7 +9,7 @@ from typing import Any
 from surefoot.cli.console import say, say_json
 from surefoot.cli.loaded_model import known_texts, last_step, load_fitted, model_columns, read_columns, target_column
 from surefoot.cli.options import DONE, add_common_options, add_table_options, command, open_source
-from surefoot.cli.table_source import TableSource, labels
+from surefoot.cli.table_source import labels, weight_column
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.stress_test import stress_test
 
@@ -59,13 +59,14 @@ def chosen_shift(args: argparse.Namespace, model: Any) -> ShiftModel | None:
     return ShiftModel(numeric_certainty=certainty, numeric_interval=interval, categorical_certainty=certainty)
 
 
-def labelled_rows(args: argparse.Namespace, model: Any) -> tuple[Any, Any, TableSource]:
-    """The table and the answers that the arguments name."""
+def labelled_rows(args: argparse.Namespace, model: Any, weights: str | None = None) -> tuple[Any, Any, Any]:
+    """The table, the answers, and the weights if there are any, that the arguments name."""
     own = [name for name in model_columns(model) if name != args.target]
-    source = open_source(args, own, known_texts(model, args.target), others={"--target": [args.target]})
+    others = {"--target": [args.target], **({} if weights is None else {"--weights": [weights]})}
+    source = open_source(args, own, known_texts(model, args.target), others)
     columns, target = read_columns(model, source), target_column(model, source, args.target)
-    content = source.load([*columns, target])
-    return source.frame(content, columns), labels(content[args.target]), source
+    content = source.load([*columns, target, *([] if weights is None else [weight_column(source, weights)])])
+    return source.frame(content, columns), labels(content[args.target]), None if weights is None else content[weights]
 
 
 def run_stress(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ Kind: TypeAlias = Literal["numeric", "categorical"]
 CHUNK_ROWS = 1 << 14
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 _PARQUET_MARK = b"PAR1"
+# Names such as "id", "patient_id", "Customer ID", "orderId".
+_IDENTIFIER = re.compile(r"(?:^|[\W_])[iI][dD]$|(?<=[a-z])I[dD]$")
 
 
 @dataclass(frozen=True)
@@ -219,6 +222,11 @@ def choose_columns(
             remark = tally.remark()
             if remark is not None:
                 warn(remark)
+            if guess == "numeric" and _IDENTIFIER.search(name):
+                warn(
+                    f"column {name!r} is read as a number, and its name is that of an identifier. If it is one, leave it out "
+                    f"with --drop {name}: it says nothing about new rows."
+                )
             chosen.append(source.fitted_column(name, "numeric" if guess == "numeric" else "categorical"))
         else:
             tally.remark()
@@ -226,6 +234,15 @@ def choose_columns(
     if not chosen:
         raise InvalidTableError(f"no column of {source.path} is left for the model; name some with --numeric or --categorical.")
     return chosen, left_out
+
+
+def weight_column(source: TableSource, name: str) -> ReadColumn:
+    """How the column with the weights of the rows is read, if each of them has one."""
+    tally = source.tallies[source.require(name, "--weights")]
+    if tally.n_missing or not tally.all_numbers:
+        what = f"is missing in {tally.n_missing:,} of {tally.n_rows:,} rows" if tally.n_missing else "holds other than numbers"
+        raise InvalidTableError(f"the column {name!r} of --weights {what}. Every row needs a weight at or above 0.")
+    return source.fitted_column(name, "numeric")
 
 
 def _reason(tally: ColumnTally, guess: Guess, source: TableSource) -> str:

@@ -10,8 +10,17 @@ import numpy as np
 
 from surefoot.cli.console import note, say, say_json
 from surefoot.cli.loaded_model import has_names, known_texts, load_fitted, model_columns, read_columns, target_column
-from surefoot.cli.options import DONE, NOT_VERIFIED, add_common_options, add_table_options, command, open_source
-from surefoot.cli.table_source import ReadColumn, labels
+from surefoot.cli.option_words import in_options
+from surefoot.cli.options import (
+    DONE,
+    NOT_VERIFIED,
+    add_common_options,
+    add_table_options,
+    add_weights_option,
+    command,
+    open_source,
+)
+from surefoot.cli.table_source import ReadColumn, labels, weight_column
 from surefoot.exceptions import CertificateError
 from surefoot.sklearn_api.verification import verify
 
@@ -28,7 +37,7 @@ def add_verify(subparsers: Any) -> None:
     parser.add_argument("model")
     parser.add_argument("table", help="the rows that the model was fitted to")
     parser.add_argument("--target", required=True, metavar="NAME")
-    parser.add_argument("--weights", metavar="NAME", help="the column with the weights of the rows, if the fit had some")
+    add_weights_option(parser, "the column with the weights of the rows, if the fit had some")
     parser.add_argument("--groups", metavar="NAME", help="the column with the groups; default: those that the model knows")
     parser.add_argument("--arithmetic", choices=["double", "ball"], default="double", help="ball needs python-flint")
     add_table_options(parser)
@@ -47,7 +56,7 @@ def run_verify(args: argparse.Namespace) -> int:
     names = None if has_names(model) else [name for name in source.tallies if name not in apart]
     columns, target = read_columns(model, source, names), target_column(model, source, args.target)
     extra = [
-        source.column(name, "numeric" if option == "--weights" else "categorical")
+        weight_column(source, name) if option == "--weights" else source.column(name, "categorical")
         for option, name in more.items()
         if name is not None
     ]
@@ -67,7 +76,7 @@ def run_verify(args: argparse.Namespace) -> int:
             say_json({"verified": False, "reason": str(error)})
         else:
             say("NOT verified")
-            note(f"error: {error}")
+            note(f"error: {in_options(str(error))}")
         return NOT_VERIFIED
     if args.json:
         fields = ("verified", "claim", "upper_bound", "lower_bound", "relative_gap", "problem_digest", "model_digest")

@@ -51,6 +51,7 @@ def report(
     meanings: Iterable[BinaryColumn] = (),
     overwrite: bool = False,
     verbose: int = 0,
+    sample_weight: Any = None,
 ) -> Path:
     """Write one self-contained HTML file about a fitted model, for the screen and for paper.
 
@@ -89,6 +90,9 @@ def report(
         Whether to replace a file that is there.
     verbose : int, default=0
         Above 0: how much of the stress test is done, on standard error.
+    sample_weight : array-like of shape (n_rows,), optional
+        The weights of the fit, where the rows are those of training: its proof is then checked once more, on them. In all
+        figures each row counts once.
 
     Returns
     -------
@@ -132,7 +136,7 @@ def report(
             verbose=verbose,
         )
     bins = None if subject.probability is None else reliability_of(subject.probability[:, 1], subject.positive)
-    check = check_of(subject)
+    check = check_of(subject, sample_weight)
     facts = [certificate_fact(check), *_accuracy_facts(subject)]
     if worst is not None:
         note = f"mean log loss under the worst shift; {worst.nominal_loss:.3f} without"

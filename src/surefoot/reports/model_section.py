@@ -93,8 +93,8 @@ class ProofCheck:
     doubt: str = ""
 
 
-def check_of(subject: Subject) -> ProofCheck:
-    """Check the proof of a model on the rows of a report, if they are those of training."""
+def check_of(subject: Subject, sample_weight: Any = None) -> ProofCheck:
+    """Check the proof of a model on the rows of a report with these weights, if they are those of training."""
     whole, model = subject.whole, subject.model
     proof = standing_certificate(whole)
     if has_changed(whole):
@@ -107,7 +107,7 @@ def check_of(subject: Subject) -> ProofCheck:
     doubt = "of the last step as it was fitted, not confirmed on these rows" if has_steps(whole) else ""
     other, flaw = False, ""
     try:
-        fresh = proof_parts(model, subject.seen, subject.y).judge()
+        fresh = proof_parts(model, subject.seen, subject.y, sample_weight).judge()
         other = fresh.problem_digest != proof.problem_digest
         require_same(model, fresh)
     except (SurefootError, ValueError, TypeError) as error:

@@ -14,14 +14,18 @@ from reference.enumerated_score import all_cards, best_card
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
+from surefoot.riskscore.certificate import certificate, claim_bounds, loss_planes
 from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
-from surefoot.riskscore.certificate.proof_reader import EXCLUDED, ProofReader, intercept_range
+from surefoot.riskscore.certificate.counted_planes import CountedPlanes
+from surefoot.riskscore.certificate.loss_planes import LossPlanes, Planes
+from surefoot.riskscore.certificate.proof_reader import EXCLUDED, Claims, ProofReader, intercept_range
 from surefoot.riskscore.certificate.subset_counts import SubsetCounts
 from surefoot.riskscore.problem.card_rules import GroupRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_proof import ScoreProof
+from surefoot.riskscore.problem.score_shift import ScoreShift
 from surefoot.riskscore.search.exact_score import ExactScore
 
 TABLE = binary_table(n=300, d=10, size=3)
@@ -258,6 +262,58 @@ def test_claims_for_which_no_time_is_left_prove_nothing_and_coverage_is_checked(
     every = certify_risk_score(TABLE, card, proof, GAP, max_seconds=600.0)
     assert every.verified
     assert re.search(r"All [0-9,]+ claims of its proof were recomputed", every.claim)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_no_claims_are_recomputed_after_the_time_is_over(monkeypatch: pytest.MonkeyPatch, shifted: bool):
+    """A clock that each batch of claims moves on by a second: as many batches as there are seconds, and no more."""
+    problem = draw_problem(3, "real", weighted=True)
+    if shifted:
+        flips = np.all((problem.columns == 0) | (problem.columns == 1), axis=0)
+        problem = dataclasses.replace(problem, shift=ScoreShift(0.05, np.ones(problem.n_columns), flips))
+    card, proof = proven(problem)
+    now, batches = 0.0, 0
+    plane = LossPlanes.at
+
+    def at(planes: LossPlanes, claims: Claims) -> Planes:
+        nonlocal now, batches
+        now, batches = now + 1.0, batches + 1
+        return plane(planes, claims)
+
+    monkeypatch.setattr(LossPlanes, "at", at)
+    monkeypatch.setattr(loss_planes, "BATCH", 1)  # one claim a batch
+    for module in (certificate, claim_bounds):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    whole = certify_risk_score(problem, card, proof, GAP)
+    n_claims = batches
+    assert whole.verified
+    assert n_claims > 7
+    now, batches = 0.0, 0
+    part = certify_risk_score(problem, card, proof, GAP, max_seconds=4.5)
+    assert batches == 5
+    assert not part.verified
+    assert part.lower_bound == 0.0
+    assert f"Recomputed were 5 of the {n_claims} claims" in part.claim
+
+
+def test_claims_that_only_the_fast_way_looked_at_are_not_refused(answer, monkeypatch: pytest.MonkeyPatch):
+    """What doubles leave open is for enclosures; without time for these it is neither proven nor false."""
+    card, proof = answer
+    now = 0.0
+
+    def low(planes: CountedPlanes, *_: object) -> np.ndarray:
+        nonlocal now
+        now = 1.0
+        return np.full(len(_[1]), -1.0)
+
+    monkeypatch.setattr(CountedPlanes, "least", low)
+    for module in (certificate, claim_bounds):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    part = certify_risk_score(TABLE, card, proof, GAP, max_seconds=0.5)
+    assert "refused" not in part.claim
+    assert "Recomputed were 0 of the" in part.claim
+    assert part.lower_bound == 0.0
+    assert not part.verified
 
 
 def test_without_a_proof_a_tangent_bounds_all_cards(answer):

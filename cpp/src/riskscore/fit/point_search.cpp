@@ -110,7 +110,8 @@ class PointSearch {
     // At a free scale the fit may lie outside the range, which is then enumerated from its near end.
     int down = static_cast<int>(std::floor(std::clamp(middle, lower, upper))), up = down + 1;
     bool go_down = down >= lower, go_up = up <= upper;
-    while (go_down || go_up) {
+    // Each value takes a fit of its own, so that one who stops is not kept waiting for all of them.
+    while ((go_down || go_up) && !listener_.stopped()) {
       const bool take_down = go_down && (!go_up || middle - down <= up - middle);
       const int value = take_down ? down-- : up++;
       if (is_value(c, value)) {

@@ -65,7 +65,7 @@ std::vector<RayRounding::Rounded> RayRounding::along_ray(const ScoreCells& cells
   }
   std::vector<Rounded> cards;
   std::set<std::vector<int>> seen;
-  for (int k = 0; k < parameters_.n_scales; ++k) {
+  for (int k = 0; k < parameters_.n_scales && !stopped_(); ++k) {
     const double fraction = 1 - (1 - parameters_.min_fraction) * k / (parameters_.n_scales - 1);
     const double scale = std::clamp(finest / fraction, problem_.scale.low, problem_.scale.high);
     Rounded card{std::vector<int>(n), real.point[0] * real.scale / scale, scale, infinity};
@@ -106,6 +106,7 @@ bool RayRounding::within(const std::vector<int>& columns, std::size_t j, const R
 // Takes a step if it helps.
 bool RayRounding::step(const ScoreCells& cells, const std::vector<int>& columns, std::size_t first, int by, std::size_t second,
                        int by_second, Rounded& card) {
+  if (stopped_()) return false;
   Rounded moved = card;
   moved.points[first] += by;
   moved.points[second] += by_second;
@@ -120,6 +121,7 @@ void RayRounding::offer_whole(const ScoreCells& cells, const Rounded& card, doub
   std::vector<int> points(n + 1);
   std::copy(card.points.begin(), card.points.end(), points.begin() + 1);
   for (const double whole : {std::floor(card.intercept), std::ceil(card.intercept)}) {
+    if (stopped_()) return;
     if (whole < problem_.intercept_lower || whole > problem_.intercept_upper) continue;
     PointBox box;
     BoxFit fit{};

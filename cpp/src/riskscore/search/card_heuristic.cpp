@@ -34,7 +34,7 @@ class BeamHeuristic final : public CardListener {
         parameters_(parameters),
         loss_(make_loss(problem)),
         counts_(counts),
-        rounding_(problem, slack),
+        rounding_(problem, slack, stopped),
         rounds_(problem.scale.free() && problem.rules.empty()),
         width_(problem.scale.free() ? parameters.free_width : parameters.width) {}
 
@@ -52,7 +52,8 @@ class BeamHeuristic final : public CardListener {
       beam = std::move(longer);
       if (static_cast<int>(beam[0].columns.size()) < problem_.max_size) try_points(beam[0]);
     }
-    for (const Support& support : beam) try_points(support);
+    for (const Support& support : beam)
+      if (!stop_()) try_points(support);
     exchange_singles(parameters_.max_exchanges);
   }
 
@@ -266,7 +267,8 @@ class BeamHeuristic final : public CardListener {
     for (const Support& rest : shortened(whole, 2)) {
       if (!rank_all(rest, whole, singles)) return false;
       keep_best(singles, parameters_.pair_width);
-      for (Support& single : singles) finish(single);
+      for (Support& single : singles)
+        if (!stop_()) finish(single);
       for (const Support& single : singles)
         if (!rank_all(single, whole, pairs) || !try_best(pairs, parameters_.max_exchanges)) return false;
       if (incumbent_.value() < before) return true;

@@ -27,7 +27,8 @@ class CardProof:
     rows : int
         Rows of the training table.
     recomputed : str
-        A sentence on how much of the proof was recomputed; empty if there is no proof, or an earlier version did not say.
+        A sentence on how much of the proof was recomputed, or why it was refused; empty if there is no proof, or an earlier
+        version did not say.
     changed : str
         How the card differs from the one that was proven, as a clause; then nothing is proven about it.
     """
@@ -55,14 +56,8 @@ class CardProof:
     @property
     def _verdict(self) -> str:
         data = f"{self.rows:,} rows"
-        if not math.isfinite(self.lower_bound):
-            return f"Objective {self.objective:.6g} on {data}; nothing is proven about better cards."
         if not self.verified:
-            rest = ", if the rest of its proof holds" if self.recomputed.startswith("Recomputed were") else ""
-            return (
-                f"Not proven to be the best card: objective {self.objective:.6g} on {data}; no card under the same rules is "
-                f"below {rounded_down(self.lower_bound, 6)}{rest}."
-            )
+            return f"Not proven to be the best card: {self._open}"
         checked = "checked independently of the solver"
         # Objective and bound differ by the rounding of sums at least; a gap below the sixth digit is none.
         if self.relative_gap < 5e-7:
@@ -74,6 +69,20 @@ class CardProof:
             f"Objective {self.objective:.6g} on {data}; no card under the same rules is below "
             f"{rounded_down(self.lower_bound, 6)} (gap {rounded_up(100 * self.relative_gap, 2)}%; {checked})."
         )
+
+    @property
+    def _open(self) -> str:
+        """What is known about better cards, where the gap is not closed."""
+        known = f"its objective is {rounded_up(self.objective, 6)} on {self.rows:,} rows (less is better), and "
+        if self.lower_bound > 0:
+            most = rounded_up(min(100 * self.relative_gap, 100.0), 2)
+            known += f"others may be better by at most {most}%: no card under the same rules is below "
+            known += f"{rounded_down(self.lower_bound, 6)}."
+        else:  # No loss is below 0: a bound of 0 is none.
+            known += "nothing is proven about better cards."
+        if self.recomputed.startswith("Recomputed were"):
+            return f"{known} Its proof was not checked to the end; 'surefoot verify' does that."
+        return known if self.recomputed else f"{known} A longer or an exact search may prove more."
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready containers; a bound that nobody found is null."""

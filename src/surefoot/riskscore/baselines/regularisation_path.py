@@ -20,7 +20,7 @@ A fit ends when a step lowers its objective by less than the tolerance, or none 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +42,19 @@ class PathModel:
     gradient: FloatArray
 
 
+def never() -> bool:
+    """For what nobody stops."""
+    return False
+
+
 def regularisation_path(
-    rows: ScoreRows, problem: RiskScoreProblem, parameters: PathParameters | None = None
+    rows: ScoreRows,
+    problem: RiskScoreProblem,
+    parameters: PathParameters | None = None,
+    stopped: Callable[[], bool] = never,
 ) -> Iterator[PathModel]:
-    """Fits of the whole grid, mixture by mixture, from the largest penalty to the smallest."""
-    fitter = PenalisedFit(rows, problem, parameters)
+    """Fits of the whole grid, mixture by mixture, from the largest penalty to the smallest; ``stopped`` as for a single one."""
+    fitter = PenalisedFit(rows, problem, parameters, stopped)
     grid = fitter.parameters
     start = fitter.empty()
     yield start
@@ -67,9 +75,16 @@ def regularisation_path(
 
 
 class PenalisedFit:
-    """Proximal Newton steps for one problem."""
+    """Proximal Newton steps for one problem; once ``stopped`` says so no further one is taken, and a fit is where it is."""
 
-    def __init__(self, rows: ScoreRows, problem: RiskScoreProblem, parameters: PathParameters | None = None) -> None:
+    def __init__(
+        self,
+        rows: ScoreRows,
+        problem: RiskScoreProblem,
+        parameters: PathParameters | None = None,
+        stopped: Callable[[], bool] = never,
+    ) -> None:
+        self.stopped = stopped
         self.parameters = PathParameters() if parameters is None else parameters
         self.rows, self.sample = rows, rows.sample(self.parameters.curvature_rows)
         self.lower = np.append(float(problem.intercept_lower), problem.lower.astype(np.float64))
@@ -109,6 +124,8 @@ class PenalisedFit:
         tolerance, least_step = self.parameters.tolerance, self.parameters.least_step
         value = model.loss + penalty(model.point)
         for _ in range(self.parameters.max_steps):
+            if self.stopped():
+                break
             minimiser: FloatArray = _native.elastic_step(
                 self._hessian(model.point),
                 model.gradient,

@@ -18,7 +18,7 @@ import numpy as np
 from surefoot.core.outcome import SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.core.solve_run import SolveRun
-from surefoot.exceptions import SolveInterrupted, UnsupportedProblemError
+from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted, UnsupportedProblemError
 from surefoot.riskscore.baselines.discrete_descent import polished
 from surefoot.riskscore.baselines.merged_rows import ScoreRows
 from surefoot.riskscore.baselines.regularisation_path import PathModel, regularisation_path
@@ -51,6 +51,8 @@ class RoundedScore:
 
         Raises
         ------
+        InfeasibleProblemError
+            If no card was admissible by the time limit.
         SolveInterrupted
             On Ctrl-C: a ``KeyboardInterrupt`` whose ``outcome`` is the best of what there was.
         UnsupportedProblemError
@@ -60,6 +62,8 @@ class RoundedScore:
         ended = run.round_pool()
         if run.primal is None and ended is Status.INTERRUPTED:
             raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
+        if run.primal is None and ended is Status.TIME_LIMIT:
+            raise InfeasibleProblemError("no score card that obeys the rules was found in the time given; allow more of it.")
         if run.primal is None:
             raise UnsupportedProblemError(
                 f"solver={self.name!r} cannot solve this problem: none of its {run.n_models} fits, rounded, obeys size and "
@@ -82,13 +86,16 @@ class _PoolRun(SolveRun[RiskScore | None, TangentProof]):
     def round_pool(self) -> Status:
         """Round every fit; says why it ended."""
         try:
-            for model in regularisation_path(self.rows, self.problem):
+            for model in regularisation_path(self.rows, self.problem, stopped=self._stopped):
                 self._round(model)
-                if self.options.out_of_time:
+                if self._stopped():
                     return Status.TIME_LIMIT
         except KeyboardInterrupt:
             return Status.INTERRUPTED
         return Status.STALLED
+
+    def _stopped(self) -> bool:
+        return self.options.out_of_time
 
     def _round(self, model: PathModel) -> None:
         self.n_models += 1
@@ -107,7 +114,7 @@ class _PoolRun(SolveRun[RiskScore | None, TangentProof]):
             return nearest(self.problem, model.point)
         if self.name.startswith("rsrd"):
             return rescaled(self.problem, model.point)
-        return sequential(self.problem, self.rows, model.point, self.problem.max_features)
+        return sequential(self.problem, self.rows, model.point, self.problem.max_features, self._stopped)
 
     def _is_new(self, card: RiskScore) -> bool:
         key = np.append(card.intercept, card.points).astype(np.int32).tobytes()
@@ -118,4 +125,4 @@ class _PoolRun(SolveRun[RiskScore | None, TangentProof]):
     def _polished(self, card: RiskScore) -> RiskScore:
         """Polished over its own columns, so that it does not grow."""
         used = np.flatnonzero(card.points).tolist()
-        return polished(self.problem, self.rows, card, used, stopped=lambda: self.options.out_of_time)
+        return polished(self.problem, self.rows, card, used, self._stopped)

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
@@ -32,8 +34,17 @@ def rescaled(problem: RiskScoreProblem, point: FloatArray) -> RiskScore:
     return nearest(problem, float((limits[used] / sizes[used]).min()) * point)
 
 
-def sequential(problem: RiskScoreProblem, rows: ScoreRows, point: FloatArray, most: int | None = None) -> RiskScore | None:
-    """One coordinate after another, whichever costs least; None once more than ``most`` columns are sure to have points."""
+def sequential(
+    problem: RiskScoreProblem,
+    rows: ScoreRows,
+    point: FloatArray,
+    most: int | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> RiskScore | None:
+    """One coordinate after another, whichever costs least; None once more than ``most`` columns are sure to have points.
+
+    Coordinates that are left when ``stopped`` says so are rounded to the nearest integers.
+    """
     low = np.append(problem.intercept_lower, problem.lower).astype(np.float64)
     high = np.append(problem.intercept_upper, problem.upper).astype(np.float64)
     x = np.clip(point, low, high)
@@ -45,6 +56,9 @@ def sequential(problem: RiskScoreProblem, rows: ScoreRows, point: FloatArray, mo
         # Rounding takes points of one and more to points of one and more.
         if most is not None and np.count_nonzero(np.abs(x[1:]) >= 1.0) > most:
             return None
+        if stopped():
+            x[left] = np.rint(x[left])
+            break
         at, step, value = _cheapest(problem, rows, x, scores, value, left)
         x[at] = np.rint(x[at] + step)
         scores += step * (rows.ones if at == 0 else rows.columns[at - 1])

@@ -157,9 +157,8 @@ class CardTable:
         if not self.scales[0] <= scale <= self.scales[1]:
             return "the card's multiplier is out of range"
         used = np.flatnonzero(points)
-        low, high = self.scales_of(
-            used[None, :], np.append(card.intercept, points[used])[None, :].astype(np.float64), sure=True
-        )
+        numbers = np.append(float(card.intercept), points[used])
+        low, high = self.scales_of(used[None, :], numbers[None, :], sure=True)
         return "" if low[0] <= scale <= high[0] else "the card breaks a rule"
 
     def scales_of(self, support: Integers, cards: FloatArray, *, sure: bool) -> tuple[FloatArray, FloatArray]:
@@ -199,10 +198,9 @@ class CardTable:
         low, high = scales
         if least == 0.0 or not self.free:
             return np.where(value >= least - slack, low, np.inf), high
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if least > 0.0:
-                return np.where(value > 0.0, np.maximum(low, least / value), np.inf), high
-            return low, np.where(value < 0.0, np.minimum(high, least / value), high)
+        if least > 0.0:
+            return np.where(value > 0.0, np.maximum(low, least / value), np.inf), high
+        return low, np.where(value < 0.0, np.minimum(high, least / value), high)
 
     def _above(self, threshold: float, values: FloatArray, cards: FloatArray, scores: Enclosure) -> BoolArray:
         """Which rows have an exact score above a threshold; what doubles leave open is added up in fractions."""

@@ -20,7 +20,7 @@ from surefoot.core.certificate import Certificate, Statement, digest, require_to
 from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.riskscore.certificate.card_table import LARGEST_WHOLE, Card, CardTable
-from surefoot.riskscore.certificate.claim_bounds import bounds_of
+from surefoot.riskscore.certificate.claim_bounds import Ways, bounds_of
 from surefoot.riskscore.certificate.counted_planes import CountedPlanes
 from surefoot.riskscore.certificate.loss_planes import LossPlanes, smaller
 from surefoot.riskscore.certificate.proof_reader import LARGEST_POINT, ProofReader, RefusedProofError
@@ -64,7 +64,7 @@ def certify_risk_score(
         good upper bound.
     max_seconds : float, optional
         Claims that are left after so many seconds are not recomputed: the certificate says how many, and the proof then proves
-        nothing. That it covers all cards is checked nevertheless.
+        nothing. That it covers all cards is checked nevertheless, without looking at the rows.
 
     Returns
     -------
@@ -77,6 +77,7 @@ def certify_risk_score(
         If the problem's own arrays break its conventions, or card or tangent do not have one entry per column.
     """
     require_tolerance(tolerance)
+    until = time.monotonic() + max_seconds
     table = CardTable(problem)
     n_columns = table.columns.shape[1]
     points = np.asarray(card.points)
@@ -94,10 +95,11 @@ def certify_risk_score(
         lower = max(lower, _tangent_bound(planes, np.asarray(tangent, dtype=np.float64)))
     if proof is not None:
         try:
-            proven, remark = _proven_bound(planes, proof, fingerprint, max_seconds)
+            proven, remark = _proven_bound(planes, proof, fingerprint, until)
             lower, witness = max(lower, proven), proof
         except RefusedProofError as refusal:
             flaw = flaw or f"the proof is refused because {refusal}"
+    remark = remark or ("" if lower > 0 else "No loss is below 0, so this says nothing about better cards.")
     rules = ", and these rules" if table.rules else ""
     rules += " (risks and rates to 1e-9)" if {"LinearRule", "RateRule"} & {kind for kind, _ in table.rules} else ""
     rules += ", at a multiplier of its range (to a factor of 1e-12)" if table.free else ""
@@ -147,17 +149,16 @@ def _tangent_bound(planes: LossPlanes, point: FloatArray) -> float:
     return max(min(bounds), 0.0)
 
 
-def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, max_seconds: float) -> tuple[float, str]:
-    """What the proof proves, and a sentence on what of it was recomputed."""
-    started = time.monotonic()
+def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, until: float) -> tuple[float, str]:
+    """What the proof proves, and a sentence on what of it was recomputed until a moment of the clock."""
     if proof.problem_digest != fingerprint:
         raise RefusedProofError("it is about other data")
     threshold = float(proof.threshold)
     if not np.isfinite(threshold):
         raise RefusedProofError(f"its threshold is {threshold}")
     reader = ProofReader(planes.table, proof)
-    ways: list[CountedPlanes | LossPlanes] = [planes]
-    if SubsetCounts.suits(planes.table, reader.columns) and type(enclose(0.0)) is Enclosure:
+    ways: Ways = [planes]
+    if time.monotonic() < until and SubsetCounts.suits(planes.table, reader.columns) and type(enclose(0.0)) is Enclosure:
         counts = SubsetCounts(planes.table, reader.columns)
         ways = [CountedPlanes(planes.table, counts, exact=False), CountedPlanes(planes.table, counts, exact=True), planes]
     # What a claim must prove, at least, to count as one that holds.
@@ -165,19 +166,18 @@ def _proven_bound(planes: LossPlanes, proof: ScoreProof, fingerprint: str, max_s
     n_claims, n_checked, least = 0, 0, threshold
     for part in reader.claims():
         n_claims += len(part)
-        if time.monotonic() - started > max_seconds or not len(part):
-            continue
-        n_checked += len(part)
-        bounds = bounds_of(part, ways, threshold)
-        worst = int(np.argmin(bounds))
-        if not bounds[worst] >= enough:
-            columns = part.support[worst].tolist()
+        bounds = bounds_of(part, ways, threshold, until)
+        holds = bounds >= enough
+        # Claims that were left when the time was over may hold or not: they are not recomputed, and not refused.
+        if not (holds.all() or time.monotonic() > until):
+            columns = part.support[np.argmin(bounds)].tolist()
             largest = np.abs(planes.table.columns[:, columns]).max(initial=0.0)
             why = f" (entries up to {largest:.1e} leave few digits: take off what rows share)" if largest > DEAR else ""
             raise RefusedProofError(
-                f"its claim on columns {tuple(columns)} proves {bounds[worst]:.10g}, not {threshold:.10g}{why}"
+                f"its claim on columns {tuple(columns)} proves {bounds.min():.10g}, not {threshold:.10g}{why}"
             )
-        least = min(least, float(bounds[worst]))
+        n_checked += int(np.count_nonzero(holds))
+        least = float(np.min(bounds[holds], initial=least))
     if n_checked == n_claims:
         return least, f"All {n_claims:,} claims of its proof were recomputed."
     believed = f"if the others hold, no such card is below {rounded_down(min(least, enough))}"

@@ -10,6 +10,7 @@ Claims go through ``ways`` to compute planes, the fast one first: what it leaves
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,12 +24,19 @@ from surefoot.riskscore.certificate.largest_gains import largest_gains
 from surefoot.riskscore.certificate.loss_planes import LossPlanes
 from surefoot.riskscore.certificate.proof_reader import Claims
 
+Ways = Sequence[CountedPlanes | LossPlanes]
 
-def bounds_of(claims: Claims, ways: Sequence[CountedPlanes | LossPlanes], threshold: float) -> FloatArray:
-    """A number at or below the objective of every card that a claim is about, claim by claim; inf if there is none."""
+
+def bounds_of(claims: Claims, ways: Ways, threshold: float, until: float = np.inf) -> FloatArray:
+    """A number at or below the objective of every card that a claim is about, claim by claim; inf if there is none.
+
+    No batch of claims is begun after ``until``, a moment of the clock: what is left then stays where it was, at first -inf.
+    """
     found, table = np.full(len(claims), -np.inf), ways[0].table
     for planes in ways:
         for at in planes.batches(claims, np.flatnonzero(~(found >= threshold))):
+            if time.monotonic() > until:
+                return found
             part = claims.take(at)
             found[at] = _bounds(part, planes, table.scales)
             if not table.rules or len(claims.candidates) or planes is not ways[-1]:

@@ -31,7 +31,7 @@ from surefoot.riskscore.estimator.posed_card import PosedCard, binary_columns, p
 from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreModel
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
-from surefoot.riskscore.search.exact_score import ExactScore, SearchTally
+from surefoot.riskscore.search.exact_score import MOST_FEATURES, ExactScore, SearchTally
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener
@@ -87,7 +87,9 @@ class RiskScoreClassifier(RiskScoreModel):
         to the end; the certificate, which computes in doubles, then confirms a relative gap of 1e-9.
     time_limit : float, optional
         Most seconds to spend; the best card found by then is returned, with a bound that holds. What is left of them after
-        the search is for recomputing its proof; a proof that takes longer can be checked later, by ``surefoot.verify``.
+        the search is for recomputing its proof; a proof that takes longer can be checked later, by ``surefoot.verify``. A fit
+        ends within a tenth of the limit and 0.1 s after it, and on large tables 0.2 s more for every million numbers: for
+        reading the table, and the proof, once. If no card that obeys the rules was found by then, that is an error.
     near_optimal : float, optional
         Collect every card whose objective is at most (1 + near_optimal) times the best, in ``near_optimal_``; 0.01 for one
         percent. Needs the exact search, which then closes its gap entirely.
@@ -239,10 +241,9 @@ class RiskScoreClassifier(RiskScoreModel):
             self._unpack(rows, block, outcome, self._certify(posed, outcome, 0.0), solver.name, frame_library(X))
             raise
         self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
-        if outcome.status is not Status.OPTIMAL:
-            _warn_of_limit(outcome, certificate, f"{type(self).__name__}.fit")
-        elif not certificate.verified:
-            _warn_of_proof(outcome.dual, certificate, f"{type(self).__name__}.fit")
+        if outcome.status is not Status.OPTIMAL or not certificate.verified:
+            refused = ExactScore().refuses(posed.problem) is not None
+            _warn_of_gap(outcome, certificate, f"{type(self).__name__}.fit", searchable=not refused)
         return self
 
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingRows, PosedCard]:
@@ -292,21 +293,20 @@ class RiskScoreClassifier(RiskScoreModel):
         return scaled
 
     def _solve(self, solver: RiskScoreSolver, posed: PosedCard, started: float) -> SolveOutcome[RiskScore, Any]:
-        limit = math.inf if self.time_limit is None else float(self.time_limit)
-        posed.require_consistent(limit)
+        limit = None if self.time_limit is None else float(self.time_limit)
         title = f"{type(self).__name__}, up to {posed.problem.max_features} of {posed.problem.n_columns} columns"
         options = SolveOptions(
-            # What rounding costs the certificate is left to it.
-            tolerance=max(float(self.gap) - FIT_PARAMETERS.proven_gap, 0.0),
-            time_limit=None if self.time_limit is None else float(self.time_limit),
+            tolerance=FIT_PARAMETERS.search_gap(float(self.gap)),
+            time_limit=None if limit is None else FIT_PARAMETERS.search_limit(limit, posed.problem.columns.size),
             n_threads=joblib.effective_n_jobs(self.n_jobs),
             on_progress=progress_listener(title) if self.verbose else None,
             started=started,
         )
+        posed.require_consistent(options.seconds_left)
         try:
             return solver.solve(posed.problem, options)
         except InfeasibleProblemError as error:
-            posed.explain(math.inf if self.time_limit is None else max(limit - options.elapsed, 1.0))
+            posed.explain(options.seconds_left)
             rules = "".join(f"\n- {rule!r}" for rule in posed.constraints)
             raise InfeasibleProblemError(f"{error} The rules are:{rules}") from error
 
@@ -332,31 +332,31 @@ class RiskScoreClassifier(RiskScoreModel):
         }
 
 
-def _warn_of_proof(dual: Any, certificate: Certificate, where: str) -> None:
-    """Warn that a solver takes its card for the best and it is not certified all the same, and say why."""
-    reason = ""
-    if not isinstance(dual, SearchTally) or dual.supports_fitted == 0:
-        reason = " This solver leaves no proof; solver='exact' does."
+def _warn_of_gap(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str, *, searchable: bool) -> None:
+    """Warn once that a card is not proven best: what is proven, what the solver only believes, and what to do about it."""
+    dual: Any = outcome.dual
+    stopped = outcome.status is not Status.OPTIMAL
+    found = "took its card for the best, but the certificate does not confirm it."
+    if outcome.status is Status.STALLED:
+        found = "has a card, and does not know whether it is the best."
+    elif stopped:
+        found = f"stopped before its gap was closed ({outcome.status.value})."
+    believed = ""
+    if stopped and outcome.lower_bound > certificate.lower_bound + BELIEVED * abs(certificate.upper_bound):
+        believed = f" The search itself had reached a bound of {rounded_down(outcome.lower_bound, 9)}, which has no proof."
+    unproven = not isinstance(dual, SearchTally) or dual.supports_fitted == 0
+    if outcome.status is Status.STALLED or (unproven and not stopped):
+        exact = "solver='exact' does" if searchable else f"the exact search does, with max_features up to {MOST_FEATURES}"
+        advice = f" This solver leaves no proof; {exact}."
+    elif stopped:
+        fewer = "" if searchable else f" up to {MOST_FEATURES}, which the exact search handles"
+        advice = f" Allow more with time_limit, or ask for less with gap or max_features{fewer}."
     elif dual.proof is None:
         most = FIT_PARAMETERS.most_proof_numbers
-        reason = f" Its proof was not kept: it has more than {most:,} numbers, or time_limit came before it was written down."
-    elif certificate.witness is not None:
-        reason = " surefoot.verify recomputes the whole proof, without a time limit."
-    warnings.warn(
-        f"{where} took its card for the best, but the certificate does not confirm it. {certificate.claim}{reason}",
-        ConvergenceLimitWarning,
-        stacklevel=3,
-    )
-
-
-def _warn_of_limit(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate, where: str) -> None:
-    """Warn once that a card is not proven best, and say what is proven and what the solver only believes."""
-    believed = ""
-    if outcome.lower_bound > certificate.lower_bound + BELIEVED * abs(certificate.upper_bound):
-        believed = f" The search itself had reached a bound of {rounded_down(outcome.lower_bound, 9)}, which has no proof."
-    warnings.warn(
-        f"{where} stopped before its gap was closed ({outcome.status.value}). {certificate.claim}{believed} Allow more with "
-        "time_limit, or ask for less with gap or max_features.",
-        ConvergenceLimitWarning,
-        stacklevel=3,
-    )
+        advice = (
+            f" Its proof was not kept: time_limit came before it was written down, or it has more than {most:,} numbers. Allow "
+            "more with time_limit, or ask for less with gap or max_features."
+        )
+    else:
+        advice = "" if certificate.witness is None else " surefoot.verify recomputes the whole proof, without a time limit."
+    warnings.warn(f"{where} {found} {certificate.claim}{believed}{advice}", ConvergenceLimitWarning, stacklevel=3)

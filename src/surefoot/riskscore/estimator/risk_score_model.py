@@ -78,13 +78,14 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
             proof = CardProof.void(told_change(self), self._n_rows)
         else:
             recomputed = re.search(r"(?:All|Recomputed were) [0-9,]+ .*of its proof.*$", found.claim)
+            refused = re.search(r"the (proof is refused because .*?\.)(?: [A-Z]|$)", found.claim)
             proof = CardProof(
                 found.upper_bound,
                 found.lower_bound,
                 found.relative_gap,
                 verified=found.verified,
                 rows=self._n_rows,
-                recomputed=recomputed[0] if recomputed else "",
+                recomputed=recomputed[0] if recomputed else f"Its {refused[1]}" if refused else "",
             )
         return print_card(
             self.points_,

@@ -58,8 +58,8 @@ def _solve_and_cut(run: CutRun) -> bool:
 
     tree = CutTree(run.master, lambda: optimum - BOUND_SLACK, take, cutting=False)
     try:
-        while not tree.empty and not run.out_of_time:
-            tree.advance(run.node_seconds)
+        while not tree.empty and not run.options.out_of_time:
+            tree.advance(run.options.seconds_left)
     finally:
         run.raise_bound(min(tree.bound, optimum - BOUND_SLACK))
         tree.close()

@@ -57,6 +57,8 @@ class CutRun(SolveRun[RiskScore | None, CutTally]):
         self.master = ScoreMaster(problem, self.rows, options.n_threads)
         self.programmes = 0
         self.tree = "own"
+        # The card without columns is what a run without time returns, wherever the rules admit it.
+        self.offer(RiskScore(0, np.zeros(problem.n_columns, dtype=np.int32)))
 
     @property
     def accepted_gap(self) -> float:
@@ -75,24 +77,9 @@ class CutRun(SolveRun[RiskScore | None, CutTally]):
         """Whether the gap is accepted, up to what programmes can resolve."""
         return self.gap <= self.accepted_gap + 1.5 * BOUND_SLACK
 
-    @property
-    def node_seconds(self) -> float:
-        """Seconds that a node may take: those left, or without an incumbent any number, as there should be a card to return."""
-        return np.inf if self.primal is None else self.seconds_left
-
-    @property
-    def seconds_left(self) -> float:
-        limit = self.options.time_limit
-        return np.inf if limit is None else max(limit - self.options.elapsed, 0.0)
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the time is over; it is not without an incumbent."""
-        return self.options.out_of_time and self.primal is not None
-
     def limit_reached(self, iterations: int) -> Status | None:
         """The limit that ends the run before another iteration, or None."""
-        if self.out_of_time:
+        if self.options.out_of_time:
             return Status.TIME_LIMIT
         if self.options.max_iter is not None and iterations >= self.options.max_iter:
             return Status.ITERATION_LIMIT

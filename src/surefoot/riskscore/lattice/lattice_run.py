@@ -37,7 +37,7 @@ class LatticeRun(CutRun):
         super().__init__(problem, options)
         self.parameters = parameters
         self.sample = self.rows.sample(parameters.heuristic_rows)
-        self.fitter = PenalisedFit(self.rows, problem)
+        self.fitter = PenalisedFit(self.rows, problem, stopped=self._stopped)
         self.fitted: set[bytes] = set()
         self._recorded = 0.0
 
@@ -61,22 +61,22 @@ class LatticeRun(CutRun):
         """Cuts, cards and a bound before the first node (Algorithm 6)."""
         parameters = self.parameters
         self.try_card(RiskScore(0, np.zeros(self.problem.n_columns, dtype=np.int32)))
-        limit = parameters.initial_fraction * self.seconds_left
+        limit = parameters.initial_fraction * self.options.seconds_left
         started = self.options.elapsed
         best, best_loss = np.zeros(self.problem.n_columns + 1), np.inf
         l1_path = PathParameters(mixtures=(1.0,), n_penalties=parameters.path_cuts)
-        for model in regularisation_path(self.rows, self.problem, l1_path):
+        for model in regularisation_path(self.rows, self.problem, l1_path, stopped=self._stopped):
             self.cut_at(model.point)
             self.tighten(tangent_bound(self.problem, model.point, model.loss, model.gradient))
             if self._within_budget(model.point) and model.loss < best_loss:
                 best, best_loss = model.point, model.loss
             self.round(model.point)
-            if self.out_of_time:
+            if self._stopped():
                 return
         for _ in range(parameters.relaxation_rounds):
-            if self.options.elapsed - started > limit:
+            if self._stopped() or self.options.elapsed - started > limit:
                 break
-            relaxation = self.master.programme.solve(seconds=max(self.seconds_left, 1.0))
+            relaxation = self.master.programme.solve(seconds=self.options.seconds_left)
             if relaxation.point is None:
                 break
             self.raise_bound(relaxation.bound)
@@ -89,6 +89,9 @@ class LatticeRun(CutRun):
                 break
         self.round(best)
 
+    def _stopped(self) -> bool:
+        return self.options.out_of_time
+
     def _within_budget(self, point: FloatArray) -> bool:
         """Whether a point is feasible for the relaxation, which uses columns by fractions: only then it competes with it."""
         limits = np.where(point[1:] > 0, self.problem.upper, -self.problem.lower)
@@ -97,7 +100,7 @@ class LatticeRun(CutRun):
 
     def round(self, point: FloatArray) -> None:
         """A card from a real-valued point."""
-        card = sequential(self.problem, self.sample, point, self.problem.max_features)
+        card = sequential(self.problem, self.sample, point, self.problem.max_features, stopped=self._stopped)
         if card is not None:
             self.try_card(card)
 
@@ -110,7 +113,7 @@ class LatticeRun(CutRun):
     def refine(self, card: RiskScore) -> None:
         """Polish a card near the incumbent, and cut at the result and at the real-valued fit of its columns."""
         if self.problem.admits(card) and self.problem.objective(card) <= self.parameters.polish_ratio * self.upper_bound:
-            better = polished(self.problem, self.sample, card, stopped=lambda: self.options.out_of_time)
+            better = polished(self.problem, self.sample, card, stopped=self._stopped)
             self.offer(better)
             self.cut_at(coordinates(better))
             card = better

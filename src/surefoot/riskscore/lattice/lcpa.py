@@ -66,7 +66,7 @@ class LCPA(CuttingPlanes[LatticeRun]):
         return LatticeRun(problem, options, self.parameters)
 
     def _iterate(self, run: LatticeRun) -> Status:
-        seconds = min(self.parameters.first_card_seconds, self.parameters.initial_fraction * run.seconds_left)
+        seconds = min(self.parameters.first_card_seconds, self.parameters.initial_fraction * run.options.seconds_left)
         card = first_card(run.problem, run.options, seconds) if self.first_card is None else self.first_card
         if card is not None:
             run.offer(card)
@@ -89,7 +89,7 @@ def _search(run: LatticeRun) -> Status:
             if limit is not None:
                 ended = limit
                 break
-            tree.advance(run.node_seconds)
+            tree.advance(run.options.seconds_left)
             run.raise_bound(min(tree.bound, run.cutoff))
             run.record_now_and_then(tree.n_nodes)
     except KeyboardInterrupt:
@@ -109,31 +109,22 @@ def _search_in_scip(run: LatticeRun) -> Status:
     from surefoot.riskscore.lattice.lazy_cuts import LossOracle
 
     run.tree = "scip"
-    needs_card_only = False
 
     def step() -> None:
-        if needs_card_only and run.primal is not None:
-            tree.stop()
         run.record_now_and_then(tree.nodes, lambda: min(tree.bound, run.cutoff))
 
     tree = LossOracle(run.master, lambda: run.cutoff, run.take_card, step, run.parameters.tree).programme()
     status = Status.OPTIMAL
     if not run.converged:
         try:
-            result = tree.solve(seconds=run.seconds_left, nodes=run.options.max_iter)
+            result = tree.solve(seconds=run.options.seconds_left, nodes=run.options.max_iter)
         except Exception as failure:  # pyscipopt has no class of its own for SCIP's errors
             if not str(failure).startswith("SCIP:"):
                 raise
             _log.info("%s Our own tree goes on from the cuts and cards there are.", failure)
             run.tree = "own"
             return _search(run)
-        if result.status is Status.TIME_LIMIT and run.primal is None:
-            # Even without time there should be a card to return.
-            needs_card_only = True
-            result = tree.solve(nodes=run.options.max_iter)
-            status = Status.TIME_LIMIT if run.primal is not None else result.status
-        else:
-            status = result.status
+        status = result.status
         if result.exhausted and run.primal is None:
             raise InfeasibleProblemError(NO_CARD)
     run.raise_bound(min(tree.bound, run.cutoff))

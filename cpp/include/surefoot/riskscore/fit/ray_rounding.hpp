@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "surefoot/riskscore/fit/scaled_fit.hpp"
@@ -37,8 +38,11 @@ class RayRounding {
   // points[0] is the intercept; a point may be 0.
   using Offer = std::function<void(const int* points)>;
 
-  RayRounding(const ScoreProblem& problem, double slack, const RayParameters& parameters = {})
-      : problem_(problem), slack_(slack), parameters_(parameters), fit_(problem.scale) {}
+  // Once `stopped` says so no further card is fitted or offered.
+  RayRounding(
+      const ScoreProblem& problem, double slack, std::function<bool()> stopped = [] { return false; },
+      const RayParameters& parameters = {})
+      : problem_(problem), slack_(slack), stopped_(std::move(stopped)), parameters_(parameters), fit_(problem.scale) {}
 
   // Offers cards on the support `columns`, whose cells are given, with losses at or below `threshold`. Rules are not looked at.
   void round(const ScoreCells& cells, const std::vector<int>& columns, const BoxFit& real, double threshold,
@@ -61,6 +65,7 @@ class RayRounding {
 
   const ScoreProblem& problem_;
   double slack_;
+  std::function<bool()> stopped_;
   RayParameters parameters_;
   ScaledFit fit_;
 };
