@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from types import ModuleType
 
@@ -194,6 +195,16 @@ def test_functions_allow_for_four_units_in_the_last_place(value: float) -> None:
     # Of softplus(v) = max(v, 0) + log(1 + exp(-|v|)) the second term has two functions in it.
     tail = Fraction(math.log1p(math.exp(-abs(value)))) * (1 - four)
     assert Fraction(float(point.softplus().rad)) >= 2 * four * tail
+
+
+@pytest.mark.parametrize("value", [5.3, 9.7, 17.1, 24.9, 30.3, 33.3])
+def test_a_large_loss_lies_in_its_enclosure_though_its_sum_was_rounded(value: float) -> None:
+    """The tail log(1 + exp(-v)) has digits below the last one of v, so that the sum of both is rounded."""
+    with localcontext(prec=60):
+        exact = (1 + Decimal(value).exp()).ln()
+        found = enclose(value).softplus()
+        assert Decimal(float(found.low)) <= exact <= Decimal(float(found.high))
+        assert Decimal(float(found.high)) - Decimal(float(found.low)) <= Decimal("4e-15") * exact
 
 
 def test_entries_of_a_sparse_array_that_share_a_place_all_count() -> None:
