@@ -65,6 +65,10 @@ class RoundedInterceptWarning(UserWarning):
     """Columns are so far from 0 that public numbers, rounded to doubles, are not as good as what was proven."""
 
 
+class WeakModelWarning(UserWarning):
+    """The best model says next to nothing: one class for all inputs, or few that keep their promise; the message says what to do."""
+
+
 class BelowChanceWarning(UserWarning):
     """An estimated certainty was at or below chance and has been raised; the message names column, estimate and new value."""
 

@@ -128,8 +128,9 @@ KINDS: dict[str, ModelKind] = {
             "coef_": FloatArray,
             "gamma_": float,
             "row_groups_": _WholeArray,
-            # Files from before it was published lack it.
+            # Files from before they were there lack them.
             "public_objective_": float,
+            "_named_groups": bool,
         },
         svc_fault,
     ),

@@ -58,7 +58,7 @@ def calibrated_scaling(rows: TrainingRows, given: RowGroups | None, settings: SV
         own = rows.take(train)
         posed = pose_rows(own, None if given is None else given.take(train), settings)
         outcome = posed.solve(settings, time.perf_counter()).outcome
-        model = KernelScores.of_plane(posed.problem, outcome.primal, posed.inputs.order)
+        model = KernelScores.of_plane(posed.problem, outcome.primal, posed.inputs.order, posed.units)
         scores[own_fold] = model(settings.block(rows.design.take(own_fold), own))
     return fit_platt_scaling(scores, rows.labels, rows.weights * len(rows.labels))
 

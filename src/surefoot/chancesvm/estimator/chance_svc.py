@@ -13,7 +13,6 @@ import numpy as np
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.estimator.calibration_folds import calibrated_scaling
 from surefoot.chancesvm.estimator.chance_svc_model import REMEDIES, ChanceSVCModel
-from surefoot.chancesvm.estimator.given_moments import moment_samples
 from surefoot.chancesvm.estimator.posed_svm import (
     PosedSVM,
     SolvedSVM,
@@ -32,7 +31,7 @@ from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import InvalidTableError, SingleSampleWarning, SolveInterrupted
 from surefoot.sklearn_api.limit_warning import warn_of_limit
-from surefoot.sklearn_api.number_table import dense, read_number_table
+from surefoot.sklearn_api.number_table import read_number_table
 from surefoot.sklearn_api.proven_model import ProofParts
 from surefoot.sklearn_api.training_rows import (
     TrainingRows,
@@ -197,6 +196,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         confidence: float | None = None,
         kernel_bound: float | None = None,
         n_landmarks: int | None = None,
+        standardize: bool = True,
     ) -> None:
         self.C = C
         self.violation = violation
@@ -215,6 +215,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         self.confidence = confidence
         self.kernel_bound = kernel_bound
         self.n_landmarks = n_landmarks
+        self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model and certify it.
@@ -238,15 +239,15 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         settings = read_settings(self)
         rows, given, n_rows = _read(X, y, groups, sample_weight, settings)
         posed = pose_rows(rows, given, settings)
-        if given is not None:
-            _warn_of_single_samples(posed, f"{type(self).__name__}.fit")
+        _warn_of_single_samples(posed, given, settings, f"{type(self).__name__}.fit")
         library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
-        solved = self._solve(posed, settings, started, rows, library, row_groups=of_row)
+        solved = self._solve(posed, settings, started, rows, library, row_groups=of_row, named_groups=given is not None)
         # Before anything is set: a fit that fails here leaves the model as it was.
         sigmoid = calibrated_scaling(rows, given, settings) if self.probability else None
-        self._unpack(posed, solved, rows, library, None, of_row, sigmoid)
+        self._unpack(posed, solved, rows, library, None, of_row, sigmoid, named_groups=given is not None)
         if not solved.is_settled:
             warn_of_limit(solved, f"{type(self).__name__}.fit")
+        self._warn_of_weakness(solved, f"{type(self).__name__}.fit")
         return self
 
     def fit_path(
@@ -288,8 +289,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         rows, given, n_rows = _read(X, y, groups, sample_weight, shared)
         where = f"{type(self).__name__}.fit_path"
         posed = pose_rows(rows, given, shared)
-        if given is not None:
-            _warn_of_single_samples(posed, where)
+        _warn_of_single_samples(posed, given, settings, where)
         library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
         named = None if given is None else given.names
         wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
@@ -298,7 +298,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             model = models[row][column]
             fold_settings = replace(settings[row][column], seed=shared.seed)
             sigmoid = calibrated_scaling(rows, given, fold_settings) if self.probability else None
-            model._unpack(own, solved, rows, library, None, of_row, sigmoid)
+            model._unpack(own, solved, rows, library, None, of_row, sigmoid, named_groups=given is not None)
             if not solved.is_settled:
                 warn_of_limit(solved, f"{where} (C = {costs[column]!r}, violation = {violations[row]!r})")
         return models
@@ -330,11 +330,12 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         if self.probability or self.confidence is not None or self.n_landmarks is not None:
             raise ValueError("probability, confidence and n_landmarks need samples: pass them to fit, or leave these out.")
         rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
-        posed = pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
-        solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map)
-        self._unpack(posed, solved, rows, frame_library(means), feature_map)
+        posed = pose_moments(rows, covariances, settings)
+        solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map, named_groups=True)
+        self._unpack(posed, solved, rows, frame_library(means), feature_map, named_groups=True)
         if not solved.is_settled:
             warn_of_limit(solved, f"{type(self).__name__}.fit_moments")
+        self._warn_of_weakness(solved, f"{type(self).__name__}.fit_moments")
         return self
 
     def _solve(
@@ -346,6 +347,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         library: str | None,
         feature_map: Any = None,
         row_groups: RowArray | None = None,
+        *,
+        named_groups: bool,
     ) -> SolvedSVM:
         title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples"
         try:
@@ -353,7 +356,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         except SolveInterrupted as stop:
             # The program goes on as after any Ctrl-C, but the best model until then is not lost.
             if isinstance(stop.outcome, SolveOutcome):
-                self._unpack(posed, posed.judge(stop.outcome, settings), rows, library, feature_map, row_groups)
+                found = posed.judge(stop.outcome, settings)
+                self._unpack(posed, found, rows, library, feature_map, row_groups, named_groups=named_groups)
             raise
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
@@ -384,7 +388,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             if np.any(codes < 0):
                 raise InvalidTableError("rows that had no weight in the fit have some now.")
             given = RowGroups(tuple(self.groups_), codes.astype(np.intp), rows.positions)
-        return rows, pose_rows(rows, given, settings)
+        return rows, pose_rows(rows, given, settings, self._scores.units, self._named_groups)
 
     def _moments_again(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings
@@ -395,7 +399,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         means, covariances = X
         rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
         require_same_classes(self, rows)
-        return rows, pose_moments(rows, moment_samples(dense(rows.design.numeric), covariances), settings)
+        return rows, pose_moments(rows, covariances, settings, self._scores.units)
 
 
 def _read(X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings) -> tuple[TrainingRows, RowGroups | None, int]:
@@ -410,7 +414,18 @@ def _read(X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings
     return rows, read_groups(groups, table.n_rows, rows, settings), table.n_rows
 
 
-def _warn_of_single_samples(posed: PosedSVM, where: str) -> None:
+def _warn_of_single_samples(posed: PosedSVM, given: RowGroups | None, settings: SVMSettings, where: str) -> None:
+    """Say so where inputs are taken to be known exactly, unless that is what was asked for."""
+    if given is None:
+        if settings.batches == "auto":
+            warnings.warn(
+                f"{where}: no groups were given, so that each row is taken to be an input of its own that is known exactly: a "
+                "plain support vector machine. If rows are repeated measurements, pass groups= (in a search of scikit-learn with "
+                "metadata routing and set_fit_request(groups=True)). If not, batches='rows' says so.",
+                SingleSampleWarning,
+                stacklevel=3,
+            )
+        return
     single = [name for name, size in zip(posed.inputs.names, posed.inputs.sizes, strict=True) if size == 1]
     if single:
         warnings.warn(
