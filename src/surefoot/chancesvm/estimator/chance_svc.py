@@ -57,7 +57,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     ----------
     C : float, default=1.0
         Price of slack.
-    violation : float, array-like of shape (n_groups,), or mapping from group to float, default=0.1
+    violation : float, array-like of shape (n_groups,), or mapping from group to float, default=0.5
         The probability of misclassification to be tolerated, above 0 and below 1; an array is in the sorted order of the
         groups. Close to 1 the spread of the inputs counts for nothing, and the model separates their means.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="rbf"
@@ -180,7 +180,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         self,
         *,
         C: float = 1.0,
-        violation: Any = 0.1,
+        violation: Any = 0.5,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 2,
