@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surefoot import constraints, export, inverse
     from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+    from surefoot.chancesvm.estimator.chance_svc_cv import ChanceConstrainedSVCCV
     from surefoot.exceptions import (
         BelowChanceWarning,
         CertificateError,
@@ -64,6 +65,7 @@ _PLACES = {
     "BelowChanceWarning": "exceptions",
     "CertificateError": "exceptions",
     "ChanceConstrainedSVC": "chancesvm.estimator.chance_svc",
+    "ChanceConstrainedSVCCV": "chancesvm.estimator.chance_svc_cv",
     "ChangedModelWarning": "exceptions",
     "ConvergenceLimitWarning": "exceptions",
     "ForwardSolveError": "exceptions",
@@ -111,6 +113,7 @@ __all__ = [
     "BelowChanceWarning",
     "CertificateError",
     "ChanceConstrainedSVC",
+    "ChanceConstrainedSVCCV",
     "ChangedModelWarning",
     "ConvergenceLimitWarning",
     "ForwardSolveError",

@@ -237,7 +237,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         """
         started = time.perf_counter()
         settings = read_settings(self)
-        rows, given, n_rows = _read(X, y, groups, sample_weight, settings)
+        rows, given, n_rows = read_rows(X, y, groups, sample_weight, settings)
         posed = pose_rows(rows, given, settings)
         _warn_of_single_samples(posed, given, settings, f"{type(self).__name__}.fit")
         library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
@@ -286,10 +286,10 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
         settings = [[read_settings(model) for model in row] for row in models]
         shared = replace(settings[0][0], cost=1.0)
-        rows, given, n_rows = _read(X, y, groups, sample_weight, shared)
+        rows, given, n_rows = read_rows(X, y, groups, sample_weight, shared)
         where = f"{type(self).__name__}.fit_path"
         posed = pose_rows(rows, given, shared)
-        _warn_of_single_samples(posed, given, settings, where)
+        _warn_of_single_samples(posed, given, shared, where)
         library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
         named = None if given is None else given.names
         wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
@@ -377,7 +377,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         require_columns_of_training(self, X)
         if hasattr(self, "gamma_"):
             settings = replace(settings, gamma=self.gamma_)
-        rows, given, n_rows = _read(X, y, groups, sample_weight, replace(settings, confidence=None))
+        rows, given, n_rows = read_rows(X, y, groups, sample_weight, replace(settings, confidence=None))
         require_same_classes(self, rows)
         if given is None:
             if n_rows != self.row_groups_.size:
@@ -402,7 +402,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         return rows, pose_moments(rows, covariances, settings, self._scores.units)
 
 
-def _read(X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings) -> tuple[TrainingRows, RowGroups | None, int]:
+def read_rows(
+    X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings
+) -> tuple[TrainingRows, RowGroups | None, int]:
     """Rows of training, their groups if any were named, and how many rows there were."""
     table = read_number_table(X, REMEDIES)
     if settings.precomputed and table.n_rows != len(table.names):

@@ -301,4 +301,6 @@ def _same_samples(shown: FloatArray, scores: KernelScores) -> bool:
     """Whether support vectors in the units of their columns are the samples by which a model predicts."""
     if scores.units is None or scores.samples.shape[1] == 0:
         return np.array_equal(shown, scores.samples)
-    return np.array_equal(scores.units.standardized(shown), scores.samples) or np.array_equal(shown, scores.units.back(scores.samples))
+    return np.array_equal(scores.units.standardized(shown), scores.samples) or np.array_equal(
+        shown, scores.units.back(scores.samples)
+    )

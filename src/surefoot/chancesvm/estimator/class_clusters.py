@@ -40,7 +40,7 @@ PARAMETERS = ClusterParameters()
 
 
 def require_batches(batches: Any) -> str | int:
-    """"auto", "rows" or "clusters", or the number of clusters."""
+    """ "auto", "rows" or "clusters", or the number of clusters."""
     if isinstance(batches, str) and batches in ("auto", "rows", "clusters"):
         return batches
     if isinstance(batches, numbers.Integral) and not isinstance(batches, bool) and int(batches) >= 2:

@@ -352,9 +352,7 @@ def pose_rows(
     return replace(posed, units=units, rows=raw if settings.has_units else None)
 
 
-def pose_moments(
-    rows: TrainingRows, covariances: Any, settings: SVMSettings, units: ColumnUnits | None = None
-) -> PosedSVM:
+def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, units: ColumnUnits | None = None) -> PosedSVM:
     """The problem of inputs that are known by their moments; in given units, or in those of the settings."""
     means = dense(rows.design.numeric)
     matrices = read_covariances(means, covariances)

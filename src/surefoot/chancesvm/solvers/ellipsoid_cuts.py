@@ -94,7 +94,7 @@ class EllipsoidCuts:
                 known.warm_start(run)
                 if run.converged:
                     break
-            if not path.neighbours:
+            if not path.neighbours or (is_of_points(problem) and not run.converged):
                 self._start(run, master)
         run.record(0)
         return master
