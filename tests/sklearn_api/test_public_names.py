@@ -15,6 +15,7 @@ PUBLIC = {
     "CertificateError",
     "ChangedModelWarning",
     "ChanceConstrainedSVC",
+    "ChanceConstrainedSVCCV",
     "ConvergenceLimitWarning",
     "ForwardSolveError",
     "GroundCost",
@@ -81,6 +82,7 @@ def test_errors_can_be_caught_as_one_family_and_as_value_errors() -> None:
     "name",
     [
         "ChanceConstrainedSVC",
+        "ChanceConstrainedSVCCV",
         "RobustLogisticRegression",
         "RobustLogisticRegressionCV",
         "ShiftModel",

@@ -24,6 +24,7 @@ import surefoot as sf
         sf.RiskScoreClassifier(scale="free"),
         sf.ChanceConstrainedSVC(),
         sf.ChanceConstrainedSVC(kernel="linear"),
+        sf.ChanceConstrainedSVCCV(costs=[1.0, 10.0], gammas=["scale"], cv=3),
     ]
 )
 def test_check_estimator(estimator: Any, check: Any) -> None:

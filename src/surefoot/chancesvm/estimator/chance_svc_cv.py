@@ -81,7 +81,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         standard deviation, and ``certified``, the share of the fold's models that are proven optimal to 0.001.
     certificate_ : Certificate
         That of ``best_estimator_``.
-    classes_, n_features_in_, feature_names_in_
+    classes_, n_iter_, n_features_in_, feature_names_in_
 
     Warns
     -----
@@ -165,6 +165,11 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.feature_names_in_
 
+    @property
+    def n_iter_(self) -> int:
+        check_is_fitted(self)
+        return self.best_estimator_.n_iter_
+
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Choose by cross-validation over inputs, and fit the choice to all rows.
 
@@ -186,13 +191,14 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
             violations = violations[-1:]
         folds = self._folds(X, y, rows, given, groups, settings)
         weighting: dict[str, Any] = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
-        (table,) = indexable(X)
+        # Scorers do not know labels of the type object.
+        table, told = indexable(X, np.asarray(np.asarray(y).tolist()))
         scores = np.empty((len(gammas), len(violations), len(costs), len(folds)))
         proven = np.zeros(scores.shape, dtype=np.bool_)
         for fold, (train, test) in enumerate(folds):
-            parts = [_safe_indexing(part, train) for part in (table, y)]
+            parts = [_safe_indexing(part, train) for part in (table, told)]
             own = {name: _safe_indexing(part, train) for name, part in weighting.items()}
-            held_out = [_safe_indexing(part, test) for part in (table, y)]
+            held_out = [_safe_indexing(part, test) for part in (table, told)]
             held_weight = {name: _safe_indexing(part, test) for name, part in weighting.items()}
             own_groups = None if groups is None else _safe_indexing(groups, train)
             if settings.precomputed:

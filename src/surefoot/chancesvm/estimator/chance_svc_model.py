@@ -198,7 +198,8 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.outcome_ = solved.outcome
         self.certificate_ = solved.certificate
         self.solver_ = solved.solver
-        self.n_iter_ = int(solved.outcome.iterations)
+        # A start that is the optimum counts too.
+        self.n_iter_ = max(1, int(solved.outcome.iterations))
         set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)
         self._seal_proof()
         self.warn_of_rounding(stacklevel=4)
