@@ -42,6 +42,7 @@ PUBLIC = {
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
+    "WeakModelWarning",
     "WorstCaseDisplay",
     "ZeroCostWarning",
     "__version__",

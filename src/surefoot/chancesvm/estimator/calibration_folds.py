@@ -56,7 +56,7 @@ def calibrated_scaling(rows: TrainingRows, given: RowGroups | None, settings: SV
     for fold in range(folds.max() + 1):
         train, own_fold = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         own = rows.take(train)
-        posed = pose_rows(own, None if given is None else given.take(train), settings)
+        posed = pose_rows(own, None if given is None else given.take(train), settings, named=given is not None)
         outcome = posed.solve(settings, time.perf_counter()).outcome
         model = KernelScores.of_plane(posed.problem, outcome.primal, posed.inputs.order, posed.units)
         scores[own_fold] = model(settings.block(rows.design.take(own_fold), own))

@@ -238,7 +238,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         started = time.perf_counter()
         settings = read_settings(self)
         rows, given, n_rows = _read(X, y, groups, sample_weight, settings)
-        posed = pose_rows(rows, given, settings)
+        posed = pose_rows(rows, given, settings, named=given is not None)
         _warn_of_single_samples(posed, given, settings, f"{type(self).__name__}.fit")
         library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
         solved = self._solve(posed, settings, started, rows, library, row_groups=of_row, named_groups=given is not None)
@@ -288,8 +288,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         shared = replace(settings[0][0], cost=1.0)
         rows, given, n_rows = _read(X, y, groups, sample_weight, shared)
         where = f"{type(self).__name__}.fit_path"
-        posed = pose_rows(rows, given, shared)
-        _warn_of_single_samples(posed, given, settings, where)
+        posed = pose_rows(rows, given, shared, named=given is not None)
+        _warn_of_single_samples(posed, given, shared, where)
         library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
         named = None if given is None else given.names
         wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
@@ -388,7 +388,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             if np.any(codes < 0):
                 raise InvalidTableError("rows that had no weight in the fit have some now.")
             given = RowGroups(tuple(self.groups_), codes.astype(np.intp), rows.positions)
-        return rows, pose_rows(rows, given, settings, self._scores.units, self._named_groups)
+        # Without this mark the model is from before prices depended on it.
+        named = getattr(self, "_named_groups", None)
+        return rows, pose_rows(rows, given, settings, self._scores.units, named=named)
 
     def _moments_again(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings
@@ -420,8 +422,8 @@ def _warn_of_single_samples(posed: PosedSVM, given: RowGroups | None, settings: 
         if settings.batches == "auto":
             warnings.warn(
                 f"{where}: no groups were given, so that each row is taken to be an input of its own that is known exactly: a "
-                "plain support vector machine. If rows are repeated measurements, pass groups= (in a search of scikit-learn with "
-                "metadata routing and set_fit_request(groups=True)). If not, batches='rows' says so.",
+                "plain support vector machine. If rows are repeated measurements, pass groups= (in a search of scikit-learn "
+                "with metadata routing and set_fit_request(groups=True)). If not, batches='rows' says so.",
                 SingleSampleWarning,
                 stacklevel=3,
             )
