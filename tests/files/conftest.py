@@ -51,6 +51,8 @@ def fitted(people: tuple[pd.DataFrame, Any]) -> dict[str, Fitted]:
     rules = [sf.constraints.Sign("member", "+"), sf.constraints.MinProbability({"member": 1}, 0.01)]
     gram = numbers.to_numpy() @ numbers.to_numpy().T
     half = len(table) // 2
+    # The five youngest and the five oldest.
+    apart = np.argsort(table.age.to_numpy())[[*range(5), *range(-5, 0)]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sf.ConvergenceLimitWarning)
         return {
@@ -89,7 +91,7 @@ def fitted(people: tuple[pd.DataFrame, Any]) -> dict[str, Fitted]:
             ),
             "precomputed svc": Fitted(sf.ChanceConstrainedSVC(kernel="precomputed", batches="rows").fit(gram, y), gram),
             "moments svc": Fitted(
-                sf.ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(numbers[:10], np.full((10, 2), 0.01), y[:10]),
+                sf.ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(numbers.iloc[apart], np.ones((10, 2)), y[apart]),
                 numbers,
             ),
             "binarizer": Fitted(binarizer, table),
