@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SingleSampleWarning,
         SurefootError,
         UnsupportedProblemError,
+        WeakModelWarning,
         ZeroCostWarning,
     )
     from surefoot.files.model_file import load, save
@@ -94,6 +95,7 @@ _PLACES = {
     "ThresholdBinarizer": "sklearn_api.threshold_binarizer",
     "UncertainInputsDisplay": "reports.displays.uncertain_inputs_display",
     "UnsupportedProblemError": "exceptions",
+    "WeakModelWarning": "exceptions",
     "WorstCaseDisplay": "reports.displays.worst_case_display",
     "ZeroCostWarning": "exceptions",
     "constraints": "constraints",
@@ -142,6 +144,7 @@ __all__ = [
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
+    "WeakModelWarning",
     "WorstCaseDisplay",
     "ZeroCostWarning",
     "__version__",

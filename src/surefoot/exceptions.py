@@ -58,7 +58,7 @@ class ConvergenceLimitWarning(UserWarning):
 
 
 class SingleSampleWarning(UserWarning):
-    """Groups of one row were given as uncertain inputs: nothing is known about their spread, so they count as exact."""
+    """Groups have one row, or none were given: nothing is known about the spread of such inputs, so they count as exact."""
 
 
 class RoundedInterceptWarning(UserWarning):
@@ -66,7 +66,7 @@ class RoundedInterceptWarning(UserWarning):
 
 
 class WeakModelWarning(UserWarning):
-    """The best model says next to nothing: one class for all inputs, or few that keep their promise; the message says what to do."""
+    """The best model says next to nothing: one class for all, or few inputs that keep their promise; the message says why."""
 
 
 class BelowChanceWarning(UserWarning):

@@ -43,6 +43,7 @@ PUBLIC = {
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
+    "WeakModelWarning",
     "WorstCaseDisplay",
     "ZeroCostWarning",
     "__version__",

@@ -211,6 +211,7 @@ def make_model(name: str, parameters: dict[str, Any], fitted: dict[str, Any]) ->
     kind = KINDS.get(name)
     if kind is None:
         raise ModelFileError(f"it holds a {name!r:.80}, which this version of surefoot does not know.")
+    parameters = {**getattr(kind.make, "later_parameters", {}), **parameters}
     try:
         model = kind.make(**parameters)
     except TypeError as error:

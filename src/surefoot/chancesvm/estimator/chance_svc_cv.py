@@ -317,7 +317,9 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
             return list(dict.fromkeys(self.gammas))
         if settings.kernel != "rbf":
             return ["scale"]
-        scale = pose_rows(rows, given, replace(settings, n_landmarks=None, confidence=None)).problem.kernel.gamma
+        scale = pose_rows(
+            rows, given, replace(settings, n_landmarks=None, confidence=None), named=given is not None
+        ).problem.kernel.gamma
         return [width * scale for width in WIDTHS]
 
     def _folds(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -34,6 +35,8 @@ REMEDIES = Remedies(
 
 # What may be missing to a margin by rounding, in units of the margin.
 MARGIN_ROUNDING = 1e-9
+# What another machine may find differently of promises, slacks and multipliers.
+INPUT_ROUNDING = 1e-6
 
 
 def _wants_probability(model: ChanceSVCModel) -> bool:
@@ -44,6 +47,8 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
 
 class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
+
+    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False}
 
     kernel: Any
     probability: bool
@@ -59,9 +64,11 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     @property
     def centre_(self) -> FloatArray | None:
         """The point of the input space that scores are counted from, or None; with standard units to rounding."""
-        centre, units = getattr(self._scores.kernel, "centre", None), self._scores.units
+        kernel, units = self._scores.kernel, self._scores.units
+        centre = getattr(kernel, "centre", None)
         if centre is None:
-            return None if units is None else units.offsets.copy()
+            # A linear kernel of standard units sees rows from the means of their columns, if from nowhere else.
+            return None if units is None or kernel.name != "linear" else units.offsets.copy()
         own = np.array(centre, dtype=np.float64)
         return own if units is None else units.back(own)
 
@@ -241,26 +248,29 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
             )
 
     def _warn_of_weakness(self, solved: SolvedSVM, where: str) -> None:
-        """Say so if the model says next to nothing, and what to change."""
+        """Say so if the best model says next to nothing, and what to change."""
+        if not solved.certificate.verified:
+            # Whoever stopped too early has been told so, and another price is not what is needed.
+            return
         told = self._inputs
         sides = np.unique(solved.values + solved.outcome.primal.intercept > 0)
         missed = np.asarray(told["misclassified"]) > np.asarray(told["violation"]) + MARGIN_ROUNDING
         change = (
-            "Raise C, or violation where inputs spread widely (0.5 and more are no bad choices if they overlap), or choose another "
-            "kernel; ChanceConstrainedSVCCV tries several."
+            "Raise C, or violation where inputs spread widely (values above 0.5 are no bad choices if they overlap), or choose "
+            "another kernel; ChanceConstrainedSVCCV tries several."
         )
         if sides.size == 1:
             warnings.warn(
-                f"{where}: all {missed.size} inputs are put into one class, {self.classes_.tolist()[int(sides[0])]!r}. At these "
-                f"prices that is the best plane, but of no use. {change}",
+                f"{where}: all {missed.size} inputs are put into one class, {self.classes_.tolist()[int(sides[0])]!r}. At "
+                f"these prices no plane is better, but it is of no use. {change}",
                 WeakModelWarning,
                 stacklevel=3,
             )
         elif self._named_groups and 2 * int(missed.sum()) > missed.size:
-            kept = float(np.median(np.asarray(told["misclassified"])))
+            middle = float(np.median(np.asarray(told["misclassified"])))
             warnings.warn(
                 f"{where}: {int(missed.sum())} of {missed.size} inputs may be misclassified more often than their violation "
-                f"allows; half of them stay below {kept:.2g}. {change}",
+                f"allows, half of all inputs with a probability of about {middle:.2g} or more. {change}",
                 WeakModelWarning,
                 stacklevel=3,
             )
@@ -268,11 +278,31 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = (
             *("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_"),
-            *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_"),
+            *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_", "_named_groups"),
         )
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
         inputs = {f"inputs.{name}": column for name, column in self._inputs.items()}
-        return {**found, **inputs, "scores": self._scores, "schema_": self.schema_.to_dict()}
+        parts = {field.name: getattr(self._scores, field.name) for field in dataclasses.fields(self._scores)}
+        # Seals from before there were units are made without.
+        scores = {f"scores.{name}": part for name, part in parts.items() if name != "units" or part is not None}
+        return {**found, **inputs, **scores, "schema_": self.schema_.to_dict()}
+
+    def _require_same(self, posed: PosedSVM, solved: SolvedSVM) -> None:
+        """Raise unless the model predicts by the kernel of the problem, and :meth:`inputs` says what rows and plane say."""
+        if self._scores.kernel != posed.problem.kernel:
+            raise CertificateError(f"{CHANGED}: the kernel by which it predicts is not that of its parameters and these rows.")
+        right = input_table(posed, solved, self.classes_)
+        if solved.outcome.dual is None:
+            # A file without its witness cannot tell.
+            right |= {name: self._inputs[name] for name in ("multiplier", "support")}
+        for name, column in right.items():
+            told, wanted = np.asarray(self._inputs[name]), np.asarray(column)
+            if wanted.dtype.kind == "f" and told.dtype.kind == "f" and told.shape == wanted.shape:
+                same = np.allclose(told, wanted, rtol=INPUT_ROUNDING, atol=INPUT_ROUNDING, equal_nan=True)
+            else:
+                same = told.tolist() == wanted.tolist()
+            if not same:
+                raise CertificateError(f"{CHANGED}: {name!r} of inputs() is not what the rows say.")
 
     def _answer(self, posed: PosedSVM, rows: TrainingRows) -> KernelPlane:
         """The plane by which the model predicts, with a coefficient for every sample; its public numbers must say the same."""
@@ -302,6 +332,5 @@ def _same_samples(shown: FloatArray, scores: KernelScores) -> bool:
     """Whether support vectors in the units of their columns are the samples by which a model predicts."""
     if scores.units is None or scores.samples.shape[1] == 0:
         return np.array_equal(shown, scores.samples)
-    return np.array_equal(scores.units.standardized(shown), scores.samples) or np.array_equal(
-        shown, scores.units.back(scores.samples)
-    )
+    as_given, as_computed = scores.units.standardized(shown), scores.units.back(scores.samples)
+    return np.array_equal(as_given, scores.samples) or np.array_equal(shown, as_computed)

@@ -40,14 +40,14 @@ PARAMETERS = ClusterParameters()
 
 
 def require_batches(batches: Any) -> str | int:
-    """ "auto", "rows" or "clusters", or the number of clusters."""
+    """The number of clusters, or one of the words "auto", "rows" and "clusters"."""
     if isinstance(batches, str) and batches in ("auto", "rows", "clusters"):
         return batches
     if isinstance(batches, numbers.Integral) and not isinstance(batches, bool) and int(batches) >= 2:
         return int(batches)
     raise ValueError(
-        f"batches = {batches!r} must be 'auto', 'rows', 'clusters', or a whole number of at least 2: one batch per class is the "
-        "least."
+        f"batches = {batches!r} must be 'auto', 'rows', 'clusters', or a whole number of at least 2: one batch per class is "
+        "the least."
     )
 
 

@@ -8,6 +8,9 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 
+# What sums in another order may leave of an offset or a scale, over the largest value of the column and over its scale.
+_SUM_ROUNDING, _UNIT_ROUNDING = 1e-12, 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnUnits:
@@ -29,6 +32,12 @@ class ColumnUnits:
     def back(self, rows: FloatArray) -> FloatArray:
         """Rows in standard units in the units of their columns."""
         return np.asarray(rows * self.scales + self.offsets)
+
+    def fit(self, found: ColumnUnits, rows: FloatArray) -> bool:
+        """Whether these are the units that were found for rows, but for what sums in another order leave."""
+        rounding = _SUM_ROUNDING * np.abs(rows).max(axis=0, initial=0.0) + _UNIT_ROUNDING * found.scales
+        near = (np.abs(self.offsets - found.offsets) <= rounding) & (np.abs(self.scales - found.scales) <= rounding)
+        return self.offsets.shape == found.offsets.shape and bool(near.all())
 
     def covariances(self, matrices: FloatArray) -> FloatArray:
         """Covariances of the rows in standard units."""
@@ -58,5 +67,5 @@ def standard_units(rows: FloatArray, weights: FloatArray, variances: FloatArray 
         squares = squares + weights @ (variances / unit / unit)
     constant = (scaled == scaled[:1]).all(axis=0) if variances is None else squares == 0
     offsets = np.where(constant, scaled[0], offsets)
-    scales = np.sqrt(squares)
-    return ColumnUnits(offsets * unit, np.where(constant | (scales == 0), 1.0, scales * unit))
+    scales = np.sqrt(squares) * unit
+    return ColumnUnits(offsets * unit, np.where(constant | (scales == 0), 1.0, scales))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,17 +55,20 @@ class KernelScores:
         Seen from m, scores are sum_s c_s (k(x_s, x) - k(x_s, m) - k(m, x) + k(m, m)) + intercept, and coefficients add up to 0.
         With the linear kernel w is rounded too, to ``coef`` in the units of the columns: then it is the intercept of coef . x.
         """
-        exact = np.longdouble(self.intercept)
+        exact: Any = np.longdouble(self.intercept)
         if self.kernel.centre is not None:
             exact -= self.coefficients @ self.kernel.from_centre(self.samples)
         if coef is None or (self.kernel.centre is None and self.units is None):
             return float(exact), [float(np.longdouble(float(exact)) - exact)]
-        # In standard units: the kernel's own centre; then offsets of columns, which coefficients in their units are at.
-        inside = self.coefficients @ self.samples
-        wanted = Fraction(self.intercept) - _dot(inside, self.kernel.centre or ())
+        centre = [Fraction(m) for m in self.kernel.centre or (0.0,) * coef.size]
         if self.units is not None:
-            wanted -= _dot(coef, self.units.offsets)
-            exact -= np.longdouble(inside) / self.units.scales @ self.units.offsets.astype(np.longdouble)
+            # Coefficients in the units of the columns are those of x - offset - scale * centre.
+            offsets, scales = self.units.offsets, self.units.scales
+            places = zip(offsets.tolist(), scales.tolist(), centre, strict=True)
+            centre = [Fraction(offset) + Fraction(scale) * m for offset, scale, m in places]
+            exact -= self.coefficients.astype(np.longdouble) @ self.kernel.features(self.samples) / scales @ offsets
+        at_centre = sum((Fraction(a) * m for a, m in zip(coef.tolist(), centre, strict=True)), Fraction(0))
+        wanted = Fraction(self.intercept) - at_centre
         return float(wanted), [float(Fraction(float(wanted)) - wanted), float(np.longdouble(float(wanted)) - exact)]
 
     def by_public_numbers(self, rows: FloatArray, coef: FloatArray | None, intercept: float) -> FloatArray:
@@ -80,9 +83,3 @@ class KernelScores:
             return np.asarray(rows[:, self.support] @ self.coefficients + self.intercept)
         rows = rows if self.units is None else self.units.standardized(rows)
         return self.kernel.combined(rows, self.samples, self.coefficients) + self.intercept
-
-
-def _dot(coefficients: FloatArray, point: Sequence[float] | FloatArray) -> Fraction:
-    """The exact product; 0 with an empty point."""
-    pairs = zip(coefficients.tolist(), np.asarray(point, dtype=np.float64).tolist(), strict=False)
-    return sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0))

@@ -45,6 +45,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level
+from surefoot.exceptions import CertificateError
 from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
@@ -312,8 +313,8 @@ def read_groups(groups: Any, n_rows: int, rows: TrainingRows, settings: SVMSetti
     if groups is None:
         if settings.confidence is not None:
             raise ValueError(
-                "confidence needs groups: neither single rows nor clusters are independent samples of one input. Pass groups to "
-                "fit, or confidence=None."
+                "confidence needs groups: neither single rows nor clusters are independent samples of one input. Pass groups "
+                "to fit, or confidence=None."
             )
         return None
     return read_row_groups(groups, n_rows).take(rows.positions)
@@ -324,15 +325,22 @@ def pose_rows(
     given: RowGroups | None,
     settings: SVMSettings,
     units: ColumnUnits | None = None,
-    named: bool | None = None,
+    *,
+    named: bool | None,
 ) -> PosedSVM:
-    """The problem of rows, in given groups, in clusters or one by one; in given units, or in those of the settings.
+    """The problem of rows, in given groups, in clusters or one by one; in the units of a fit, or in those of the settings.
 
-    ``named`` says whether it was the user who gave the groups; by default they were if there are any.
+    ``named`` says whether it was the user who named the groups; None for a model from before that made a difference, when every
+    input cost C.
+
+    Raises
+    ------
+    CertificateError
+        If the units of a fit are not the standard ones of these rows.
     """
     block = raw = settings.block(rows.design, rows)
     if settings.has_units:
-        units = standard_units(raw, rows.weights) if units is None else units
+        units = _own_units(units, standard_units(raw, rows.weights), raw)
         block = units.standardized(raw)
     kernel = make_kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0, block, rows.weights)
     groups = _own_groups(block, rows, settings) if given is None else given
@@ -343,13 +351,31 @@ def pose_rows(
         samples = np.ascontiguousarray(block)
     else:
         samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
-    # Batches that nobody named stand for their rows; inputs that somebody did are as important as each other.
-    counts = rows.counts[order]
-    costs = np.add.reduceat(counts, inputs.starts[:-1])
-    if given is not None if named is None else named:
-        costs = np.full(costs.size, counts.sum() / costs.size)
-    posed = _pose(samples, inputs, violation_of(violation, inputs.names), settings.cost * costs, kernel, settings)
+    with np.errstate(over="ignore", under="ignore"):
+        costs = settings.cost * _prices(rows.counts[order], inputs.starts, named)
+    if not (costs.min() > 0 and np.isfinite(costs.sum())):
+        raise ValueError("C times sample_weight is no price of slack: it must be a finite number above 0 for every input.")
+    posed = _pose(samples, inputs, violation_of(violation, inputs.names), costs, kernel, settings)
     return replace(posed, units=units, rows=raw if settings.has_units else None)
+
+
+def _own_units(known: ColumnUnits | None, found: ColumnUnits, rows: FloatArray) -> ColumnUnits:
+    """The units of a fit, to the last digit, if these are its rows; or those that were found."""
+    if known is None:
+        return found
+    if not known.fit(found, rows):
+        raise CertificateError("these are not the rows of the proof: the model has its columns in other units than theirs.")
+    return known
+
+
+def _prices(counts: FloatArray, starts: RowArray, named: bool | None) -> FloatArray:
+    """What the slack of each input costs at C = 1: all together as much as the rows would if each were an input."""
+    if named is None:
+        return np.ones(starts.size - 1)
+    # Batches that nobody named stand for their rows; inputs that somebody did are as important as each other.
+    if named:
+        return np.full(starts.size - 1, counts.sum() / (starts.size - 1))
+    return np.add.reduceat(counts, starts[:-1])
 
 
 def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, units: ColumnUnits | None = None) -> PosedSVM:
@@ -358,7 +384,7 @@ def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, un
     matrices = read_covariances(means, covariances)
     if settings.has_units:
         variances = np.diagonal(matrices, axis1=1, axis2=2)
-        units = standard_units(means, rows.weights, variances) if units is None else units
+        units = _own_units(units, standard_units(means, rows.weights, variances), np.vstack((means, np.sqrt(variances))))
         means, matrices = units.standardized(means), units.covariances(matrices)
     moments = moment_samples(means, matrices)
     names: tuple[Level, ...] = tuple(range(len(rows.labels)))

@@ -26,7 +26,7 @@ Termination. v . u + t . x, and what the dual residual can cost the w at hand, a
 time is over, or rounding leaves a cone, ends the factorisation or the steps. The best iterate is then made feasible, so that
 minus its objective is a lower bound in any case.
 
-Factorisation. With some hundred unknowns, Cholesky's of M itself takes milliseconds. Where Q = F F' with many more unknowns than
+Factorisation. With some hundred unknowns, Cholesky's of M itself takes milliseconds. Where Q = F F' with more unknowns than
 columns of F, the inverse of M is that of a matrix of as many rows as F has columns: with c = x / t, e the first coordinate of
 each cone, q = W e and the root  P = (1 + c q q')^{-1/2} W  of B^-1 = P' P,
 

@@ -47,7 +47,7 @@ class PointMachineParameters:
     margin_tolerance: float = 1e-7
     # Of LIBSVM's cache of kernel rows.
     cache_megabytes: float = 1000.0
-    # Steps that are timed where there is a limit, which fraction of the rest may then be spent, and a number that LIBSVM can hold.
+    # Steps that are timed where there is a limit, which fraction of the rest may then be spent, and a number that LIBSVM holds.
     timed_steps: int = 200
     time_fraction: float = 0.5
     most_steps: int = 2**31 - 2

@@ -15,19 +15,15 @@ in double precision. Steps along it end at the first ceiling or zero that they m
 
 from __future__ import annotations
 
-import time
-import warnings
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.solvers.feature_space import GramFeatureSpace
 from surefoot.chancesvm.solvers.parameters import PointMachineParameters
 from surefoot.core.arrays import FloatArray
+from surefoot.core.backends.libsvm import PointDual
 from surefoot.core.solve_options import SolveOptions
 
 
@@ -39,25 +35,23 @@ def is_of_points(problem: ChanceSVMProblem) -> bool:
 def solve_points(
     problem: ChanceSVMProblem, space: GramFeatureSpace, options: SolveOptions, parameters: PointMachineParameters
 ) -> FloatArray | None:
-    """Coefficients near the optimum, or None if there is no time for any."""
+    """Coefficients near the optimum, or None if there is no time for any, or none are finite."""
     labels, costs = problem.labels, problem.costs
     if space.gram is not None:
-        rows, machine = space.gram, SVC(kernel="precomputed")
+        rows, gamma = space.gram, None
     elif problem.kernel.name == "rbf":
         # Distances do not depend on where the origin is, but what cancels in them does.
         rows = problem.samples - (problem.samples.mean(axis=0) if problem.kernel.centre is None else problem.kernel.centre)
-        machine = SVC(kernel="rbf", gamma=problem.kernel.gamma)
+        gamma = problem.kernel.gamma
     else:
         return None
-    machine.set_params(tol=parameters.margin_tolerance, cache_size=parameters.cache_megabytes)
-    most = _affordable_steps(machine, rows, problem, options, parameters)
-    if most == 0:
+    dual = PointDual(rows, labels, costs, gamma, parameters.margin_tolerance, parameters.cache_megabytes)
+    steps = _affordable_steps(dual, options, parameters)
+    if steps == 0:
         return None
-    found = np.zeros(problem.n_samples)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.set_params(max_iter=most).fit(rows, labels, sample_weight=costs)
-    found[machine.support_] = machine.dual_coef_[0]
+    found = dual.solve(steps)
+    if not np.isfinite(found).all():
+        return None
     found = labels * np.clip(labels * found, 0.0, costs)
     for _ in range(parameters.max_polishes):
         if options.out_of_time:
@@ -69,17 +63,11 @@ def solve_points(
     return found
 
 
-def _affordable_steps(
-    machine: SVC, rows: FloatArray, problem: ChanceSVMProblem, options: SolveOptions, parameters: PointMachineParameters
-) -> int:
+def _affordable_steps(dual: PointDual, options: SolveOptions, parameters: PointMachineParameters) -> int:
     """How many steps there is time for; -1 for as many as it takes. LIBSVM looks at no clock, so its first steps are timed."""
     if options.time_limit is None:
         return -1
-    started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.set_params(max_iter=parameters.timed_steps).fit(rows, problem.labels, sample_weight=problem.costs)
-    each = (time.perf_counter() - started) / parameters.timed_steps
+    each = dual.seconds_a_step(parameters.timed_steps)
     return int(min(max(0.0, parameters.time_fraction * options.seconds_left / each), parameters.most_steps))
 
 
