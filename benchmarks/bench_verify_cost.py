@@ -170,7 +170,7 @@ def _plane_row(name: str, options: argparse.Namespace) -> dict[str, Cell]:
         "machine",
         name,
         10 * n,
-        lambda: sf.ChanceConstrainedSVC(C=10.0, violation=0.5, random_state=0, **parameters),
+        lambda: sf.ChanceConstrainedSVC(C=1.0, violation=0.5, random_state=0, **parameters),
         (X, np.repeat(y, 10)),
         {"groups": groups},
         options,

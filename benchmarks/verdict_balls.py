@@ -26,7 +26,7 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 GIVEN: dict[str, Callable[[Any], Given]] = {
     "robust": lambda case: ((case.X, case.y), {"sample_weight": case.weight}),
     "cards": lambda case: ((case.X, case.y), {"sample_weight": case.weight}),
-    "svm": lambda case: ((case.X, case.y), {"sample_weight": case.weight, "groups": case.groups}),
+    "svm": lambda case: ((case.X, case.y), {"sample_weight": case.weight, "groups": case.given_groups}),
     "inverse": lambda case: ((case.signals, case.responses), {}),
 }
 

@@ -33,11 +33,15 @@ ODD = (
     "large gamma", "tiny gamma", "ties", "twelve sensors", "one sample a batch",
 )  # fmt: skip
 SMALL_EIGENVALUE = 1e-13
+# How often the estimator is not told which rows belong together, and what then makes inputs of single rows.
+UNNAMED, ROWS = 0.3, ("auto", "rows")
+# What sums of doubles may leave of a mean or a deviation of a column, over its largest value and over its deviation.
+SUM_ROUNDING, UNIT_ROUNDING = Decimal("1e-12"), Decimal("1e-9")
 
 
 @dataclass
 class Case:
-    """Rows with labels and groups, and the parameters of the estimator."""
+    """Rows with labels and groups, and the parameters of the estimator; groups that are not named are not passed to it."""
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -45,6 +49,11 @@ class Case:
     weight: NDArray[Any] | None
     params: dict[str, Any]
     covariances: NDArray[Any] | None = None  # then the rows are means, and nothing else is known of the inputs
+    named: bool = True
+
+    @property
+    def given_groups(self) -> NDArray[Any] | None:
+        return self.groups if self.named else None
 
     @property
     def counting(self) -> NDArray[Any]:
@@ -55,8 +64,9 @@ class Case:
 class Inputs:
     """The problem as the reference reads it: samples that count, group by group.
 
-    Batch weights are those of the rows divided by their sum, in real numbers and as doubles: rounding them is part of posing a
-    problem, and an answer may be about either. Products may be seen from a centre of the feature space, which moves the
+    Batch weights are those of the rows divided by their sum, in real numbers and as doubles, and so are prices: rounding them
+    is part of posing a problem, and an answer may be about either. Standard units are held against their definition; rows in
+    these units are doubles. Products may be seen from a centre of the feature space, which moves the
     intercept, and a matrix of products may have a number added to its diagonal, where the claim says so. A function is read as
     the matrix that it returns, and radii as the doubles that the model names.
     """
@@ -67,11 +77,13 @@ class Inputs:
     shares: list[Numbers]
     rounded: list[Numbers]
     tau: list[Decimal]
-    cost: Decimal
+    costs: list[Decimal]
     kernel: str
     gamma: Decimal
     degree: int
     coef0: Decimal
+    rounded_costs: list[Decimal] | None = None
+    units: tuple[NDArray[Any], NDArray[Any]] | None = None  # what rows were moved and divided by
     centre: NDArray[Any] | None = None
     added: Decimal = Decimal(0)
     mean_radius: list[Decimal] | None = None
@@ -121,7 +133,12 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     case = Case(X, sides[groups], groups, weight, _params(rng, odd, kernel))
     if "one sample a batch" in odd:
         case = replace(case, groups=np.arange(groups.size))
-    return _sensors(rng, case) if "twelve sensors" in odd else case
+    case = _sensors(rng, case) if "twelve sensors" in odd else case
+    if rng.random() < UNNAMED:
+        batches: Any = [*ROWS, "clusters", 3][int(rng.integers(4))]
+        record.settings.append("rows as inputs" if batches in ROWS else "clusters")
+        case = replace(case, named=False, params={**case.params, "batches": batches, "random_state": 0})
+    return case
 
 
 def _sensors(rng: np.random.Generator, case: Case) -> Case:
@@ -152,7 +169,8 @@ def _params(rng: np.random.Generator, odd: set[str], kernel: str) -> dict[str, A
         gamma = float(10.0 ** rng.uniform(-8, -3))
     params: dict[str, Any] = {
         "C": float(cost), "violation": float(violation), "kernel": kernel, "gamma": gamma, "degree": int(rng.integers(1, 4)),
-        "coef0": float(rng.choice([0.0, 1.0, 1.0])), "solver": str(rng.choice(["auto"] * 8 + ["socp", "worst-points", "admm"])),
+        "standardize": bool(rng.random() < 0.6), "coef0": float(rng.choice([0.0, 1.0, 1.0])),
+        "solver": str(rng.choice(["auto"] * 8 + ["socp", "worst-points", "admm"])),
     }  # fmt: skip
     if rng.random() < 0.05:
         params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
@@ -166,9 +184,14 @@ def read(case: Case, model: Any) -> Inputs:
         return verdict_svm_kinds.read_moments(case, model)
     at, kernel = case.counting, case.params["kernel"]
     X = case.X[at] if kernel != "precomputed" else case.X[np.ix_(at, at)]
-    X, kernel = (kernel(X, X), "precomputed") if callable(kernel) else (X, kernel)
     weight = np.ones(at.size) if case.weight is None else case.weight[at]
-    members = [np.flatnonzero(case.groups[at] == group) for group in np.unique(case.groups[at])]
+    units = units_of(case, model, X, weight)
+    X, kernel = (
+        (kernel(X, X), "precomputed") if callable(kernel) else (X if units is None else (X - units[0]) / units[1], kernel)
+    )
+    codes = groups_of(case, model)[at]
+    members = [np.flatnonzero(codes == group) for group in np.unique(codes)]
+    costs, rounded_costs = prices(case, members, weight)
     eps = Decimal(case.params["violation"])
     mean_radius, covariance_radius = verdict_svm_kinds.radii(case, model, [rows.size for rows in members])
     return Inputs(
@@ -178,7 +201,9 @@ def read(case: Case, model: Any) -> Inputs:
         shares=[exact(weight[rows]) / total(exact(weight[rows])) for rows in members],
         rounded=[exact(weight[rows] / weight[rows].sum()) for rows in members],
         tau=[((1 - eps) / eps).sqrt()] * len(members),
-        cost=Decimal(case.params["C"]),
+        costs=costs,
+        rounded_costs=rounded_costs,
+        units=units,
         kernel=kernel,
         gamma=Decimal(float(getattr(model, "gamma_", 1.0))),
         degree=case.params["degree"],
@@ -189,6 +214,60 @@ def read(case: Case, model: Any) -> Inputs:
         covariance_radius=covariance_radius,
         landmarks=verdict_svm_kinds.landmarks(case, model, members),
     )
+
+
+def groups_of(case: Case, model: Any) -> NDArray[Any]:
+    """The input of every row: as named, each its own, or as the model's k-means has it, one class at a time."""
+    if case.named:
+        return case.groups
+    if case.params["batches"] in ROWS:
+        return np.arange(case.y.size)
+    codes = np.asarray(model.row_groups_)
+    at = case.counting
+    if any(np.unique(case.y[at][codes[at] == code]).size != 1 for code in np.unique(codes[at])):
+        raise ValueError("a cluster has rows of two classes.")
+    return codes
+
+
+@exactly
+def prices(case: Case, members: list[NDArray[Any]], weight: NDArray[Any]) -> tuple[list[Decimal], list[Decimal]]:
+    """What slack costs: C for each row, those of named inputs shared evenly; in real numbers, and in doubles."""
+    cost, counts = float(case.params["C"]), [weight[rows] for rows in members]
+    if case.named:
+        together = np.concatenate(counts)
+        return (
+            [Decimal(cost) * total(exact(together)) / len(members)] * len(members),
+            [Decimal(cost * float(together.sum() / len(members)))] * len(members),
+        )
+    starts = np.concatenate(([0], np.cumsum([own.size for own in counts])[:-1]))
+    rounded = cost * np.add.reduceat(np.concatenate(counts), starts)
+    return [Decimal(cost) * total(exact(own)) for own in counts], [Decimal(float(price)) for price in rounded]
+
+
+@exactly
+def units_of(
+    case: Case, model: Any, X: NDArray[Any], weight: NDArray[Any], variances: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Means and deviations of the columns as the model has them, which must be those of the definition; None if none."""
+    wanted = case.params["standardize"] and isinstance(case.params["kernel"], str) and case.params["kernel"] != "precomputed"
+    told = (model.column_means_, model.column_scales_)
+    if not wanted:
+        if told != (None, None):
+            raise ValueError("columns are in other units, which nobody asked for.")
+        return None
+    shares = exact(weight) / total(exact(weight))
+    for j, (offset, scale) in enumerate(zip(*told, strict=True)):
+        column = exact(X[:, j])
+        mean = total(shares * column)
+        variance = total(share * (x - mean) ** 2 for share, x in zip(shares, column, strict=True))
+        variance += Decimal(0) if variances is None else total(shares * exact(variances[:, j]))
+        constant = len(set(X[:, j].tolist())) == 1 and (variances is None or not variances[:, j].any())
+        deviation = Decimal(1) if constant else variance.sqrt()
+        largest = max(abs(x) for x in column) + (Decimal(0) if variances is None else max(exact(variances[:, j])).sqrt())
+        slack = SUM_ROUNDING * largest + UNIT_ROUNDING * deviation
+        if abs(Decimal(float(offset)) - mean) > slack or abs(Decimal(float(scale)) - deviation) > slack:
+            raise ValueError(f"column {j} has the units {offset!r} and {scale!r}, not {short(mean)} and {short(deviation)}.")
+    return told
 
 
 def centre_of(model: Any) -> NDArray[Any] | None:
@@ -263,13 +342,16 @@ def demands(inputs: Inputs, values: Numbers, squared: Decimal, shares: list[Numb
 def objective(inputs: Inputs, values: Numbers, squared: Decimal, intercept: Decimal | None) -> tuple[Decimal, Decimal]:
     """Objective with exact and with rounded batch weights; without an intercept, the best one of each."""
     found = []
-    for shares in (inputs.shares, inputs.rounded):
+    for shares, costs in ((inputs.shares, inputs.costs), (inputs.rounded, inputs.rounded_costs or inputs.costs)):
         needs = demands(inputs, values, squared, shares)
         places = [label * need for label, need in zip(inputs.labels, needs, strict=True)] if intercept is None else [intercept]
         hinge = min(
-            total(max(need - label * b, Decimal(0)) for label, need in zip(inputs.labels, needs, strict=True)) for b in places
+            total(
+                cost * max(need - label * b, Decimal(0)) for label, need, cost in zip(inputs.labels, needs, costs, strict=True)
+            )
+            for b in places
         )
-        found.append(max(squared, Decimal(0)) / 2 + inputs.cost * hinge)
+        found.append(max(squared, Decimal(0)) / 2 + hinge)
     return found[0], found[1]
 
 
@@ -298,7 +380,7 @@ def reference(inputs: Inputs, products: Numbers) -> Decimal | None:
         # All samples are one point of the feature space: w = 0 is as good as any.
         return None
     found = []
-    for scale in (1.0, 1.0 / float(inputs.cost), 1.0 / max(float(np.max(units)) ** -2, 1e-300)):
+    for scale in (1.0, 1.0 / float(max(inputs.costs)), 1.0 / max(float(np.max(units)) ** -2, 1e-300)):
         w = _plane(inputs, scaled, units, scale)
         if w is None:
             continue
@@ -332,7 +414,7 @@ def _plane(inputs: Inputs, scaled: NDArray[Any], units: NDArray[Any], scale: flo
     if rho is not None:
         programme.cones.append(("second", [({rho: 1.0}, 0.0), *(({w[j]: 1.0 / float(units[j])}, 0.0) for j in range(p))]))
     programme.square = {w[j]: scale / float(units[j]) ** 2 for j in range(p)}
-    programme.linear = {slack[i]: scale * float(inputs.cost) for i in range(count)}
+    programme.linear = {slack[i]: scale * float(inputs.costs[i]) for i in range(count)}
     for i, rows in enumerate(inputs.members):
         share = np.array([float(part) for part in inputs.shares[i]])
         mean, label = share @ scaled[rows], inputs.labels[i]
@@ -355,8 +437,7 @@ def plane_of(case: Case, inputs: Inputs, model: Any) -> tuple[Numbers, Decimal]:
     place = {row: k for k, row in enumerate(counting.tolist())}
     coefficients = np.zeros(len(inputs.X))
     coefficients[[place[row] for row in np.asarray(model.support_).tolist()]] = np.asarray(model.dual_coef_)[0]
-    intercept = model.intercept_[0] if inputs.centre is None else model.outcome_.primal.intercept
-    return exact(coefficients), Decimal(float(intercept))
+    return exact(coefficients), Decimal(float(model.centre_intercept_[0]))
 
 
 def estimator(case: Case) -> Any:
@@ -379,7 +460,9 @@ def trial(seed: int) -> Record:
     products = gram(inputs)
     coefficients, intercept = plane_of(case, inputs, model)
     judge_plane(record, model.certificate_, inputs, products, coefficients, intercept)
-    if inputs.centre is not None:
+    if ("in standard units" in model.certificate_.claim) != (inputs.units is not None):
+        record.add(FALSE_CLAIM, "the claim is wrong about the units of the columns")
+    if inputs.centre is not None or (inputs.units is not None and inputs.kernel == "linear"):
         _compare_public(record, replace(inputs, centre=None), model, coefficients, RoundedInterceptWarning in heard)
     excuse_limit(record, limit)
     if case.params["solver"] != "auto" and not record.verified:
@@ -404,11 +487,16 @@ def _compare_public(record: Record, plain: Inputs, model: Any, coefficients: Num
     ``public_objective_`` is what it says, and what it warns of if that is not within the tolerance of the bound.
     """
     certificate, intercept = model.certificate_, Decimal(float(model.intercept_[0]))
-    products = gram(plain)
-    told = {"dual_coef_": min(kernel_objective(plain, products, coefficients, intercept))}
+    told = {}
+    if plain.units is None or plain.kernel != "linear":
+        told["dual_coef_"] = min(kernel_objective(plain, gram(plain), coefficients, intercept))
     if plain.kernel == "linear":
-        w = exact(model.coef_[0])
-        told["coef_"] = min(objective(plain, exact(plain.X) @ w, w @ w, intercept))
+        w, rows, scales = exact(model.coef_[0]), exact(plain.X), exact(np.ones(plain.X.shape[1]))
+        if plain.units is not None:
+            # The objective counts ||w|| in standard units.
+            offsets, scales = exact(plain.units[0]), exact(plain.units[1])
+            rows = rows * scales + offsets
+        told["coef_"] = min(objective(plain, rows @ w, total((w * scales) ** 2), intercept))
     known = float(model.public_objective_) if warned else certificate.upper_bound
     most = Decimal(max(certificate.upper_bound, known)) * (1 + Decimal(certificate.tolerance))
     for names, found in told.items():

@@ -78,7 +78,9 @@ def _confident(case: Case, rng: np.random.Generator) -> Case:
     params = {**case.params, "kernel": kernel, "confidence": float(rng.uniform(0.05, 0.5))}
     if kernel != "rbf":
         params["kernel_bound"] = float(10.0 ** rng.uniform(-3, 1) * (1.0 + np.abs(X).max()))
-    return replace(case, X=X, y=np.repeat(case.y[chosen], size), groups=np.repeat([0, 1], size), weight=None, params=params)
+    return replace(
+        case, X=X, y=np.repeat(case.y[chosen], size), groups=np.repeat([0, 1], size), weight=None, params=params, named=True
+    )
 
 
 def _by_moments(case: Case, rng: np.random.Generator, *, odd: bool) -> Case:
@@ -96,15 +98,16 @@ def _by_moments(case: Case, rng: np.random.Generator, *, odd: bool) -> Case:
         covariances[:] = np.einsum("ki,kj->ij", axes, axes)
     params = {**case.params, "kernel": "linear"}
     return replace(
-        case, X=means, y=case.y[starts], groups=np.arange(len(means)), weight=None, params=params, covariances=covariances
-    )
+        case, X=means, y=case.y[starts], groups=np.arange(len(means)), weight=None, params=params, covariances=covariances,
+        named=True,
+    )  # fmt: skip
 
 
 def fit(model: Any, case: Case) -> Any:
     """Fit an estimator to rows, or to moments."""
     if case.covariances is not None:
         return model.fit_moments(case.X, case.covariances, case.y)
-    return model.fit(case.X, case.y, case.groups, case.weight)
+    return model.fit(case.X, case.y, case.given_groups, case.weight)
 
 
 @exactly
@@ -127,7 +130,7 @@ def landmarks(case: Case, model: Any, members: list[NDArray[Any]]) -> NDArray[An
     """Which samples planes combine, by their places among those that count; None if all."""
     if "n_landmarks" not in case.params:
         return None
-    arguments = model._proof_parts(case.X, case.y, case.weight, case.groups).arguments
+    arguments = model._proof_parts(case.X, case.y, case.weight, case.given_groups).arguments
     kernel = arguments["problem"].kernel
     return np.concatenate(members)[kernel.places] if kernel.name == "landmarks" else None
 
@@ -144,7 +147,12 @@ def read_moments(case: Case, model: Any) -> Inputs:
     # Variances count as often as the claim says; what a covariance is beside its symmetric part cancels in w' S w.
     said = re.search(rf"all variances times 1 \+ {NUMBER}", model.certificate_.claim)
     factor = 1 + (Decimal(float(said[1])) if said else Decimal(0))
-    covariances = [exact(covariance) for covariance in case.covariances]
+    means, matrices = case.X, case.covariances
+    variances = np.diagonal(matrices, axis1=1, axis2=2)
+    units = verdict_svm.units_of(case, model, means, np.ones(len(means)), variances)
+    if units is not None:
+        means, matrices = (means - units[0]) / units[1], matrices / units[1][:, None] / units[1]
+    covariances = [exact(covariance) for covariance in matrices]
     for covariance in covariances:
         np.fill_diagonal(covariance, np.diagonal(covariance) * factor)
     return verdict_svm.Inputs(
@@ -154,13 +162,14 @@ def read_moments(case: Case, model: Any) -> Inputs:
         shares=shares,
         rounded=[exact(np.full(rows.size, 1.0 / rows.size)) for rows in members],
         tau=[((1 - eps) / eps).sqrt()] * len(members),
-        cost=Decimal(case.params["C"]),
+        costs=[Decimal(case.params["C"])] * len(members),
+        units=units,
         kernel="linear",
         gamma=Decimal(1),
         degree=1,
         coef0=Decimal(0),
         centre=verdict_svm.centre_of(model),
-        moments=([exact(mean) for mean in case.X], covariances),
+        moments=([exact(mean) for mean in means], covariances),
         moves=moves,
     )
 

@@ -179,7 +179,7 @@ def tampered_cards(seed: int) -> Record:
 def tampered_svm(seed: int) -> Record:
     """A plane, or its mix, samples, prices or file."""
     record, rng = begin("svm", seed)
-    case, model = _proven(verdict_svm, rng, record, lambda case: (case.X, case.y, case.groups, case.weight))
+    case, model = _proven(verdict_svm, rng, record, lambda case: (case.X, case.y, case.given_groups, case.weight))
     if model is None:
         return record
     inputs = verdict_svm.read(case, model)
@@ -194,7 +194,7 @@ def tampered_svm(seed: int) -> Record:
         verdict_svm.judge_plane(record, certificate, again, verdict_svm.gram(again), *verdict_svm.plane_of(case, again, of))
 
     if kind in (BYTES, FIELD, MEMORY):
-        asked = {"sample_weight": case.weight, "groups": case.groups}
+        asked = {"sample_weight": case.weight, "groups": case.given_groups}
         _retold(record, rng, kind, model, (case.X, case.y), asked, ("dual_coef_", "intercept_"), judged)
         return record
     if kind == "plane":
@@ -210,7 +210,9 @@ def tampered_svm(seed: int) -> Record:
         labels[int(rng.integers(len(labels)))] *= -1
         inputs = replace(inputs, labels=labels if len(set(labels)) > 1 else [-label for label in inputs.labels])
     elif kind == "C":
-        inputs = replace(inputs, cost=Decimal(float(inputs.cost) * float(10.0 ** rng.uniform(-2, 2))))
+        factor = float(10.0 ** rng.uniform(-2, 2))
+        scaled = [Decimal(float(cost) * factor) for cost in inputs.costs]
+        inputs = replace(inputs, costs=scaled, rounded_costs=scaled)
     order = np.concatenate(inputs.members)
 
     def certified() -> Certificate:
@@ -221,7 +223,8 @@ def tampered_svm(seed: int) -> Record:
         shares = np.concatenate([np.array([float(part) for part in block]) for block in inputs.rounded])
         count = len(inputs.members)
         problem = ChanceSVMProblem(
-            samples, starts, np.array(inputs.labels, dtype=float), np.full(count, float(inputs.cost)),
+            samples, starts, np.array(inputs.labels, dtype=float),
+            np.array([float(cost) for cost in inputs.rounded_costs or inputs.costs]),
             np.full(count, case.params["violation"]), kernel, shares,
         )  # fmt: skip
         return certify_chance_svm(problem, KernelPlane(coefficients[order], intercept), mix, model.certificate_.tolerance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -110,11 +111,34 @@ PLANE = {
 }
 
 
+def _with_units(change: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def changed(model: Any) -> None:
+        scores = model._scores
+        model._scores = dataclasses.replace(scores, units=change(scores.units))
+
+    return changed
+
+
+UNITS = {
+    "units": _with_units(lambda units: dataclasses.replace(units, scales=units.scales * 2)),
+    "units in their last digits": _with_units(lambda units: dataclasses.replace(units, offsets=units.offsets + 1e-12)),
+    "no units": _with_units(lambda units: None),
+    "what groups cost": _set("_named_groups", lambda value: not value),
+}
+
+
 def plane() -> Proven:
     X, y, _ = _rows(5)
     X[:, 0] += 4.0 * (y == "yes")
-    model = sf.ChanceConstrainedSVC(kernel="linear", random_state=0).fit(X, y)
+    model = sf.ChanceConstrainedSVC(kernel="linear", batches="clusters", random_state=0).fit(X, y)
     return Proven(model, X, y)
+
+
+def plane_of_rows() -> Proven:
+    X, y, rng = _rows(13)
+    weights = rng.integers(0, 3, len(X)).astype(float)
+    model = sf.ChanceConstrainedSVC(batches="rows").fit(X, y, sample_weight=weights)
+    return Proven(model, X, y, {"sample_weight": weights})
 
 
 def grouped_plane() -> Proven:
@@ -137,14 +161,14 @@ def moments() -> Proven:
 def landmarks() -> Proven:
     X, y, _ = _rows(11)
     X[:, 0] += 4.0 * (y == "yes")
-    return Proven(sf.ChanceConstrainedSVC(n_landmarks=15, random_state=0, tol=1e-3).fit(X, y), X, y)
+    return Proven(sf.ChanceConstrainedSVC(n_landmarks=15, batches="clusters", random_state=0, tol=1e-3).fit(X, y), X, y)
 
 
 def precomputed() -> Proven:
     X, y, _ = _rows(12)
     X[:, 0] += 4.0 * (y == "yes")
     gram = X @ X.T
-    return Proven(sf.ChanceConstrainedSVC(kernel="precomputed", random_state=0).fit(gram, y), gram, y)
+    return Proven(sf.ChanceConstrainedSVC(kernel="precomputed", batches="clusters", random_state=0).fit(gram, y), gram, y)
 
 
 COST = {
@@ -194,7 +218,8 @@ _MAKERS: dict[str, tuple[Callable[[], Proven], dict[str, Callable[[Any], None]]]
     "card at a free scale": (free_card, {"multiplier_": _linear("multiplier_")}),
     "plane": (plane, {**PLANE, "coef_": _set("coef_", lambda value: 3 * value)}),
     "plane of groups": (grouped_plane, {**PLANE, "gamma_": _linear("gamma_")}),
-    "plane of moments": (moments, PLANE),
+    "plane of rows": (plane_of_rows, {**PLANE, "gamma_": _linear("gamma_"), **UNITS}),
+    "plane of moments": (moments, {**PLANE, **UNITS}),
     "plane of landmarks": (landmarks, {"dual_coef_": PLANE["dual_coef_"]}),
     "precomputed plane": (precomputed, {"dual_coef_": PLANE["dual_coef_"]}),
     "cost": (cost, COST),

@@ -91,7 +91,7 @@ COLLECTORS: dict[str, set[str]] = {
 THIRD_PARTY: dict[str, set[str]] = {
     "__init__.py": set(),
     "exceptions.py": set(),
-    "core": {"numpy", "scipy", "threadpoolctl", "clarabel", "highspy", "pyscipopt", "flint"},
+    "core": {"numpy", "scipy", "sklearn", "threadpoolctl", "clarabel", "highspy", "pyscipopt", "flint"},
     "design": {"numpy", "scipy", "narwhals", "pyarrow", "dask", "distributed"},
     "sklearn_api": {"numpy", "scipy", "sklearn", "joblib"},
     "shift": {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"},
@@ -109,6 +109,7 @@ ONLY_IMPORTED_BY: dict[str, str] = {
     "highspy": "core/backends/highs.py",
     "pyscipopt": "core/backends/scip.py",
     "flint": "core/flint_enclosure.py",
+    "sklearn.svm": "core/backends/libsvm.py",
     "narwhals": "design",
     "pyarrow": "design/read/parquet.py",
     "dask": "design",

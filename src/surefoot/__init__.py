@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surefoot import constraints, export, inverse
     from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+    from surefoot.chancesvm.estimator.chance_svc_cv import ChanceConstrainedSVCCV
     from surefoot.exceptions import (
         BelowChanceWarning,
         CertificateError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         SingleSampleWarning,
         SurefootError,
         UnsupportedProblemError,
+        WeakModelWarning,
         ZeroCostWarning,
     )
     from surefoot.files.model_file import load, save
@@ -64,6 +66,7 @@ _PLACES = {
     "BelowChanceWarning": "exceptions",
     "CertificateError": "exceptions",
     "ChanceConstrainedSVC": "chancesvm.estimator.chance_svc",
+    "ChanceConstrainedSVCCV": "chancesvm.estimator.chance_svc_cv",
     "ChangedModelWarning": "exceptions",
     "ConvergenceLimitWarning": "exceptions",
     "ForwardSolveError": "exceptions",
@@ -92,6 +95,7 @@ _PLACES = {
     "ThresholdBinarizer": "sklearn_api.threshold_binarizer",
     "UncertainInputsDisplay": "reports.displays.uncertain_inputs_display",
     "UnsupportedProblemError": "exceptions",
+    "WeakModelWarning": "exceptions",
     "WorstCaseDisplay": "reports.displays.worst_case_display",
     "ZeroCostWarning": "exceptions",
     "constraints": "constraints",
@@ -111,6 +115,7 @@ __all__ = [
     "BelowChanceWarning",
     "CertificateError",
     "ChanceConstrainedSVC",
+    "ChanceConstrainedSVCCV",
     "ChangedModelWarning",
     "ConvergenceLimitWarning",
     "ForwardSolveError",
@@ -139,6 +144,7 @@ __all__ = [
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
+    "WeakModelWarning",
     "WorstCaseDisplay",
     "ZeroCostWarning",
     "__version__",

@@ -58,11 +58,15 @@ class ConvergenceLimitWarning(UserWarning):
 
 
 class SingleSampleWarning(UserWarning):
-    """Groups of one row were given as uncertain inputs: nothing is known about their spread, so they count as exact."""
+    """Groups have one row, or none were given: nothing is known about the spread of such inputs, so they count as exact."""
 
 
 class RoundedInterceptWarning(UserWarning):
     """Columns are so far from 0 that public numbers, rounded to doubles, are not as good as what was proven."""
+
+
+class WeakModelWarning(UserWarning):
+    """The best model says next to nothing: one class for all, or few inputs that keep their promise; the message says why."""
 
 
 class BelowChanceWarning(UserWarning):

@@ -108,7 +108,7 @@ def test_the_svm_reference_separates_two_points_at_the_known_margin() -> None:
     one = np.array([Decimal(1)], dtype=object)
     inputs = svm.Inputs(
         X=np.array([[100.0], [102.0]]), members=[np.array([0]), np.array([1])], labels=[-1, 1], shares=[one, one],
-        rounded=[one, one], tau=[Decimal(3)] * 2, cost=Decimal(10), kernel="linear", gamma=Decimal(1), degree=1,
+        rounded=[one, one], tau=[Decimal(3)] * 2, costs=[Decimal(10)] * 2, kernel="linear", gamma=Decimal(1), degree=1,
         coef0=Decimal(0),
     )  # fmt: skip
     assert float(svm.reference(inputs, svm.gram(inputs))) == pytest.approx(0.5, rel=1e-8)
@@ -117,10 +117,10 @@ def test_the_svm_reference_separates_two_points_at_the_known_margin() -> None:
 def test_the_svm_reference_keeps_to_landmarks_and_widens_by_radii() -> None:
     svm = _module("verdict_svm")
     one = np.array([Decimal(1)], dtype=object)
-    common = {"kernel": "linear", "gamma": Decimal(1), "degree": 1, "coef0": Decimal(0), "cost": Decimal(10)}
+    common = {"kernel": "linear", "gamma": Decimal(1), "degree": 1, "coef0": Decimal(0)}
     three = svm.Inputs(
         X=np.array([[0.0, 0.0], [2.0, 2.0], [2.0, 0.0]]), members=[np.array([k]) for k in range(3)], labels=[-1, 1, 1],
-        shares=[one] * 3, rounded=[one] * 3, tau=[Decimal(3)] * 3, **common,
+        shares=[one] * 3, rounded=[one] * 3, tau=[Decimal(3)] * 3, costs=[Decimal(10)] * 3, **common,
     )  # fmt: skip
     # w = (1, 0) separates at a margin of 1; along the second sample alone w = (1, 1) is needed.
     assert float(svm.reference(three, svm.gram(three))) == pytest.approx(0.5, rel=1e-8)
@@ -130,7 +130,7 @@ def test_the_svm_reference_keeps_to_landmarks_and_widens_by_radii() -> None:
     wide = svm.Inputs(
         X=np.array([[0.0], [2.0]]), members=[np.array([0]), np.array([1])], labels=[-1, 1], shares=[one] * 2,
         rounded=[one] * 2, tau=[Decimal(3)] * 2, mean_radius=[Decimal("0.25")] * 2,
-        covariance_radius=[Decimal(1) / Decimal(144)] * 2, **common,
+        covariance_radius=[Decimal(1) / Decimal(144)] * 2, costs=[Decimal(10)] * 2, **common,
     )  # fmt: skip
     assert float(svm.reference(wide, svm.gram(wide))) == pytest.approx(2.0, rel=1e-7)
 
@@ -142,7 +142,7 @@ def test_the_svm_campaign_draws_every_kind() -> None:
         rng, note = np.random.default_rng(seed), record.Record("svm", seed, "ordinary")
         kinds.varied(_module("verdict_svm").draw(rng, note), rng, note)
         drawn.update(note.settings)
-    assert drawn >= {"landmarks", "confidence", "function", "moments"}
+    assert drawn >= {"landmarks", "confidence", "function", "moments", "rows as inputs", "clusters"}
     # w = 3 and w . x - 1, read off the values at points: the moments are those given, whatever the points have.
     points, moves = kinds._with_axes(np.array([[-1.0], [1.0]]))
     given = ([np.array([Decimal(2)])], [np.array([[Decimal(4)]])])

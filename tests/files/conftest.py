@@ -51,6 +51,8 @@ def fitted(people: tuple[pd.DataFrame, Any]) -> dict[str, Fitted]:
     rules = [sf.constraints.Sign("member", "+"), sf.constraints.MinProbability({"member": 1}, 0.01)]
     gram = numbers.to_numpy() @ numbers.to_numpy().T
     half = len(table) // 2
+    # The five youngest and the five oldest.
+    apart = np.argsort(table.age.to_numpy())[[*range(5), *range(-5, 0)]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sf.ConvergenceLimitWarning)
         return {
@@ -77,13 +79,20 @@ def fitted(people: tuple[pd.DataFrame, Any]) -> dict[str, Fitted]:
             ),
             "rounded card": Fitted(sf.RiskScoreClassifier(max_features=2, solver="rd").fit(columns, y), columns),
             "linear svc": Fitted(
-                sf.ChanceConstrainedSVC(kernel="linear", probability=True, random_state=0).fit(numbers, y), numbers
+                sf.ChanceConstrainedSVC(kernel="linear", probability=True, batches="rows", random_state=0).fit(numbers, y),
+                numbers,
             ),
-            "rbf svc": Fitted(sf.ChanceConstrainedSVC(violation=0.3, random_state=0).fit(numbers, y), numbers),
-            "poly svc": Fitted(sf.ChanceConstrainedSVC(kernel="poly", solver="socp", random_state=0).fit(numbers, y), numbers),
-            "precomputed svc": Fitted(sf.ChanceConstrainedSVC(kernel="precomputed", random_state=0).fit(gram, y), gram),
+            "rbf svc": Fitted(
+                sf.ChanceConstrainedSVC(violation=0.9, batches="clusters", random_state=0).fit(numbers, y), numbers
+            ),
+            "poly svc": Fitted(
+                sf.ChanceConstrainedSVC(kernel="poly", violation=0.9, solver="socp", batches=8, random_state=0).fit(numbers, y),
+                numbers,
+            ),
+            "precomputed svc": Fitted(sf.ChanceConstrainedSVC(kernel="precomputed", batches="rows").fit(gram, y), gram),
             "moments svc": Fitted(
-                sf.ChanceConstrainedSVC(kernel="linear").fit_moments(numbers[:10], np.ones((10, 2)), y[:10]), numbers
+                sf.ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(numbers.iloc[apart], np.ones((10, 2)), y[apart]),
+                numbers,
             ),
             "binarizer": Fitted(binarizer, table),
             "card of a table": Fitted(
@@ -116,7 +125,8 @@ def fitted(people: tuple[pd.DataFrame, Any]) -> dict[str, Fitted]:
                 [("a", "c")],
             ),
             "scaled svc": Fitted(
-                make_pipeline(StandardScaler(), sf.ChanceConstrainedSVC(random_state=0)).fit(numbers, y), numbers
+                make_pipeline(StandardScaler(), sf.ChanceConstrainedSVC(batches="rows")).fit(numbers, y),
+                numbers,
             ),
         }
 

@@ -64,7 +64,13 @@ def models(table: pd.DataFrame, answers: Any) -> dict[str, tuple[Any, pd.DataFra
         "free card": (make_pipeline(binary, sf.RiskScoreClassifier(max_features=4, scale="free")).fit(table, answers), table),
         "robust of steps": (make_pipeline(binary, sf.RobustLogisticRegression(radius=0.01)).fit(table, answers), table),
         "svc": (
-            make_pipeline(StandardScaler(), sf.ChanceConstrainedSVC(kernel="linear", probability=True, random_state=0)).fit(
+            make_pipeline(StandardScaler(), sf.ChanceConstrainedSVC(kernel="linear", probability=True, batches="rows")).fit(
+                numbers, answers
+            ),
+            numbers,
+        ),
+        "svc of clusters": (
+            sf.ChanceConstrainedSVC(kernel="linear", probability=True, batches="clusters", random_state=0).fit(
                 numbers, answers
             ),
             numbers,
@@ -72,7 +78,7 @@ def models(table: pd.DataFrame, answers: Any) -> dict[str, tuple[Any, pd.DataFra
     }
 
 
-KINDS = ("robust", "lenient", "card", "free card", "robust of steps", "svc")
+KINDS = ("robust", "lenient", "card", "free card", "robust of steps", "svc", "svc of clusters")
 
 
 def run_sql(query: str, frame: pd.DataFrame) -> list[Any]:
@@ -202,7 +208,7 @@ def test_a_query_survives_scores_that_overflow(answers: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (sf.ChanceConstrainedSVC(random_state=0), "no sum over columns"),
+        (sf.ChanceConstrainedSVC(batches="rows"), "no sum over columns"),
         (make_pipeline(StandardScaler(), StandardScaler(), sf.RobustLogisticRegression()), "is no linear model"),
         (StandardScaler(), "is no linear model"),
     ],
@@ -223,7 +229,7 @@ def test_what_a_format_cannot_hold_is_refused_by_name() -> None:
         sf.export.to_pmml(model)
     with pytest.raises(ValueError, match="output = 'risk' is not known"):
         sf.export.to_sql(model, output="risk")
-    silent = sf.ChanceConstrainedSVC(kernel="linear", random_state=0).fit(rows.rename(columns={"a\0b": "a"}), [0, 1, 0, 1])
+    silent = sf.ChanceConstrainedSVC(kernel="linear", batches="rows").fit(rows.rename(columns={"a\0b": "a"}), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="probability=False"):
         sf.export.to_sql(silent)
     assert "EXP" not in sf.export.to_sql(silent, output="score")

@@ -160,8 +160,8 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(model: Any, message: s
 
 def test_a_feature_map_cannot_be_saved(fitted: Any, tmp_path: Path) -> None:
     rows = np.array([[0.0], [1.0], [2.0], [3.0]])
-    model = sf.ChanceConstrainedSVC(kernel="linear")
-    model.fit_moments(rows, np.ones((4, 1)), [0, 0, 1, 1], feature_map=lambda table: table)
+    model = sf.ChanceConstrainedSVC(kernel="linear", C=10.0)
+    model.fit_moments(rows, np.full((4, 1), 0.01), [0, 0, 1, 1], feature_map=lambda table: table)
     with pytest.raises(sf.ModelFileError, match="_feature_map is the function"):
         sf.save(model, tmp_path / "model")
 

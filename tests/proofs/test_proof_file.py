@@ -138,7 +138,7 @@ def test_a_plane_of_scikit_learn_is_judged(tmp_path: Path) -> None:
     proven = proven_model("plane")
     rows = np.arange(len(proven.X))
     with pytest.warns(sf.SingleSampleWarning):
-        model = sf.ChanceConstrainedSVC(kernel="linear", tol=1e-4).fit(proven.X, proven.y, groups=rows)
+        model = sf.ChanceConstrainedSVC(kernel="linear", tol=1e-4, standardize=False).fit(proven.X, proven.y, groups=rows)
     sf.export_proof(model, proven.X, proven.y, tmp_path / "proof.npz", groups=rows)
     proof = read_proof_file(tmp_path / "proof.npz")
     # Every row an input of its own, known exactly: the plain support vector machine.
@@ -217,7 +217,7 @@ def test_only_the_model_and_the_rows_of_the_proof_are_exported(tmp_path: Path) -
 
 def test_functions_of_the_caller_are_no_data(tmp_path: Path) -> None:
     proven = proven_model("plane")
-    model = sf.ChanceConstrainedSVC(kernel=lambda left, right: left @ right.T, random_state=0).fit(proven.X, proven.y)
+    model = sf.ChanceConstrainedSVC(kernel=lambda left, right: left @ right.T, batches="rows").fit(proven.X, proven.y)
     with pytest.raises(sf.CertificateError, match="no code"):
         sf.export_proof(model, proven.X, proven.y, tmp_path / "proof.npz")
 

@@ -28,7 +28,7 @@ def rows(offset: float = 0.0) -> Rows:
 def exported(X: np.ndarray, y: np.ndarray, path: Path, **settings: Any) -> tuple[Any, Proof]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SingleSampleWarning)
-        model = sf.ChanceConstrainedSVC(**settings).fit(X, y, groups=range(len(X)))
+        model = sf.ChanceConstrainedSVC(**settings, standardize=False).fit(X, y, groups=range(len(X)))
     sf.export_proof(model, X, y, path / "points.proof.npz")
     return model, read_proof_file(path / "points.proof.npz")
 

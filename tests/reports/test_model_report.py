@@ -55,7 +55,7 @@ def card() -> Any:
 
 @pytest.fixture(scope="module")
 def machine() -> Any:
-    return sf.ChanceConstrainedSVC(violation=0.5, batches=8, random_state=0).fit(X[["age", "smoker"]], Y)
+    return sf.ChanceConstrainedSVC(violation=0.9, batches=8, random_state=0).fit(X[["age", "smoker"]], Y)
 
 
 def read(path: Path) -> tuple[str, str]:
@@ -135,7 +135,7 @@ def test_machines_without_probabilities_are_judged_by_their_ranking(machine: Any
 
 def test_machines_with_probabilities_are_judged_like_others(tmp_path: Path) -> None:
     table, new = X[["age", "smoker"]], X_NEW[["age", "smoker"]]
-    model = sf.ChanceConstrainedSVC(kernel="linear", violation=0.5, batches=8, random_state=0, probability=True).fit(table, Y)
+    model = sf.ChanceConstrainedSVC(kernel="linear", violation=0.9, batches=8, random_state=0, probability=True).fit(table, Y)
     page, text = read(sf.report(model, new, Y_NEW, tmp_path / "r.html", n_sets=20))
     assert f"mean log loss is {log_loss(model.classes_[1] == Y_NEW, model.predict_proba(new)[:, 1]):.4f}" in text
     assert page.count("<figure>") == 5

@@ -56,7 +56,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     card = sf.RiskScoreClassifier(max_features=3).fit(answers, ill)
     points = draw.normal(size=(120, 2))
     side = np.where(points[:, 0] > 0, "right", "left")
-    machine = sf.ChanceConstrainedSVC(kernel="linear", violation=0.6, random_state=0).fit(points, side)
+    machine = sf.ChanceConstrainedSVC(kernel="linear", batches="rows").fit(points, side)
     return {
         "robust": sf.report(robust, X, y, folder / "robust.html", n_sets=30),
         "card": sf.report(card, answers, ill, folder / "card.html", n_sets=30),

@@ -69,7 +69,7 @@ def test_given_moments_are_drawn_with_their_covariances() -> None:
 def test_a_picture_is_drawn_where_it_is_asked_for_and_can_be_drawn_again() -> None:
     pyplot = importlib.import_module("matplotlib.pyplot")
     figure, axes = pyplot.subplots(1, 2)
-    model = ChanceConstrainedSVC(random_state=0, violation=0.6, C=10).fit(X, Y)
+    model = ChanceConstrainedSVC(random_state=0, violation=0.6, C=10, batches="clusters").fit(X, Y)
     shown = UncertainInputsDisplay.from_estimator(model, X, ax=axes[0], grid_resolution=20)
     assert shown.ax_ is axes[0] and shown.figure_ is figure
     assert shown.plot(ax=axes[1]).ax_ is axes[1] and len(axes[1].patches) == len(model.groups_)

@@ -15,6 +15,7 @@ PUBLIC = {
     "CertificateError",
     "ChangedModelWarning",
     "ChanceConstrainedSVC",
+    "ChanceConstrainedSVCCV",
     "ConvergenceLimitWarning",
     "ForwardSolveError",
     "GroundCost",
@@ -42,6 +43,7 @@ PUBLIC = {
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
     "UnsupportedProblemError",
+    "WeakModelWarning",
     "WorstCaseDisplay",
     "ZeroCostWarning",
     "__version__",
@@ -81,6 +83,7 @@ def test_errors_can_be_caught_as_one_family_and_as_value_errors() -> None:
     "name",
     [
         "ChanceConstrainedSVC",
+        "ChanceConstrainedSVCCV",
         "RobustLogisticRegression",
         "RobustLogisticRegressionCV",
         "ShiftModel",

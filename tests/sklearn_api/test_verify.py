@@ -210,7 +210,7 @@ def test_groups_of_the_fit_are_known_to_the_model() -> None:
 
 def test_every_model_of_a_path_is_verified() -> None:
     proven = proven_model("plane")
-    search = sf.ChanceConstrainedSVC(kernel="linear", random_state=0)
+    search = sf.ChanceConstrainedSVC(kernel="linear", batches="clusters", random_state=0)
     for row in search.fit_path(proven.X, proven.y, costs=[0.1, 1.0], violations=[0.2, 0.5]):
         assert all(sf.verify(model, proven.X, proven.y).verified for model in row)
 

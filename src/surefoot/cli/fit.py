@@ -71,9 +71,13 @@ def add_fit(subparsers: Any) -> None:
     settings.add_argument("--radius", default=None, metavar="R", help="robust, risk-score: how far tables may shift, or 'cv'")
     settings.add_argument("--max-features", type=int, default=5, metavar="N", help="risk-score: most lines of the card")
     settings.add_argument("--max-points", type=int, default=5, metavar="N", help="risk-score: most points of a line")
-    settings.add_argument("--groups", metavar="NAME", help="svm: the column that says which rows are samples of one input")
+    settings.add_argument(
+        "--groups",
+        metavar="NAME",
+        help="svm: the column that says which rows are samples of one input; without, each is one of its own",
+    )
     settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
-    settings.add_argument("--violation", type=float, default=0.1, metavar="P", help="svm: tolerated probability of an error")
+    settings.add_argument("--violation", type=float, default=0.5, metavar="P", help="svm: tolerated probability of an error")
     settings.add_argument("--gap", type=float, default=None, metavar="G", help="relative gap to prove; default: the model's")
     settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS", help="best model found by then")
     settings.add_argument("--memory", type=float, default=2048, metavar="MB", help="for the table; default 2048")
@@ -187,7 +191,11 @@ def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
     if args.gap is not None:
         shared["gap" if args.model == "risk-score" else "tol"] = args.gap
     if args.model == "svm":
-        svm = ChanceConstrainedSVC(kernel=args.kernel, violation=args.violation, probability=True, random_state=0, **shared)
+        # Who names no column has been told by the help what that means.
+        batches = "rows" if args.groups is None else "auto"
+        svm = ChanceConstrainedSVC(
+            kernel=args.kernel, violation=args.violation, probability=True, batches=batches, random_state=0, **shared
+        )
         return Pipeline([("scale", StandardScaler()), ("svm", svm)])
     shared["n_jobs"] = args.jobs
     fill, ignore = args.missing == "fill", args.unseen == "ignore"

@@ -74,6 +74,7 @@ def svc_fault(model: Any) -> str | None:
         (kernel in ("linear", "poly", "rbf", "precomputed") and scores.kernel.function is None, "the kernel is not known"),
         (_is_finite(scores.samples, (support.size, columns)), "support vectors do not fit schema_"),
         (scores.kernel.centre is None or len(scores.kernel.centre) == columns, "the centre of the kernel does not fit schema_"),
+        (scores.units is None or _are_units(scores.units, columns), "the units of the columns do not fit schema_"),
         (_is_finite(scores.coefficients, (support.size,)) and np.isfinite(scores.intercept), "coefficients are not numbers"),
         (shown is None or _is_finite(shown, (1, columns)), "coef_ does not fit schema_"),
         (_is_finite(model.intercept_, (1,)), "intercept_ is not one number"),
@@ -89,6 +90,11 @@ def svc_fault(model: Any) -> str | None:
             "groups_ does not fit the table of inputs",
         ),
     )
+
+
+def _are_units(units: Any, columns: int) -> bool:
+    shape = (columns,)
+    return _is_finite(units.offsets, shape) and _is_finite(units.scales, shape) and bool(np.all(units.scales > 0))
 
 
 def inverse_fault(model: Any) -> str | None:

@@ -128,8 +128,9 @@ KINDS: dict[str, ModelKind] = {
             "coef_": FloatArray,
             "gamma_": float,
             "row_groups_": _WholeArray,
-            # Files from before it was published lack it.
+            # Files from before they were there lack them.
             "public_objective_": float,
+            "_named_groups": bool,
         },
         svc_fault,
     ),
@@ -210,6 +211,7 @@ def make_model(name: str, parameters: dict[str, Any], fitted: dict[str, Any]) ->
     kind = KINDS.get(name)
     if kind is None:
         raise ModelFileError(f"it holds a {name!r:.80}, which this version of surefoot does not know.")
+    parameters = {**getattr(kind.make, "later_parameters", {}), **parameters}
     try:
         model = kind.make(**parameters)
     except TypeError as error:

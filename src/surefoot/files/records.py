@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import constraints
+from surefoot.chancesvm.estimator.column_units import ColumnUnits
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.moment_radii import MomentRadii
@@ -55,6 +56,7 @@ RECORDS: dict[str, Any] = {
         BinaryPlan,
         Certificate,
         ColumnSchema,
+        ColumnUnits,
         ConeCover,
         CostProof,
         CostWitness,

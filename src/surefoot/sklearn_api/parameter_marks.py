@@ -21,7 +21,12 @@ _DEEPEST = 30
 def parameter_marks(model: Any) -> dict[str, str]:
     """The mark of each parameter of an estimator that has a say in its problem, its proof or its answers."""
     given = model.get_params(deep=False)
-    return {name: digest(name, {"value": _spelled(value)})[:_MARK_LENGTH] for name, value in given.items() if name not in _FREE}
+    return {name: parameter_mark(name, value) for name, value in given.items() if name not in _FREE}
+
+
+def parameter_mark(name: str, value: Any) -> str:
+    """The mark of one value."""
+    return digest(name, {"value": _spelled(value)})[:_MARK_LENGTH]
 
 
 def _spelled(value: Any, depth: int = 0) -> str:

@@ -11,12 +11,12 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
-from surefoot.sklearn_api.parameter_marks import parameter_marks
+from surefoot.sklearn_api.parameter_marks import parameter_mark, parameter_marks
 
 CHANGED = "the model has changed since it was proven"
 # A last step does not see the steps before it: what they did in its fit can be told from the rows alone.
@@ -49,6 +49,8 @@ class ProvenModel:
     """Base of estimators that carry a certificate; subclasses list their numbers and rebuild their problem."""
 
     certificate_: Certificate
+    # Parameters that came later, with the value that tells what models from before did.
+    later_parameters: ClassVar[Mapping[str, Any]] = {}
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         """Problem of these rows, answer as the public numbers have it now, and the stored witness."""
@@ -86,6 +88,7 @@ def changed_parameters(model: Any) -> list[str]:
     if marks is None:
         return []
     now = parameter_marks(model)
+    marks = {**{name: parameter_mark(name, value) for name, value in model.later_parameters.items()}, **marks}
     return [name for name in sorted(now | marks) if now.get(name) != marks.get(name)]
 
 

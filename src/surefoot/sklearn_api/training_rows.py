@@ -16,7 +16,7 @@ from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import InvalidTableError
-from surefoot.sklearn_api.sample_weight import row_weights
+from surefoot.sklearn_api.sample_weight import row_counts, row_weights
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class TrainingRows:
     classes : ndarray of shape (2,)
     positions : ndarray of shape (n_rows,)
         Where each row stands in the table that came in.
+    counts : ndarray of shape (n_rows,)
+        How often each row counts: the weights as they were given.
     """
 
     design: MixedDesign
@@ -41,6 +43,7 @@ class TrainingRows:
     weights: FloatArray
     classes: AnyArray
     positions: NDArray[np.intp]
+    counts: FloatArray
 
     def take(self, rows: NDArray[np.intp]) -> TrainingRows:
         """Some of the rows, by their place here, with all levels; their weights sum to 1 again."""
@@ -53,6 +56,7 @@ class TrainingRows:
             labels=labels,
             weights=weights / weights.sum(),
             positions=self.positions[rows],
+            counts=self.counts[rows],
         )
 
 
@@ -70,7 +74,8 @@ def read_training_rows(encoder: TableEncoder, X: Any, y: Any, sample_weight: Any
     such rows only is unknown to the model.
     """
     labels = encode_labels(flat_labels(y))
-    weights = row_weights(sample_weight, labels.signs.size)
+    counts = row_counts(sample_weight, labels.signs.size)
+    weights = row_weights(counts, counts.size)
     weighted_medians = sample_weight is not None and encoder.missing_numeric == "median"
     design = encoder.fit_encode(X, weights if weighted_medians else None)
     require_same_length(design, labels.signs)
@@ -80,13 +85,14 @@ def read_training_rows(encoder: TableEncoder, X: Any, y: Any, sample_weight: Any
         design = _without_unused_levels(design.take(counting))
         signs, weights = signs[counting], weights[counting]
     _require_both_classes(signs, labels.classes)
-    return TrainingRows(design=design, labels=signs, weights=weights, classes=labels.classes, positions=counting)
+    return TrainingRows(design, signs, weights, labels.classes, counting, counts[counting])
 
 
 def reread_training_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
     """The rows that count as a fitted model reads them: by its ``schema_`` and its ``classes_``."""
     labels = encode_labels(flat_labels(y), classes=model.classes_)
-    weights = row_weights(sample_weight, labels.signs.size)
+    counts = row_counts(sample_weight, labels.signs.size)
+    weights = row_weights(counts, counts.size)
     counting = np.flatnonzero(weights > 0)
     signs = labels.signs
     if counting.size < signs.size:
@@ -96,7 +102,7 @@ def reread_training_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) 
     require_columns_of_training(model, X)
     design = TableEncoder.from_schema(model.schema_).encode(X)
     require_same_length(design, signs)
-    return TrainingRows(design=design, labels=signs, weights=weights, classes=labels.classes, positions=counting)
+    return TrainingRows(design, signs, weights, labels.classes, counting, counts[counting])
 
 
 def require_same_classes(model: Any, rows: TrainingRows) -> None:

@@ -317,3 +317,13 @@ def test_fingerprints_tell_problems_and_planes_apart(case):
     moved = certify_chance_svm(problem, KernelPlane(plane.coefficients, plane.intercept + 1e-9), mix, 1e-6)
     assert moved.problem_digest == first.problem_digest
     assert len({first.model_digest, moved.model_digest, marks[0].model_digest}) == 3
+
+
+def test_standard_units_are_named_by_the_claim_and_the_fingerprint(case):
+    problem, plane, mix = case
+    raw = certify_chance_svm(problem, plane, mix, 1e-6)
+    standard = certify_chance_svm(dataclasses.replace(problem, standardized=True), plane, mix, 1e-6)
+    assert "on these batches, whose columns are in standard units; this one" in standard.claim
+    assert "standard units" not in raw.claim
+    assert raw.problem_digest != standard.problem_digest
+    assert (raw.upper_bound, raw.lower_bound) == (standard.upper_bound, standard.lower_bound)

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.chancesvm.estimator.input_table import largest_error
-from surefoot.exceptions import InvalidTableError
+from surefoot.exceptions import InvalidTableError, WeakModelWarning
 
 CENTRES = np.array([[0, 0], [1, 0.3], [-0.6, 0.8], [0.2, 1.2], [3.5, 3.2], [4, 1], [3.2, -1.5], [1.5, 4.0]])
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1])
@@ -75,9 +75,10 @@ def test_given_moments_give_the_model_of_samples_with_these_moments() -> None:
     parts = [X[codes == at] for at in range(8)]
     means = pd.DataFrame([part.mean(axis=0) for part in parts], columns=["vibration", "noise"])
     covariances = [np.cov(part.T, bias=True) for part in parts]
-    given = {"kernel": "linear", "C": 2.0, "violation": [0.05, 0.1, 0.2, 0.3, 0.05, 0.1, 0.2, 0.3]}
-    sampled = ChanceConstrainedSVC(**given).fit(X, LABELS[codes], groups=codes)
-    model = ChanceConstrainedSVC(**given).fit_moments(means, covariances, LABELS)
+    given = {"kernel": "linear", "violation": [0.05, 0.1, 0.2, 0.3, 0.05, 0.1, 0.2, 0.3]}
+    # Inputs of twelve rows cost 12 C, those of moments C.
+    sampled = ChanceConstrainedSVC(C=2.0 / 12, **given).fit(X, LABELS[codes], groups=codes)
+    model = ChanceConstrainedSVC(C=2.0, **given).fit_moments(means, covariances, LABELS)
     assert model.certificate_.verified
     assert model.certificate_.upper_bound == pytest.approx(sampled.certificate_.upper_bound, rel=3e-6)
     np.testing.assert_allclose(model.coef_, sampled.coef_, rtol=5e-3)
@@ -109,14 +110,16 @@ def test_example_1_of_the_paper_is_separated_by_its_feature_map() -> None:
 
 def test_confidence_widens_the_ellipsoids_and_says_what_it_buys() -> None:
     X, codes = draw_samples("uniform", 100, 4)
-    plain = ChanceConstrainedSVC(C=5.0, gamma=0.3, violation=0.3).fit(X, LABELS[codes], groups=codes)
-    sure = ChanceConstrainedSVC(C=5.0, gamma=0.3, violation=0.3, confidence=0.95).fit(X, LABELS[codes], groups=codes)
+    asked = {"C": 0.05, "gamma": 0.3, "violation": 0.3, "standardize": False}
+    plain = ChanceConstrainedSVC(**asked).fit(X, LABELS[codes], groups=codes)
+    with pytest.warns(WeakModelWarning, match="all 8 inputs are put into one class"):
+        sure = ChanceConstrainedSVC(**asked, confidence=0.95).fit(X, LABELS[codes], groups=codes)
     assert plain.moment_radii_ is None
     assert sure.certificate_.verified and sure.certificate_.lower_bound > plain.certificate_.upper_bound
     radii = sure.moment_radii_
     assert radii is not None and radii.joint_confidence == pytest.approx(1 - 8 * 0.05)
     np.testing.assert_allclose(radii.mean, (2 + math.sqrt(2 * math.log(40))) / 10)
-    shorter = ChanceConstrainedSVC(C=5.0, gamma=0.3, violation=0.3, confidence=0.95, kernel_bound=0.1)
+    shorter = ChanceConstrainedSVC(**asked, confidence=0.95, kernel_bound=0.1)
     between = shorter.fit(X, LABELS[codes], groups=codes)
     assert plain.certificate_.upper_bound < between.certificate_.lower_bound < sure.certificate_.upper_bound
 
@@ -165,9 +168,10 @@ def test_scores_for_probabilities_come_from_models_that_have_not_seen_the_group(
     seen: list[tuple[set[Any], set[float]]] = []
     pose = calibration_folds.pose_rows
 
-    def spy(rows: Any, given: Any, settings: Any) -> Any:
+    def spy(rows: Any, given: Any, settings: Any, *, named: bool) -> Any:
+        assert named
         seen.append((set(given.names), set(np.unique(rows.labels).tolist())))
-        return pose(rows, given, settings)
+        return pose(rows, given, settings, named=named)
 
     monkeypatch.setattr(calibration_folds, "pose_rows", spy)
     ChanceConstrainedSVC(kernel="linear", probability=True, violation=[0.2] * 40).fit(X, y, groups=codes)
@@ -178,12 +182,13 @@ def test_scores_for_probabilities_come_from_models_that_have_not_seen_the_group(
 
 def test_probabilities_without_groups_and_with_a_precomputed_kernel() -> None:
     X, y, _ = overlapping(2)
-    given = {"violation": 0.8, "probability": True, "random_state": 0}
-    risks = ChanceConstrainedSVC(**given).fit(X, y).predict_proba(X)
-    assert risks[y, 1].mean() > risks[~y, 1].mean() + 0.2
-    gram = X @ X.T
-    same = ChanceConstrainedSVC(kernel="precomputed", **given).fit(gram, y).predict_proba(gram)
-    assert same[y, 1].mean() > same[~y, 1].mean() + 0.2
+    for batches in ("clusters", "rows"):
+        given = {"violation": 0.8, "probability": True, "random_state": 0, "batches": batches}
+        risks = ChanceConstrainedSVC(**given).fit(X, y).predict_proba(X)
+        assert risks[y, 1].mean() > risks[~y, 1].mean() + 0.2
+        gram = X @ X.T
+        same = ChanceConstrainedSVC(kernel="precomputed", **given).fit(gram, y).predict_proba(gram)
+        assert same[y, 1].mean() > same[~y, 1].mean() + 0.2
 
 
 def test_probabilities_that_were_not_asked_for_or_cannot_be_had_are_refused() -> None:

@@ -30,7 +30,7 @@ NAMES = ["vibration", "noise"]
 
 
 class Measured(NamedTuple):
-    """Eight machines, measured ten times each."""
+    """Eight machines, measured ten times each: at C, each costs 10 C."""
 
     X: np.ndarray
     y: np.ndarray
@@ -67,17 +67,19 @@ def test_inputs_that_are_points_give_the_support_vector_machine_of_scikit_learn(
     X, y, _ = machines
     rival = SVC(C=3.0, tol=1e-10, **KERNELS[name]).fit(X, y)
     with pytest.warns(SingleSampleWarning):
-        model = ChanceConstrainedSVC(C=3.0, tol=1e-9, **KERNELS[name]).fit(X, y, groups=np.arange(80))
-    assert model.certificate_.verified
-    np.testing.assert_allclose(model.decision_function(X), rival.decision_function(X), atol=2e-3)
-    assert model.predict(X).tolist() == rival.predict(X).tolist()
+        model = ChanceConstrainedSVC(C=3.0, tol=1e-9, standardize=False, **KERNELS[name]).fit(X, y, groups=np.arange(80))
+    rows = ChanceConstrainedSVC(C=3.0, tol=1e-9, standardize=False, batches="rows", **KERNELS[name]).fit(X, y)
+    for found in (model, rows):
+        assert found.certificate_.verified
+        np.testing.assert_allclose(found.decision_function(X), rival.decision_function(X), atol=2e-3)
+        assert found.predict(X).tolist() == rival.predict(X).tolist()
 
 
 def test_a_violation_close_to_1_separates_the_means(machines: Measured) -> None:
     X, y, groups = machines
     means = np.stack([X[groups == name].mean(axis=0) for name in "abcdefgh"])
     rival = SVC(kernel="linear", C=3.0, tol=1e-10).fit(means, ["new"] * 4 + ["worn"] * 4)
-    model = ChanceConstrainedSVC(kernel="linear", C=3.0, violation=1 - 1e-12, tol=1e-9).fit(X, y, groups)
+    model = ChanceConstrainedSVC(kernel="linear", C=0.3, violation=1 - 1e-12, tol=1e-9, standardize=False).fit(X, y, groups)
     np.testing.assert_allclose(model.coef_, rival.coef_, atol=1e-3)
     np.testing.assert_allclose(model.intercept_, rival.intercept_, atol=1e-3)
 
@@ -85,13 +87,14 @@ def test_a_violation_close_to_1_separates_the_means(machines: Measured) -> None:
 def test_a_precomputed_kernel_gives_the_model_of_the_kernel_itself(machines: Measured) -> None:
     X, y, groups = machines
     gram, fresh = rbf(X, X), np.random.default_rng(1).normal(size=(20, 2))
-    plain = ChanceConstrainedSVC(gamma=0.5, C=5.0).fit(X, y, groups)
+    plain = ChanceConstrainedSVC(gamma=0.5, C=5.0, standardize=False).fit(X, y, groups)
     model = ChanceConstrainedSVC(kernel="precomputed", C=5.0).fit(gram, y, groups)
     assert model.certificate_.upper_bound == pytest.approx(plain.certificate_.upper_bound, rel=3e-6)
     np.testing.assert_allclose(model.decision_function(rbf(fresh, X)), plain.decision_function(fresh), atol=5e-3)
     weights = np.where(np.arange(80) % 3 == 0, 0.0, 1.0)
     some = ChanceConstrainedSVC(kernel="precomputed", C=5.0).fit(gram, y, groups, sample_weight=weights)
-    kept = ChanceConstrainedSVC(gamma=0.5, C=5.0).fit(X[weights > 0], y[weights > 0], groups[weights > 0])
+    raw = ChanceConstrainedSVC(gamma=0.5, C=5.0, standardize=False)
+    kept = raw.fit(X[weights > 0], y[weights > 0], groups[weights > 0])
     assert some.certificate_.upper_bound == pytest.approx(kept.certificate_.upper_bound, rel=3e-6)
     np.testing.assert_allclose(some.decision_function(rbf(fresh, X)), kept.decision_function(fresh), atol=5e-3)
 
@@ -99,8 +102,8 @@ def test_a_precomputed_kernel_gives_the_model_of_the_kernel_itself(machines: Mea
 def test_without_groups_a_precomputed_kernel_is_clustered_in_its_own_space() -> None:
     draw = np.random.default_rng(0)
     X = draw.normal(size=(60, 2)) + 4 * (np.arange(60) % 2)[:, None]
-    model = ChanceConstrainedSVC(kernel="precomputed", random_state=0).fit(X @ X.T, np.arange(60) % 2)
-    plain = ChanceConstrainedSVC(kernel="linear", random_state=0).fit(X, np.arange(60) % 2)
+    model = ChanceConstrainedSVC(kernel="precomputed", batches="clusters", random_state=0).fit(X @ X.T, np.arange(60) % 2)
+    plain = ChanceConstrainedSVC(kernel="linear", batches="clusters", random_state=0).fit(X, np.arange(60) % 2)
     assert model.groups_ == plain.groups_ == list(range(6))
     assert model.score(X @ X.T, np.arange(60) % 2) == 1.0
 
@@ -139,11 +142,11 @@ def test_labels_groups_and_their_order_are_only_names(machines: Measured) -> Non
     assert turned.certificate_.upper_bound == pytest.approx(plain.certificate_.upper_bound, rel=3e-6)
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["groups", "k-means"])
-def test_a_weight_is_a_number_of_repetitions(named: bool, machines: Measured) -> None:
+@pytest.mark.parametrize("batches", ["auto", "clusters", "rows"])
+def test_a_weight_is_a_number_of_repetitions(batches: str, machines: Measured) -> None:
     X, y, groups = machines
-    counts = np.random.default_rng(0).integers(0, 4, 80)
-    model = ChanceConstrainedSVC(C=5.0, random_state=0)
+    counts, named = np.random.default_rng(0).integers(0, 4, 80), batches == "auto"
+    model = ChanceConstrainedSVC(C=5.0, batches=batches, random_state=0)
     repeated = clone(model).fit(X.repeat(counts, axis=0), y.repeat(counts), groups.repeat(counts) if named else None)
     weighted = model.fit(X, y, groups if named else None, sample_weight=counts)
     assert weighted.certificate_.upper_bound == pytest.approx(repeated.certificate_.upper_bound, rel=3e-6)
@@ -192,7 +195,9 @@ def test_a_pipeline_passes_groups_and_cross_validation_routes_them(machines: Mea
     pipe.fit(X, y, chanceconstrainedsvc__groups=groups)
     assert pipe[-1].groups_ == list("abcdefgh") and pipe.score(X, y) > 0.9
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    assert cross_val_score(ChanceConstrainedSVC(C=50.0, random_state=0), X, y, cv=folds).mean() > 0.9
+    for batches in ("rows", "clusters"):
+        model = ChanceConstrainedSVC(C=50.0, batches=batches, random_state=0)
+        assert cross_val_score(model, X, y, cv=folds).mean() > 0.9
     with sklearn.config_context(enable_metadata_routing=True):
         model = ChanceConstrainedSVC(C=5.0).set_fit_request(groups=True)
         search = GridSearchCV(model, {"violation": [0.1, 0.5]}, cv=GroupKFold(4)).fit(X, y, groups=groups)
@@ -217,10 +222,11 @@ def test_solvers_agree_and_the_published_one_does_not_claim_more_than_it_proves(
 
 def test_a_limit_warns_and_keeps_a_valid_bound(machines: Measured) -> None:
     X, y, groups = machines
-    best = ChanceConstrainedSVC(C=50.0, gamma=0.5).fit(X, y, groups)
+    asked = {"C": 5.0, "gamma": 0.5, "violation": 0.1, "standardize": False}
+    best = ChanceConstrainedSVC(**asked).fit(X, y, groups)
     for limit in ({"max_iter": 2}, {"time_limit": 1e-9}):
         with pytest.warns(ConvergenceLimitWarning, match=r"fit stopped before its tolerance.*still holds"):
-            model = ChanceConstrainedSVC(C=50.0, gamma=0.5, **limit).fit(X, y, groups)
+            model = ChanceConstrainedSVC(**asked, **limit).fit(X, y, groups)
         assert model.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) and not model.certificate_.verified
         assert model.certificate_.lower_bound <= best.certificate_.upper_bound <= model.certificate_.upper_bound * (1 + 1e-6)
 
@@ -251,7 +257,7 @@ def test_progress_goes_to_standard_error(machines: Measured, capsys: pytest.Capt
 def test_fits_repeat_themselves_for_the_same_random_state() -> None:
     draw = np.random.default_rng(0)
     X, y = draw.normal(size=(100, 3)), draw.integers(0, 2, 100)
-    first, second = (ChanceConstrainedSVC(random_state=3, batches=12).fit(X, y) for _ in range(2))
+    first, second = (ChanceConstrainedSVC(random_state=3, batches=12, violation=0.9).fit(X, y) for _ in range(2))
     assert first.row_groups_.tolist() == second.row_groups_.tolist() and len(first.groups_) == 12
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
@@ -269,14 +275,14 @@ def test_one_row_in_a_group_is_said_once_and_made_clusters_of_one_row_are_not(ma
 
 def test_landmarks_build_the_model_from_few_rows(machines: Measured) -> None:
     X, y, groups = machines
-    full = ChanceConstrainedSVC(gamma=0.5).fit(X, y, groups=groups)
-    few = ChanceConstrainedSVC(gamma=0.5, n_landmarks=12).fit(X, y, groups=groups)
+    full = ChanceConstrainedSVC(gamma=0.5, standardize=False).fit(X, y, groups=groups)
+    few = ChanceConstrainedSVC(gamma=0.5, n_landmarks=12, standardize=False).fit(X, y, groups=groups)
     assert 0 < len(few.support_) <= 12
     assert few.certificate_.verified
     assert f"combines these {len(few.support_)} landmarks" in few.certificate_.claim
     assert few.certificate_.upper_bound >= full.certificate_.lower_bound
     assert "landmarks" not in full.certificate_.claim
-    conic = ChanceConstrainedSVC(gamma=0.5, n_landmarks=12, solver="socp").fit(X, y, groups=groups)
+    conic = ChanceConstrainedSVC(gamma=0.5, n_landmarks=12, standardize=False, solver="socp").fit(X, y, groups=groups)
     assert conic.certificate_.upper_bound == pytest.approx(few.certificate_.upper_bound, rel=3e-6)
     # The columns of a precomputed kernel are as good as a function.
     gram = np.exp(-0.5 * np.square(X[:, None] - X[None]).sum(axis=2))
@@ -309,7 +315,7 @@ def test_a_path_gives_the_models_of_separate_fits(machines: Measured, options: d
 
 def test_a_path_makes_its_clusters_once_and_its_probabilities_for_every_model(machines: Measured) -> None:
     X, y, _ = machines
-    asked = {"kernel": "linear", "random_state": 3, "probability": True}
+    asked = {"kernel": "linear", "random_state": 3, "probability": True, "batches": "clusters"}
     ((found,),) = ChanceConstrainedSVC(**asked).fit_path(X, y, costs=[2.0], violations=[0.3])
     alone = ChanceConstrainedSVC(C=2.0, violation=0.3, **asked).fit(X, y)
     np.testing.assert_array_equal(found.row_groups_, alone.row_groups_)

@@ -79,6 +79,7 @@ def test_coordinates_of_a_kernel_have_its_distances() -> None:
 
 @pytest.mark.parametrize("batches", [1, 0, -3, 2.5, "many", None, True])
 def test_a_senseless_number_of_batches_is_refused(batches: Any) -> None:
-    with pytest.raises(ValueError, match=r"batches = .* must be 'auto' or a whole number of at least 2"):
+    with pytest.raises(ValueError, match=r"batches = .* must be 'auto', 'rows', 'clusters', or a whole number of at least 2"):
         require_batches(batches)
-    assert require_batches("auto") is None and require_batches(np.int64(3)) == 3
+    assert [require_batches(word) for word in ("auto", "rows", "clusters")] == ["auto", "rows", "clusters"]
+    assert require_batches(np.int64(3)) == 3

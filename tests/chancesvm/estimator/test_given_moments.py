@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import ChanceConstrainedSVC, verify
-from surefoot.chancesvm.estimator.given_moments import moment_samples
+from surefoot.chancesvm.estimator.given_moments import moment_samples, read_covariances
 from surefoot.exceptions import InvalidTableError
+
+# Columns as they are, at the violation of the references below.
+PAPER: dict[str, Any] = {"standardize": False, "violation": 0.1}
 
 
 @settings(max_examples=60, deadline=None)
@@ -37,8 +40,9 @@ def test_the_samples_have_the_given_moments_whatever_the_rank(seed: int, columns
 
 
 def test_diagonals_are_enough_for_diagonal_covariances() -> None:
-    short = moment_samples(np.zeros((2, 2)), [[1.0, 4.0], [0.0, 9.0]])
-    full = moment_samples(np.zeros((2, 2)), [np.diag([1.0, 4.0]), np.diag([0.0, 9.0])])
+    means = np.zeros((2, 2))
+    short = moment_samples(means, read_covariances(means, [[1.0, 4.0], [0.0, 9.0]]))
+    full = moment_samples(means, read_covariances(means, [np.diag([1.0, 4.0]), np.diag([0.0, 9.0])]))
     np.testing.assert_array_equal(short.samples, full.samples)
     assert short.starts.tolist() == [0, 4, 6]
 
@@ -57,7 +61,7 @@ def test_diagonals_are_enough_for_diagonal_covariances() -> None:
 )
 def test_impossible_covariances_are_refused(covariances: Any, message: str) -> None:
     with pytest.raises(InvalidTableError, match=message):
-        moment_samples(np.zeros((2, 2)), covariances)
+        read_covariances(np.zeros((2, 2)), covariances)
 
 
 def exact_objective(model: ChanceConstrainedSVC, means: Any, covariances: Any, labels: list[int]) -> float:
@@ -78,7 +82,7 @@ def test_ill_conditioned_covariances_are_solved_and_proven(length: float) -> Non
     covariance = length * np.outer(axis, axis)
     across = np.array([-axis[1], axis[0]]) / np.hypot(*axis)
     means, covariances = np.array([-3 * across, 3 * across]), np.array([covariance, covariance])
-    model = ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(means, covariances, [-1, 1])
+    model = ChanceConstrainedSVC(kernel="linear", C=100.0, **PAPER).fit_moments(means, covariances, [-1, 1])
     proof = model.certificate_
     assert proof.verified
     said = re.search(r"all variances times 1 \+ (\S+)\)", proof.claim)
@@ -101,7 +105,9 @@ def test_covariances_of_any_rank_and_units_are_proven_by_both_solvers(seed: int)
     factors = [draw.normal(size=(int(draw.integers(0, columns + 1)), columns)) * units * 0.3 for _ in range(count)]
     covariances = [factor.T @ factor for factor in factors]
     for solver in ("auto", "socp"):
-        model = ChanceConstrainedSVC(kernel="linear", C=10.0 / float(units.max()) ** 2, solver=solver)
+        model = ChanceConstrainedSVC(kernel="linear", C=10.0 / float(units.max()) ** 2, solver=solver, **PAPER)
+        assert model.fit_moments(means, covariances, labels).certificate_.verified
+        model = ChanceConstrainedSVC(kernel="linear", C=10.0, solver=solver)
         assert model.fit_moments(means, covariances, labels).certificate_.verified
 
 
@@ -112,7 +118,7 @@ def test_well_conditioned_moments_are_proven_and_their_covariances_belong_to_the
     covariances = 0.1 * (factors @ factors.transpose(0, 2, 1) + np.eye(3))
     covariances[:, :, 2] = covariances[:, 2, :] = 0.0  # one column is known exactly
     labels = [-1, 1] * 3
-    model = ChanceConstrainedSVC(kernel="linear", C=100.0).fit_moments(means, covariances, labels)
+    model = ChanceConstrainedSVC(kernel="linear", C=100.0, **PAPER).fit_moments(means, covariances, labels)
     assert model.certificate_.verified and "negative" not in model.certificate_.claim
     assert exact_objective(model, means, covariances, labels) <= model.certificate_.upper_bound * (1 + 1e-12)
     assert verify(model, (means, covariances), labels).verified

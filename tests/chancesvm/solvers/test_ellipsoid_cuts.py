@@ -86,7 +86,9 @@ def test_thousands_of_batches_join_as_they_are_needed():
     count = 2400
     samples = rng.normal(size=(count, 2))
     labels = np.where(samples[:, 0] ** 2 + samples[:, 1] > 0.5, 1.0, -1.0)
-    problem = ChanceSVMProblem(samples, np.arange(count + 1), labels, np.ones(count), np.full(count, 0.5), Kernel("rbf"))
+    # The first batch is no point, or another solver would be asked.
+    samples, starts = np.vstack((samples[:1] + 0.01, samples)), np.append(0, np.arange(2, count + 2))
+    problem = ChanceSVMProblem(samples, starts, labels, np.ones(count), np.full(count, 0.5), Kernel("rbf"))
     outcome = solve(problem, 1e-5)
     assert outcome.status is Status.OPTIMAL
     assert outcome.iterations > 1

@@ -15,7 +15,7 @@ from surefoot.chancesvm.problem.landmark_kernel import on_landmarks
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import make_chance_solver
 from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
-from surefoot.chancesvm.solvers.ellipsoid_dual import DualObjective, solve_ellipsoid_dual
+from surefoot.chancesvm.solvers.ellipsoid_dual import DenseObjective, solve_ellipsoid_dual
 from surefoot.core import solve_options
 from surefoot.core.backends.clarabel import _StallMonitor
 from surefoot.core.outcome import Status
@@ -77,7 +77,7 @@ def test_a_master_that_is_out_of_time_returns_a_bound_that_holds() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(12, 4)) * np.repeat([1.0, -1.0], 6)[:, None] + 1.0
     labels, batch = np.repeat([1.0, -1.0], 6), np.zeros(0, dtype=np.int64)
-    objective = DualObjective(points @ points.T)
+    objective = DenseObjective(points @ points.T)
     optimum = solve_ellipsoid_dual(objective, labels, np.ones(12), batch, 1e-10).bound
     before = -np.inf
     for allowed in (0, 2, 4, 30):

@@ -179,7 +179,12 @@ def _statement(products: InnerProducts, own: _Batches) -> Statement:
     if own.given is not None:
         widened = own.problem.widening
         scope = "on these means and covariances" + f" (all variances times 1 + {widened!r})" * (widened > 0)
+    scope += _units(own)
     return Statement(models, "objective at these prices of slack and violations", scope, remark=remark)
+
+
+def _units(own: _Batches) -> str:
+    return ", whose columns are in standard units" if getattr(own.problem, "standardized", False) is True else ""
 
 
 def _problem_digest(own: _Batches, products: InnerProducts) -> str:
@@ -187,7 +192,7 @@ def _problem_digest(own: _Batches, products: InnerProducts) -> str:
     parts = {name: getattr(own.problem, name) for name in names}
     called = products.matrix if products.name == "callable" else None
     seen = {"landmarks": products.landmarks, "centre": products.centre, "matrix": called}
-    return digest(f"chance-constrained SVM {products.words()}", parts | seen)
+    return digest(f"chance-constrained SVM {products.words()}{_units(own)}", parts | seen)
 
 
 def _require_answer(problem: ChanceSVMProblem, plane: KernelPlane, mix: EllipsoidMix | None) -> None:

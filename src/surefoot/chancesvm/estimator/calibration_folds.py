@@ -41,26 +41,38 @@ def calibrated_scaling(rows: TrainingRows, given: RowGroups | None, settings: SV
     InvalidTableError
         If a class has fewer than two groups (rows, without groups), so that no fold can leave one out.
     """
+    # An array of violations is in the order of all groups, of which a fold has only some.
+    settings = replace(settings, violation=read_violation(settings.violation, None if given is None else given.names))
+    folds = folds_of_inputs(rows, given, N_FOLDS, settings.seed, "probability=True", " Collect more, or use probability=False.")
+    scores = np.empty(len(rows.labels))
+    for fold in range(folds.max() + 1):
+        train, own_fold = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        own = rows.take(train)
+        posed = pose_rows(own, None if given is None else given.take(train), settings, named=given is not None)
+        outcome = posed.solve(settings, time.perf_counter()).outcome
+        model = KernelScores.of_plane(posed.problem, outcome.primal, posed.inputs.order, posed.units)
+        scores[own_fold] = model(settings.block(rows.design.take(own_fold), own))
+    return fit_platt_scaling(scores, rows.labels, rows.weights * len(rows.labels))
+
+
+def folds_of_inputs(
+    rows: TrainingRows, given: RowGroups | None, count: int, seed: int, who: str = "cross-validation", remedy: str = ""
+) -> NDArray[np.intp]:
+    """The fold of each row, at most so many: whole groups, or rows where nobody named any.
+
+    Raises
+    ------
+    InvalidTableError
+        If a class has fewer than two groups, or rows.
+    """
     units = np.arange(len(rows.labels)) if given is None else given.codes
     counts = [np.unique(units[rows.labels == sign]).size for sign in (-1.0, 1.0)]
     if min(counts) < 2:
         what, poor = "row" if given is None else "group", rows.classes.tolist()[int(np.argmin(counts))]
         raise InvalidTableError(
-            f"probability=True holds out {what}s of each class, but class {poor!r} has only {min(counts)} {what}. Collect "
-            "more, or use probability=False."
+            f"{who} holds out {what}s of each class, but class {poor!r} has only {min(counts)} {what}.{remedy}"
         )
-    # An array of violations is in the order of all groups, of which a fold has only some.
-    settings = replace(settings, violation=read_violation(settings.violation, None if given is None else given.names))
-    folds = _folds(units, rows.labels, min(N_FOLDS, *counts), np.random.default_rng(settings.seed))
-    scores = np.empty(len(rows.labels))
-    for fold in range(folds.max() + 1):
-        train, own_fold = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        own = rows.take(train)
-        posed = pose_rows(own, None if given is None else given.take(train), settings)
-        outcome = posed.solve(settings, time.perf_counter()).outcome
-        model = KernelScores.of_plane(posed.problem, outcome.primal, posed.inputs.order)
-        scores[own_fold] = model(settings.block(rows.design.take(own_fold), own))
-    return fit_platt_scaling(scores, rows.labels, rows.weights * len(rows.labels))
+    return _folds(units, rows.labels, min(count, *counts), np.random.default_rng(seed))
 
 
 def _folds(units: NDArray[np.intp], labels: FloatArray, count: int, draw: np.random.Generator) -> NDArray[np.intp]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,7 +22,7 @@ from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
-from surefoot.exceptions import CertificateError, RoundedInterceptWarning
+from surefoot.exceptions import CertificateError, RoundedInterceptWarning, WeakModelWarning
 from surefoot.sklearn_api.binary_classifier import BinaryClassifier
 from surefoot.sklearn_api.number_table import Remedies, dense, number_columns, read_number_table
 from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel
@@ -34,6 +35,8 @@ REMEDIES = Remedies(
 
 # What may be missing to a margin by rounding, in units of the margin.
 MARGIN_ROUNDING = 1e-9
+# What another machine may find differently of promises, slacks and multipliers.
+INPUT_ROUNDING = 1e-6
 
 
 def _wants_probability(model: ChanceSVCModel) -> bool:
@@ -44,6 +47,8 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
 
 class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
+
+    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False}
 
     kernel: Any
     probability: bool
@@ -58,9 +63,24 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
 
     @property
     def centre_(self) -> FloatArray | None:
-        """The point of the input space that scores are counted from, or None."""
-        centre = getattr(self._scores.kernel, "centre", None)
-        return None if centre is None else np.array(centre, dtype=np.float64)
+        """The point of the input space that scores are counted from, or None; with standard units to rounding."""
+        kernel, units = self._scores.kernel, self._scores.units
+        centre = getattr(kernel, "centre", None)
+        if centre is None:
+            # A linear kernel of standard units sees rows from the means of their columns, if from nowhere else.
+            return None if units is None or kernel.name != "linear" else units.offsets.copy()
+        own = np.array(centre, dtype=np.float64)
+        return own if units is None else units.back(own)
+
+    @property
+    def column_means_(self) -> FloatArray | None:
+        """What is subtracted from each column before kernels compare rows, or None."""
+        return None if self._scores.units is None else self._scores.units.offsets.copy()
+
+    @property
+    def column_scales_(self) -> FloatArray | None:
+        """What each column is then divided by, or None."""
+        return None if self._scores.units is None else self._scores.units.scales.copy()
 
     @property
     def centre_intercept_(self) -> FloatArray:
@@ -146,23 +166,28 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         feature_map: Any = None,
         row_groups: RowArray | None = None,
         sigmoid: PlattScaling | None = None,
+        *,
+        named_groups: bool,
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema, kernel = rows.design.schema, posed.problem.kernel
         plane = solved.outcome.primal
-        self._scores = KernelScores.of_plane(posed.problem, plane, posed.inputs.order)
+        self._scores = KernelScores.of_plane(posed.problem, plane, posed.inputs.order, posed.units)
         self._kernel_columns = rows.positions if kernel.name == "precomputed" else None
         self._feature_map = feature_map
         self._library = library
+        self._named_groups = named_groups
         self._inputs = input_table(posed, solved, rows.classes)
         self.schema_ = schema
         self.classes_ = rows.classes
         self.groups_ = list(posed.inputs.names)
         self.support_groups_ = [name for name, used in zip(self.groups_, self._inputs["support"], strict=True) if used]
         self.support_ = rows.positions[self._scores.support] if posed.from_rows else self._scores.support
-        self.support_vectors_ = self._scores.samples
+        self.support_vectors_ = posed.support_rows(self._scores)
         self.dual_coef_ = self._scores.coefficients[None, :]
-        coef = self.dual_coef_ @ kernel.features(self.support_vectors_) if kernel.name == "linear" else None
+        coef = self.dual_coef_ @ kernel.features(self._scores.samples) if kernel.name == "linear" else None
+        if coef is not None and posed.units is not None:
+            coef = coef / posed.units.scales
         intercept, errors = self._scores.plain_intercept(None if coef is None else coef[0])
         self.intercept_ = np.array([intercept])
         self.public_objective_ = self._public_objective(posed, solved, None if coef is None else coef[0], intercept, errors)
@@ -180,7 +205,8 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.outcome_ = solved.outcome
         self.certificate_ = solved.certificate
         self.solver_ = solved.solver
-        self.n_iter_ = int(solved.outcome.iterations)
+        # A start that is the optimum counts too.
+        self.n_iter_ = max(1, int(solved.outcome.iterations))
         set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)
         self._seal_proof()
         self.warn_of_rounding(stacklevel=4)
@@ -190,7 +216,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     ) -> float:
         """About the objective of the public numbers, the worse of in real numbers and in doubles."""
         problem, upper = posed.problem, solved.certificate.upper_bound
-        if getattr(problem.kernel, "centre", None) is None:
+        if getattr(problem.kernel, "centre", None) is None and (coef is None or posed.units is None):
             return upper
         squared_length = max(float(solved.outcome.primal.coefficients @ solved.values), 0.0)
         demands, own = problem.demands(solved.values, squared_length), float(self._scores.intercept)
@@ -221,34 +247,90 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
+    def _warn_of_weakness(self, solved: SolvedSVM, where: str) -> None:
+        """Say so if the best model says next to nothing, and what to change."""
+        if not solved.certificate.verified:
+            # Whoever stopped too early has been told so, and another price is not what is needed.
+            return
+        told = self._inputs
+        sides = np.unique(solved.values + solved.outcome.primal.intercept > 0)
+        missed = np.asarray(told["misclassified"]) > np.asarray(told["violation"]) + MARGIN_ROUNDING
+        change = (
+            "Raise C, or violation where inputs spread widely (values above 0.5 are no bad choices if they overlap), or choose "
+            "another kernel; ChanceConstrainedSVCCV tries several."
+        )
+        if sides.size == 1:
+            warnings.warn(
+                f"{where}: all {missed.size} inputs are put into one class, {self.classes_.tolist()[int(sides[0])]!r}. At "
+                f"these prices no plane is better, but it is of no use. {change}",
+                WeakModelWarning,
+                stacklevel=3,
+            )
+        elif self._named_groups and 2 * int(missed.sum()) > missed.size:
+            middle = float(np.median(np.asarray(told["misclassified"])))
+            warnings.warn(
+                f"{where}: {int(missed.sum())} of {missed.size} inputs may be misclassified more often than their violation "
+                f"allows, half of all inputs with a probability of about {middle:.2g} or more. {change}",
+                WeakModelWarning,
+                stacklevel=3,
+            )
+
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = (
             *("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_"),
-            *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_"),
+            *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_", "_named_groups"),
         )
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
         inputs = {f"inputs.{name}": column for name, column in self._inputs.items()}
-        return {**found, **inputs, "scores": self._scores, "schema_": self.schema_.to_dict()}
+        parts = {field.name: getattr(self._scores, field.name) for field in dataclasses.fields(self._scores)}
+        # Seals from before there were units are made without.
+        scores = {f"scores.{name}": part for name, part in parts.items() if name != "units" or part is not None}
+        return {**found, **inputs, **scores, "schema_": self.schema_.to_dict()}
+
+    def _require_same(self, posed: PosedSVM, solved: SolvedSVM) -> None:
+        """Raise unless the model predicts by the kernel of the problem, and :meth:`inputs` says what rows and plane say."""
+        if self._scores.kernel != posed.problem.kernel:
+            raise CertificateError(f"{CHANGED}: the kernel by which it predicts is not that of its parameters and these rows.")
+        right = input_table(posed, solved, self.classes_)
+        if solved.outcome.dual is None:
+            # A file without its witness cannot tell.
+            right |= {name: self._inputs[name] for name in ("multiplier", "support")}
+        for name, column in right.items():
+            told, wanted = np.asarray(self._inputs[name]), np.asarray(column)
+            if wanted.dtype.kind == "f" and told.dtype.kind == "f" and told.shape == wanted.shape:
+                same = np.allclose(told, wanted, rtol=INPUT_ROUNDING, atol=INPUT_ROUNDING, equal_nan=True)
+            else:
+                same = told.tolist() == wanted.tolist()
+            if not same:
+                raise CertificateError(f"{CHANGED}: {name!r} of inputs() is not what the rows say.")
 
     def _answer(self, posed: PosedSVM, rows: TrainingRows) -> KernelPlane:
         """The plane by which the model predicts, with a coefficient for every sample; its public numbers must say the same."""
         scores, problem = self._scores, posed.problem
         same = np.array_equal(self.dual_coef_, scores.coefficients[None, :])
-        same = same and np.array_equal(self.support_vectors_, scores.samples)
-        if same and getattr(scores.kernel, "centre", None) is None:
+        same = same and _same_samples(self.support_vectors_, scores)
+        if same and getattr(scores.kernel, "centre", None) is None and scores.units is None:
             same = np.array_equal(self.intercept_, [scores.intercept])
         if same and hasattr(self, "coef_"):
             # A product, which another machine may round in another way.
-            told = scores.samples @ self.coef_[0] + self.intercept_[0]
-            size = np.abs(scores.samples) @ np.abs(self.coef_[0]) + np.abs(self.intercept_[0])
-            same = bool(np.all(np.abs(told - scores(scores.samples)) <= 1e-9 * size))
+            told = self.support_vectors_ @ self.coef_[0] + self.intercept_[0]
+            size = np.abs(self.support_vectors_) @ np.abs(self.coef_[0]) + np.abs(self.intercept_[0])
+            same = bool(np.all(np.abs(told - scores(self.support_vectors_)) <= 1e-9 * size))
         if not same:
             raise CertificateError(f"{CHANGED}: its public numbers are not those by which it predicts.")
         row_of_sample = rows.positions[posed.inputs.order] if posed.from_rows else posed.inputs.order
         sample_of_row = {row: sample for sample, row in enumerate(row_of_sample.tolist())}
         at = np.array([sample_of_row.get(row, -1) for row in self.support_.tolist()], dtype=np.intp)
-        if np.any(at < 0) or (scores.samples.shape[1] and not np.array_equal(problem.samples[at], self.support_vectors_)):
+        if np.any(at < 0) or (scores.samples.shape[1] and not np.array_equal(problem.samples[at], scores.samples)):
             raise CertificateError("these are not the rows of the proof: the support vectors are not among them.")
         coefficients = np.zeros(problem.n_samples)
         coefficients[at] = scores.coefficients
         return KernelPlane(coefficients, float(scores.intercept))
+
+
+def _same_samples(shown: FloatArray, scores: KernelScores) -> bool:
+    """Whether support vectors in the units of their columns are the samples by which a model predicts."""
+    if scores.units is None or scores.samples.shape[1] == 0:
+        return np.array_equal(shown, scores.samples)
+    as_given, as_computed = scores.units.standardized(shown), scores.units.back(scores.samples)
+    return np.array_equal(as_given, scores.samples) or np.array_equal(shown, as_computed)

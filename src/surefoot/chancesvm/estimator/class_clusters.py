@@ -39,13 +39,16 @@ class ClusterParameters:
 PARAMETERS = ClusterParameters()
 
 
-def require_batches(batches: Any) -> int | None:
-    """The number of clusters, or None for the paper's rule."""
-    if isinstance(batches, str) and batches == "auto":
-        return None
+def require_batches(batches: Any) -> str | int:
+    """The number of clusters, or one of the words "auto", "rows" and "clusters"."""
+    if isinstance(batches, str) and batches in ("auto", "rows", "clusters"):
+        return batches
     if isinstance(batches, numbers.Integral) and not isinstance(batches, bool) and int(batches) >= 2:
         return int(batches)
-    raise ValueError(f"batches = {batches!r} must be 'auto' or a whole number of at least 2: one batch per class is the least.")
+    raise ValueError(
+        f"batches = {batches!r} must be 'auto', 'rows', 'clusters', or a whole number of at least 2: one batch per class is "
+        "the least."
+    )
 
 
 def class_clusters(

@@ -43,8 +43,8 @@ class MomentSamples:
     widening: float
 
 
-def moment_samples(means: FloatArray, covariances: Any) -> MomentSamples:
-    """Samples with the given moments.
+def read_covariances(means: FloatArray, covariances: Any) -> FloatArray:
+    """One matrix for each input.
 
     Parameters
     ----------
@@ -70,6 +70,11 @@ def moment_samples(means: FloatArray, covariances: Any) -> MomentSamples:
             f"or {(count, columns)} for diagonal ones."
         )
     _require_covariances(matrices)
+    return matrices
+
+
+def moment_samples(means: FloatArray, matrices: FloatArray) -> MomentSamples:
+    """Samples with the given moments, one mean and one covariance for each input."""
     widening = _widening(matrices)
     axes = [_eigen_axes(matrix) if widening == 0 else _cholesky_axes(matrix, widening) for matrix in matrices]
     starts = np.cumsum([0, *(max(2 * len(own), 1) for own in axes)]).astype(np.int64)

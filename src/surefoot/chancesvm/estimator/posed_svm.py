@@ -14,7 +14,9 @@ from sklearn.utils import check_random_state
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
 from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
-from surefoot.chancesvm.estimator.given_moments import MomentSamples, with_directions
+from surefoot.chancesvm.estimator.column_units import ColumnUnits, standard_units
+from surefoot.chancesvm.estimator.given_moments import MomentSamples, moment_samples, read_covariances, with_directions
+from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.svm_kernel import make_kernel
 from surefoot.chancesvm.estimator.uncertain_inputs import (
     UncertainInputs,
@@ -43,6 +45,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level
+from surefoot.exceptions import CertificateError
 from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
@@ -66,7 +69,7 @@ class SVMSettings:
     gamma: Any
     degree: Any
     coef0: Any
-    n_batches: int | None
+    batches: str | int
     solver: ChanceSVMSolver
     tolerance: float
     max_iter: int | None
@@ -76,10 +79,16 @@ class SVMSettings:
     kernel_bound: float | None
     n_landmarks: int | None
     automatic: bool
+    standardize: bool
 
     @property
     def precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def has_units(self) -> bool:
+        """Whether columns are put into standard units: not those of a matrix, nor what a user's function is to see."""
+        return self.standardize and isinstance(self.kernel, str) and not self.precomputed
 
     def block(self, design: MixedDesign, against: TrainingRows) -> FloatArray:
         """The numbers of some rows; those of a precomputed kernel are its products with other rows."""
@@ -106,7 +115,8 @@ class SolvedSVM:
 class PosedSVM:
     """A problem, and the inputs behind its batches; ``from_rows`` is False if they were given by their moments.
 
-    ``solved`` is what is solved in its place: the problem itself, or its restriction to landmarks.
+    ``solved`` is what is solved in its place: the problem itself, or its restriction to landmarks. Its samples are in
+    ``units``, the rows of training as they came are in ``rows``.
     """
 
     problem: ChanceSVMProblem
@@ -114,6 +124,14 @@ class PosedSVM:
     inputs: UncertainInputs
     radii: MomentRadii | None
     from_rows: bool = True
+    units: ColumnUnits | None = None
+    rows: FloatArray | None = None
+
+    def support_rows(self, scores: KernelScores) -> FloatArray:
+        """The support vectors in the units of their columns."""
+        if self.units is None:
+            return scores.samples
+        return self.units.back(scores.samples) if self.rows is None else self.rows[scores.support]
 
     def solve(self, settings: SVMSettings, started: float, title: str | None = None) -> SolvedSVM:
         """Solve and certify; with a title, progress goes to standard error."""
@@ -275,7 +293,7 @@ def read_settings(model: Any) -> SVMSettings:
         gamma=model.gamma,
         degree=model.degree,
         coef0=model.coef0,
-        n_batches=require_batches(model.batches),
+        batches=require_batches(model.batches),
         solver=make_chance_solver(model.solver),
         tolerance=float(model.tol),
         max_iter=None if model.max_iter is None else int(model.max_iter),
@@ -286,6 +304,7 @@ def read_settings(model: Any) -> SVMSettings:
         kernel_bound=1.0 if model.kernel_bound is None else float(model.kernel_bound),
         n_landmarks=None if model.n_landmarks is None else int(model.n_landmarks),
         automatic=model.solver == "auto",
+        standardize=_require_flag("standardize", model.standardize),
     )
 
 
@@ -294,18 +313,37 @@ def read_groups(groups: Any, n_rows: int, rows: TrainingRows, settings: SVMSetti
     if groups is None:
         if settings.confidence is not None:
             raise ValueError(
-                "confidence needs groups: rows that k-means has put together are no independent samples of one input. Pass "
-                "groups to fit, or confidence=None."
+                "confidence needs groups: neither single rows nor clusters are independent samples of one input. Pass groups "
+                "to fit, or confidence=None."
             )
         return None
     return read_row_groups(groups, n_rows).take(rows.positions)
 
 
-def pose_rows(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings) -> PosedSVM:
-    """The problem of rows, in given groups or in clusters."""
-    block = settings.block(rows.design, rows)
+def pose_rows(
+    rows: TrainingRows,
+    given: RowGroups | None,
+    settings: SVMSettings,
+    units: ColumnUnits | None = None,
+    *,
+    named: bool | None,
+) -> PosedSVM:
+    """The problem of rows, in given groups, in clusters or one by one; in the units of a fit, or in those of the settings.
+
+    ``named`` says whether it was the user who named the groups; None for a model from before that made a difference, when every
+    input cost C.
+
+    Raises
+    ------
+    CertificateError
+        If the units of a fit are not the standard ones of these rows.
+    """
+    block = raw = settings.block(rows.design, rows)
+    if settings.has_units:
+        units = _own_units(units, standard_units(raw, rows.weights), raw)
+        block = units.standardized(raw)
     kernel = make_kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0, block, rows.weights)
-    groups = _clustered(block, rows, settings) if given is None else given
+    groups = _own_groups(block, rows, settings) if given is None else given
     inputs = gather_inputs(groups, rows.labels, rows.classes, rows.weights)
     violation = read_violation(settings.violation, None if given is None else groups.names)
     order = inputs.order
@@ -313,11 +351,42 @@ def pose_rows(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings
         samples = np.ascontiguousarray(block)
     else:
         samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
-    return _pose(samples, inputs, violation_of(violation, inputs.names), kernel, settings)
+    with np.errstate(over="ignore", under="ignore"):
+        costs = settings.cost * _prices(rows.counts[order], inputs.starts, named)
+    if not (costs.min() > 0 and np.isfinite(costs.sum())):
+        raise ValueError("C times sample_weight is no price of slack: it must be a finite number above 0 for every input.")
+    posed = _pose(samples, inputs, violation_of(violation, inputs.names), costs, kernel, settings)
+    return replace(posed, units=units, rows=raw if settings.has_units else None)
 
 
-def pose_moments(rows: TrainingRows, moments: MomentSamples, settings: SVMSettings) -> PosedSVM:
-    """The problem of inputs that are known by their moments."""
+def _own_units(known: ColumnUnits | None, found: ColumnUnits, rows: FloatArray) -> ColumnUnits:
+    """The units of a fit, to the last digit, if these are its rows; or those that were found."""
+    if known is None:
+        return found
+    if not known.fit(found, rows):
+        raise CertificateError("these are not the rows of the proof: the model has its columns in other units than theirs.")
+    return known
+
+
+def _prices(counts: FloatArray, starts: RowArray, named: bool | None) -> FloatArray:
+    """What the slack of each input costs at C = 1: all together as much as the rows would if each were an input."""
+    if named is None:
+        return np.ones(starts.size - 1)
+    # Batches that nobody named stand for their rows; inputs that somebody did are as important as each other.
+    if named:
+        return np.full(starts.size - 1, counts.sum() / (starts.size - 1))
+    return np.add.reduceat(counts, starts[:-1])
+
+
+def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, units: ColumnUnits | None = None) -> PosedSVM:
+    """The problem of inputs that are known by their moments; in given units, or in those of the settings."""
+    means = dense(rows.design.numeric)
+    matrices = read_covariances(means, covariances)
+    if settings.has_units:
+        variances = np.diagonal(matrices, axis1=1, axis2=2)
+        units = _own_units(units, standard_units(means, rows.weights, variances), np.vstack((means, np.sqrt(variances))))
+        means, matrices = units.standardized(means), units.covariances(matrices)
+    moments = moment_samples(means, matrices)
     names: tuple[Level, ...] = tuple(range(len(rows.labels)))
     sizes = np.diff(moments.starts)
     inputs = UncertainInputs(
@@ -329,13 +398,16 @@ def pose_moments(rows: TrainingRows, moments: MomentSamples, settings: SVMSettin
         equal_weights=True,
     )
     violation = violation_of(read_violation(settings.violation, names), names)
-    return _pose(moments.samples, inputs, violation, Kernel("linear"), settings, moments)
+    costs = np.full(len(names), settings.cost)
+    posed = _pose(moments.samples, inputs, violation, costs, Kernel("linear"), settings, moments)
+    return replace(posed, units=units)
 
 
 def _pose(
     samples: FloatArray,
     inputs: UncertainInputs,
     violation: FloatArray,
+    costs: FloatArray,
     kernel: Kernel,
     settings: SVMSettings,
     moments: MomentSamples | None = None,
@@ -345,7 +417,7 @@ def _pose(
         samples=samples,
         starts=inputs.starts,
         labels=inputs.labels,
-        costs=np.full(len(inputs.names), settings.cost),
+        costs=costs,
         violation=violation,
         kernel=kernel,
         weights=inputs.weights,
@@ -356,6 +428,7 @@ def _pose(
         means=None if moments is None else moments.means,
         covariances=None if moments is None else moments.covariances,
         widening=0.0 if moments is None else moments.widening,
+        standardized=settings.has_units,
     )
     solved = on_landmarks(problem, settings.n_landmarks)
     if solved is problem:
@@ -373,15 +446,25 @@ def _radii(inputs: UncertainInputs, settings: SVMSettings) -> MomentRadii | None
     return moment_radii(inputs.sizes, settings.confidence, settings.kernel_bound)
 
 
-def _clustered(block: FloatArray, rows: TrainingRows, settings: SVMSettings) -> RowGroups:
+def _own_groups(block: FloatArray, rows: TrainingRows, settings: SVMSettings) -> RowGroups:
+    """Where nobody named groups: every row on its own, or clusters."""
+    if settings.batches in ("auto", "rows"):
+        return RowGroups(tuple(range(len(block))), np.arange(len(block)), rows.positions)
+    count = None if isinstance(settings.batches, str) else settings.batches
     points = kernel_coordinates(block, rows.labels) if settings.precomputed else block
-    codes = class_clusters(points, rows.labels, rows.weights, settings.n_batches, settings.seed)
+    codes = class_clusters(points, rows.labels, rows.weights, count, settings.seed)
     names: Sequence[Level] = range(int(codes.max()) + 1)
     return RowGroups(tuple(names), codes, rows.positions)
 
 
 def _is_rbf(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "rbf"
+
+
+def _require_flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} = {value!r} must be True or False.")
+    return bool(value)
 
 
 def _is_number(value: Any) -> bool:

@@ -92,6 +92,8 @@ class ChanceSVMProblem:
     widening : float, default=0.0
         d in S_i + d diag(S_i), which is what is meant by the covariance S_i: rounding may leave a given one with a negative
         eigenvalue.
+    standardized : bool, default=False
+        Whether columns of the samples, or of the moments, are in standard units; for the words of claims.
     gram : ndarray of shape (n_samples, n_samples), optional
         The matrix of a "callable" or "precomputed" kernel, without what is added to it, once somebody has made sure that it is
         positive semidefinite: :func:`surefoot.chancesvm.problem.kernel_matrix.mended`.
@@ -115,6 +117,7 @@ class ChanceSVMProblem:
     means: FloatArray | None = None
     covariances: FloatArray | None = None
     widening: float = 0.0
+    standardized: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", np.ascontiguousarray(self.starts, dtype=np.int64))

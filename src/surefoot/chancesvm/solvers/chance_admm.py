@@ -148,7 +148,7 @@ class _AdmmIterate:
             (coefficients, columns, problem.starts), shape=(problem.n_batches, problem.n_samples)
         )
         self.image = self.space.images(self.points)
-        inner = self.space.inner_products(self.points, self.image, self.image)
+        inner = self.space.inner_products(self.points, self.image)
         self.inner = 0.5 * (inner + inner.T)
 
     def _weights(self) -> tuple[FloatArray, float]:

@@ -30,12 +30,16 @@ master for each: passes grow with the logarithm of the number of directions.
 
 from __future__ import annotations
 
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem
+import scipy.sparse
+
+from surefoot.chancesvm.problem.feasible_mix import feasible_mix
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
 from surefoot.chancesvm.registry import ChanceOutcome
 from surefoot.chancesvm.solvers.ellipsoid_master import EllipsoidMaster
-from surefoot.chancesvm.solvers.feature_space import OutOfTimeError, make_feature_space
+from surefoot.chancesvm.solvers.feature_space import GramFeatureSpace, OutOfTimeError, make_feature_space
 from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
+from surefoot.chancesvm.solvers.point_machine import is_of_points, solve_points
 from surefoot.chancesvm.solvers.price_path import PricePath
 from surefoot.core.blas_threads import blas_threads
 from surefoot.core.outcome import Status
@@ -90,10 +94,24 @@ class EllipsoidCuts:
                 known.warm_start(run)
                 if run.converged:
                     break
-            if not path.neighbours:
-                run.improve_along(*master.least_squares(), wide=True)
+            if not path.neighbours or (is_of_points(problem) and not run.converged):
+                self._start(run, master)
         run.record(0)
         return master
+
+    def _start(self, run: PlaneRun, master: EllipsoidMaster) -> None:
+        """An incumbent, and for points a dual point that is often the optimum."""
+        space = master.space
+        found = None
+        if is_of_points(run.problem) and isinstance(space, GramFeatureSpace):
+            found = solve_points(run.problem, space, run.options, self.parameters.points)
+        if found is None:
+            run.improve_along(*master.least_squares(), wide=True)
+            return
+        mix = feasible_mix(run.problem, found)
+        values = space.values(space.images(scipy.sparse.csr_array(mix.coefficients[None]))[:, 0])
+        run.improve_along(mix.coefficients, values, max(float(mix.coefficients @ values), 0.0))
+        run.tighten(mix.bound(values), EllipsoidMix(mix.coefficients))
 
     def _iterate(self, run: PlaneRun, path: PricePath, master: EllipsoidMaster) -> Status:
         """Passes until the gap is closed or something else ends them."""
@@ -119,6 +137,7 @@ class EllipsoidCuts:
                     return Status.TIME_LIMIT
                 if iteration > 1 and run.relative_gap > parameters.slow_pass_fraction * before:
                     count *= 2
+                    master.most_columns *= 2
                 if master.separate(count, options):
                     continue
             # Nothing is left to separate: what remains of the gap is the master's own.

@@ -16,8 +16,8 @@ its slack, and b that of the equality:
 Step. Mehrotra's predictor-corrector with Nesterov and Todd's scaling, W u = W^-1 v. In the i-th cone
 W^2 = e^2 (2 w w' - J) with J = diag(1, -1, ..., -1), so that W^-2 = (2 (Jw)(Jw)' - J) / e^2.
 
-1. Factorise the reduced KKT matrix  M = hessian of phi + W^-2 + diag(x / t) on the weights  (Cholesky; du, dx, dt are
-   eliminated, and db by a Schur complement of one row).
+1. Factorise the reduced KKT matrix  M = hessian of phi + B,  B = W^-2 + diag(x / t) on the weights  (du, dx, dt are
+   eliminated, and db by a Schur complement of one row); see below.
 2. Affine step: towards complementarity 0. Its step lengths predict the complementarity mu_aff.
 3. Combined step: centring parameter sigma = (mu_aff / mu)^3, target sigma mu, second-order correction from the affine step.
 4. Step lengths are a fraction of those to the boundary, primal and dual apart unless the dual residual dominates.
@@ -26,7 +26,13 @@ Termination. v . u + t . x, and what the dual residual can cost the w at hand, a
 time is over, or rounding leaves a cone, ends the factorisation or the steps. The best iterate is then made feasible, so that
 minus its objective is a lower bound in any case.
 
-Masters have some hundred unknowns: a dense factorisation takes milliseconds.
+Factorisation. With some hundred unknowns, Cholesky's of M itself takes milliseconds. Where Q = F F' with more unknowns than
+columns of F, the inverse of M is that of a matrix of as many rows as F has columns: with c = x / t, e the first coordinate of
+each cone, q = W e and the root  P = (1 + c q q')^{-1/2} W  of B^-1 = P' P,
+
+    M^-1 = P' (1 - Y (1 + Y' Y)^-1 Y') P,      Y = P F,
+
+at a cost in proportion to the unknowns. A step of iterative refinement returns the digits that the difference loses.
 
 References: Nesterov and Todd (1997); Mehrotra (1992); Andersen, Roos and Terlaky (2003) for conic quadratic programmes.
 """
@@ -35,9 +41,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 
 from surefoot.chancesvm.solvers.parameters import EllipsoidDualParameters
 from surefoot.core.arrays import FloatArray, RowArray
@@ -58,11 +67,40 @@ class Cones:
     batch: RowArray
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Sums of coordinates, batch by batch."""
-        return np.asarray(np.bincount(self.batch, values, self.n_batches), dtype=np.float64)
+        """Sums of coordinates along the last axis, batch by batch."""
+        if values.ndim == 1:
+            return np.asarray(np.bincount(self.batch, values, self.n_batches), dtype=np.float64)
+        return np.asarray(values @ self.members)
+
+    @property
+    def size(self) -> int:
+        return self.n_batches + self.batch.size
+
+    @cached_property
+    def whole(self) -> RowArray:
+        """The batch of each unknown."""
+        return np.concatenate((np.arange(self.n_batches), self.batch))
+
+    @cached_property
+    def pairs(self) -> tuple[RowArray, RowArray]:
+        """All pairs of unknowns of the same batch."""
+        order = np.argsort(self.whole, kind="stable")
+        counts = np.bincount(self.whole)
+        first = np.cumsum(counts) - counts
+        sizes = counts[self.whole[order]]
+        rows = np.repeat(order, sizes)
+        within = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return rows, order[np.repeat(first[self.whole[order]], sizes) + within]
+
+    @cached_property
+    def members(self) -> scipy.sparse.csr_array:
+        """A row for each coordinate, with a 1 at its batch."""
+        places = np.arange(self.batch.size + 1)
+        ones = np.ones(self.batch.size)
+        return scipy.sparse.csr_array((ones, self.batch, places), shape=(self.batch.size, self.n_batches))
 
     def parts(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return v[: self.n_batches], v[self.n_batches :]
+        return v[..., : self.n_batches], v[..., self.n_batches :]
 
     def determinant(self, v: FloatArray) -> FloatArray:
         """a^2 - ||g||^2 of each cone."""
@@ -102,7 +140,7 @@ class Scaling:
     @classmethod
     def of(cls, cones: Cones, v: FloatArray, u: FloatArray) -> Scaling:
         v_det, u_det = np.maximum(cones.determinant(v), TINY), np.maximum(cones.determinant(u), TINY)
-        whole = np.concatenate((np.arange(cones.n_batches), cones.batch))
+        whole = cones.whole
         v_unit, u_unit = v / np.sqrt(v_det)[whole], u / np.sqrt(u_det)[whole]
         (v0, v1), (u0, u1) = cones.parts(v_unit), cones.parts(u_unit)
         middle = np.sqrt(0.5 * (1.0 + v0 * u0 + cones.sums(v1 * u1)))
@@ -110,11 +148,11 @@ class Scaling:
         return cls(cones, w, (v_det / u_det) ** 0.25)
 
     def times(self, x: FloatArray) -> FloatArray:
-        """W x."""
+        """W x, along the last axis of x."""
         return self._apply(x, self.w, self.factor)
 
     def over(self, x: FloatArray) -> FloatArray:
-        """W^-1 x."""
+        """W^-1 x, along the last axis of x."""
         head, tail = self.cones.parts(self.w)
         return self._apply(x, np.concatenate((head, -tail)), 1.0 / self.factor)
 
@@ -122,19 +160,98 @@ class Scaling:
         cones = self.cones
         (x0, x1), (w0, w1) = cones.parts(x), cones.parts(w)
         dot = cones.sums(w1 * x1)
-        tail = factor[cones.batch] * (x1 + w1 * (x0 + dot / (1.0 + w0))[cones.batch])
-        return np.concatenate((factor * (w0 * x0 + dot), tail))
+        tail = factor[cones.batch] * (x1 + w1 * (x0 + dot / (1.0 + w0))[..., cones.batch])
+        return np.concatenate((factor * (w0 * x0 + dot), tail), axis=-1)
+
+
+class DualObjective(Protocol):
+    """phi of the module docstring."""
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether R = 0."""
+
+    def at(self, v: FloatArray) -> tuple[float, FloatArray, float]:
+        """phi, its gradient, and the fraction of w = sum of all points that the shortening leaves."""
+
+    def diagonal(self) -> FloatArray:
+        """The diagonal of Q."""
+
+    def newton(self, v: FloatArray, barrier: Barrier) -> NewtonSystem | None:
+        """M of the module docstring, factorised; None if rounding has made it indefinite."""
+
+
+class NewtonSystem(Protocol):
+    """M, factorised."""
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """The solutions for right-hand sides that are rows."""
 
 
 @dataclass(frozen=True)
-class DualObjective:
-    """phi of the module docstring: ``quadratic`` is Q, ``shortening`` is R or None."""
+class Barrier:
+    """B of the module docstring, what the cones and the ceilings add to the hessian: ``ceiling`` is c = x / t."""
+
+    scaling: Scaling
+    ceiling: FloatArray
+    lifts: tuple[float, ...]
+
+    def matrix_added_to(self, hessian: FloatArray) -> FloatArray:
+        """The same array, with B added to it."""
+        scaling, cones = self.scaling, self.scaling.cones
+        rows, columns = cones.pairs
+        reflected = np.concatenate((scaling.w[: cones.n_batches], -scaling.w[cones.n_batches :]))
+        reflected = reflected / scaling.factor[cones.whole]
+        hessian[rows, columns] += 2.0 * reflected[rows] * reflected[columns]
+        inverse = 1.0 / (scaling.factor * scaling.factor)
+        hessian.flat[:: cones.size + 1] += np.concatenate((self.ceiling - inverse, inverse[cones.batch]))
+        return hessian
+
+    def times(self, x: FloatArray) -> FloatArray:
+        """B x."""
+        found = self.scaling.over(self.scaling.over(x))
+        found[..., : self.ceiling.size] += self.ceiling * x[..., : self.ceiling.size]
+        return found
+
+    @cached_property
+    def _turn(self) -> tuple[FloatArray, FloatArray]:
+        """q, and f with (1 + c q q')^{-1/2} = 1 - f q q'."""
+        scaling, cones = self.scaling, self.scaling.cones
+        q = scaling.factor[cones.whole] * scaling.w
+        head, tail = cones.parts(q)
+        square = head * head + cones.sums(tail * tail)
+        growth = self.ceiling * square
+        # 1 - 1 / sqrt(1 + g), without cancellation.
+        root = np.sqrt(1.0 + growth)
+        return q, self.ceiling / (root * (1.0 + root))
+
+    def root(self, x: FloatArray) -> FloatArray:
+        """P x."""
+        return self._turned(self.scaling.times(x))
+
+    def root_transposed(self, x: FloatArray) -> FloatArray:
+        """P' x."""
+        return self.scaling.times(self._turned(x))
+
+    def _turned(self, x: FloatArray) -> FloatArray:
+        cones, (q, fraction) = self.scaling.cones, self._turn
+        (x0, x1), (q0, q1) = cones.parts(x), cones.parts(q)
+        along = fraction * (q0 * x0 + cones.sums(q1 * x1))
+        return x - q * along[..., cones.whole]
+
+
+@dataclass(frozen=True)
+class DenseObjective:
+    """phi with Q itself, ``quadratic``; ``shortening`` is R or None."""
 
     quadratic: FloatArray
     shortening: FloatArray | None = None
 
+    @property
+    def is_quadratic(self) -> bool:
+        return self.shortening is None
+
     def at(self, v: FloatArray) -> tuple[float, FloatArray, float]:
-        """phi, its gradient, and the fraction of w = sum of all points that the shortening leaves."""
         along = self.quadratic @ v
         square = max(float(v @ along), 0.0)
         if self.shortening is None:
@@ -145,7 +262,14 @@ class DualObjective:
             return 0.0, np.zeros(v.size), 0.0
         return 0.5 * left * left, left * (along / length - self.shortening), left / length
 
-    def hessian(self, v: FloatArray) -> FloatArray:
+    def diagonal(self) -> FloatArray:
+        return np.diagonal(self.quadratic)
+
+    def newton(self, v: FloatArray, barrier: Barrier) -> NewtonSystem | None:
+        factor = _factorised(barrier.matrix_added_to(self._hessian(v)), barrier.lifts)
+        return None if factor is None else _DenseNewton(factor)
+
+    def _hessian(self, v: FloatArray) -> FloatArray:
         """A new array."""
         if self.shortening is None:
             return self.quadratic.copy()
@@ -158,6 +282,57 @@ class DualObjective:
         if left > 0:
             matrix += np.outer(tilt, tilt)
         return np.asarray(matrix)
+
+
+@dataclass(frozen=True)
+class _DenseNewton:
+    factor: FloatArray
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        return np.asarray(scipy.linalg.lapack.dpotrs(self.factor, right.T, lower=1)[0].T)
+
+
+@dataclass(frozen=True)
+class FactoredObjective:
+    """phi without a shortening, by the transpose of F: one column for each unknown."""
+
+    columns: FloatArray
+
+    @property
+    def is_quadratic(self) -> bool:
+        return True
+
+    def at(self, v: FloatArray) -> tuple[float, FloatArray, float]:
+        point = self.columns @ v
+        return 0.5 * float(point @ point), self.columns.T @ point, 1.0
+
+    def diagonal(self) -> FloatArray:
+        return np.asarray(np.einsum("ij,ij->j", self.columns, self.columns))
+
+    def newton(self, v: FloatArray, barrier: Barrier) -> NewtonSystem | None:
+        rooted = barrier.root(self.columns)
+        small = rooted @ rooted.T
+        small.flat[:: len(small) + 1] += 1.0
+        factor = _factorised(small, barrier.lifts)
+        return None if factor is None else _FactoredNewton(self.columns, barrier, rooted, factor)
+
+
+@dataclass(frozen=True)
+class _FactoredNewton:
+    columns: FloatArray
+    barrier: Barrier
+    rooted: FloatArray
+    factor: FloatArray
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        found = self._once(right)
+        left = right - (found @ self.columns.T) @ self.columns - self.barrier.times(found)
+        return found + self._once(left)
+
+    def _once(self, right: FloatArray) -> FloatArray:
+        turned = self.barrier.root(right)
+        along = scipy.linalg.lapack.dpotrs(self.factor, self.rooted @ turned.T, lower=1)[0]
+        return self.barrier.root_transposed(turned - along.T @ self.rooted)
 
 
 @dataclass(frozen=True)
@@ -209,11 +384,9 @@ def _interior_point(
 ) -> EllipsoidDualSolution:
     n_batches = labels.size
     cones = Cones(n_batches, batch)
-    size = n_batches + batch.size
-    whole = np.concatenate((np.arange(n_batches), batch))
-    rows, columns = _same_batch(whole)
+    whole = cones.whole
     # The initial point has as much weight as single points would need, within half of the ceilings.
-    typical = 1.0 / max(float(np.diagonal(objective.quadratic)[:n_batches].mean()), TINY)
+    typical = 1.0 / max(float(objective.diagonal()[:n_batches].mean()), TINY)
     v = np.concatenate((np.minimum(typical, 0.5 * ceilings), np.zeros(batch.size)))
     u = np.concatenate((np.ones(n_batches), np.zeros(batch.size)))
     t, x, b = ceilings - v[:n_batches], np.ones(n_batches), 0.0
@@ -241,15 +414,10 @@ def _interior_point(
         if (complementarity <= close and residual_cost <= close and feasible) or is_over():
             break
         scaling = Scaling.of(cones, v, u)
-        matrix = objective.hessian(v)
-        reflected = np.concatenate((scaling.w[:n_batches], -scaling.w[n_batches:])) / scaling.factor[whole]
-        matrix[rows, columns] += 2.0 * reflected[rows] * reflected[columns]
-        inverse = 1.0 / (scaling.factor * scaling.factor)
-        matrix.flat[:: size + 1] += np.concatenate((x / t - inverse, inverse[batch]))
-        factor = _factorised(matrix, parameters.diagonal_lifts)
-        if factor is None:
+        newton = objective.newton(v, Barrier(scaling, x / t, parameters.diagonal_lifts))
+        if newton is None:
             break
-        kkt = _KKTSystem(cones, scaling, factor, v, u, t, x, dual_residual, equality_residual, slack_residual, signs)
+        kkt = _KKTSystem(cones, scaling, newton, v, u, t, x, dual_residual, equality_residual, slack_residual, signs)
         most = 1.0 / parameters.step_fraction
         dv, du, dt, dx, db = kkt.step(0.0, None)
         primal, dual = kkt.max_step(dv, dt, most, dual=False), kkt.max_step(du, dx, most, dual=True)
@@ -260,7 +428,7 @@ def _interior_point(
         primal = parameters.step_fraction * kkt.max_step(dv, dt, most, dual=False)
         dual = parameters.step_fraction * kkt.max_step(du, dx, most, dual=True)
         # Unequal steps leave a residual in proportion to their difference.
-        if objective.shortening is not None or residual_cost > complementarity:
+        if residual_cost > complementarity or not objective.is_quadratic:
             primal = dual = min(primal, dual)
         if not max(primal, dual) > parameters.min_step:
             break
@@ -284,24 +452,13 @@ def _factorised(matrix: FloatArray, lifts: tuple[float, ...]) -> FloatArray | No
     return None
 
 
-def _same_batch(whole: RowArray) -> tuple[RowArray, RowArray]:
-    """All pairs of unknowns of the same batch."""
-    order = np.argsort(whole, kind="stable")
-    counts = np.bincount(whole)
-    first = np.cumsum(counts) - counts
-    sizes = counts[whole[order]]
-    rows = np.repeat(order, sizes)
-    within = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return rows, order[np.repeat(first[whole[order]], sizes) + within]
-
-
 @dataclass(frozen=True)
 class _KKTSystem:
     """The KKT system at one iterate, factorised, and its affine and combined steps."""
 
     cones: Cones
     scaling: Scaling
-    factor: FloatArray
+    newton: NewtonSystem
     v: FloatArray
     u: FloatArray
     t: FloatArray
@@ -327,7 +484,7 @@ class _KKTSystem:
         scaled = scaling.over(cones.quotient(lam, cone_rhs))
         right = scaled - self.dual_residual
         right[:n] -= (slack_rhs + self.x * self.slack_residual) / self.t
-        free, along = scipy.linalg.lapack.dpotrs(self.factor, np.stack((right, self.signs)).T, lower=1)[0].T
+        free, along = self.newton.solve(np.stack((right, self.signs)))
         # The Schur complement of the equality has one row.
         db = (float(self.signs @ free) + self.equality_residual) / float(self.signs @ along)
         dv = free - db * along

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
-from surefoot.chancesvm.solvers.ellipsoid_dual import DualObjective, solve_ellipsoid_dual
+from surefoot.chancesvm.solvers.ellipsoid_dual import DenseObjective, DualObjective, FactoredObjective, solve_ellipsoid_dual
 from surefoot.chancesvm.solvers.feature_space import FeatureSpace
 from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters
 from surefoot.core.arrays import BoolArray, FloatArray, RowArray
@@ -58,16 +58,21 @@ class EllipsoidMaster:
         # Coefficients of the samples in a mean, and in a direction whose coordinates are 1.
         self.mean_coefficients = signs * problem.weights
         self.direction_coefficients = signs * np.sqrt(problem.weights)
-        self.batch = _first_batches(problem, parameters.first_batches)
+        self.batch = _first_batches(problem, problem.n_batches if space.has_coordinates else parameters.first_batches)
         self.is_mean = np.ones(self.batch.size, dtype=np.bool_)
         self.combinations = _rows(problem, self.batch, self.mean_coefficients)
         self.image = space.images(self.combinations)
-        self.inner = _symmetric(space.inner_products(self.combinations, self.image, self.image))
+        # Images that are coordinates say all about inner products.
+        self.inner: FloatArray | None = None
+        if not space.has_coordinates:
+            self.inner = _symmetric(space.inner_products(self.combinations, self.image))
         # The first is no direction at all: along the roots of the weights lies the mean.
         self.directions = [np.sqrt(problem.weights)[None]]
         self.joined = np.zeros(problem.n_batches, dtype=np.bool_)
         self.joined[self.batch] = True
         self.working = self.joined.copy()
+        self.v = self.before = np.zeros(0)
+        self.most_columns = parameters.most_columns
 
     @property
     def has_directions(self) -> bool:
@@ -83,6 +88,7 @@ class EllipsoidMaster:
         self.space.set_options(options)
         self.problem = problem
         self.working = self.joined.copy()
+        self.most_columns = self.parameters.most_columns
 
     def least_squares(self) -> tuple[FloatArray, FloatArray, float]:
         """Coefficients, values and squared norm of the w of ridge regression of the labels on the means: the initial point.
@@ -90,13 +96,21 @@ class EllipsoidMaster:
         One linear system, and often a fair model already.
         """
         labels = self.problem.labels[self.batch]
-        ridge = self.parameters.ridge * max(float(np.trace(self.inner)) / self.batch.size, np.finfo(np.float64).tiny)
-        matrix = self.inner + ridge * np.eye(self.batch.size)
+        v = self._ridge_solutions(np.stack((np.ones(labels.size), labels), axis=1))
         # Scores are y_i (w . mu_i + b); the equation of b makes the signed multipliers sum to 0.
-        ones, signs = np.linalg.solve(matrix, np.stack((np.ones(labels.size), labels), axis=1)).T
+        ones, signs = v.T
         v = ones - float(labels @ ones) / float(labels @ signs) * signs
-        image = self.image @ v
-        return self.combinations.T @ v, self.space.values(image), max(float(v @ self.inner @ v), 0.0)
+        return self.combinations.T @ v, self.space.values(self.image @ v), self._square(v)
+
+    def _ridge_solutions(self, right: FloatArray) -> FloatArray:
+        """Solutions of (inner products + ridge) x = right."""
+        fraction, least = self.parameters.ridge, np.finfo(np.float64).tiny
+        if self.inner is not None:
+            ridge = fraction * max(float(np.trace(self.inner)) / self.batch.size, least)
+            return np.asarray(np.linalg.solve(self.inner + ridge * np.eye(self.batch.size), right))
+        ridge = fraction * max(float(np.square(self.image).sum()) / self.batch.size, least)
+        small = self.image @ self.image.T + ridge * np.eye(len(self.image))
+        return np.asarray((right - self.image.T @ np.linalg.solve(small, self.image @ right)) / ridge)
 
     def solve(self, tolerance: float, options: SolveOptions) -> None:
         """Solve the master to a relative gap, or for as long as there is time."""
@@ -109,17 +123,17 @@ class EllipsoidMaster:
         used = np.concatenate((means, coordinates))
         batch = place[self.batch[coordinates]]
         scale = np.concatenate((np.ones(means.size), problem.tau[self.batch[coordinates]]))
-        quadratic = self.inner[np.ix_(used, used)] * np.outer(scale, scale)
+        objective: DualObjective
         if not problem.has_radii:
-            objective = DualObjective(quadratic)
+            objective = self._objective(used, scale)
         else:
             # One more coordinate for each batch, along w: it shortens w and does nothing else.
             size = used.size + members.size
             padded = np.zeros((size, size))
-            padded[: used.size, : used.size] = quadratic
+            padded[: used.size, : used.size] = self._quadratic(used, scale)
             outward = problem.tau[members] * np.sqrt(problem.covariance_radius[members])
             shortening = np.concatenate((problem.mean_radius[members], np.zeros(coordinates.size), outward))
-            objective = DualObjective(padded, shortening)
+            objective = DenseObjective(padded, shortening)
             batch = np.concatenate((batch, np.arange(members.size)))
         found = solve_ellipsoid_dual(
             objective,
@@ -133,11 +147,31 @@ class EllipsoidMaster:
         self.weights[members] = found.v[: members.size]
         v = np.zeros(self.batch.size)
         v[used] = scale * found.v[: used.size]
+        self.before, self.v = np.append(self.v, np.zeros(v.size - self.v.size)), v
         self.mix = self.combinations.T @ v
         self.fraction, self.bound = found.fraction, found.bound
         image = self.image @ v
         self.values = found.fraction * self.space.values(image)
-        self.squared_norm = found.fraction**2 * max(float(v @ self.inner @ v), 0.0)
+        self.squared_norm = found.fraction**2 * self._square(v)
+
+    def _objective(self, used: RowArray, scale: FloatArray) -> DualObjective:
+        if self.inner is None and used.size > self.parameters.factored_ratio * len(self.image):
+            return FactoredObjective(np.ascontiguousarray(self.image[:, used] * scale))
+        return DenseObjective(self._quadratic(used, scale))
+
+    def _quadratic(self, used: RowArray, scale: FloatArray) -> FloatArray:
+        """Inner products of some columns, each times its scale."""
+        if self.inner is not None:
+            return np.asarray(self.inner[np.ix_(used, used)] * np.outer(scale, scale))
+        columns = self.image[:, used] * scale
+        return np.asarray(columns.T @ columns)
+
+    def _square(self, v: FloatArray) -> float:
+        """||w||^2 of a combination of the columns."""
+        if self.inner is not None:
+            return max(float(v @ self.inner @ v), 0.0)
+        point = self.image @ v
+        return float(point @ point)
 
     def separate(self, count: int, options: SolveOptions) -> bool:
         """Add batches, and up to so many directions for each violated one; whether the master has changed.
@@ -145,12 +179,13 @@ class EllipsoidMaster:
         The first direction is A_i w, and with B_i = A_i A_i' each is B_i times the one before, orthogonalised.
         """
         problem = self.problem
+        self._merge_directions(count)
         demands = problem.demands(self.values, self.squared_norm)
         excess = demands - problem.labels * problem.best_intercept(demands)
         # Rounding must not keep a batch that the margin touches from its direction.
         violated = excess > -self.parameters.margin_tolerance
         joining = np.flatnonzero(violated & ~self.joined)
-        most = self.parameters.joining_batches
+        most = problem.n_batches if self.space.has_coordinates else self.parameters.joining_batches
         if joining.size > most:
             joining = np.sort(joining[np.argsort(-excess[joining])[:most]])
         self.joined[joining] = True
@@ -194,11 +229,58 @@ class EllipsoidMaster:
         new = wanted & (lengths > self.parameters.min_direction_norm) & (spreads > 0)
         return unit * np.repeat(np.where(new, 1.0 / np.where(new, lengths, 1.0), 0.0), sizes), new
 
+    def _merge_directions(self, count: int) -> None:
+        """Before more directions of each batch than there is room for: keep two, those of the last two masters.
+
+        As in the method of conjugate gradients, these two and the next worst point make up for all that are given up, and the
+        bound of the master does not fall: its solution is kept.
+        """
+        working = self.working[self.batch]
+        wanted = int(working.sum()) + count * int(self.working.sum())
+        if self.inner is None or wanted <= self.most_columns or self.before.size != self.v.size:
+            return
+        tails = np.flatnonzero(~self.is_mean)
+        batch, kept = self.batch[tails], list[FloatArray]()
+        for coordinates in (self.v[tails], self.before[tails]):
+            unit = coordinates
+            for _ in range(2):
+                for other in kept:
+                    along = np.bincount(batch, other * unit, self.problem.n_batches)
+                    unit = unit - along[batch] * other
+            before = np.sqrt(np.bincount(batch, coordinates * coordinates, self.problem.n_batches))
+            lengths = np.sqrt(np.bincount(batch, unit * unit, self.problem.n_batches))
+            new = lengths > self.parameters.min_direction_norm * before
+            kept.append(unit * np.where(new, 1.0 / np.where(new, lengths, 1.0), 0.0)[batch])
+        means = np.flatnonzero(self.is_mean)
+        rows, columns, entries, batches = [means], [np.arange(means.size)], [np.ones(means.size)], [self.batch[means]]
+        for unit in kept:
+            used = np.flatnonzero(unit)
+            names, places = np.unique(batch[used], return_inverse=True)
+            rows.append(tails[used])
+            columns.append(places + sum(part.size for part in batches))
+            entries.append(unit[used])
+            batches.append(names)
+        shape = (self.batch.size, sum(part.size for part in batches))
+        merge = scipy.sparse.csr_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+        self.image = np.ascontiguousarray((merge.T @ self.image.T).T)
+        self.inner = _symmetric(merge.T @ (merge.T @ self.inner).T)
+        self.combinations = scipy.sparse.csr_array(merge.T @ self.combinations)
+        self.v, self.before = merge.T @ self.v, merge.T @ self.before
+        self.batch = np.concatenate(batches)
+        self.is_mean = np.arange(self.batch.size) < means.size
+        directions, first = [np.sqrt(self.problem.weights)[None]], means.size
+        for names in batches[1:]:
+            along = self.combinations[first : first + names.size].sum(axis=0)
+            directions.append((along / self.direction_coefficients)[None])
+            first += names.size
+        self.directions = directions
+
     def _add(self, new: scipy.sparse.csr_array, image: FloatArray) -> None:
         """Add columns and their inner products."""
-        corner = _symmetric(self.space.inner_products(new, image, image))
-        cross = self.space.inner_products(new, self.image, image)
-        self.inner = np.block([[self.inner, cross.T], [cross, corner]])
+        if self.inner is not None:
+            corner = _symmetric(self.space.inner_products(new, image))
+            cross = self.space.inner_products(new, self.image)
+            self.inner = np.block([[self.inner, cross.T], [cross, corner]])
         self.image = np.concatenate((self.image, image), axis=1)
         self.combinations = scipy.sparse.csr_array(scipy.sparse.vstack((self.combinations, new)))
 

@@ -32,11 +32,14 @@ class OutOfTimeError(Exception):
 class FeatureSpace(Protocol):
     """Rows of ``combinations`` are points: sparse, one column for each sample."""
 
+    # Whether images are coordinates, so that inner products of points are those of their images.
+    has_coordinates: bool
+
     def images(self, combinations: scipy.sparse.csr_array) -> FloatArray:
         """The images of points, column by column."""
 
-    def inner_products(self, combinations: scipy.sparse.csr_array, others: FloatArray, own: FloatArray) -> FloatArray:
-        """Inner products of points (their combinations and their images) with others of which only the images are known."""
+    def inner_products(self, combinations: scipy.sparse.csr_array, others: FloatArray) -> FloatArray:
+        """Inner products of points with others of which only the images are known."""
 
     def values(self, image: FloatArray) -> FloatArray:
         """Inner products of the point with this image with all samples."""
@@ -51,6 +54,8 @@ class FeatureSpace(Protocol):
 class ExplicitFeatureSpace:
     """Images are coordinates."""
 
+    has_coordinates = True
+
     def __init__(self, problem: ChanceSVMProblem, parameters: FeatureSpaceParameters, options: SolveOptions) -> None:
         self.parameters = parameters
         count, width = problem.n_samples, problem.kernel.n_features(problem.samples.shape[1]) or 0
@@ -63,8 +68,8 @@ class ExplicitFeatureSpace:
     def images(self, combinations: scipy.sparse.csr_array) -> FloatArray:
         return np.ascontiguousarray((combinations @ self.features).T)
 
-    def inner_products(self, combinations: scipy.sparse.csr_array, others: FloatArray, own: FloatArray) -> FloatArray:
-        return np.asarray(own.T @ others)
+    def inner_products(self, combinations: scipy.sparse.csr_array, others: FloatArray) -> FloatArray:
+        return np.asarray((combinations @ self.features) @ others)
 
     def values(self, image: FloatArray) -> FloatArray:
         return np.asarray(self.features @ image)
@@ -86,6 +91,8 @@ class ExplicitFeatureSpace:
 class GramFeatureSpace:
     """Images are inner products with all samples."""
 
+    has_coordinates = False
+
     def __init__(self, problem: ChanceSVMProblem, parameters: FeatureSpaceParameters, options: SolveOptions) -> None:
         self.problem, self.parameters, self.options = problem, parameters, options
         self.gram: FloatArray | None = None
@@ -103,7 +110,7 @@ class GramFeatureSpace:
         check = partial(_check_time, self.options)
         return self.problem.values(combinations.toarray().T, self.parameters.block_memory, check)
 
-    def inner_products(self, combinations: scipy.sparse.csr_array, others: FloatArray, own: FloatArray) -> FloatArray:
+    def inner_products(self, combinations: scipy.sparse.csr_array, others: FloatArray) -> FloatArray:
         return np.asarray(combinations @ others)
 
     def values(self, image: FloatArray) -> FloatArray:

@@ -40,6 +40,27 @@ class FeatureSpaceParameters:
 
 
 @dataclass(frozen=True)
+class PointMachineParameters:
+    """The plain support vector machine, see :mod:`surefoot.chancesvm.solvers.point_machine`."""
+
+    # Bounds what is missing to optimality conditions, in units of the margin; the relative gap is about twice that.
+    margin_tolerance: float = 1e-7
+    # Of LIBSVM's cache of kernel rows.
+    cache_megabytes: float = 1000.0
+    # Steps that are timed where there is a limit, which fraction of the rest may then be spent, and a number that LIBSVM holds.
+    timed_steps: int = 200
+    time_fraction: float = 0.5
+    most_steps: int = 2**31 - 2
+    # Steps of the active set, and free coefficients from which on there are none: a dense system of as many rows.
+    max_polishes: int = 10
+    most_free: int = 4000
+    # Over its cost: a weight this near to 0 or its ceiling counts as there.
+    near_ceiling: float = 1e-9
+    # Over the mean of the diagonal: of the system of the free coefficients, which duplicates make singular.
+    ridge: float = 1e-13
+
+
+@dataclass(frozen=True)
 class EllipsoidCutParameters:
     """The cutting-plane loop and its master problem, see :mod:`surefoot.chancesvm.solvers.ellipsoid_cuts`."""
 
@@ -64,6 +85,11 @@ class EllipsoidCutParameters:
     # cost of a master against passes.
     first_batches: int = 1000
     joining_batches: int = 500
+    # Columns of a master at which the directions of its batches are merged into two each, where inner products are all that is
+    # known of them: the cubic cost of a master against passes. A slow pass doubles it.
+    most_columns: int = 1200
+    # Unknowns of the master over coordinates of the feature space from which on its systems have a row for each coordinate.
+    factored_ratio: float = 1.5
     # Ridge of the least-squares start over the mean diagonal of the inner products; many are singular without.
     ridge: float = 0.03
     # Bounds alpha_i over its mean: a batch below it, and clear of the margin, leaves the master.
@@ -76,6 +102,7 @@ class EllipsoidCutParameters:
     max_warm_starts: int = 3
     scale: PlaneScaleParameters = field(default_factory=PlaneScaleParameters)
     feature_space: FeatureSpaceParameters = field(default_factory=FeatureSpaceParameters)
+    points: PointMachineParameters = field(default_factory=PointMachineParameters)
 
 
 @dataclass(frozen=True)

@@ -108,4 +108,4 @@ def summary_rows(table: BatchTable | PartitionedTable, sums: BatchSums) -> Train
     spread = np.where(moments.low == moments.high, 0.0, moments.spread)
     codes = np.zeros((2, len(table.schema.categorical_positions)), dtype=np.int32)
     design = MixedDesign(np.vstack((-spread, spread)), codes, table.schema.n_levels, table.schema)
-    return TrainingRows(design, np.array([-1.0, 1.0]), np.array([0.5, 0.5]), table.classes, np.arange(2))
+    return TrainingRows(design, np.array([-1.0, 1.0]), np.array([0.5, 0.5]), table.classes, np.arange(2), np.ones(2))
