@@ -65,7 +65,10 @@ def standard_units(rows: FloatArray, weights: FloatArray, variances: FloatArray 
     squares = weights @ np.square(scaled - offsets)
     if variances is not None:
         squares = squares + weights @ (variances / unit / unit)
-    constant = (scaled == scaled[:1]).all(axis=0) if variances is None else squares == 0
+    # Rounding of the mean is no spread.
+    constant = (scaled == scaled[:1]).all(axis=0)
+    if variances is not None:
+        constant &= (variances == 0).all(axis=0)
     offsets = np.where(constant, scaled[0], offsets)
     scales = np.sqrt(squares) * unit
     return ColumnUnits(offsets * unit, np.where(constant | (scales == 0), 1.0, scales))

@@ -485,8 +485,8 @@ class _KKTSystem:
         right = scaled - self.dual_residual
         right[:n] -= (slack_rhs + self.x * self.slack_residual) / self.t
         free, along = self.newton.solve(np.stack((right, self.signs)))
-        # The Schur complement of the equality has one row.
-        db = (float(self.signs @ free) + self.equality_residual) / float(self.signs @ along)
+        # The Schur complement of the equality has one row. Where rounding leaves nothing of it, the step is none, and seen so.
+        db = float(np.float64(self.signs @ free + self.equality_residual) / np.float64(self.signs @ along))
         dv = free - db * along
         dt = -self.slack_residual - dv[:n]
         du = scaled - scaling.over(scaling.over(dv))
