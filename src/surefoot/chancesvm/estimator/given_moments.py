@@ -145,14 +145,6 @@ def _require_covariances(matrices: FloatArray) -> None:
         raise InvalidTableError(
             f"the covariance of input {at} holds {matrices[at, row, column]} at ({row}, {column}). Covariances are finite."
         )
-    # However little below 0: no widening makes a variance of it, and no root.
-    wrong = np.argwhere(np.diagonal(matrices, axis1=1, axis2=2) < 0)
-    if wrong.size:
-        at, column = wrong[0]
-        raise InvalidTableError(
-            f"the covariance of input {at} holds {matrices[at, column, column]} at ({column}, {column}). Variances are not "
-            "negative: put 0 there, and in its row and column, if that is rounding."
-        )
     largest = np.abs(matrices).max(axis=(1, 2))
     skew = np.abs(matrices - matrices.transpose(0, 2, 1))
     wrong = np.argwhere(skew > _COVARIANCE_TOLERANCE * largest[:, None, None])
@@ -169,4 +161,12 @@ def _require_covariances(matrices: FloatArray) -> None:
         raise InvalidTableError(
             f"the covariance of input {at} is not positive semidefinite: its smallest eigenvalue is {least[at]:.3g}. No "
             "distribution has such a covariance; check how it was estimated."
+        )
+    # However little below 0: no widening makes a variance of it, and no root.
+    wrong = np.argwhere(np.diagonal(matrices, axis1=1, axis2=2) < 0)
+    if wrong.size:
+        at, column = wrong[0]
+        raise InvalidTableError(
+            f"the covariance of input {at} holds {matrices[at, column, column]} at ({column}, {column}). Variances are not "
+            "negative: put 0 there, and in its row and column, if that is rounding."
         )
