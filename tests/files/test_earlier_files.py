@@ -35,3 +35,12 @@ def test_a_file_from_before_loads_and_answers_as_it_did(name: str, fitted: Any) 
 def test_every_kind_of_model_has_a_file_from_before(fitted: Any) -> None:
     assert {name.replace(" ", "_") for name in fitted} | {CURVED} == set(ANSWERS)
     assert {path.stem for path in FILES.glob("*.surefoot")} == set(ANSWERS)
+
+
+@pytest.mark.parametrize("name", ["linear_svc", "rbf_svc", "poly_svc"])
+def test_a_proof_that_cannot_be_recomputed_is_refused_with_the_reason(name: str, fitted: Any, people: Any) -> None:
+    rows = fitted[name.replace("_", " ")].rows
+    with pytest.raises(
+        sf.CertificateError, match="or the proof is of an earlier version, whose digests were others: fit again"
+    ):
+        sf.verify(sf.load(FILES / f"{name}.surefoot"), rows, people[1])

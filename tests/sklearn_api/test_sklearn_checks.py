@@ -27,7 +27,7 @@ import surefoot as sf
         sf.RiskScoreClassifier(scale="free"),
         sf.ChanceConstrainedSVC(),
         sf.ChanceConstrainedSVC(batches="rows"),
-        sf.ChanceConstrainedSVC(kernel="linear", batches="clusters"),
+        sf.ChanceConstrainedSVC(kernel="linear"),
         sf.ChanceConstrainedSVC(kernel="linear", standardize=False),
         sf.ChanceConstrainedSVCCV(costs=[1.0, 10.0], gammas=["scale"], cv=3),
     ]

@@ -77,7 +77,9 @@ def add_fit(subparsers: Any) -> None:
         help="svm: the column that says which rows are samples of one input; without, each is one of its own",
     )
     settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
-    settings.add_argument("--violation", type=float, default=0.5, metavar="P", help="svm: tolerated probability of an error")
+    settings.add_argument(
+        "--violation", type=float, default=0.5, metavar="P", help="svm: tolerated probability of an error; 0.5"
+    )
     settings.add_argument("--gap", type=float, default=None, metavar="G", help="relative gap to prove; default: the model's")
     settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS", help="best model found by then")
     settings.add_argument("--memory", type=float, default=2048, metavar="MB", help="for the table; default 2048")

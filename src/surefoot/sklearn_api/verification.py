@@ -127,9 +127,11 @@ def require_same(model: Any, fresh: Certificate) -> None:
         if has_steps(model):
             what += " as the steps of the pipeline made them"
             steps = ", and no step before the last one may have been fitted again"
+        # Models have had digests for as long as problems have had those of today.
+        earlier = "" if proven.model_digest else ", or the proof is of an earlier version, whose digests were others: fit again"
         raise CertificateError(
-            f"these are not {what}: the problem they pose has the digest {fresh.problem_digest[:16]}, the proof is about "
-            f"{proven.problem_digest[:16]}. Rows, their order, labels, weights, groups and settings must be those of the "
+            f"these are not {what}{earlier}: the problem they pose has the digest {fresh.problem_digest[:16]}, the proof is "
+            f"about {proven.problem_digest[:16]}. Rows, their order, labels, weights, groups and settings must be those of the "
             f"fit{steps}."
         )
     if proven.model_digest and fresh.model_digest != proven.model_digest:

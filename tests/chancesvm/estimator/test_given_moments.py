@@ -57,6 +57,7 @@ def test_diagonals_are_enough_for_diagonal_covariances() -> None:
             "covariance of input 1 is not positive semidefinite: its smallest eigenvalue is -1",
         ),
         ([[[np.nan, 0.0], [0.0, 1.0]], np.eye(2)], r"covariance of input 0 holds nan at \(0, 0\)"),
+        ([np.eye(2), np.diag([1.0, -1e-12])], r"covariance of input 1 holds -1e-12 at \(1, 1\). Variances are not negative"),
     ],
 )
 def test_impossible_covariances_are_refused(covariances: Any, message: str) -> None:

@@ -148,7 +148,7 @@ def test_merged_directions_reach_the_optimum(seed: int, violation: float, monkey
 
 
 def test_a_merge_keeps_the_bound_and_an_orthonormal_basis() -> None:
-    problem, options = inputs(Kernel("rbf", gamma=0.1)), SolveOptions()
+    problem, options = inputs(Kernel("rbf", gamma=0.1), count=12, size=6), SolveOptions()
     parameters = EllipsoidCutParameters()
     master = EllipsoidMaster(problem, make_feature_space(problem, parameters.feature_space, options), parameters)
     bounds: list[float] = []

@@ -99,7 +99,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         ellipsoids are widened by the radii of :mod:`surefoot.chancesvm.problem.moment_radii`; ``moment_radii_`` says what this
         buys. Needs groups of independent, equally weighted rows, and many of them: for the RBF kernel thousands a group.
     kernel_bound : float, optional
-        The length in feature space that no sample can ever exceed, for ``confidence``. Known for the RBF kernel: 1.
+        The length in feature space that no sample can ever exceed, for ``confidence``. Known for the RBF kernel: 1. For other
+        kernels with a name it is about rows in standard units; ``standardize=False`` leaves columns as they are.
     n_landmarks : int, optional
         For tens of thousands of rows and kernels without a small explicit feature space: the best model among the combinations
         of so many rows, drawn evenly from all groups, is found and certified (Nystroem's method). Its objective counts all

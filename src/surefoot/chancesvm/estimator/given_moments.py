@@ -162,3 +162,11 @@ def _require_covariances(matrices: FloatArray) -> None:
             f"the covariance of input {at} is not positive semidefinite: its smallest eigenvalue is {least[at]:.3g}. No "
             "distribution has such a covariance; check how it was estimated."
         )
+    # However little below 0: no widening makes a variance of it, and no root.
+    wrong = np.argwhere(np.diagonal(matrices, axis1=1, axis2=2) < 0)
+    if wrong.size:
+        at, column = wrong[0]
+        raise InvalidTableError(
+            f"the covariance of input {at} holds {matrices[at, column, column]} at ({column}, {column}). Variances are not "
+            "negative: put 0 there, and in its row and column, if that is rounding."
+        )

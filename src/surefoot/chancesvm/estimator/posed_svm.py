@@ -365,7 +365,8 @@ def _own_units(known: ColumnUnits | None, found: ColumnUnits, rows: FloatArray) 
         return found
     if not known.fit(found, rows):
         raise CertificateError(
-            "these are not the rows of the proof, or not with its weights: the model has its columns in other units than theirs."
+            "these are not the rows of the proof, or not with its weights: the model has its columns in other units than "
+            "theirs."
         )
     return known
 

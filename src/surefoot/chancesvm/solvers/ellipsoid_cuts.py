@@ -94,24 +94,25 @@ class EllipsoidCuts:
                 known.warm_start(run)
                 if run.converged:
                     break
-            if not path.neighbours or (is_of_points(problem) and not run.converged):
-                self._start(run, master)
-        run.record(0)
+            fresh = not path.neighbours or (is_of_points(problem) and not run.converged)
+            solves = self._start(run, master) if fresh else 0
+        run.record(solves)
         return master
 
-    def _start(self, run: PlaneRun, master: EllipsoidMaster) -> None:
-        """An incumbent, and for points a dual point that is often the optimum."""
+    def _start(self, run: PlaneRun, master: EllipsoidMaster) -> int:
+        """An incumbent, and for points a dual point that is often the optimum; how many problems were solved for it."""
         space = master.space
         found = None
         if is_of_points(run.problem) and isinstance(space, GramFeatureSpace):
             found = solve_points(run.problem, space, run.options, self.parameters.points)
         if found is None:
             run.improve_along(*master.least_squares(), wide=True)
-            return
+            return 0
         mix = feasible_mix(run.problem, found)
         values = space.values(space.images(scipy.sparse.csr_array(mix.coefficients[None]))[:, 0])
         run.improve_along(mix.coefficients, values, max(float(mix.coefficients @ values), 0.0))
         run.tighten(mix.bound(values), EllipsoidMix(mix.coefficients))
+        return 1
 
     def _iterate(self, run: PlaneRun, path: PricePath, master: EllipsoidMaster) -> Status:
         """Passes until the gap is closed or something else ends them."""

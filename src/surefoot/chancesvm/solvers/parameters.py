@@ -47,10 +47,11 @@ class PointMachineParameters:
     margin_tolerance: float = 1e-7
     # Of LIBSVM's cache of kernel rows.
     cache_megabytes: float = 1000.0
-    # Steps that are timed where there is a limit, which fraction of the rest may then be spent, and a number that LIBSVM holds.
+    # Steps for each point: few need more than ten, and where a hundred are not enough, as at large prices, masters are cheaper.
+    steps_a_point: int = 100
+    # Steps that are timed where there is a limit, and which fraction of the rest may then be spent.
     timed_steps: int = 200
     time_fraction: float = 0.5
-    most_steps: int = 2**31 - 2
     # Steps of the active set, and free coefficients from which on there are none: a dense system of as many rows.
     max_polishes: int = 10
     most_free: int = 4000

@@ -64,11 +64,12 @@ def solve_points(
 
 
 def _affordable_steps(dual: PointDual, options: SolveOptions, parameters: PointMachineParameters) -> int:
-    """How many steps there is time for; -1 for as many as it takes. LIBSVM looks at no clock, so its first steps are timed."""
+    """How many steps there is time for. LIBSVM looks at no clock, so its first steps are timed."""
+    most = parameters.steps_a_point * dual.labels.size
     if options.time_limit is None:
-        return -1
+        return most
     each = dual.seconds_a_step(parameters.timed_steps)
-    return int(min(max(0.0, parameters.time_fraction * options.seconds_left / each), parameters.most_steps))
+    return int(min(max(0.0, parameters.time_fraction * options.seconds_left / each), most))
 
 
 def _polished(

@@ -41,7 +41,7 @@ class PointDual:
     cache_megabytes: float
 
     def solve(self, most_steps: int) -> FloatArray:
-        """c after so many steps, or at the tolerance; -1 for as many as LIBSVM allows itself."""
+        """c after so many steps, or at the tolerance."""
         from sklearn.svm import SVC
 
         kernel = {"kernel": "precomputed"} if self.gamma is None else {"kernel": "rbf", "gamma": self.gamma}
