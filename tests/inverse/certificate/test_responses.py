@@ -116,7 +116,7 @@ def test_claims_say_how_closely_decisions_meet_what_occurs() -> None:
         return model.certificate_.claim
 
     whole = "rows of whole unknowns alone to within 1e-12 times their largest entry"
-    mixed = "rows with continuous unknowns to within 2e-09 times their largest entry, or 2e-09 where all entries are below 1"
+    mixed = "rows with continuous unknowns to within 2e-09 times their largest entry, or 2e-09 where no entry reaches 1"
     bounds, numbers = "bounds of continuous unknowns to within 2e-09", "bounds of whole unknowns exactly, in whole numbers"
     row, side = np.ones((1, 2)), np.ones(1)
     of_binary = claim(forward.BinaryProgram(), (row, side), [1.0, 0.0])

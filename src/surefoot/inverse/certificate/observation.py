@@ -147,7 +147,7 @@ def stated(examples: Iterable[Example]) -> str:
     linear = [each for each in sets if not hasattr(each, "form")]
     mixed = np.array([row.any() for each in linear for row in each.matrix[:, ~each.whole]], dtype=np.bool_)
     ends = [end for each in linear for end in (*each.lower[~each.whole], *each.upper[~each.whole])]
-    one = f"within {SLACK:g} times their largest entry, or {SLACK:g} where all entries are below 1"
+    one = f"within {SLACK:g} times their largest entry, or {SLACK:g} where no entry reaches 1"
     kinds = (
         (f"rows of whole unknowns alone to within {ROUND_SLACK:g} times their largest entry", not mixed.all()),
         (f"rows with continuous unknowns to {one}", mixed.any()),

@@ -155,8 +155,8 @@ class ConeCoverParameters:
     slope_room : float
         By how much the angle to be proven is larger than the one found: rounding of corners and multipliers.
     spare_parts : tuple of float
-        Parts of what the tolerance leaves of an angle, tried in this order where decisions are not listed. More than all of it is
-        no proof, but a bound.
+        Parts of what the tolerance leaves of an angle, tried in this order where decisions are not listed. More than all of it
+        is no proof, but a bound.
     saved : float
         What decisions may save at a consistent cost where they are not listed, per unit of its largest entry and of features:
         the tolerance of their rows, with its price. Of linear programmes it is computed.
