@@ -107,7 +107,10 @@ def zero_or_one(decisions: LinearSet) -> list[bool]:
 
 
 def overshoot(decisions: Any, point: Any) -> float:
-    """By how many times the slack of 1e-6 a point misses the worst condition; 0 for decisions."""
+    """By how many times the slack for rounding a point misses the worst condition; 0 for decisions.
+
+    A millionth of the row's terms, or of the point's largest entry for bounds, beside what programmes leave.
+    """
     x = numbers(point)
     if isinstance(decisions, OpaqueSet):
         return 0.0 if decisions.contains is None or decisions.contains(np.array(x)) else math.inf
@@ -117,22 +120,29 @@ def overshoot(decisions: Any, point: Any) -> float:
         )
     if isinstance(decisions, EllipsoidSet):
         n = len(x)
-        largest = max(1.0, max(abs(float(value)) for row in decisions.form for value in row))
+        largest = max(1.0, abs(float(decisions.constant)), max(abs(float(value)) for row in decisions.form for value in row))
+        terms = sum(abs(x[i] * float(decisions.form[i, j]) * x[j]) for i in range(n) for j in range(n))
+        terms += sum(abs(2 * float(s) * value) for s, value in zip(decisions.shift, x, strict=True))
         square = sum(
             Fraction(x[i]) * Fraction(float(decisions.form[i, j])) * Fraction(x[j]) for i in range(n) for j in range(n)
         )
         side = float(square + 2 * Fraction(dot(decisions.shift, x)) + Fraction(float(decisions.constant)))
-        return max(side, 0.0) / largest / 1e-6
+        return max(side, 0.0) / (1e-6 * terms + 1e-12 * largest)
     misses = [0.0]
     for row, low, high in zip(decisions.matrix, decisions.low, decisions.high, strict=True):
-        size = max(1.0, max((abs(float(value)) for value in row), default=0.0))
-        side = dot(row, x)
-        misses.append(max(float(low) - side, side - float(high)) / size)
+        largest = max((abs(float(value)) for value in row), default=0.0)
+        terms = sum(abs(float(a) * value) for a, value in zip(row, x, strict=True))
+        only_whole = all(whole or a == 0 for a, whole in zip(row, decisions.whole, strict=True))
+        room = 1e-12 * largest + 1e-300 if only_whole else 1e-6 * terms + 2e-9 * max(1.0, largest)
+        # Whole unknowns are rounded before they are judged.
+        side = dot(row, [round(value) if whole else value for value, whole in zip(x, decisions.whole, strict=True)])
+        misses.append(max(float(low) - side, side - float(high)) / room)
     for value, low, high, whole in zip(x, decisions.lower, decisions.upper, decisions.whole, strict=True):
-        misses.append(max(float(low) - value, value - float(high)))
         if whole:
-            misses.append(abs(value - round(value)))
-    return max(misses) / 1e-6
+            misses += [abs(value - round(value)) / 1e-6, max(float(low) - round(value), round(value) - float(high)) / 1e-6]
+        else:
+            misses.append(max(float(low) - value, value - float(high)) / (1e-6 * max(map(abs, x)) + 2e-9))
+    return max(misses)
 
 
 def one_sided_rows(decisions: LinearSet) -> list[tuple[list[float], float]]:

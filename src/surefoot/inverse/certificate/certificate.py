@@ -29,7 +29,7 @@ from surefoot.core.enclosure import Enclosure, enclose
 from surefoot.exceptions import CertificateError
 from surefoot.inverse.certificate.cost_bound import cost_bound, proof_flaw
 from surefoot.inverse.certificate.decision_bound import decision_bounds
-from surefoot.inverse.certificate.observation import ROUND_SLACK, SLACK, TINY_ROW, cuts, features_of, listed, whole_unknowns
+from surefoot.inverse.certificate.observation import TINY_ROW, cuts, features_of, is_decision, listed, stated, whole_unknowns
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
@@ -85,6 +85,8 @@ def certify_cost(
     on_trust = np.array([isinstance(entry, float) for entry in given])
     claims = np.array([entry if isinstance(entry, float) and entry == entry else np.inf for entry in given])
     losses = np.minimum(decision_bounds(problem.examples, theta, problem.distance, given), claims)
+    if losses.min() == -np.inf:
+        flaw = flaw or f"nothing shows that observation {problem.examples[int(losses.argmin())].instance.index} has a decision"
     losses = np.where([example.inside or problem.clamp for example in problem.examples], np.maximum(losses, 0.0), losses)
     if bare and not theta.any():
         losses = np.zeros(len(losses))  # nothing is priced, and nothing is rounded
@@ -130,12 +132,14 @@ def conclude(
         if lower - upper > tolerance * max(abs(lower), floor):
             words = replace(words, flaw="what it misses, or was said of its losses, makes its objective smaller than it can be")
         upper = lower
-    sets = [example for example in problem.examples if not hasattr(example.instance.decisions, "points")]
-    slack = ROUND_SLACK if all(whole_unknowns(example).all() for example in sets) else SLACK
-    whole = "in whole numbers " if any(getattr(example.instance.decisions, "integral", False) for example in sets) else ""
-    met = f"decisions being all that meets the rows {whole}to within {slack:g} of their largest entry, or of 1 if that is less"
-    rows = f", {met}" if sets else ""
-    outside = sum(not example.inside for example in problem.examples)
+    counted = [is_decision(example) for example in problem.examples]
+    false = [each.instance.index for each, is_one in zip(problem.examples, counted, strict=True) if each.inside and not is_one]
+    if false:  # nothing that was computed with it holds
+        words = replace(words, flaw=f"the response of observation {false[0]} is no decision", remark="")
+        upper, lower = np.inf, -np.inf
+    outside, rows = len(counted) - sum(counted), stated(problem.examples)
+    responses = f"{sum(counted)} of the responses" if outside else "the responses"
+    rows = f", decisions being {f'{responses} and ' if any(counted) else ''}all that meets {rows}" if rows else ""
     rows += f"; {outside} of the responses are no decisions" if outside else ""
     rows += ", and negative losses count as 0" if outside and problem.clamp else ""
     count = f"these {len(problem.examples)} observations" if len(problem.examples) > 1 else "this 1 observation"
@@ -168,7 +172,7 @@ def certify_predictions(
         # Where nothing is priced all decisions cost the same, but for what enclosures of 0 need.
         tied = TIED * (sizes(problem)[1] * np.abs(unit.mid)).max(axis=1).clip(TINY_ROW, 1.0)
         for i, (example, bound) in enumerate(zip(problem.examples, bounds, strict=True)):
-            if not (bound <= tied[i] and example.inside):
+            if not (bound <= tied[i] and is_decision(example)):
                 apart[i] = np.inf if isinstance(given[i], float) else _predicted(problem, example, unit, tied[i])
     # Distances that are all 0 have the mean 0 without rounding.
     upper = float((enclose(apart).sum() / float(apart.size)).high) if apart.any() else 0.0
@@ -183,10 +187,11 @@ def certify_predictions(
 
 
 def _predicted(problem: InverseProblem, example: Example, theta: Enclosure, tied: float) -> float:
-    """At or above the distance of the best decisions of an observation; infinite if they cannot be listed."""
+    """At or above the distance of the best decisions of an observation; infinite if they cannot be listed, or there is none."""
     points = listed(example.instance.decisions)
-    if points is None or problem.distance.integer == "none":
-        return np.inf if points is None else 0.0
+    known = listed(example.instance.decisions, proven=True)
+    if points is None or known is None or not len(known):
+        return np.inf
     steep, apart = cuts([(example, points)], problem.distance)
     gains = steep @ theta
     best = gains.low >= gains.high.max() - tied * (1 - 1e-9)
@@ -196,6 +201,8 @@ def _predicted(problem: InverseProblem, example: Example, theta: Enclosure, tied
 def require_cost(problem: InverseProblem, theta: FloatArray, tolerance: float) -> None:
     """Raise if this is no cost vector of the problem, or no gap can be at or below the tolerance."""
     require_tolerance(tolerance)
+    if not problem.examples or not all(len(getattr(each.instance.decisions, "points", "one")) for each in problem.examples):
+        raise CertificateError("there are no observations, or one of them has a list of no decisions.")
     p = problem.prior.lower.size
     if theta.shape != (p,) or theta.dtype != np.float64 or not np.isfinite(theta).all():
         raise CertificateError(f"the cost vector has shape {theta.shape}; {p} finite entries are needed, in doubles.")

@@ -40,6 +40,8 @@ def certify_ellipsoid(
     flaw, remark, upper, lower, where = "", "", np.inf, -np.inf, ""
     if len(pairs) < len(points):
         flaw = "the decisions are too many to be listed, and nothing was checked"
+    elif not all(len(each) for _, each in pairs):
+        flaw = "an observation has no decision"
     elif cost.shape.shape != (p, p) or not np.isfinite(cost.shape).all() or kappa <= 0:
         flaw = "the ellipsoid has no finite matrix of this order, or kappa is not above 0"
     elif proof is not None:

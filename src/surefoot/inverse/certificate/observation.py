@@ -8,7 +8,8 @@ Decisions of a list are its points. Those of a linear set are the x with low <= 
 whole where ``whole``; to the one row of an ellipsoid x' form x is added. These conditions are to be met to within ``SLACK``,
 per unit of a row's largest entry: programmes over doubles are met no better. Rows of whole unknowns alone, and an ellipsoid,
 are met to within ``ROUND_SLACK``: 0.1 + 0.2 is at most 0.3. Claims say so. Upper bounds hold for all of these points, and lower
-bounds use no other. Whole unknowns are whole exactly, and the response counts as a decision where ``inside`` says so.
+bounds use no other. Whole unknowns are whole exactly. Responses are data: one that misses a condition by no more than rounding
+to 6 digits (``ROUNDED``) is a decision too, and what ``inside`` says is believed of a caller's own set alone.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 SLACK = 2e-9
 # The same where points are whole, or computed by a formula: rounding alone.
 ROUND_SLACK = 1e-12
+# By how much a response may miss a row or a bound of continuous unknowns, per unit of the row's terms, or of its largest entry.
+ROUNDED = 1e-6
 # Rows of zeros have a slack too: enclosures of 0 need one.
 TINY_ROW = 1e-200
 # 0/1 unknowns up to which all vectors are listed.
@@ -109,29 +112,58 @@ def measured(name: str, apart: Enclosure) -> Enclosure:
     return squares if name == "squared-l2" else squares.sqrt()
 
 
-def are_decisions(decisions: Any, points: FloatArray, *, proven: bool = True) -> BoolArray:
-    """Which rows are decisions for certain, or, unless it is to be ``proven``, which may be."""
+def is_decision(example: Example) -> bool:
+    """Whether the response is a decision but for rounding; of a set that is a caller's function, what the example says."""
+    decisions: Any = example.instance.decisions
+    if not hasattr(decisions, "points") and not hasattr(decisions, "matrix"):
+        return example.inside
+    return bool(are_decisions(decisions, example.response[None, :], rounded=ROUNDED)[0])
+
+
+def are_decisions(decisions: Any, points: FloatArray, *, proven: bool = True, rounded: float = 0.0) -> BoolArray:
+    """Which rows are decisions for certain, or, unless it is to be ``proven``, which may be; if need be, but for rounding."""
     if hasattr(decisions, "points"):
         known = {(row + 0.0).tobytes() for row in decisions.points}
         return np.array([(row + 0.0).tobytes() in known for row in points], dtype=np.bool_)
     if not hasattr(decisions, "matrix"):
         return np.ones(len(points), dtype=np.bool_)
     whole, slack, sides = decisions.whole, row_slack(decisions), enclose(points) @ decisions.matrix.T
+    size, mixed = enclose(np.abs(points)), decisions.matrix[:, ~whole].any(axis=1) | hasattr(decisions, "form")
+    terms = size @ np.abs(decisions.matrix.T)
     if hasattr(decisions, "form"):
         sides = sides + ((enclose(points) @ decisions.form) * points).sum(axis=1)[:, None]
+        terms = terms + ((size @ np.abs(decisions.form)) * size).sum(axis=1)[:, None]
+    slack = slack + np.where(mixed, rounded * terms.low, 0.0)
     most, least = (sides.high, sides.low) if proven else (sides.low, sides.high)
     rows = np.all((most <= decisions.high + slack) & (least >= decisions.low - slack), axis=1)
-    room = np.where(whole, 0.0, SLACK)
+    room = np.where(whole, 0.0, SLACK + rounded * size.mid.max(axis=1, initial=0.0)[:, None])
     box = np.all((points >= decisions.lower - room) & (points <= decisions.upper + room), axis=1)
     return np.asarray(rows & box & np.all(points[:, whole] == np.rint(points[:, whole]), axis=1))
 
 
-def listed(decisions: Any) -> FloatArray | None:
-    """All points that may be decisions, of a list or of few 0/1 unknowns; None for other sets."""
+def stated(examples: Iterable[Example]) -> str:
+    """What decisions meet, and how closely, in words: those of ``row_slack`` and ``are_decisions``; nothing for lists."""
+    sets: list[Any] = [each.instance.decisions for each in examples if hasattr(each.instance.decisions, "matrix")]
+    linear = [each for each in sets if not hasattr(each, "form")]
+    mixed = np.array([row.any() for each in linear for row in each.matrix[:, ~each.whole]], dtype=np.bool_)
+    ends = [end for each in linear for end in (*each.lower[~each.whole], *each.upper[~each.whole])]
+    one = f"within {SLACK:g} times their largest entry, or {SLACK:g} where no entry reaches 1"
+    kinds = (
+        (f"rows of whole unknowns alone to within {ROUND_SLACK:g} times their largest entry", not mixed.all()),
+        (f"rows with continuous unknowns to {one}", mixed.any()),
+        (f"bounds of continuous unknowns to within {SLACK:g}", np.isfinite(ends).any()),
+        ("bounds of whole unknowns exactly, in whole numbers", any(each.whole.any() for each in sets)),
+        (f"ellipsoids to within {ROUND_SLACK:g} times the largest of 1, |c| and the entries of |A|", len(linear) < len(sets)),
+    )
+    return ", and ".join(text for text, occurs in kinds if occurs)
+
+
+def listed(decisions: Any, *, proven: bool = False) -> FloatArray | None:
+    """All points that may be decisions, or that are so for certain, of a list or of few 0/1 unknowns; None for other sets."""
     if hasattr(decisions, "points"):
         return np.asarray(decisions.points)
     n = decisions.lower.size if hasattr(decisions, "matrix") else MAX_LISTED + 1
     if n > MAX_LISTED or not np.all(decisions.whole & (decisions.lower == 0) & (decisions.upper == 1)):
         return None
     points = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
-    return points[are_decisions(decisions, points, proven=False)]
+    return points[are_decisions(decisions, points, proven=proven)]

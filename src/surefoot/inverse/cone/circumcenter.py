@@ -33,13 +33,17 @@ from surefoot.inverse.exact.parameters import ConeCoverParameters, DoubleDescrip
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.parameters import MAX_LISTED
-from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
+from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf, LossProof, TermBound
+from surefoot.inverse.problem.decision_set import PROGRAMME_TOLERANCE, WHOLE_ROW_TOLERANCE, LinearSet, ListedSet
 from surefoot.inverse.problem.exact_weights import exact_slope
-from surefoot.inverse.problem.problem import Cuts, InverseProblem
+from surefoot.inverse.problem.hypothesis import LinearFeatures
+from surefoot.inverse.problem.problem import Cuts, Example, InverseProblem
 from surefoot.inverse.problem.ray_proof import ConeCover, RayProof, ellipsoid_volumes, largest_angle, least_angle, widest_angle
 
 RayOutcome = SolveOutcome[FloatArray, RayProof]
 PARAMETERS = DoubleDescriptionParameters()
+# Radians below which an angle counts as this large when a gap is put in relation to it, as certificates have it.
+LEAST_ANGLE = 0.1
 
 
 class Circumcenter:
@@ -110,7 +114,7 @@ class Circumcenter:
         bounding = cuts.chosen(moving[first])
         rays = _inside(problem, extreme, cuts, self.parameters.inward)
         normals = np.vstack((bounding.slopes, prior_rows(problem.prior)))
-        saved = np.where(np.arange(len(normals)) < bounding.size, _saved(problem), 0.0)
+        saved = np.where(np.arange(len(normals)) < bounding.size, self._saved(problem, rays, options), 0.0)
         for scales in (units, np.ones_like(units))[: 1 if np.all(units == 1) else 2]:
             cover = self._cover(normals, theta, extreme, rays, options, scales, saved)
             if cover is not None:
@@ -124,6 +128,23 @@ class Circumcenter:
         proof = RayProof(bounding.owners, bounding.points, rays, weights, cover=cover)
         upper, lower = largest_angle(theta, extreme), least_angle(extreme, weights)
         return CostRun(options, theta, upper, lower_bound=lower, dual=proof).outcome(Status.OPTIMAL, cuts.size)
+
+    def _saved(self, problem: InverseProblem, rays: FloatArray, options: SolveOptions) -> float:
+        """What multipliers leave of a saving at rays that save nothing, a little more; nothing where decisions are listed."""
+        sets = [example.instance.decisions for example in problem.examples]
+        few = [isinstance(each, LinearSet) and each.n_unknowns <= MAX_LISTED and bool(each.binary.all()) for each in sets]
+        if all(isinstance(each, ListedSet) or listed for each, listed in zip(sets, few, strict=True)):
+            return 0.0
+        usual = ConeCoverParameters.saved * max(1.0, float(ObservationSizes.of(problem).steep.max(initial=0.0)))
+        most, nothing = 0.0, np.zeros(problem.n_examples)
+        for ray in rays:
+            proofs = self.separation.proofs(problem, ray, nothing, seconds=options.seconds_left)
+            for example, proof in zip(problem.examples, proofs, strict=True):
+                left = 0.0 if proof is None else _left_over(example, ray, proof)
+                if left is None:
+                    return usual
+                most = max(most, left / float(np.abs(ray).max()))
+        return ConeCoverParameters.more_saved * most
 
     def _cover(
         self,
@@ -144,19 +165,32 @@ class Circumcenter:
         def height(v: FloatArray) -> float:
             return float(np.linalg.norm(v - (v @ axis) * axis))
 
-        rooms = ConeCoverParameters.slope_rooms[: None if np.any(saved) else 1]
-        slopes = (np.tan(angle) * (1 + room) + room for room in rooms)
+        slope, room = np.tan(angle), ConeCoverParameters.slope_room
+        slopes = [slope * (1 + room) + room]
+        if np.any(saved):
+            # What decisions save is part of the angle, as far as the tolerance allows.
+            spare = options.tolerance * max(angle, LEAST_ANGLE) * (1.0 + slope**2)
+            slopes += [slope + part * spare for part in ConeCoverParameters.spare_parts if part * spare > room]
         found = (cone_cover(normals, axis, height, slope, options, units=units, saved=saved) for slope in slopes)
         return next((cover for cover in found if cover is not None), None)
 
 
-def _saved(problem: InverseProblem) -> float:
-    """What multipliers leave of a saving at rays that save nothing; nothing where decisions are listed."""
-    sets = [example.instance.decisions for example in problem.examples]
-    few = [isinstance(each, LinearSet) and each.n_unknowns <= MAX_LISTED and bool(each.binary.all()) for each in sets]
-    if all(isinstance(each, ListedSet) or listed for each, listed in zip(sets, few, strict=True)):
-        return 0.0
-    return ConeCoverParameters.saved * max(1.0, float(ObservationSizes.of(problem).steep.max(initial=0.0)))
+def _left_over(example: Example, ray: FloatArray, proof: LossProof) -> float | None:
+    """The saving that the multipliers of a linear programme bound, its conditions met as closely as certificates ask."""
+    decisions, features = example.instance.decisions, example.instance.features
+    if not isinstance(proof, DecisionTrees) or not isinstance(decisions, LinearSet) or not isinstance(features, LinearFeatures):
+        return None
+    if len(proof.multipliers) != 1:
+        return None
+    largest = np.abs(decisions.matrix).max(axis=1, initial=0.0)
+    mixed = decisions.matrix[:, ~decisions.whole].any(axis=1)
+    slack = np.where(mixed, 2 * PROGRAMME_TOLERANCE * np.maximum(1.0, largest), WHOLE_ROW_TOLERANCE * largest)
+    room = np.where(decisions.whole, 0.0, 2 * PROGRAMME_TOLERANCE)
+    wide = replace(decisions, low=decisions.low - slack, high=decisions.high + slack)
+    cost = features.linear_cost(ray)
+    leaf = Leaf(proof.multipliers[0], float(proof.slope[0]))
+    bound = TermBound(wide, cost, None, example.response).leaf(leaf, decisions.lower - room, decisions.upper + room)
+    return max(0.0, bound + float(cost @ example.response))
 
 
 def _inside(problem: InverseProblem, rays: FloatArray, cuts: Cuts, inward: float) -> FloatArray:

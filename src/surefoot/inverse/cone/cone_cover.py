@@ -57,11 +57,13 @@ def cone_cover(
         left, sides = np.array([room[k] for k in here]) / size, (at * units / size[:, None]) @ unit.T
         sides -= (np.abs(at).max(axis=1) / size)[:, None] * (saved / length)
         found = _multipliers(sides, left)
+        share = _share(sides, left) if found is None else None
+        if found is None and share is None:
+            found = _fewest_multipliers(sides, left)
         split.append(found is None)
         if found is not None:
             prices.append(found / length)
             continue
-        share = _share(sides, left)
         share = np.zeros(p) if share is None else share / size
         new = float(np.linalg.norm((share @ at) * units))
         if not new > PARAMETERS.touching or np.count_nonzero(share) < 2:
@@ -92,6 +94,22 @@ def _multipliers(sides: FloatArray, room: FloatArray) -> FloatArray | None:
     except RuntimeError:  # too many changes of the active set
         return None
     return np.asarray(found) if np.all(sides @ found >= wanted - PARAMETERS.margin / 2) else None
+
+
+def _fewest_multipliers(sides: FloatArray, room: FloatArray) -> FloatArray | None:
+    """The same by a linear programme, where least squares end too early although no point of a cone is in all half-spaces."""
+    wanted = PARAMETERS.margin - room
+    found = scipy.optimize.linprog(
+        np.ones(sides.shape[1]),
+        A_ub=-sides,
+        b_ub=-wanted - PARAMETERS.margin,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": PARAMETERS.margin},
+    )
+    if found.status != 0:
+        return None
+    prices = np.maximum(found.x, 0.0)
+    return np.asarray(prices) if np.all(sides @ prices >= wanted - PARAMETERS.margin / 2) else None
 
 
 def _share(sides: FloatArray, room: FloatArray) -> FloatArray | None:

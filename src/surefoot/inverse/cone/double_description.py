@@ -121,10 +121,15 @@ def consistent_rays(
             consistent.add(ray.tobytes())
         for normal in normals:
             cone.cut(normal)
-            if options.out_of_time or len(cone.rays) > parameters.max_rays:
+            if options.out_of_time:
                 raise UnsupportedProblemError(
-                    f"the cone of consistent costs has too many extreme rays ({len(cone.rays)} so far) for a circumcenter; "
-                    "choose approach='incenter'."
+                    "the time limit ended the search for the extreme rays of the consistent costs, without which there is no "
+                    "circumcenter; set a longer time_limit, or approach='incenter'."
+                )
+            if len(cone.rays) > parameters.max_rays:
+                raise UnsupportedProblemError(
+                    f"the costs that explain the decisions seen so far have {len(cone.rays)} extreme rays, too many to go on "
+                    "to a circumcenter, or to the proof that no cost explains all observations; choose approach='incenter'."
                 )
     if len(cone.rays) == 0:
         refuse_without_rays(separation, problem, options)

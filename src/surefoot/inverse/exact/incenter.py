@@ -71,9 +71,12 @@ def _conflict_message(problem: InverseProblem, proof: CostProof, bound: float) -
     names = ", ".join(str(problem.examples[k].index) for k in at[:10].tolist())
     more = f" and {at.size - 10} others" if at.size > 10 else ""
     continuous, integer = problem.distance.spelled()
+    whole = np.concatenate([example.instance.decisions.whole for example in problem.examples])
+    spelled = f"{continuous!r} of continuous, {integer!r} of whole unknowns"
+    if whole.all() or not whole.any():
+        spelled = repr(integer if whole.all() else continuous)
     return (
         f"no cost vector explains observations {names}{more} together by the distance asked for: none of the prior set prices "
-        f"every other decision above the observed one by its distance ({continuous!r} of continuous, {integer!r} of whole "
-        f"unknowns); the mean loss is at least {rounded_down(bound, 3)}. approach='asl' learns from such data; distance='none' "
-        "allows ties."
+        f"every other decision above the observed one by its distance ({spelled}); the mean loss is at least "
+        f"{rounded_down(bound, 3)}. approach='asl' learns from such data; distance='none' allows ties."
     )

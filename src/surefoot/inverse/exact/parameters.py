@@ -152,12 +152,16 @@ class ConeCoverParameters:
         Coefficients of a corner up to this fraction of the largest are 0.
     margin : float
         By how much the multipliers of a leaf must do more than they have to: rounding.
-    slope_rooms : tuple of float
-        By how much the angle to be proven is larger than the one found: rounding of corners and multipliers. The later ones are
-        tried where decisions are not listed.
+    slope_room : float
+        By how much the angle to be proven is larger than the one found: rounding of corners and multipliers.
+    spare_parts : tuple of float
+        Parts of what the tolerance leaves of an angle, tried in this order where decisions are not listed. More than all of it
+        is no proof, but a bound.
     saved : float
         What decisions may save at a consistent cost where they are not listed, per unit of its largest entry and of features:
-        the tolerance of their rows, with its price.
+        the tolerance of their rows, with its price. Of linear programmes it is computed.
+    more_saved : float
+        Factor on what was computed: multipliers of a proof are found anew.
     same_ray : float
         How far from the cone of the rays a consistent cost may be, of its length; half of what certificates allow.
     """
@@ -165,8 +169,10 @@ class ConeCoverParameters:
     max_cones: int = 20_000
     touching: float = 1e-12
     margin: float = 1e-10
-    slope_rooms: tuple[float, ...] = (1e-8, 1e-7, 3e-7)
+    slope_room: float = 1e-8
+    spare_parts: tuple[float, ...] = (0.3, 0.9, 10.0)
     saved: float = 1.5e-8
+    more_saved: float = 1.02
     same_ray: float = 5e-7
 
 

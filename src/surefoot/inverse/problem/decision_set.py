@@ -17,8 +17,11 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 
-# By how much a decision may violate a row, per unit of the row's largest entry.
-ROW_TOLERANCE = 1e-6
+# By how much a response may miss a row with continuous unknowns, per unit of the row's terms, or a bound of such an unknown,
+# per unit of its own largest entry: rounding of what was observed. Certificates allow a little more.
+ROW_TOLERANCE = 0.999e-6
+# What programmes over doubles leave of a row whose largest entry is 1, or less, and of a bound: half of what certificates do.
+PROGRAMME_TOLERANCE = 1e-9
 # The same for rows of whole unknowns alone: sums of rounded numbers. Certificates allow as much, and half is used of it.
 WHOLE_ROW_TOLERANCE = 1e-12
 
@@ -54,11 +57,12 @@ class LinearSet:
         rows = np.vstack((self.matrix[above], -self.matrix[below]))
         return rows, np.concatenate((self.high[above], -self.low[below]))
 
-    def row_tolerance(self, slack: float = ROW_TOLERANCE) -> FloatArray:
-        """By how much a decision may violate every row."""
+    def row_tolerance(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
+        """By how much every one of the points may violate every row."""
         largest = np.abs(self.matrix).max(axis=1, initial=0.0)
         mixed = self.matrix[:, ~self.whole].any(axis=1)
-        return np.asarray(np.where(mixed, slack * np.maximum(1.0, largest), 0.5 * WHOLE_ROW_TOLERANCE * largest))
+        rounded = PROGRAMME_TOLERANCE * np.maximum(1.0, largest) + slack * (np.abs(points) @ np.abs(self.matrix.T))
+        return np.asarray(np.where(mixed, rounded, 0.5 * WHOLE_ROW_TOLERANCE * largest))
 
     def nearest(self, point: FloatArray, slack: float = ROW_TOLERANCE) -> FloatArray:
         """The point, its whole unknowns rounded if they are nearly whole."""
@@ -67,9 +71,11 @@ class LinearSet:
 
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         """Which rows of ``points`` are decisions; their whole unknowns must be whole."""
-        tolerance, sides = self.row_tolerance(slack), points @ self.matrix.T
+        tolerance, sides = self.row_tolerance(points, slack), points @ self.matrix.T
         rows = np.all((sides <= self.high + tolerance) & (sides >= self.low - tolerance), axis=1)
-        box = np.all((points >= self.lower - slack) & (points <= self.upper + slack), axis=1)
+        size = PROGRAMME_TOLERANCE + slack * np.abs(points).max(axis=1, initial=0.0)[:, None]
+        room = np.where(self.whole, 0.0, size)
+        box = np.all((points >= self.lower - room) & (points <= self.upper + room), axis=1)
         return np.asarray(rows & box & np.all(points[:, self.whole] == np.rint(points[:, self.whole]), axis=1))
 
     def digest(self, mark: Any) -> None:
@@ -141,7 +147,10 @@ class EllipsoidSet:
 
     def allowed(self, points: FloatArray, slack: float = ROW_TOLERANCE) -> BoolArray:
         side = np.einsum("ki,ij,kj->k", points, self.form, points) + points @ self.matrix[0] - self.high[0]
-        return np.asarray(side <= slack * max(1.0, float(np.abs(self.form).max())))
+        size = np.abs(points)
+        terms = np.einsum("ki,ij,kj->k", size, np.abs(self.form), size) + size @ np.abs(self.matrix[0])
+        largest = max(1.0, float(np.abs(self.form).max()), float(np.abs(self.high[0])))
+        return np.asarray(side <= slack * terms + 0.5 * WHOLE_ROW_TOLERANCE * largest)
 
     def digest(self, mark: Any) -> None:
         for part in (self.form, self.matrix, self.high):
