@@ -36,6 +36,7 @@ SMALL_EIGENVALUE = 1e-13
 # How often the estimator is not told which rows belong together, and what then makes inputs of single rows.
 UNNAMED, ROWS = 0.3, ("auto", "rows")
 # What sums of doubles may leave of a mean or a deviation of a column, over its largest value and over its deviation.
+CONSTANT = Decimal(2) ** -45
 SUM_ROUNDING, UNIT_ROUNDING = Decimal("1e-12"), Decimal("1e-9")
 
 
@@ -262,8 +263,10 @@ def units_of(
         variance = total(share * (x - mean) ** 2 for share, x in zip(shares, column, strict=True))
         variance += Decimal(0) if variances is None else total(shares * exact(variances[:, j]))
         constant = len(set(X[:, j].tolist())) == 1 and (variances is None or not variances[:, j].any())
-        deviation = Decimal(1) if constant else variance.sqrt()
         largest = max(abs(x) for x in column) + (Decimal(0) if variances is None else max(exact(variances[:, j])).sqrt())
+        # A spread of some last digits is rounding: the model may say so, as of a constant column.
+        constant = constant or (scale == 1.0 and variance.sqrt() <= CONSTANT * largest)
+        deviation = Decimal(1) if constant else variance.sqrt()
         slack = SUM_ROUNDING * largest + UNIT_ROUNDING * deviation
         if abs(Decimal(float(offset)) - mean) > slack or abs(Decimal(float(scale)) - deviation) > slack:
             raise ValueError(f"column {j} has the units {offset!r} and {scale!r}, not {short(mean)} and {short(deviation)}.")

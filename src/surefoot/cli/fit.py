@@ -78,7 +78,7 @@ def add_fit(subparsers: Any) -> None:
     )
     settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
     settings.add_argument(
-        "--violation", type=float, default=0.5, metavar="P", help="svm: tolerated probability of an error; 0.5"
+        "--violation", type=float, default=0.8, metavar="P", help="svm: tolerated probability of an error; 0.8"
     )
     settings.add_argument("--gap", type=float, default=None, metavar="G", help="relative gap to prove; default: the model's")
     settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS", help="best model found by then")

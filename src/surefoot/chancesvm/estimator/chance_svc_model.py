@@ -35,6 +35,8 @@ REMEDIES = Remedies(
 
 # What may be missing to a margin by rounding, in units of the margin.
 MARGIN_ROUNDING = 1e-9
+# A model that gives a class less than this fraction of its share says next to nothing.
+WEAK_FRACTION = 0.05
 # What another machine may find differently of promises, slacks and multipliers.
 INPUT_ROUNDING = 1e-6
 
@@ -253,16 +255,17 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
             # Whoever stopped too early has been told so, and another price is not what is needed.
             return
         told = self._inputs
-        sides = np.unique(solved.values + solved.outcome.primal.intercept > 0)
         missed = np.asarray(told["misclassified"]) > np.asarray(told["violation"]) + MARGIN_ROUNDING
-        change = (
-            "Raise C, or violation where inputs spread widely (values above 0.5 are no bad choices if they overlap), or choose "
-            "another kernel; ChanceConstrainedSVCCV tries several."
-        )
-        if sides.size == 1:
+        change = "Raise violation towards 0.9 first: the smaller it is, the more room inputs ask for. Then try a larger C"
+        change += ", or another kernel; ChanceConstrainedSVCCV tries several." if hasattr(self, "row_groups_") else "."
+        positive = float(np.mean(solved.values + solved.outcome.primal.intercept > 0))
+        second = float(np.mean([label == self.classes_.tolist()[1] for label in told["label"]]))
+        rare = min(second, 1.0 - second)
+        if min(positive, 1.0 - positive) < WEAK_FRACTION * rare:
             warnings.warn(
-                f"{where}: all {missed.size} inputs are put into one class, {self.classes_.tolist()[int(sides[0])]!r}. At "
-                f"these prices no plane is better, but it is of no use. {change}",
+                f"{where}: {'all' if positive in (0.0, 1.0) else 'nearly all'} rows are put into one class, "
+                f"{self.classes_.tolist()[int(positive > 0.5)]!r}. At these prices no plane is better, but it is of little "
+                f"use. {change}",
                 WeakModelWarning,
                 stacklevel=3,
             )

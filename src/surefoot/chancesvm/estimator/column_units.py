@@ -12,6 +12,10 @@ from surefoot.core.arrays import FloatArray
 _SUM_ROUNDING, _UNIT_ROUNDING = 1e-12, 1e-9
 
 
+# Bounds the standard deviation of a column, over a power of 2 near its largest entry, that is taken for rounding.
+ROUNDING = 2.0**-46
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnUnits:
     """Each column minus an offset, divided by a scale.
@@ -62,13 +66,13 @@ def standard_units(rows: FloatArray, weights: FloatArray, variances: FloatArray 
     unit = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1000, 1000))
     scaled = rows / unit
     offsets = weights @ scaled
+    # The mean is rounded; what is left of the rows' mean beside it is no spread.
+    offsets = offsets + weights @ (scaled - offsets)
     squares = weights @ np.square(scaled - offsets)
     if variances is not None:
         squares = squares + weights @ (variances / unit / unit)
-    # Rounding of the mean is no spread.
-    constant = (scaled == scaled[:1]).all(axis=0)
-    if variances is not None:
-        constant &= (variances == 0).all(axis=0)
+    # Entries are below 1 in size, so that a spread of this size is rounding of the data, or of the mean.
+    constant = np.sqrt(squares) <= ROUNDING
     offsets = np.where(constant, scaled[0], offsets)
     scales = np.sqrt(squares) * unit
     return ColumnUnits(offsets * unit, np.where(constant | (scales == 0), 1.0, scales))

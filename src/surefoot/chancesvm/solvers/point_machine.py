@@ -15,6 +15,8 @@ in double precision. Steps along it end at the first ceiling or zero that they m
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -92,8 +94,11 @@ def _polished(
     system[size, size] = 0.0
     right = np.append(labels[free] - values[free], -float(signed.sum()))
     try:
-        change = labels[free] * scipy.linalg.solve(system, right, assume_a="symmetric")[:size]
-    except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
+        with warnings.catch_warnings():
+            # A step that an ill-conditioned system spoils is seen below, or in the gap.
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+            change = labels[free] * scipy.linalg.solve(system, right, assume_a="symmetric")[:size]
+    except np.linalg.LinAlgError:
         return None
     if not np.isfinite(change).all():
         return None
