@@ -13,7 +13,7 @@ from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel,
 from surefoot.robust.problem.numeric_norm import NumericNorm
 from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
-from surefoot.sklearn_api.parameter_checks import require_radius
+from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
 from surefoot.sklearn_api.proven_model import ProofParts
 from surefoot.sklearn_api.training_rows import refuse_groups
 
@@ -223,9 +223,14 @@ class RobustLogisticRegression(RobustLogisticModel):
             warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
         return self
 
+    def _points(self) -> list[tuple[float, float]]:
+        radius = require_radius(self.radius) if self.shift is None else self.radius_  # calibrated on the rows of the fit
+        return [(radius, require_label_weight(self.label_weight))]
+
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         refuse_groups(groups)
         outcome: Any = replace(self.outcome_, primal=self._answer())
+        self._require_proven_settings()
         if is_dask(X):
             return dask_proof(self, X, y, sample_weight, outcome)
         batches = open_batches(X, y, sample_weight)

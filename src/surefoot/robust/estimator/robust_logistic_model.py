@@ -25,12 +25,14 @@ from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
+from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.problem.terms import Terms
+from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
@@ -212,8 +214,28 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         names = ("coef_", "intercept_", "dual_price_", "classes_", "radius_", "label_weight_", "ground_cost_")
         return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
 
+    def _points(self) -> list[tuple[float, float]]:
+        """Radii with label weights that the parameters allow."""
+        raise NotImplementedError
+
+    def _require_proven_settings(self) -> None:
+        """Raise unless the parameters are those of the proof; what follows from rows is for :meth:`_require_usual_prices`."""
+        cost, schema = self.ground_cost_, self.schema_
+        require_proven_settings(cost, self.radius_, self.label_weight_, norm=self.norm, points=self._points())
+        if self.shift is None:  # its prices were calibrated on the rows of the fit
+            ones = np.ones(len(schema.categorical_positions))
+            require_proven_prices("numeric", self.numeric_weights, schema, cost.numeric_weights, cost.numeric_weights)
+            require_proven_prices("categorical", self.categorical_weights, schema, cost.categorical_weights, ones)
+
+    def _require_usual_prices(self, rows: TrainingRows) -> None:
+        """Raise unless the numeric columns that no parameter prices have the price that follows from the rows of the proof."""
+        if self.shift is None:
+            usual = unit_free_weights(rows.design.numeric, rows.weights)
+            require_proven_prices("numeric", self.numeric_weights, self.schema_, self.ground_cost_.numeric_weights, usual)
+
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         refuse_groups(groups)
+        self._require_proven_settings()
         rows = reread_training_rows(self, X, y, sample_weight)
         problem = self._problem(rows.design, rows.labels, rows.weights, self.ground_cost_, self.radius_)
         arguments: dict[str, Any] = {
@@ -226,7 +248,10 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         def judge() -> Certificate:
             # The witness as it is: whoever checks a proof repairs nothing.
             with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-                return certify_robust_logistic(**arguments)
+                found = certify_robust_logistic(**arguments)
+            if found.problem_digest == self.certificate_.problem_digest:  # of other rows these prices say nothing
+                self._require_usual_prices(rows)
+            return found
 
         return ProofParts("robust", arguments, judge)
 
