@@ -69,7 +69,7 @@ def test_the_price_of_a_category_is_that_of_the_parameters() -> None:
 
 def test_a_label_weight_that_is_stated_twice_is_the_same_twice() -> None:
     model = resealed("robust", lambda model: setattr(model, "label_weight_", 3.0))
-    with pytest.raises(sf.CertificateError, match="label_weight_ is 3.0, and inf was proven"):
+    with pytest.raises(sf.CertificateError, match=r"label_weight_ is 3.0, and inf was proven"):
         proven_model("robust").verify(model)
 
 
@@ -91,9 +91,9 @@ def test_parameters_of_a_fit_from_batches_are_compared_too(batch: int) -> None:
     assert sf.verify(model, parts).verified
     model.set_params(radius=5.0)
     model._seal_proof()
-    with pytest.raises(sf.CertificateError, match="radius 5.0, and 0.05 was proven"):
+    with pytest.raises(sf.CertificateError, match=r"radius 5.0, and 0.05 was proven"):
         sf.verify(model, parts)
-    with pytest.raises(sf.CertificateError, match="radius 5.0, and 0.05 was proven"):
+    with pytest.raises(sf.CertificateError, match=r"radius 5.0, and 0.05 was proven"):
         sf.verify(model, proven.X, proven.y)
 
 

@@ -1,8 +1,8 @@
 """The container of a proof file: arrays in a zip archive, as ``numpy.savez`` and ``numpy.savez_compressed`` write it.
 
 Reading is for files from strangers. All members together may be no larger than a limit when unpacked; what they claim is
-added up before the first is unpacked, and each is unpacked piece by piece into the memory of its array and no more. Whatever is wrong is a ``ValueError`` with a
-sentence.
+added up before the first is unpacked, and each is unpacked piece by piece into the memory of its array, and no more. Whatever
+is wrong is a ``ValueError`` with a sentence.
 """
 
 from __future__ import annotations

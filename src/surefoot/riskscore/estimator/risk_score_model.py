@@ -167,9 +167,8 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         ranges = value_ranges(block, self.schema_.names, self.coef_[0])
         for name, found in ranges.items():
             if tuple(self._ranges[name]) != found:
-                raise CertificateError(
-                    f"{CHANGED}: its card says {self._ranges[name]} of {name!r:.80}, and {found} was proven."
-                )
+                told = f"its card says {self._ranges[name]} of {name!r:.80}, and {found} was proven"
+                raise CertificateError(f"{CHANGED}: {told}.")
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "multiplier_", "points_", "classes_", "_ranges", "_n_rows")

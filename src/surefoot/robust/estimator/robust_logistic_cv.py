@@ -239,7 +239,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         return [_GridPoint(float(radius), float(weight)) for radius in _radius_grid(self.radii) for weight in weights]
 
     def _points(self) -> list[tuple[float, float]]:
-        return [tuple(point) for point in self._grid()]
+        return [(point.radius, point.label_weight) for point in self._grid()]
 
     def _named(self, point: _GridPoint) -> str:
         """How messages call a point; label weights are mentioned only to those who listed some."""

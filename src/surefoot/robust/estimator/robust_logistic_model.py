@@ -7,7 +7,9 @@ The estimators differ in how they choose the radius, and in nothing else.
 
 from __future__ import annotations
 
+import math
 import numbers
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -157,7 +159,8 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome, solver: RobustLogisticSolver) -> Solution:
         # The bounds rest on NumPy's matrix products, whose threads do not know n_jobs and compete with other jobs.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            certificate, outcome = certified(problem, outcome, float(self.tol))
+            left = math.inf if self.time_limit is None else float(self.time_limit) - outcome.seconds
+            certificate, outcome = certified(problem, outcome, float(self.tol), left)
         return Solution(problem.terms, outcome, certificate, solver.name)
 
     def _advice(self, rows: TrainingRows) -> str:
@@ -204,8 +207,9 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             warnings.warn(
                 f"{type(self).__name__}: columns are so far from 0 that plain sums of coef_ . x + intercept_, as in SQL or a "
                 f"spreadsheet, lose about {self.public_rounding_:.1g} of each score, more than the tolerance "
-                f"{self.certificate_.tolerance:.1e}. The proof is about these numbers added up without rounding, as predict "
-                "does; for use elsewhere, subtract a constant from the columns and fit again.",
+                f"{self.certificate_.tolerance:.1e}. The proof is about these numbers without rounding; predict adds up the "
+                "columns of a dense table with their rounding errors, and does not lose that. For use elsewhere, subtract a "
+                "constant from the columns and fit again.",
                 RoundedInterceptWarning,
                 stacklevel=stacklevel,
             )
@@ -256,11 +260,15 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         return ProofParts("robust", arguments, judge)
 
 
-def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float) -> tuple[Certificate, RobustOutcome]:
+def certified(
+    problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float, seconds: float = math.inf
+) -> tuple[Certificate, RobustOutcome]:
     """The certificate of an outcome, and the outcome with the plan that proves it.
 
-    A plan that proves too little is polished and judged again, if the solver's own bound, which may be a claim, is near enough.
+    A plan that proves too little is polished and judged again, if the solver's own bound, which may be a claim, is near enough
+    and the seconds are not over.
     """
+    until = time.perf_counter() + seconds
     certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
     near = outcome.upper_bound - outcome.lower_bound <= SETTLED_GAP * tolerance * abs(outcome.upper_bound)
     if certificate.verified or outcome.dual is None or not near:
@@ -269,6 +277,8 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
     spare = min(0.5, SPARE_SHARE * tolerance * outcome.upper_bound / charge) if charge > 0 else 0.0
     given = outcome.dual
     for left, coarseness in product(dict.fromkeys((0.0, spare)), COARSENESS):
+        if time.perf_counter() >= until:
+            break
         plan = polished_plan(problem, given, left, coarseness)
         again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
         if again.lower_bound > certificate.lower_bound:
