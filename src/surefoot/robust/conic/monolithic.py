@@ -87,9 +87,6 @@ def solve_once(
         settings = replace(settings, max_iter=left, objective_scale=run.upper_bound)
         solution = programme.solve(run.cone_options, settings)
         iterations += solution.iterations
-        if solution.ended is Status.TIME_LIMIT and solution.iterations == 0:  # nothing was found, and to repair it takes time
-            ended = Status.TIME_LIMIT
-            break
         run.update(solution.x, multipliers(solution))
         run.record(iterations)
         ended = solution.ended if solution.ended in (Status.TIME_LIMIT, Status.ITERATION_LIMIT) else Status.STALLED

@@ -110,9 +110,6 @@ class ScenarioCuts:
             solution = piece_programme(run.coordinates, pieces, box=box).solve(
                 run.cone_options, replace(cone_settings[tried], objective_scale=run.upper_bound)
             )
-            if solution.ended is Status.TIME_LIMIT and solution.iterations == 0:
-                ended = Status.TIME_LIMIT
-                break
             multipliers = Multipliers.of_pieces(run.coordinates, pieces, solution.mass, solution.flow)
             coefficients = run.update(solution.x, multipliers)
             run.record(iteration)
