@@ -65,8 +65,9 @@ class RobustLogisticRegression(RobustLogisticModel):
     time_limit : float, optional
         Most seconds to spend in the solver; the best model found by then stays, with a bound that holds. Reading the table and
         its certificate are extra: about 0.2 s for every million numbers, and a plan that proves too little is not polished
-        beyond the limit. Of "conic", "graph" and "cutting-plane" one iteration of an interior point cannot be interrupted, and
-        what it found is repaired after it; "conic" and "graph" refuse limits that their first iteration would outlast.
+        beyond the limit by more than a step and 0.05 s. Of "conic", "graph" and "cutting-plane" one iteration of an interior
+        point cannot be interrupted, and what it found is repaired after it; "conic" and "graph" refuse limits that their first
+        iteration would outlast.
     verbose : int, default=0
         Above 0: one line per iteration on standard error.
     n_jobs : int, optional

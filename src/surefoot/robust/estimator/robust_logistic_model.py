@@ -48,6 +48,8 @@ SPARE_SHARE = 0.02
 SETTLED_GAP = 100.0
 # How coarsely they are polished, one after the other.
 COARSENESS = (1.0, 1e2, 1e4)
+# Seconds for that which a time limit leaves at least: enough for small tables.
+LEAST_SECONDS = 0.05
 # Mean of a column over its spread from which on it is far from 0.
 FAR = 1e3
 
@@ -159,7 +161,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome, solver: RobustLogisticSolver) -> Solution:
         # The bounds rest on NumPy's matrix products, whose threads do not know n_jobs and compete with other jobs.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            left = math.inf if self.time_limit is None else float(self.time_limit) - outcome.seconds
+            left = math.inf if self.time_limit is None else max(float(self.time_limit) - outcome.seconds, LEAST_SECONDS)
             certificate, outcome = certified(problem, outcome, float(self.tol), left)
         return Solution(problem.terms, outcome, certificate, solver.name)
 
