@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,26 @@ def test_a_proof_that_holds_ends_with_0_and_its_claim(model: str, folder: Path, 
     last = sf.load(folder / model)
     claim = (last.steps[-1][1] if hasattr(last, "steps") else last).certificate_.claim
     assert out == f"verified on 80 rows: {claim}\n"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("form", [np.int64, np.float64, lambda groups: [f"g{each}" for each in groups]])
+def test_groups_are_read_as_the_fit_had_them(
+    form: Any, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    # As text, 10 comes before 2: other groups would be in other places.
+    groups = np.repeat(np.arange(20)[::-1], 4)
+    table = pd.DataFrame({"x": rng.normal(size=80), "z": rng.normal(size=80), "group": form(groups), "y": groups % 2})
+    table["x"] += table.y
+    model = sf.ChanceConstrainedSVC(kernel="rbf", n_landmarks=10)
+    model.fit(table[["x", "z"]], table.y.to_numpy(), groups=table.group.to_numpy())
+    assert model.certificate_.verified
+    sf.save(model, tmp_path / "model")
+    path = tmp_path / f"rows.{suffix}"
+    (table.to_csv if suffix == "csv" else table.to_parquet)(path, index=False)
+    code, out, err = run(capsys, tmp_path / "model", path, "--target", "y", "--groups", "group")
+    assert (code, err) == (0, "") and out.startswith("verified")
 
 
 def test_groups_may_be_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

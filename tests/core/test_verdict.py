@@ -146,6 +146,15 @@ def test_a_tolerance_that_means_nothing_is_refused(tolerance: float) -> None:
         judged(1.0, 1.0, tolerance)
 
 
+@pytest.mark.parametrize("tolerance", [1.0, 5.0, 1e308])
+def test_a_tolerance_that_excuses_every_gap_verifies_nothing(tolerance: float) -> None:
+    for found in (judged(1.0, 0.2, tolerance), judged(1.0, 1.0, tolerance)):
+        assert not found.verified
+        assert found.claim.startswith("Not proven optimal")
+        assert found.claim.endswith(f"a relative gap of {tolerance!r} says nothing: tolerances are below 1.")
+    assert judged(1.0, 0.2, 0.9).verified
+
+
 def test_a_digest_tells_every_part_from_every_other() -> None:
     base = {"a": np.array([1.0, 2.0]), "b": np.array([3]), "text": "x"}
     assert digest("k", base) == digest("k", {"a": [1.0, 2.0], "b": np.array([3], dtype=np.int32), "text": "x"})

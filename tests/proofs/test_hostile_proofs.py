@@ -22,7 +22,7 @@ from proven_models import proven_model
 import surefoot as sf
 from surefoot.proofs.judge import judge
 from surefoot.proofs.program import main
-from surefoot.proofs.proof_file import read_proof_file, write_proof
+from surefoot.proofs.proof_file import Proof, read_proof_file, write_proof
 
 Members = dict[str, bytes]
 
@@ -298,3 +298,56 @@ def test_a_card_with_a_part_of_an_intercept_is_refused(intercept: float, tmp_pat
     forged = type(card)(**{**vars(card), "intercept": intercept}) if vars(card) else card
     with pytest.raises(sf.CertificateError, match="whole"):
         judge(replace(proof, arguments={**proof.arguments, "card": forged}))
+
+
+def test_an_answer_keeps_no_numbers_of_the_one_before(tmp_path: Path) -> None:
+    proof = read_proof_file(exported("robust, mixed columns and weights", tmp_path))
+    own = proof.arguments["coefficients"]
+    assert own.levels.size and own.numeric.size
+    for given, missing in (("numeric", "levels"), ("levels", "numeric")):
+        with pytest.raises(sf.CertificateError, match=f"an answer with {given} needs {missing} of its own too"):
+            proof.answered(intercept=0.0, price=0.0, **{given: getattr(own, given)})
+    assert judge(proof.answered(intercept=own.intercept, numeric=own.numeric, levels=own.levels, price=own.price)).verified
+
+
+@pytest.mark.parametrize("multiplier", [0.0, -0.0, -1.0, np.nan, np.inf])
+def test_a_card_without_a_scale_is_no_card_of_the_class(multiplier: float, tmp_path: Path) -> None:
+    found = judge(read_proof_file(exported("card", tmp_path)).answered(multiplier=multiplier))
+    assert not found.verified
+    assert "multiplier is out of range" in found.claim
+
+
+def test_nothing_is_proven_of_no_examples(tmp_path: Path) -> None:
+    proof = read_proof_file(exported("cost", tmp_path))
+    problem = replace(proof.arguments["problem"], examples=())
+    with pytest.raises(sf.CertificateError, match="has no examples"):
+        judge(Proof(proof.kind, {**proof.arguments, "problem": problem}))
+
+
+def test_what_a_member_claims_takes_its_memory_once(tmp_path: Path, robust: Path) -> None:
+    size = 1 << 27
+
+    def change(_: dict[str, Any], members: Members) -> None:
+        members["a0"] = npy(np.zeros(size >> 3))
+
+    path = rewritten(robust, change, zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < size >> 8
+    tracemalloc.start()
+    with pytest.raises(sf.CertificateError):
+        judge(read_proof_file(path))
+    assert tracemalloc.get_traced_memory()[1] < 1.1 * size
+    tracemalloc.stop()
+    with pytest.raises(sf.CertificateError, match="more than 1000000 bytes"):
+        read_proof_file(path, max_bytes=10**6)
+
+
+def test_a_long_text_is_refused_before_it_is_unpacked(tmp_path: Path, robust: Path) -> None:
+    def change(_: dict[str, Any], members: Members) -> None:
+        members["a0"] = npy(np.array("x" * (1 << 24)))
+
+    path = rewritten(robust, change, zipfile.ZIP_DEFLATED)
+    tracemalloc.start()
+    with pytest.raises(sf.CertificateError, match=r"holds no numbers|longer"):
+        read_proof_file(path, max_bytes=1 << 28)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()

@@ -97,6 +97,11 @@ def read_columns(model: Any, source: TableSource, names: Sequence[str] | None = 
     return [source.column(name, kind, levels) for name, (kind, levels) in model_columns(model, names).items()]
 
 
+def group_column(model: Any, source: TableSource, name: str) -> ReadColumn:
+    """How the groups of a support vector machine are read from a table: as its fit had them, numbers as numbers."""
+    return source.column(source.require(name, "--groups"), "categorical", _by_text(getattr(last_step(model), "groups_", ())))
+
+
 def target_column(model: Any, source: TableSource, name: str) -> ReadColumn:
     """How the labels of a model are read from a table.
 

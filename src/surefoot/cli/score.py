@@ -24,6 +24,7 @@ from surefoot.cli.options import (
 )
 from surefoot.cli.table_source import TableSource
 from surefoot.core.new_file import new_file
+from surefoot.sklearn_api.own_rows import own_rows
 
 _EXAMPLES = """\
   surefoot score model.surefoot new_visits.csv --output scores.csv
@@ -69,7 +70,7 @@ def _write(file: Any, model: Any, source: TableSource, args: argparse.Namespace)
     writer.writerow([*args.keep, "prediction", f"probability of {positive}" if speaks else "score"])
     count = 0
     for kept, frame in _parts(model, source, args.keep):
-        values = model.predict_proba(frame)[:, 1] if speaks else model.decision_function(frame)
+        values = model.predict_proba(own_rows(frame))[:, 1] if speaks else model.decision_function(own_rows(frame))
         writer.writerows(zip(*kept, np.asarray(model.predict(frame)).tolist(), values.tolist(), strict=True))
         count += len(values)
     return count

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from surefoot.cli.console import note, say, say_json
-from surefoot.cli.loaded_model import has_names, known_texts, load_fitted, model_columns, read_columns, target_column
+from surefoot.cli.loaded_model import (
+    group_column,
+    has_names,
+    known_texts,
+    load_fitted,
+    model_columns,
+    read_columns,
+    target_column,
+)
 from surefoot.cli.option_words import in_options
 from surefoot.cli.options import (
     DONE,
@@ -56,7 +64,7 @@ def run_verify(args: argparse.Namespace) -> int:
     names = None if has_names(model) else [name for name in source.tallies if name not in apart]
     columns, target = read_columns(model, source, names), target_column(model, source, args.target)
     extra = [
-        weight_column(source, name) if option == "--weights" else source.column(name, "categorical")
+        weight_column(source, name) if option == "--weights" else group_column(model, source, name)
         for option, name in more.items()
         if name is not None
     ]

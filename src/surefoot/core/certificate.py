@@ -4,7 +4,7 @@ A certificate rests on two numbers that hold for real numbers, not for doubles: 
 does not exceed, and ``lower_bound``, below which no model of the class has an objective. They are ends of enclosures
 (:mod:`surefoot.core.enclosure`), so rounding widens the gap between them and never excuses it:
 
-    verified  <=>  nothing was taken on trust, and  (upper_bound - lower_bound) / max(|upper_bound|, floor) <= tolerance,
+    verified  <=>  nothing was taken on trust, and  (upper_bound - lower_bound) / max(|upper_bound|, floor) <= tolerance < 1,
 
 where the difference and the quotient are rounded upwards, so that the inequality holds for the numbers themselves.
 """
@@ -119,7 +119,7 @@ def verdict(
     upper, lower : float
         Proven, rounding included. ``inf`` and ``-inf`` where nothing is; NaN counts as nothing.
     tolerance : float
-        The relative gap to prove.
+        The relative gap to prove. A gap that is as large as the objective says nothing, so at 1 and above nothing is verified.
     witness : object
     problem_digest, model_digest : str
     floor : float
@@ -131,6 +131,8 @@ def verdict(
     upper = float(upper) if not np.isnan(upper) else np.inf
     lower = float(lower) if not np.isnan(lower) else -np.inf
     flaw = statement.flaw
+    if tolerance >= 1:
+        flaw = flaw or f"a relative gap of {tolerance!r} says nothing: tolerances are below 1"
     if lower > upper:
         # Both hold for real numbers, so this is an error of the program that computed them: neither can be believed.
         flaw = f"the bounds {lower!r} and {upper!r} contradict each other, which is an error of this program"

@@ -54,6 +54,7 @@ def card_fault(model: Any) -> str | None:
             "points_ and coef_ contradict each other",
         ),
         (0 < model.multiplier_ < np.inf, "multiplier_ is not positive"),
+        (model._n_rows >= 2, "the card names fewer than two rows"),
         (set(model._ranges) == set(model.points_), "ranges of values are not those of the columns with points"),
         (all(kind in ("binary", "integer", "real") for kind, _, _ in model._ranges.values()), "a column is of no kind"),
         (_matches_columns(model, schema), "the names of the columns contradict each other"),

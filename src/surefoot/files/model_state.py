@@ -177,6 +177,8 @@ KINDS: dict[str, ModelKind] = {
 }
 # A file that comes from elsewhere must not say where this machine writes its checkpoints.
 _NOT_KEPT = {"checkpoint": None}
+# Nor may it have the steps of its pipeline write over the rows of whoever loads it; the answers are the same.
+_ALWAYS = {"StandardScaler": {"copy": True}}
 
 
 def write_model(model: Any, place: str, writer: PlainWriter) -> Any:
@@ -225,6 +227,7 @@ def make_model(name: str, parameters: dict[str, Any], fitted: dict[str, Any]) ->
             raise ModelFileError(f"n_jobs of the {name} is {value!r:.80}, which it cannot be.")
         if key in _NOT_KEPT and value is not None:
             raise ModelFileError(f"it names a file, {key} = {value!r:.80}, which no model file does.")
+    model.set_params(**_ALWAYS.get(name, {}))
     if fitted:
         _fill(model, name, kind, fitted)
     return model

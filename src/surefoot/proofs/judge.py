@@ -83,6 +83,8 @@ def _require_parts(proof: Proof, parameters: Any) -> None:
     tolerance = proof.arguments["tolerance"]
     if not isinstance(tolerance, int | float) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
         raise CertificateError(f"tolerance = {tolerance!r:.80} must be a number at or above 0 and below 1: a relative gap.")
+    if getattr(proof.arguments.get("problem"), "examples", None) == ():
+        raise CertificateError("the problem of the proof has no examples, and of none nothing can be proven.")
     for name, value in proof.arguments.items():
         kinds = re.findall(r"\w+", str(known[name].annotation))
         if dataclasses.is_dataclass(value) and type(value).__name__ not in kinds and "Any" not in kinds:

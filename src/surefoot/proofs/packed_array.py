@@ -10,7 +10,7 @@ import io
 import math
 import re
 import sys
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,6 +19,8 @@ from surefoot.core.arrays import AnyArray
 
 _MOST_DIMENSIONS = 4
 _LONGEST_HEADER = 1_000
+# Bytes that are read at a time.
+_PIECE = 1 << 20
 # An array without columns has no bytes by which its rows could be judged.
 _MOST_ROWS = 1 << 32
 _HEADER = re.compile(
@@ -37,9 +39,28 @@ def packed_array(array: AnyArray) -> bytes:
 
 def unpacked_array(content: bytes, name: str) -> AnyArray:
     """The array in the bytes of an .npy file."""
-    match = _HEADER.match(content, 0, _LONGEST_HEADER)
+    return read_array(io.BytesIO(content), len(content), name)
+
+
+def read_array(file: IO[bytes], size: int, name: str, most_text: float = math.inf) -> AnyArray:
+    """The array of an .npy file of so many bytes; memory is asked for once, after the header has been read.
+
+    Parameters
+    ----------
+    file : binary file
+    size : int
+        All bytes, with the header.
+    name : str
+        How messages call it.
+    most_text : float
+        Texts of more bytes are refused.
+    """
+    start = file.read(10)
     # Eight bytes of magic and version, two of length, and that many of header.
-    if match is None or match.end() != 10 + int.from_bytes(content[8:10], "little"):
+    length = int.from_bytes(start[8:], "little")
+    content = start + file.read(min(length, _LONGEST_HEADER))
+    match = _HEADER.fullmatch(content) if len(content) == 10 + length <= size else None
+    if match is None:
         raise ValueError(f"array {name!r:.80} has a broken header, or one that NumPy does not write.")
     try:
         dtype = np.dtype(match["type"].decode())
@@ -50,14 +71,28 @@ def unpacked_array(content: bytes, name: str) -> AnyArray:
     shape = tuple(int(length) for length in match["shape"].split(b",") if length)
     count = math.prod(shape)
     absurd = len(shape) > _MOST_DIMENSIONS or max(shape, default=0) > _MOST_ROWS
-    if absurd or count * dtype.itemsize != len(content) - match.end():
+    if absurd or count * dtype.itemsize != size - len(content):
         raise ValueError(f"array {name!r:.80} claims the shape {shape!s:.80}, which does not fit its bytes.")
+    if dtype.kind == "U" and count * dtype.itemsize > most_text:
+        raise ValueError(f"array {name!r:.80} is a text, and longer than the limit on the size of the file allows.")
     order: Literal["F", "C"] = "F" if match["fortran"] == b"True" else "C"
-    # Aligned to the numbers, as a view of the bytes of the file would not be.
-    flat = np.frombuffer(content, np.uint8, offset=match.end()).copy().view(dtype) if count else np.empty(0, dtype)
+    flat = np.empty(count, dtype)
+    _fill(flat.view(np.uint8) if count else np.empty(0, np.uint8), file, name)
     if (dtype.kind == "b" and flat.view(np.uint8).max(initial=0) > 1) or (dtype.kind == "U" and not _is_text(flat)):
         raise ValueError(f"array {name!r:.80} holds values that its type {dtype} does not have.")
     return flat.reshape(shape, order=order)
+
+
+def _fill(room: AnyArray, file: IO[bytes], name: str) -> None:
+    """Read as many bytes as there is room for, and no more; the end of the file is read too, which has checksums compared."""
+    at = 0
+    while at < room.size:
+        piece = file.read(min(room.size - at, _PIECE))
+        if not piece:
+            raise ValueError(f"array {name!r:.80} is shorter than it claims.")
+        room[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
+    file.read(1)
 
 
 def allowed_type(dtype: np.dtype[Any]) -> bool:

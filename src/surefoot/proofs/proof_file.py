@@ -63,7 +63,8 @@ class Proof:
         Parameters
         ----------
         **fields
-            What differs: ``intercept``, ``numeric``, ``levels`` and ``price`` of coefficients, ``points``, ``intercept`` and
+            What differs: ``intercept``, ``numeric``, ``levels`` and ``price`` of coefficients (``numeric`` and ``levels``
+            only together, where there are both kinds of columns), ``points``, ``intercept`` and
             ``multiplier`` of a card, ``coefficients`` and ``intercept`` of a plane, ``theta`` of a cost. Under a shift a card
             also has a ``price``, that of its worst loss: without a good one its upper bound is valid, but weak.
         """
@@ -74,6 +75,10 @@ class Proof:
         strange = set(fields) - set(known) - set(beside)
         if strange or not fields:
             raise CertificateError(f"an answer of the kind {self.kind!r:.80} has the fields {', '.join(known)}, not {strange}.")
+        arrays = {key for key, value in known.items() if isinstance(value, np.ndarray) and value.size}
+        left = sorted(arrays - set(fields)) if arrays & set(fields) else []
+        if left:
+            raise CertificateError(f"an answer with {', '.join(arrays & set(fields))} needs {', '.join(left)} of its own too.")
         more = {key: _like(beside[key], fields.pop(key), key) for key in set(beside) & set(fields)}
         fresh = {key: _like(known[key], value, key) for key, value in fields.items()}
         answer = fresh["theta"] if isinstance(given, np.ndarray) else dataclasses.replace(given, **fresh)

@@ -1,4 +1,4 @@
-"""The values of a proof file from the bytes of its members; the format stands in :mod:`surefoot.proofs.proof_file`.
+"""The values of a proof file from the arrays of its members; the format stands in :mod:`surefoot.proofs.proof_file`.
 
 Whatever is wrong is a ``ValueError`` with a sentence.
 """
@@ -15,7 +15,6 @@ import numpy as np
 
 from surefoot.core.arrays import AnyArray
 from surefoot.proofs.compressed_rows import CompressedRows
-from surefoot.proofs.packed_array import unpacked_array
 from surefoot.proofs.plain_document import parse_document
 
 FORMAT, VERSION = "surefoot proof", 1
@@ -32,7 +31,7 @@ _BYTES_PER_CHARACTER = 32
 
 
 class ProofValues:
-    """What the members of a file say; each array and each kind of record is made once.
+    """What the members of a file say; each kind of record is made once.
 
     Attributes
     ----------
@@ -43,9 +42,8 @@ class ProofValues:
         What the certificate of that kind takes, by name.
     """
 
-    def __init__(self, members: Mapping[str, bytes], max_bytes: int) -> None:
+    def __init__(self, members: Mapping[str, AnyArray], max_bytes: int) -> None:
         self._members, self._max_bytes = members, max_bytes
-        self._arrays: dict[str, AnyArray] = {}
         self._kinds: dict[tuple[str, ...], Any] = {}
         document = self._document()
         self.kind, *digests = (document.get(name, "") for name in ("kind", "problem_digest", "model_digest"))
@@ -95,9 +93,7 @@ class ProofValues:
     def _array(self, name: str) -> AnyArray:
         if name not in self._members:
             raise ValueError(f"it has no member {name!r:.80}.")
-        if name not in self._arrays:
-            self._arrays[name] = unpacked_array(self._members[name], name)
-        return self._arrays[name]
+        return self._members[name]
 
     def _numbers(self, name: str) -> AnyArray:
         if self._array(name).dtype.kind == "U":

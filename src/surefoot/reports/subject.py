@@ -18,6 +18,7 @@ from surefoot.reports.card.scored_rows import ScoredRows
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.shift.stress.stress_test import positive_rows
+from surefoot.sklearn_api.own_rows import seen_by_last_step
 from surefoot.sklearn_api.proven_model import refitted
 from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
@@ -94,9 +95,8 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
             f"y has {positive.size} labels."
         )
     meanings: tuple[BinaryColumn, ...] = ()
-    seen = X
+    seen = seen_by_last_step(model, X)
     if isinstance(model, Pipeline) and len(model.steps) > 1:
-        seen = model[:-1].transform(X)
         before = model.steps[-2][1]
         meanings = before.columns_ if isinstance(before, ThresholdBinarizer) else ()
     speaks = hasattr(last, "predict_proba") and getattr(last, "sigmoid_", last) is not None

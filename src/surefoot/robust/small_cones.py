@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from surefoot.core.solve_options import SolveOptions
+from surefoot.exceptions import UnsupportedProblemError
 from surefoot.robust.conic.graph import Graph
 from surefoot.robust.conic.monolithic import Monolithic
 from surefoot.robust.conic.parameters import ConicParameters
@@ -43,4 +44,9 @@ def conic_attempts(solve: Solve, problem: RobustLogisticProblem, options: SolveO
 def _attempt(
     problem: RobustLogisticProblem, options: SolveOptions, programme: Monolithic | Graph, step: Solve, best: RobustCoefficients
 ) -> RobustOutcome | None:
-    return step(problem, options, best) if programme.refuses(problem) is None else None
+    if programme.refuses(problem) is not None:
+        return None
+    try:
+        return step(problem, options, best)
+    except UnsupportedProblemError:  # it cannot keep to the time limit
+        return None

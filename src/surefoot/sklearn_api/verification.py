@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.core.certificate import Certificate
 from surefoot.core.enclosure import computing_in
 from surefoot.exceptions import CertificateError, InvalidObservationError, InvalidTableError
+from surefoot.sklearn_api.own_rows import seen_by_last_step
 from surefoot.sklearn_api.proven_model import (
     CHANGED,
     ProofParts,
@@ -111,8 +112,7 @@ def proof_parts(model: Any, X: Any, y: Any, sample_weight: Any = None, groups: A
         raise CertificateError(f"{told_change(model)}. {_CLOSED}")
     try:
         with refusing_senseless("the problem cannot be rebuilt from this model and these rows"):
-            seen = X if last is model or len(model.steps) == 1 else model[:-1].transform(X)
-            return last._proof_parts(seen, y, sample_weight, groups)
+            return last._proof_parts(seen_by_last_step(model, X), y, sample_weight, groups)
     except (InvalidTableError, InvalidObservationError) as error:
         raise CertificateError(f"the problem cannot be rebuilt, so these are not the rows of the proof: {error}") from error
 

@@ -88,3 +88,14 @@ def test_models_whose_public_numbers_lose_digits_in_plain_sums_say_so(offset: fl
         assert len(said) == (2 if lost else 0), [str(warning.message) for warning in met]
         assert all(warning.filename == __file__ for warning in said[:1])
         assert ("lose about" in page) == lost
+
+
+def test_predictions_lose_no_more_than_the_last_digits_of_a_score() -> None:
+    rng = np.random.default_rng(0)
+    for far in (1e4, 1e6, 1e9):
+        X = rng.normal(size=(30, 1)) - far
+        y = X[:, 0] + far + rng.logistic(size=30) > 0
+        model = sf.RobustLogisticRegression(radius=0.01).fit(X, y)
+        intercept, coefficient = Fraction(float(model.intercept_[0])), Fraction(float(model.coef_[0, 0]))
+        exact = [float(intercept + coefficient * Fraction(float(value))) for value in X[:, 0]]
+        np.testing.assert_allclose(model.decision_function(X), exact, rtol=1e-14, atol=1e-15)

@@ -13,6 +13,7 @@ from surefoot.exceptions import InvalidTableError
 from surefoot.reports.displays.axes_display import PlainDisplay
 from surefoot.reports.displays.canvas import BLUE, GREY, INK, plain
 from surefoot.reports.reliability import Reliability, reliability_of
+from surefoot.sklearn_api.own_rows import own_rows
 
 
 @dataclass(eq=False)
@@ -62,7 +63,7 @@ class ReliabilityDisplay(PlainDisplay):
         -------
         ReliabilityDisplay
         """
-        probability = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
+        probability = np.asarray(estimator.predict_proba(own_rows(X)), dtype=np.float64)[:, 1]
         return cls.from_predictions(
             y,
             probability,

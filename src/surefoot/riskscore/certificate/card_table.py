@@ -149,7 +149,7 @@ class CardTable:
 
     def flaw_of(self, card: Card | RiskScore) -> str:
         """Why the card may not be one of the class, or nothing."""
-        points, scale = card.points, 1.0 / card.multiplier
+        points, scale = card.points, 1.0 / card.multiplier if card.multiplier else np.inf
         inside = np.all((points >= self.limits[0]) & (points <= self.limits[1]))
         inside &= self.intercepts[0] <= card.intercept <= self.intercepts[1]
         if not (inside and np.count_nonzero(points) <= self.size):

@@ -260,7 +260,14 @@ class RiskScoreClassifier(RiskScoreModel):
         rows, posed = self._pose(X, y, sample_weight)
         require_same_classes(self, rows)
         outcome = replace(self.outcome_, primal=self._answer())
-        return ProofParts("riskscore", self._proof_arguments(posed, outcome), lambda: self._certify(posed, outcome))
+
+        def judge() -> Certificate:
+            found = self._certify(posed, outcome)
+            if found.problem_digest == self.certificate_.problem_digest:  # of other rows the printed card says nothing
+                self._require_printed_rows(posed.problem.columns)
+            return found
+
+        return ProofParts("riskscore", self._proof_arguments(posed, outcome), judge)
 
     def _named_solver(self) -> RiskScoreSolver:
         if not isinstance(self.solver, str):

@@ -160,6 +160,16 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
             raise CertificateError(f"{CHANGED}: points and intercept of a card are whole numbers.")
         return RiskScore(int(self.intercept_), points, float(self.multiplier_))
 
+    def _require_printed_rows(self, block: FloatArray) -> None:
+        """Raise unless the printed card speaks of these rows: how many there are, and which values they have."""
+        if self._n_rows != len(block):
+            raise CertificateError(f"{CHANGED}: its card speaks of {self._n_rows} rows, and {len(block)} were proven.")
+        ranges = value_ranges(block, self.schema_.names, self.coef_[0])
+        for name, found in ranges.items():
+            if tuple(self._ranges[name]) != found:
+                told = f"its card says {self._ranges[name]} of {name!r:.80}, and {found} was proven"
+                raise CertificateError(f"{CHANGED}: {told}.")
+
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "multiplier_", "points_", "classes_", "_ranges", "_n_rows")
         return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}

@@ -32,7 +32,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.duplicates import collapse_rows
 from surefoot.robust.conic.conic_run import ConicRun
 from surefoot.robust.conic.distance_program import DistanceProgramme
-from surefoot.robust.conic.monolithic import solve_once, solve_pieces, too_wide
+from surefoot.robust.conic.monolithic import require_time, score_seconds, solve_once, solve_pieces, too_wide
 from surefoot.robust.conic.parameters import ConicParameters
 from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
@@ -56,6 +56,13 @@ class Digraphs:
         self.sign = np.where(self.flipped, -1.0, 1.0) * problem.labels[self.row]
         self.layer_start = np.concatenate(([0], np.cumsum([layer.size for layer in self.layers.distances])))
         self.size = coordinates.size + self.row.size * self.layers.n_states
+
+    @property
+    def n_arcs(self) -> int:
+        """Arcs of all digraphs, without those into sinks."""
+        levels = self.coordinates.problem.n_levels[self.layers.features]
+        inner = self.layers.distances[:-1]
+        return self.row.size * sum(distances.size * int(count) for distances, count in zip(inner, levels, strict=True))
 
     def vertices(self, layer: int) -> IndexArray:
         """Unknowns of a layer's potentials: one line per digraph, one column per distance."""
@@ -246,4 +253,7 @@ class Graph:
         if problem.radius == 0:
             return solve_pieces(run, Pieces.unmoved(run.problem))
         digraphs = Digraphs(run.coordinates)
+        seconds = (digraphs.n_arcs / self.parameters.arcs_in_a_second) ** self.parameters.arc_power
+        seconds += score_seconds(run.problem, digraphs.row.size, self.parameters)
+        require_time(self.name, seconds, options, self.parameters)
         return solve_once(run, digraphs.programme(), lambda found: PathFlows.of(digraphs, found).multipliers())

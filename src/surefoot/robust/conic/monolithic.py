@@ -25,6 +25,7 @@ import scipy.sparse
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.duplicates import collapse_rows
+from surefoot.exceptions import UnsupportedProblemError
 from surefoot.robust.conic.conic_run import ConicRun
 from surefoot.robust.conic.parameters import ConicParameters
 from surefoot.robust.conic.pieces import Coordinates, Pieces
@@ -59,6 +60,21 @@ def too_wide(problem: RobustLogisticProblem, parameters: ConicParameters) -> str
     if count <= parameters.max_coefficients:
         return None
     return f"it has {count} coefficients, more than {parameters.max_coefficients}."
+
+
+def require_time(name: str, seconds: float, options: SolveOptions, parameters: ConicParameters) -> None:
+    """Raise if the first iteration would outlast the time limit: it cannot be interrupted, and nothing would come of it."""
+    limit = options.time_limit
+    if limit is not None and seconds > max(limit, parameters.short_seconds):
+        raise UnsupportedProblemError(
+            f"solver={name!r} cannot keep to a time limit of {limit:g} s: the first iteration of its interior point takes "
+            f"about {seconds:.1f} s here. Use solver='auto', which stops at any time, or a longer limit."
+        )
+
+
+def score_seconds(problem: RobustLogisticProblem, n_scores: int, parameters: ConicParameters) -> float:
+    """What an iteration over so many scores takes, at about; each of them stands in two cones."""
+    return 2.0 * n_scores * (problem.n_numeric + problem.n_categorical + 3) / parameters.entries_per_second
 
 
 def solve_once(
@@ -113,6 +129,8 @@ class Monolithic:
         """Solve the enumerated model; a warm start is only a first incumbent, an interior point cannot start from it."""
         require_acceptance(self, problem)
         run = ConicRun(problem, options, warm_start, self.parameters)
+        count = run.problem.n_rows if problem.radius == 0 else Pieces.count(run.problem)
+        require_time(self.name, score_seconds(run.problem, count, self.parameters), options, self.parameters)
         if problem.radius == 0:
             return solve_pieces(run, Pieces.unmoved(run.problem))
         return solve_pieces(run, Pieces.every(run.problem))

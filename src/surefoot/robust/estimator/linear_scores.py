@@ -10,8 +10,8 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray, NumericArray
 
-# Intercept from which on scores are summed up with their errors: 2**-53 times this is what plain sums would lose, at most.
-LARGE_INTERCEPT = 2.0**20
+# Intercept from which on scores are summed up with their errors: 2**-53 times this is 1e-13, which no tolerance asks for.
+LARGE_INTERCEPT = 2.0**10
 # Splits a double into two halves of 26 digits, whose products are exact (Dekker).
 SPLITTER = 2.0**27 + 1.0
 

@@ -238,6 +238,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         weights = [self.label_weight] if self.label_weights is None else _label_weight_grid(self.label_weights)
         return [_GridPoint(float(radius), float(weight)) for radius in _radius_grid(self.radii) for weight in weights]
 
+    def _points(self) -> list[tuple[float, float]]:
+        return [(point.radius, point.label_weight) for point in self._grid()]
+
     def _named(self, point: _GridPoint) -> str:
         """How messages call a point; label weights are mentioned only to those who listed some."""
         flip = "" if self.label_weights is None else f", label weight {point.label_weight:g}"

@@ -7,7 +7,9 @@ The estimators differ in how they choose the radius, and in nothing else.
 
 from __future__ import annotations
 
+import math
 import numbers
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,12 +27,14 @@ from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
+from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.problem.terms import Terms
+from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
@@ -44,6 +48,8 @@ SPARE_SHARE = 0.02
 SETTLED_GAP = 100.0
 # How coarsely they are polished, one after the other.
 COARSENESS = (1.0, 1e2, 1e4)
+# Seconds for that which a time limit leaves at least: enough for small tables.
+LEAST_SECONDS = 0.05
 # Mean of a column over its spread from which on it is far from 0.
 FAR = 1e3
 
@@ -155,7 +161,8 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome, solver: RobustLogisticSolver) -> Solution:
         # The bounds rest on NumPy's matrix products, whose threads do not know n_jobs and compete with other jobs.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            certificate, outcome = certified(problem, outcome, float(self.tol))
+            left = math.inf if self.time_limit is None else max(float(self.time_limit) - outcome.seconds, LEAST_SECONDS)
+            certificate, outcome = certified(problem, outcome, float(self.tol), left)
         return Solution(problem.terms, outcome, certificate, solver.name)
 
     def _advice(self, rows: TrainingRows) -> str:
@@ -202,8 +209,9 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             warnings.warn(
                 f"{type(self).__name__}: columns are so far from 0 that plain sums of coef_ . x + intercept_, as in SQL or a "
                 f"spreadsheet, lose about {self.public_rounding_:.1g} of each score, more than the tolerance "
-                f"{self.certificate_.tolerance:.1e}. The proof is about these numbers added up without rounding, as predict "
-                "does; for use elsewhere, subtract a constant from the columns and fit again.",
+                f"{self.certificate_.tolerance:.1e}. The proof is about these numbers without rounding; predict adds up the "
+                "columns of a dense table with their rounding errors, and does not lose that. For use elsewhere, subtract a "
+                "constant from the columns and fit again.",
                 RoundedInterceptWarning,
                 stacklevel=stacklevel,
             )
@@ -212,8 +220,28 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         names = ("coef_", "intercept_", "dual_price_", "classes_", "radius_", "label_weight_", "ground_cost_")
         return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
 
+    def _points(self) -> list[tuple[float, float]]:
+        """Radii with label weights that the parameters allow."""
+        raise NotImplementedError
+
+    def _require_proven_settings(self) -> None:
+        """Raise unless the parameters are those of the proof; what follows from rows is for :meth:`_require_usual_prices`."""
+        cost, schema = self.ground_cost_, self.schema_
+        require_proven_settings(cost, self.radius_, self.label_weight_, norm=self.norm, points=self._points())
+        if self.shift is None:  # its prices were calibrated on the rows of the fit
+            ones = np.ones(len(schema.categorical_positions))
+            require_proven_prices("numeric", self.numeric_weights, schema, cost.numeric_weights, cost.numeric_weights)
+            require_proven_prices("categorical", self.categorical_weights, schema, cost.categorical_weights, ones)
+
+    def _require_usual_prices(self, rows: TrainingRows) -> None:
+        """Raise unless the numeric columns that no parameter prices have the price that follows from the rows of the proof."""
+        if self.shift is None:
+            usual = unit_free_weights(rows.design.numeric, rows.weights)
+            require_proven_prices("numeric", self.numeric_weights, self.schema_, self.ground_cost_.numeric_weights, usual)
+
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         refuse_groups(groups)
+        self._require_proven_settings()
         rows = reread_training_rows(self, X, y, sample_weight)
         problem = self._problem(rows.design, rows.labels, rows.weights, self.ground_cost_, self.radius_)
         arguments: dict[str, Any] = {
@@ -226,16 +254,23 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         def judge() -> Certificate:
             # The witness as it is: whoever checks a proof repairs nothing.
             with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-                return certify_robust_logistic(**arguments)
+                found = certify_robust_logistic(**arguments)
+            if found.problem_digest == self.certificate_.problem_digest:  # of other rows these prices say nothing
+                self._require_usual_prices(rows)
+            return found
 
         return ProofParts("robust", arguments, judge)
 
 
-def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float) -> tuple[Certificate, RobustOutcome]:
+def certified(
+    problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float, seconds: float = math.inf
+) -> tuple[Certificate, RobustOutcome]:
     """The certificate of an outcome, and the outcome with the plan that proves it.
 
-    A plan that proves too little is polished and judged again, if the solver's own bound, which may be a claim, is near enough.
+    A plan that proves too little is polished and judged again, if the solver's own bound, which may be a claim, is near enough
+    and the seconds are not over.
     """
+    until = time.perf_counter() + seconds
     certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
     near = outcome.upper_bound - outcome.lower_bound <= SETTLED_GAP * tolerance * abs(outcome.upper_bound)
     if certificate.verified or outcome.dual is None or not near:
@@ -244,6 +279,8 @@ def certified(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance:
     spare = min(0.5, SPARE_SHARE * tolerance * outcome.upper_bound / charge) if charge > 0 else 0.0
     given = outcome.dual
     for left, coarseness in product(dict.fromkeys((0.0, spare)), COARSENESS):
+        if time.perf_counter() >= until:
+            break
         plan = polished_plan(problem, given, left, coarseness)
         again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
         if again.lower_bound > certificate.lower_bound:

@@ -49,8 +49,8 @@ def ground_cost(
     norm : {"l1", "l2", "linf"}
     """
     return GroundCost(
-        numeric_weights=_column_weights("numeric", numeric, design.schema, unit_free_weights(design.numeric, weights)),
-        categorical_weights=_column_weights("categorical", categorical, design.schema, np.ones(design.n_categorical)),
+        numeric_weights=column_weights("numeric", numeric, design.schema, unit_free_weights(design.numeric, weights)),
+        categorical_weights=column_weights("categorical", categorical, design.schema, np.ones(design.n_categorical)),
         label_weight=label,
         numeric_norm=norm,
     )
@@ -88,7 +88,8 @@ def _is_binary(numeric: NumericArray, at: int) -> bool:
     return bool(np.all((values == 0) | (values == 1)))
 
 
-def _column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray) -> FloatArray:
+def column_weights(kind: Kind, given: Any, schema: Schema, default: FloatArray) -> FloatArray:
+    """The prices of the columns of a kind, from what the user said about them."""
     parameter = f"{kind}_weights"
     positions = schema.numeric_positions if kind == "numeric" else schema.categorical_positions
     if given is None:

@@ -22,6 +22,7 @@ from surefoot.shift.stress.possible_rows import MOST_ROWS, PossibleRows
 from surefoot.shift.stress.shifted_scores import AlikeScores, alike_scores, shifted_scores
 from surefoot.shift.stress.stress_report import StressReport
 from surefoot.shift.table_shift import Perturbation, TableShift, seed_entropy, set_seeds
+from surefoot.sklearn_api.own_rows import own_rows
 from surefoot.sklearn_api.progress import CountPrinter
 from surefoot.sklearn_api.training_rows import flat_labels
 
@@ -192,7 +193,7 @@ class _Trial:
         if self.others:
             places = [at for at, _ in self.others]
             for at, table in enumerate(tables):
-                answers = [np.asarray(model.predict_proba(table), dtype=np.float64).T for _, model in self.others]
+                answers = [np.asarray(model.predict_proba(own_rows(table)), dtype=np.float64).T for _, model in self.others]
                 first, second = np.stack(answers, axis=1)
                 found[places, :, at] = metrics_of_probabilities(first, second, self.positive, self.metrics, self.n_bins)
         return found
