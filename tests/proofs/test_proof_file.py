@@ -88,7 +88,8 @@ def test_the_program_refuses_a_changed_answer(exported: tuple[str, Path], tmp_pa
     name = next(name for name in ANSWERS if name in proof.arguments)
     answer = proof.arguments[name]
     field = "theta" if isinstance(answer, np.ndarray) or hasattr(answer, "theta") else "intercept"
-    changed = proof.answered(**{field: 1.0 + (answer if isinstance(answer, np.ndarray) else getattr(answer, field))})
+    own = {"shape": answer.shape} if hasattr(answer, "theta") else {}
+    changed = proof.answered(**{field: 1.0 + (answer if isinstance(answer, np.ndarray) else getattr(answer, field))}, **own)
     write_proof(tmp_path / "changed.npz", replace(changed, model_digest=proof.model_digest))
     assert main([str(tmp_path / "changed.npz")]) == 1
     assert "refused" in capsys.readouterr().err

@@ -112,7 +112,7 @@ def test_confidence_widens_the_ellipsoids_and_says_what_it_buys() -> None:
     X, codes = draw_samples("uniform", 100, 4)
     asked = {"C": 0.05, "gamma": 0.3, "violation": 0.3, "standardize": False}
     plain = ChanceConstrainedSVC(**asked).fit(X, LABELS[codes], groups=codes)
-    with pytest.warns(WeakModelWarning, match="all 8 inputs are put into one class"):
+    with pytest.warns(WeakModelWarning, match="all rows are put into one class"):
         sure = ChanceConstrainedSVC(**asked, confidence=0.95).fit(X, LABELS[codes], groups=codes)
     assert plain.moment_radii_ is None
     assert sure.certificate_.verified and sure.certificate_.lower_bound > plain.certificate_.upper_bound

@@ -221,3 +221,15 @@ def test_matrices_and_functions_are_taken_as_they_come() -> None:
         model = ChanceConstrainedSVC(kernel=kernel, C=10.0).fit(rows, y, groups)
         assert model.column_means_ is None and "standard units" not in model.certificate_.claim
         assert model.certificate_.verified
+
+
+def test_a_column_that_is_constant_but_for_rounding_is_constant() -> None:
+    rng = np.random.default_rng(0)
+    told = rng.normal(size=(40, 2))
+    rounded = np.where(rng.random((40, 1)) < 0.5, 0.3, 0.1 + 0.2)
+    pressure = np.where(rng.random((40, 1)) < 0.1, np.nextafter(101325.0, np.inf), 101325.0)
+    stamps = 1.7e9 + rng.normal(size=(40, 1))
+    model = sf.ChanceConstrainedSVC(batches="rows").fit(np.hstack((told, rounded, pressure, stamps)), told[:, 0] > 0)
+    assert model.column_scales_ is not None
+    np.testing.assert_array_equal(model.column_scales_[2:4], 1.0)
+    np.testing.assert_allclose(model.column_scales_[4], stamps.std(), rtol=1e-6)

@@ -108,7 +108,7 @@ def test_no_groups_are_said_once_unless_rows_are_meant() -> None:
 
 def test_one_class_for_all_is_told_and_what_to_change_helps() -> None:
     X, y, groups = inputs([5] * 6, spread=0.1)
-    with pytest.warns(WeakModelWarning, match=r"fit: all 6 inputs are put into one class, .*no plane is better.*Raise C"):
+    with pytest.warns(WeakModelWarning, match=r"fit: all rows are put into one class, .*no plane is better.*Raise violation"):
         weak = ChanceConstrainedSVC(kernel="linear", violation=1e-6).fit(X, y, groups)
     assert weak.certificate_.verified and np.unique(weak.predict(X)).size == 1
     with warnings.catch_warnings():
@@ -116,7 +116,7 @@ def test_one_class_for_all_is_told_and_what_to_change_helps() -> None:
         good = ChanceConstrainedSVC(kernel="linear").fit(X, y, groups)
     assert np.unique(good.predict(X)).size == 2
     means = np.array([[0.0], [1.0], [3.0], [4.0]])
-    with pytest.warns(WeakModelWarning, match="fit_moments: all 4 inputs"):
+    with pytest.warns(WeakModelWarning, match=r"fit_moments: all rows are put into one class.*Then try a larger C\.$"):
         ChanceConstrainedSVC(kernel="linear").fit_moments(means, np.full((4, 1), 100.0), [0, 0, 1, 1])
 
 
@@ -127,7 +127,7 @@ def test_broken_promises_are_told_where_somebody_named_the_inputs() -> None:
     # Eight inputs lie far apart, and twelve in the middle, where nothing keeps a promise.
     sides = np.where(y > 0, 1.0, -1.0) * np.where(groups < 8, 3.0, 0.01)
     X = sides[:, None] + np.where(groups < 8, 0.1, 0.5)[:, None] * rng.normal(size=(100, 1))
-    expected = r"\d+ of 20 inputs may be misclassified more often than their violation allows.*Raise C, or violation"
+    expected = r"\d+ of 20 inputs may be misclassified more often than their violation allows.*Raise violation towards 0.9"
     with pytest.warns(WeakModelWarning, match=expected) as said:
         model = ChanceConstrainedSVC(kernel="linear", violation=0.3).fit(X, y, groups)
     table = model.inputs()

@@ -100,7 +100,7 @@ def test_singular_matrices_at_a_huge_cost_are_verified(seed: int) -> None:
 
 
 def test_a_matrix_of_zeros_has_an_answer() -> None:
-    with pytest.warns(WeakModelWarning, match="all 4 inputs are put into one class"):
+    with pytest.warns(WeakModelWarning, match="all rows are put into one class"):
         model = ChanceConstrainedSVC(kernel="precomputed").fit(np.zeros((8, 8)), np.repeat([0, 1], 4), np.repeat(range(4), 2))
     assert model.certificate_.verified
     assert model.certificate_.upper_bound == pytest.approx(8.0)

@@ -186,9 +186,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     Price and violation were chosen on four tables (German credit, credit approval, HELOC, spambase), as inputs with simulated
     repeats whose noise is equal in all columns, differs by column, or drifts. Against the better of SVC on rows and SVC on
     means, accuracy was lower by 0.022 at a violation of 0.1, 0.007 at 0.5, 0.005 at 0.7 and 0.8, and 0.007 at 0.9; at a price
-    of C for each input by 0.048, 0.023, 0.018, 0.014 and 0.012. Of 96 cases the worst lost 0.19 at 0.1, 0.13 at 0.5 and 0.7, where
-    noisy inputs of overlapping classes leave no plane but w = 0, and 0.06 at 0.8: hence the default, ellipsoids of half a
-    standard deviation. Where a promise is needed, ask for it.
+    of C for each input by 0.048, 0.023, 0.018, 0.014 and 0.012. Of 96 cases the worst lost 0.19 at 0.1, 0.13 at 0.5 and 0.7,
+    where noisy inputs of overlapping classes leave no plane but w = 0, and 0.06 at 0.8: hence the default, ellipsoids of half
+    a standard deviation. Where a promise is needed, ask for it.
 
     Examples
     --------
