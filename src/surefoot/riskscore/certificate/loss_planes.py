@@ -187,6 +187,7 @@ class LossPlanes:
         return ends[:, ~moves].sum(axis=1) - (-values).max(axis=1)
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def mixed(first: Planes, second: Planes, slope: Enclosure, other: Enclosure) -> Planes:
     """Mixtures of planes that are level where their slopes rise through 0; otherwise the one that is closer to it."""
     share = np.clip(np.nan_to_num(other.mid / (other.mid - slope.mid), nan=1.0), 0.0, 1.0)
