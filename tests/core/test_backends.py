@@ -168,3 +168,11 @@ def test_a_diagonal_is_a_quadratic() -> None:
     for quadratic in (np.array([4.0]), scipy.sparse.csc_matrix([[4.0]])):
         found = ConeProgramme(base.cost, base.matrix, base.right, base.cones, quadratic).solve(SolveOptions())
         assert found.x == pytest.approx([0.5], abs=1e-7)
+
+
+def test_a_programme_without_a_row_that_was_refused_is_not_solved() -> None:
+    programme = LinearProgramme(np.zeros(2), np.ones(2), -np.ones(2))
+    programme.add_row([0, 1], [1.0, 1.0], -np.inf, 1.0)
+    assert programme.solve().status is Status.OPTIMAL
+    programme.add_row([0, 1], [1e16, 1.0], -np.inf, 1.0)
+    assert programme.solve().status is Status.NUMERICAL_ERROR

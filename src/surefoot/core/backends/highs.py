@@ -59,6 +59,7 @@ class LinearProgramme:
 
         solver = self._solver = highspy.Highs()
         solver.silent()
+        self._refused = False
         for tolerance in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             solver.setOptionValue(tolerance, TOLERANCE)
         solver.setOptionValue("presolve", "off")
@@ -70,7 +71,9 @@ class LinearProgramme:
     def add_row(self, columns: IntArray | Sequence[int], values: FloatArray | Sequence[float], low: float, high: float) -> int:
         """Add a row; its number."""
         at = np.asarray(columns, dtype=np.int32)
-        self._solver.addRow(low, high, at.size, at, np.asarray(values, dtype=np.float64))
+        status = self._solver.addRow(low, high, at.size, at, np.asarray(values, dtype=np.float64))
+        # HiGHS takes no entries beyond 1e15: without the row this would be another programme.
+        self._refused |= status.name == "kError"
         return int(self._solver.getNumRow()) - 1
 
     def price(self, cost: FloatArray) -> None:
@@ -90,6 +93,8 @@ class LinearProgramme:
     def solve(self, *, seconds: float = np.inf) -> LinearResult:
         """The optimum, from the last solution on."""
         solver = self._solver
+        if self._refused:
+            return LinearResult(Status.NUMERICAL_ERROR, -np.inf)
         # HiGHS counts the time of all solves of an instance together.
         solver.setOptionValue("time_limit", min(float(solver.getRunTime()) + max(seconds, 0.0), 1e9))
         solver.run()

@@ -190,8 +190,8 @@ def _predicted(problem: InverseProblem, example: Example, theta: Enclosure, tied
     """At or above the distance of the best decisions of an observation; infinite if they cannot be listed, or there is none."""
     points = listed(example.instance.decisions)
     known = listed(example.instance.decisions, proven=True)
-    if points is None or known is None or not len(known):
-        return np.inf
+    if points is None or known is None or not len(known) or problem.distance.integer == "none":
+        return 0.0 if known is not None and len(known) else np.inf
     steep, apart = cuts([(example, points)], problem.distance)
     gains = steep @ theta
     best = gains.low >= gains.high.max() - tied * (1 - 1e-9)
