@@ -198,13 +198,20 @@ def test_columns_that_depend_on_others_exactly_need_no_curvature_of_their_own(fi
         assert corrected_bound(more, polished_plan(more, best.plan), NOTHING) == pytest.approx(best.optimum, abs=1e-6)
 
 
-def test_a_dependence_is_found_if_its_coefficients_have_few_digits():
+def test_a_dependence_is_found_if_its_coefficients_have_few_digits_or_rows_are_of_few_kinds():
     problem = draw_problem(30, rows=60, numeric=1, levels=(2,), radius=0.0, fit_intercept=False)
     yes = (problem.codes[:, 0] == 1).astype(float)
     best = solve_enumerated(_with_columns(problem, 1.0 - yes))
-    # A constant column is 1.5, or 7.1, times both dummies together, and 7.1 is no double with few digits.
-    for constant, proven in ((1.5, True), (7.1, False)):
+    # A constant column is 1.5, or 7.1, times both dummies together. 7.1 is no double with few digits, but rows are of two kinds.
+    for constant in (1.5, 7.1):
         more = _with_columns(problem, yes, 1.0 - yes, np.full(60, constant))
+        found = corrected_bound(more, polished_plan(more, best.plan), NOTHING)
+        assert found == pytest.approx(best.optimum, abs=1e-6)
+    # Of a column of many values 1.5 times is another exactly, 7.1 times but for rounding.
+    values = np.random.default_rng(0).integers(-50, 50, size=60) / 8.0
+    best = solve_enumerated(_with_columns(problem, values))
+    for factor, proven in ((1.5, True), (7.1, False)):
+        more = _with_columns(problem, values, factor * values)
         found = corrected_bound(more, polished_plan(more, best.plan), NOTHING)
         assert found == (pytest.approx(best.optimum, abs=1e-6) if proven else -np.inf)
 
