@@ -202,7 +202,7 @@ def test_a_dependence_is_found_if_its_coefficients_have_few_digits_or_rows_are_o
     problem = draw_problem(30, rows=60, numeric=1, levels=(2,), radius=0.0, fit_intercept=False)
     yes = (problem.codes[:, 0] == 1).astype(float)
     best = solve_enumerated(_with_columns(problem, 1.0 - yes))
-    # A constant column is 1.5, or 7.1, times both dummies together. 7.1 is no double with few digits, but rows are of two kinds.
+    # A constant column is 1.5, or 7.1, times both dummies. 7.1 is no double with few digits, but rows are of two kinds.
     for constant in (1.5, 7.1):
         more = _with_columns(problem, yes, 1.0 - yes, np.full(60, constant))
         found = corrected_bound(more, polished_plan(more, best.plan), NOTHING)
