@@ -120,6 +120,12 @@ def test_one_class_for_all_is_told_and_what_to_change_helps() -> None:
         ChanceConstrainedSVC(kernel="linear").fit_moments(means, np.full((4, 1), 100.0), [0, 0, 1, 1])
 
 
+def test_rows_without_spread_are_not_told_to_tolerate_more() -> None:
+    X, y = np.zeros((20, 1)), np.arange(20) % 4 == 0
+    with pytest.warns(WeakModelWarning, match=r"all rows are put into one class, False\..* Try a larger C, or another kernel"):
+        ChanceConstrainedSVC(batches="rows").fit(X, y)
+
+
 def test_broken_promises_are_told_where_somebody_named_the_inputs() -> None:
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(20), 5)

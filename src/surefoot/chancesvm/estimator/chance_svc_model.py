@@ -35,6 +35,8 @@ REMEDIES = Remedies(
 
 # What may be missing to a margin by rounding, in units of the margin.
 MARGIN_ROUNDING = 1e-9
+# Ellipsoids of a third of a standard deviation: beyond this, spread is not what keeps inputs together.
+MILD_VIOLATION = 0.9
 # A model that gives a class less than this fraction of its share says next to nothing.
 WEAK_FRACTION = 0.05
 # What another machine may find differently of promises, slacks and multipliers.
@@ -256,10 +258,13 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
             return
         told = self._inputs
         missed = np.asarray(told["misclassified"]) > np.asarray(told["violation"]) + MARGIN_ROUNDING
-        change = "Raise violation towards 0.9 first: the smaller it is, the more room inputs ask for. Then try a larger C"
+        # Inputs that are single rows have no spread, whatever is tolerated.
+        spread = bool(np.any(np.asarray(told["samples"]) != 1)) and float(np.asarray(told["violation"]).min()) < MILD_VIOLATION
+        first = f"Raise violation towards {MILD_VIOLATION} first: the smaller it is, the more room inputs ask for. Then try"
+        change = f"{first if spread else 'Try'} a larger C"
         change += ", or another kernel; ChanceConstrainedSVCCV tries several." if hasattr(self, "row_groups_") else "."
         positive = float(np.mean(solved.values + solved.outcome.primal.intercept > 0))
-        second = float(np.mean([label == self.classes_.tolist()[1] for label in told["label"]]))
+        second = list(told["label"]).count(self.classes_.tolist()[1]) / missed.size
         rare = min(second, 1.0 - second)
         if min(positive, 1.0 - positive) < WEAK_FRACTION * rare:
             warnings.warn(

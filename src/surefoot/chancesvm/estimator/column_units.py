@@ -10,10 +10,8 @@ from surefoot.core.arrays import FloatArray
 
 # What sums in another order may leave of an offset or a scale, over the largest value of the column and over its scale.
 _SUM_ROUNDING, _UNIT_ROUNDING = 1e-12, 1e-9
-
-
 # Bounds the standard deviation of a column, over a power of 2 near its largest entry, that is taken for rounding.
-ROUNDING = 2.0**-46
+_CONSTANT = 2.0**-46
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +70,7 @@ def standard_units(rows: FloatArray, weights: FloatArray, variances: FloatArray 
     if variances is not None:
         squares = squares + weights @ (variances / unit / unit)
     # Entries are below 1 in size, so that a spread of this size is rounding of the data, or of the mean.
-    constant = np.sqrt(squares) <= ROUNDING
+    constant = np.sqrt(squares) <= _CONSTANT
     offsets = np.where(constant, scaled[0], offsets)
     scales = np.sqrt(squares) * unit
     return ColumnUnits(offsets * unit, np.where(constant | (scales == 0), 1.0, scales))
