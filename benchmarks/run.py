@@ -39,6 +39,7 @@ BENCHMARKS = {
     "chance_svm": "bench_chance_svm",
     "chance_rows": "bench_chance_rows",
     "uncertain_accuracy": "bench_uncertain_accuracy",
+    "chance_promises": "bench_chance_promises",
     "inverse_approaches": "bench_inverse_approaches",
     "inverse_enumeration": "bench_inverse_enumeration",
     "inverse_samd": "bench_inverse_samd",

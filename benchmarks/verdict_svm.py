@@ -21,6 +21,7 @@ from verdict_conic import Programme, Row
 from verdict_fits import begin, excuse_limit, fitted
 from verdict_numbers import Numbers, exact, exactly, total
 from verdict_record import EXTREME, FALSE_CLAIM, NUMBER, POOR, REFUSED, Record, judge, short
+from verdict_repeats import require_borrowed
 
 import surefoot as sf
 from surefoot.core.outcome import Status
@@ -172,6 +173,7 @@ def _params(rng: np.random.Generator, odd: set[str], kernel: str) -> dict[str, A
         "C": float(cost), "violation": float(violation), "kernel": kernel, "gamma": gamma, "degree": int(rng.integers(1, 4)),
         "standardize": bool(rng.random() < 0.6), "coef0": float(rng.choice([0.0, 1.0, 1.0])),
         "solver": str(rng.choice(["auto"] * 8 + ["socp", "worst-points", "admm"])),
+        "covariance": "batch",
     }  # fmt: skip
     if rng.random() < 0.05:
         params["time_limit"] = float(10.0 ** rng.uniform(-6, -1))
@@ -187,6 +189,7 @@ def read(case: Case, model: Any) -> Inputs:
     X = case.X[at] if kernel != "precomputed" else case.X[np.ix_(at, at)]
     weight = np.ones(at.size) if case.weight is None else case.weight[at]
     units = units_of(case, model, X, weight)
+    problem = verdict_svm_kinds.posed_problem(case, model)
     X, kernel = (
         (kernel(X, X), "precomputed") if callable(kernel) else (X if units is None else (X - units[0]) / units[1], kernel)
     )
@@ -194,13 +197,21 @@ def read(case: Case, model: Any) -> Inputs:
     members = [np.flatnonzero(codes == group) for group in np.unique(codes)]
     costs, rounded_costs = prices(case, members, weight)
     eps = Decimal(case.params["violation"])
+    labels = [int(2 * case.y[at][rows[0]] - 1) for rows in members]
+    shares = [exact(weight[rows]) / total(exact(weight[rows])) for rows in members]
+    rounded = [exact(weight[rows] / weight[rows].sum()) for rows in members]
+    if problem is not None:
+        require_borrowed(X, members, weight, problem, same=case.params["covariance"] == "pooled")
+        X, members = problem.samples, [np.arange(*ends) for ends in itertools.pairwise(problem.starts)]
+        rounded = [exact(problem.weights[own]) for own in members]
+        shares = [own / total(own) for own in rounded]
     mean_radius, covariance_radius = verdict_svm_kinds.radii(case, model, [rows.size for rows in members])
     return Inputs(
         X=X,
         members=members,
-        labels=[int(2 * case.y[at][rows[0]] - 1) for rows in members],
-        shares=[exact(weight[rows]) / total(exact(weight[rows])) for rows in members],
-        rounded=[exact(weight[rows] / weight[rows].sum()) for rows in members],
+        labels=labels,
+        shares=shares,
+        rounded=rounded,
         tau=[((1 - eps) / eps).sqrt()] * len(members),
         costs=costs,
         rounded_costs=rounded_costs,
@@ -436,7 +447,8 @@ def _plane(inputs: Inputs, scaled: NDArray[Any], units: NDArray[Any], scale: flo
 
 def plane_of(case: Case, inputs: Inputs, model: Any) -> tuple[Numbers, Decimal]:
     """Coefficients of all samples that count, and the intercept as seen from the centre, of a fitted estimator."""
-    counting = case.counting if case.covariances is None else np.arange(len(inputs.X))
+    made = case.covariances is not None or "borrowed from each other" in model.certificate_.claim
+    counting = np.arange(len(inputs.X)) if made else case.counting
     place = {row: k for k, row in enumerate(counting.tolist())}
     coefficients = np.zeros(len(inputs.X))
     coefficients[[place[row] for row in np.asarray(model.support_).tolist()]] = np.asarray(model.dual_coef_)[0]

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from verdict_numbers import Numbers, exact, exactly, total
 from verdict_record import EXTREME, NUMBER, Record
 
+from surefoot.chancesvm.estimator.posed_svm import read_settings
+
 if TYPE_CHECKING:
     from verdict_svm import Case, Inputs
 
@@ -45,6 +47,10 @@ def laplace(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 def varied(case: Case, rng: np.random.Generator, record: Record) -> Case:
     """The case, or one of another kind."""
+    return _borrowing(_of_another_kind(case, rng, record), rng, record)
+
+
+def _of_another_kind(case: Case, rng: np.random.Generator, record: Record) -> Case:
     if rng.random() > VARIED:
         return case
     kind = str(rng.choice(["landmarks", "landmarks", "confidence", "function", "function", "moments"]))
@@ -63,6 +69,24 @@ def varied(case: Case, rng: np.random.Generator, record: Record) -> Case:
         return case
     record.settings.append(kind)
     return found
+
+
+def _borrowing(case: Case, rng: np.random.Generator, record: Record) -> Case:
+    """Some inputs borrow deviations from each other, where that is a question."""
+    kernel = case.params["kernel"]
+    asked = str(rng.choice(["batch", "batch", "auto", "shrunk", "pooled"]))
+    other = case.covariances is not None or case.params.get("confidence") or case.params.get("n_landmarks")
+    if other or not case.named or not isinstance(kernel, str) or kernel == "precomputed":
+        asked = "batch"
+    record.settings += [f"covariance {asked}"] if asked != "batch" else []
+    return replace(case, params={**case.params, "covariance": asked})
+
+
+def posed_problem(case: Case, model: Any) -> Any:
+    """The problem whose samples inputs that borrow from each other are, as the model has them; None where none do."""
+    if "borrowed from each other" not in model.certificate_.claim:
+        return None
+    return model._posed_again(case.X, case.y, case.weight, case.groups, read_settings(model))[1].problem
 
 
 def _confident(case: Case, rng: np.random.Generator) -> Case:

@@ -76,6 +76,8 @@ def svc_fault(model: Any) -> str | None:
         (_is_finite(scores.samples, (support.size, columns)), "support vectors do not fit schema_"),
         (scores.kernel.centre is None or len(scores.kernel.centre) == columns, "the centre of the kernel does not fit schema_"),
         (scores.units is None or _are_units(scores.units, columns), "the units of the columns do not fit schema_"),
+        (model._pool is None or _is_pool(model._pool, columns), "the deviations that inputs borrow do not fit schema_"),
+        (model._held_out is None or _are_margins(model._held_out), "the margins of held-out inputs are no ascending numbers"),
         (_is_finite(scores.coefficients, (support.size,)) and np.isfinite(scores.intercept), "coefficients are not numbers"),
         (shown is None or _is_finite(shown, (1, columns)), "coef_ does not fit schema_"),
         (_is_finite(model.intercept_, (1,)), "intercept_ is not one number"),
@@ -96,6 +98,16 @@ def svc_fault(model: Any) -> str | None:
 def _are_units(units: Any, columns: int) -> bool:
     shape = (columns,)
     return _is_finite(units.offsets, shape) and _is_finite(units.scales, shape) and bool(np.all(units.scales > 0))
+
+
+def _is_pool(pool: Any, columns: int) -> bool:
+    count = len(pool.deviations) if pool.deviations.ndim else 0
+    sound = count > 0 and _is_finite(pool.deviations, (count, columns))
+    return sound and 0 < pool.variance < np.inf and 1 <= pool.directions < np.inf
+
+
+def _are_margins(margins: Any) -> bool:
+    return all(part.ndim == 1 and not np.any(np.diff(part) < 0) and np.isfinite(part).all() for part in vars(margins).values())
 
 
 def inverse_fault(model: Any) -> str | None:

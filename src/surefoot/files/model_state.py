@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.chancesvm.estimator.input_promises import HeldOutMargins
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.problem.moment_radii import MomentRadii
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
@@ -131,6 +133,8 @@ KINDS: dict[str, ModelKind] = {
             # Files from before they were there lack them.
             "public_objective_": float,
             "_named_groups": bool,
+            "_held_out": HeldOutMargins | None,
+            "_pool": RepeatPool | None,
         },
         svc_fault,
     ),

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from surefoot import constraints
+from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool
 from surefoot.chancesvm.estimator.column_units import ColumnUnits
+from surefoot.chancesvm.estimator.input_promises import HeldOutMargins
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.moment_radii import MomentRadii
@@ -67,6 +69,7 @@ RECORDS: dict[str, Any] = {
         EllipsoidalCost,
         FacetProof,
         GroundCost,
+        HeldOutMargins,
         Kernel,
         KernelPlane,
         KernelScores,
@@ -79,6 +82,7 @@ RECORDS: dict[str, Any] = {
         Progress,
         RadiusPath,
         RayProof,
+        RepeatPool,
         RiskScore,
         RobustCoefficients,
         Schema,

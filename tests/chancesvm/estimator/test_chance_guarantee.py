@@ -77,7 +77,7 @@ def test_given_moments_give_the_model_of_samples_with_these_moments() -> None:
     covariances = [np.cov(part.T, bias=True) for part in parts]
     given = {"kernel": "linear", "violation": [0.05, 0.1, 0.2, 0.3, 0.05, 0.1, 0.2, 0.3]}
     # Inputs of twelve rows cost 12 C, those of moments C.
-    sampled = ChanceConstrainedSVC(C=2.0 / 12, **given).fit(X, LABELS[codes], groups=codes)
+    sampled = ChanceConstrainedSVC(C=2.0 / 12, covariance="batch", **given).fit(X, LABELS[codes], groups=codes)
     model = ChanceConstrainedSVC(C=2.0, **given).fit_moments(means, covariances, LABELS)
     assert model.certificate_.verified
     assert model.certificate_.upper_bound == pytest.approx(sampled.certificate_.upper_bound, rel=3e-6)

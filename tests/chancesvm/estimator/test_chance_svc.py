@@ -87,13 +87,13 @@ def test_a_violation_close_to_1_separates_the_means(machines: Measured) -> None:
 def test_a_precomputed_kernel_gives_the_model_of_the_kernel_itself(machines: Measured) -> None:
     X, y, groups = machines
     gram, fresh = rbf(X, X), np.random.default_rng(1).normal(size=(20, 2))
-    plain = ChanceConstrainedSVC(gamma=0.5, C=5.0, standardize=False).fit(X, y, groups)
+    plain = ChanceConstrainedSVC(gamma=0.5, C=5.0, standardize=False, covariance="batch").fit(X, y, groups)
     model = ChanceConstrainedSVC(kernel="precomputed", C=5.0).fit(gram, y, groups)
     assert model.certificate_.upper_bound == pytest.approx(plain.certificate_.upper_bound, rel=3e-6)
     np.testing.assert_allclose(model.decision_function(rbf(fresh, X)), plain.decision_function(fresh), atol=5e-3)
     weights = np.where(np.arange(80) % 3 == 0, 0.0, 1.0)
     some = ChanceConstrainedSVC(kernel="precomputed", C=5.0).fit(gram, y, groups, sample_weight=weights)
-    raw = ChanceConstrainedSVC(gamma=0.5, C=5.0, standardize=False)
+    raw = ChanceConstrainedSVC(gamma=0.5, C=5.0, standardize=False, covariance="batch")
     kept = raw.fit(X[weights > 0], y[weights > 0], groups[weights > 0])
     assert some.certificate_.upper_bound == pytest.approx(kept.certificate_.upper_bound, rel=3e-6)
     np.testing.assert_allclose(some.decision_function(rbf(fresh, X)), kept.decision_function(fresh), atol=5e-3)
@@ -167,12 +167,13 @@ def test_a_violation_may_differ_by_group(machines: Measured) -> None:
 
 def test_an_input_without_slack_keeps_its_promise_and_those_without_multiplier_could_be_left_out(machines: Measured) -> None:
     X, y, groups = machines
-    model = ChanceConstrainedSVC(kernel="linear", C=1e4, violation=0.3, tol=1e-8).fit(X, y, groups)
+    asked = {"kernel": "linear", "C": 1e4, "violation": 0.3, "tol": 1e-8, "covariance": "batch"}
+    model = ChanceConstrainedSVC(**asked).fit(X, y, groups)
     table = model.inputs()
     assert (table["slack"] <= 1e-3).all() and (table["misclassified"] < 0.3).all()
     assert 2 <= len(model.support_groups_) < 8
     kept = np.isin(groups, model.support_groups_)
-    again = ChanceConstrainedSVC(kernel="linear", C=1e4, violation=0.3, tol=1e-8).fit(X[kept], y[kept], groups[kept])
+    again = ChanceConstrainedSVC(**asked).fit(X[kept], y[kept], groups[kept])
     np.testing.assert_allclose(again.coef_, model.coef_, rtol=1e-3)
     scores = model.decision_function(X)
     np.testing.assert_allclose(X @ model.coef_[0] + model.intercept_[0], scores, atol=1e-9)
@@ -275,14 +276,15 @@ def test_one_row_in_a_group_is_said_once_and_made_clusters_of_one_row_are_not(ma
 
 def test_landmarks_build_the_model_from_few_rows(machines: Measured) -> None:
     X, y, groups = machines
-    full = ChanceConstrainedSVC(gamma=0.5, standardize=False).fit(X, y, groups=groups)
-    few = ChanceConstrainedSVC(gamma=0.5, n_landmarks=12, standardize=False).fit(X, y, groups=groups)
+    asked = {"gamma": 0.5, "standardize": False, "covariance": "batch"}
+    full = ChanceConstrainedSVC(**asked).fit(X, y, groups=groups)
+    few = ChanceConstrainedSVC(n_landmarks=12, **asked).fit(X, y, groups=groups)
     assert 0 < len(few.support_) <= 12
     assert few.certificate_.verified
     assert f"combines these {len(few.support_)} landmarks" in few.certificate_.claim
     assert few.certificate_.upper_bound >= full.certificate_.lower_bound
     assert "landmarks" not in full.certificate_.claim
-    conic = ChanceConstrainedSVC(gamma=0.5, n_landmarks=12, standardize=False, solver="socp").fit(X, y, groups=groups)
+    conic = ChanceConstrainedSVC(n_landmarks=12, solver="socp", **asked).fit(X, y, groups=groups)
     assert conic.certificate_.upper_bound == pytest.approx(few.certificate_.upper_bound, rel=3e-6)
     # The columns of a precomputed kernel are as good as a function.
     gram = np.exp(-0.5 * np.square(X[:, None] - X[None]).sum(axis=2))

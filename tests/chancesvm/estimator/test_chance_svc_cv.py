@@ -95,7 +95,8 @@ def test_a_precomputed_kernel_is_cut_to_the_rows_of_each_fold() -> None:
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     gram = X @ X.T
     matrix = search(kernel="precomputed", gammas=["scale"]).fit(gram, y, groups=groups)
-    rows = search(kernel="linear", standardize=False, gammas=["scale"]).fit(X, y, groups=groups)
+    asked = {"standardize": False, "covariance": "batch", "gammas": ["scale"]}
+    rows = search(kernel="linear", **asked).fit(X, y, groups=groups)
     np.testing.assert_allclose(matrix.cv_results_["mean_test_score"], rows.cv_results_["mean_test_score"])
 
 

@@ -89,7 +89,7 @@ def test_units_are_undone_in_public_numbers(by: str) -> None:
         means, covariances, labels = moments(1)
         model.fit_moments(means * unit + move, covariances * np.outer(unit, unit), labels)
     else:
-        model.fit(X * unit + move, y, groups)
+        model.set_params(covariance="batch").fit(X * unit + move, y, groups)
         np.testing.assert_array_equal((X * unit + move)[model.support_], model.support_vectors_)
     fresh = np.random.default_rng(2).normal(size=(50, 3)) * 2 * unit + move
     scores = model.decision_function(fresh)

@@ -24,7 +24,7 @@ from surefoot.exceptions import CertificateError, ConvergenceLimitWarning, Round
 from surefoot.files.formula import read_formula
 
 # The paper's terms: columns as they are, and C for each input, whose ten readings would cost as much as ten rows.
-PAPER: dict[str, Any] = {"standardize": False, "violation": 0.1}
+PAPER: dict[str, Any] = {"standardize": False, "violation": 0.1, "covariance": "batch"}
 READINGS = 10
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -59,12 +59,18 @@ def test_given_moments_cost_c_each() -> None:
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_measuring_everything_twice_changes_nothing_that_half_the_price_would_not(kernel: str) -> None:
     X, y, groups = inputs([3, 4, 5, 6, 7, 8])
-    once = ChanceConstrainedSVC(kernel=kernel, C=2.0).fit(X, y, groups)
-    twice = ChanceConstrainedSVC(kernel=kernel, C=1.0).fit(np.vstack((X, X)), np.append(y, y), np.append(groups, groups))
-    weighted = ChanceConstrainedSVC(kernel=kernel, C=1.0).fit(X, y, groups, sample_weight=2.0)
-    for other in (twice, weighted):
-        assert other.certificate_.upper_bound == pytest.approx(once.certificate_.upper_bound, rel=3e-6)
-        np.testing.assert_allclose(other.decision_function(X), once.decision_function(X), atol=5e-3)
+    models = {}
+    for covariance in ("batch", "shrunk"):
+        asked = {"kernel": kernel, "covariance": covariance}
+        once = ChanceConstrainedSVC(C=2.0, **asked).fit(X, y, groups)
+        twice = ChanceConstrainedSVC(C=1.0, **asked).fit(np.vstack((X, X)), np.append(y, y), np.append(groups, groups))
+        weighted = ChanceConstrainedSVC(C=1.0, **asked).fit(X, y, groups, sample_weight=2.0)
+        models[covariance] = once, twice, weighted
+    # That more measurements tell more is what sets shrunk covariances apart; a weight of 2 is a second measurement.
+    once, twice, weighted = models["batch"]
+    for one, other in ((once, twice), (once, weighted), models["shrunk"][1:]):
+        assert other.certificate_.upper_bound == pytest.approx(one.certificate_.upper_bound, rel=3e-6)
+        np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), atol=5e-3)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

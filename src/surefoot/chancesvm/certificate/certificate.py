@@ -184,7 +184,9 @@ def _statement(products: InnerProducts, own: _Batches) -> Statement:
 
 
 def _units(own: _Batches) -> str:
-    return ", whose columns are in standard units" if getattr(own.problem, "standardized", False) is True else ""
+    """What was done to the rows before they were these samples."""
+    named = {"standardized": ", whose columns are in standard units", "borrowed": ", with deviations borrowed from each other"}
+    return "".join(words for name, words in named.items() if getattr(own.problem, name, False) is True)
 
 
 def _problem_digest(own: _Batches, products: InnerProducts) -> str:

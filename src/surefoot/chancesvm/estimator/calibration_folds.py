@@ -1,4 +1,4 @@
-"""Calibration folds of a kernel classifier: Platt scaling of scores by models that did not see the rows they score.
+"""Calibration folds of a kernel classifier: Platt scaling and margins by models that did not see the rows they score.
 
 Rows of one group are samples of one input, so folds are made of whole groups: a model that has seen an input would be too sure
 of its other samples. Clusters that k-means made are no inputs that could come again; there the folds are made of rows, and each
@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.chancesvm.estimator.input_promises import HeldOutMargins, held_out_margins, score_moments
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import SVMSettings, pose_rows
 from surefoot.chancesvm.estimator.uncertain_inputs import read_violation
@@ -26,8 +27,10 @@ from surefoot.sklearn_api.training_rows import TrainingRows
 N_FOLDS = 5
 
 
-def calibrated_scaling(rows: TrainingRows, given: RowGroups | None, settings: SVMSettings) -> PlattScaling:
-    """Solve once per calibration fold and fit Platt scaling to the scores of all folds.
+def calibrated(
+    rows: TrainingRows, given: RowGroups | None, settings: SVMSettings
+) -> tuple[PlattScaling, HeldOutMargins | None]:
+    """Solve once per calibration fold: Platt scaling of the scores of all folds, and the margins of inputs that have names.
 
     Parameters
     ----------
@@ -45,14 +48,21 @@ def calibrated_scaling(rows: TrainingRows, given: RowGroups | None, settings: SV
     settings = replace(settings, violation=read_violation(settings.violation, None if given is None else given.names))
     folds = folds_of_inputs(rows, given, N_FOLDS, settings.seed, "probability=True", " Collect more, or use probability=False.")
     scores = np.empty(len(rows.labels))
+    margins, labels = list[FloatArray](), list[FloatArray]()
     for fold in range(folds.max() + 1):
         train, own_fold = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         own = rows.take(train)
         posed = pose_rows(own, None if given is None else given.take(train), settings, named=given is not None)
         outcome = posed.solve(settings, time.perf_counter()).outcome
-        model = KernelScores.of_plane(posed.problem, outcome.primal, posed.inputs.order, posed.units)
-        scores[own_fold] = model(settings.block(rows.design.take(own_fold), own))
-    return fit_platt_scaling(scores, rows.labels, rows.weights * len(rows.labels))
+        model = KernelScores.of_plane(posed.problem, outcome.primal, posed.order, posed.units)
+        block = settings.block(rows.design.take(own_fold), own)
+        scores[own_fold] = model(block)
+        if given is not None:
+            inputs = given.take(own_fold)
+            margins.append(score_moments(model, block, inputs, posed.pool).margins)
+            labels.append(inputs.labels(rows.labels[own_fold], rows.classes))
+    scaling = fit_platt_scaling(scores, rows.labels, rows.weights * len(rows.labels))
+    return scaling, None if given is None else held_out_margins(np.concatenate(margins), np.concatenate(labels))
 
 
 def folds_of_inputs(

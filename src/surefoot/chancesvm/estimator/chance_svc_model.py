@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,14 +12,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool
+from surefoot.chancesvm.estimator.given_moments import read_covariances
+from surefoot.chancesvm.estimator.input_promises import HeldOutMargins, ScoreMoments, score_moments
 from surefoot.chancesvm.estimator.input_table import input_table
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
 from surefoot.chancesvm.problem.problem import KernelPlane
 from surefoot.chancesvm.registry import ChanceOutcome
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
-from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.arrays import AnyArray, FloatArray, RowArray
 from surefoot.core.certificate import Certificate
+from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
 from surefoot.exceptions import CertificateError, RoundedInterceptWarning, WeakModelWarning
@@ -52,7 +56,7 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
 class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False}
+    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "covariance": "batch"}
 
     kernel: Any
     probability: bool
@@ -63,6 +67,9 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     public_objective_: float
     outcome_: ChanceOutcome
     sigmoid_: PlattScaling | None
+    # Models from before they were there have none.
+    _held_out: HeldOutMargins | None = None
+    _pool: RepeatPool | None = None
     schema_: Schema
 
     @property
@@ -98,12 +105,123 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
+        return self._scores(self._block(X))
+
+    def _block(self, X: Any) -> FloatArray:
+        """The rows as numbers, or their images, or their kernels with the rows of training."""
         check_is_fitted(self)
         if self._feature_map is not None:
-            return self._scores(self._mapped(X))
+            return self._mapped(X)
         require_columns_of_training(self, X)
         block = number_columns(read_number_table(X, REMEDIES), self.schema_)
-        return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
+        return block[:, self._kernel_columns] if self._kernel_columns is not None else block
+
+    def predict(self, X: Any, groups: Any = None) -> AnyArray:
+        """The class of each row, or of the input that it is a repeat of.
+
+        Parameters
+        ----------
+        X : table of rows
+        groups : array-like of shape (n_rows,), optional
+            The input that each row is a measurement of: all its rows get the class of the mean of its scores. None: each row
+            gets the class of its own score.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The first class where a score is 0.
+        """
+        if groups is None:
+            return super().predict(X)
+        found, inputs = self._score_moments(X, groups)
+        classes: AnyArray = self.classes_[(found.means > 0).astype(np.intp)][inputs.codes]
+        return classes
+
+    def promise(self, X: Any, groups: Any = None) -> Any:
+        """What the model says of new inputs, and how sure that is.
+
+        Parameters
+        ----------
+        X : table of rows
+        groups : array-like of shape (n_rows,), optional
+            The input that each row is a measurement of. None: each row is an input that was measured once.
+
+        Returns
+        -------
+        data frame
+            One row for each input, in the library of the training table:
+
+            - ``group``, ``rows``: its name and the number of its measurements;
+            - ``prediction``: the class of its mean score;
+            - ``score``, ``spread``: mean of its scores, and standard deviation of that of a further measurement; inputs with
+              few rows borrow from those of training, as ``covariance`` says;
+            - ``flips``: a further measurement is put into the other class at most that often, whatever its distribution with
+              these two moments. NaN, as the spread, where nothing is known of it: one row, with ``covariance="batch"``;
+            - ``other_class``, after a fit with ``probability=True`` and groups: at most about this fraction of inputs of the
+              other class look as much like the predicted one, by inputs that were held out. At 0.1 or below the other class is
+              ruled out with a confidence of 90 %.
+        """
+        return build_frame(self.promise_columns(X, groups), self._library)
+
+    def promise_columns(self, X: Any, groups: Any = None) -> dict[str, Any]:
+        """The columns of :meth:`promise` as plain lists and arrays."""
+        found, inputs = self._score_moments(X, groups)
+        return self._promised(found, inputs.names, np.bincount(inputs.codes, minlength=len(inputs.names)))
+
+    def predict_moments(self, means: Any, covariances: Any) -> AnyArray:
+        """The class of inputs that are known by their moments, that of their mean; linear kernel only.
+
+        Parameters
+        ----------
+        means, covariances
+            As for :meth:`ChanceConstrainedSVC.fit_moments`: those of rows as the model was fitted to, or of their images under
+            its ``feature_map``.
+
+        Returns
+        -------
+        ndarray of shape (n_inputs,)
+        """
+        classes: AnyArray = self.classes_[(self._given_moments(means, covariances).means > 0).astype(np.intp)]
+        return classes
+
+    def promise_moments(self, means: Any, covariances: Any) -> Any:
+        """What :meth:`promise` says, for inputs that are known by their moments; their ``rows`` are 0."""
+        found = self._given_moments(means, covariances)
+        count = found.means.size
+        return build_frame(self._promised(found, range(count), np.zeros(count, dtype=np.int64)), self._library)
+
+    def _promised(self, found: ScoreMoments, names: Sequence[Level], sizes: RowArray) -> dict[str, Any]:
+        positive = (found.means > 0).astype(np.intp)
+        columns = {
+            "group": list(names),
+            "rows": sizes,
+            "prediction": self.classes_[positive].tolist(),
+            "score": found.means,
+            "spread": found.spreads,
+            "flips": found.flips,
+        }
+        if self._held_out is not None:
+            columns["other_class"] = self._held_out.p_values(found.margins)[np.arange(positive.size), 1 - positive]
+        return columns
+
+    def _score_moments(self, X: Any, groups: Any) -> tuple[ScoreMoments, RowGroups]:
+        block = self._block(X)
+        inputs = RowGroups(tuple(range(len(block))), np.arange(len(block)), np.arange(len(block)))
+        if groups is not None:
+            inputs = read_row_groups(groups, len(block))
+        if not len(block):
+            return ScoreMoments(np.zeros(0), np.zeros(0)), inputs
+        return score_moments(self._scores, block, inputs, self._pool), inputs
+
+    def _given_moments(self, means: Any, covariances: Any) -> ScoreMoments:
+        check_is_fitted(self)
+        if not hasattr(self, "coef_"):
+            raise ValueError(f"moments of inputs say nothing about their scores under kernel={self.kernel!r}: pass rows.")
+        if self._feature_map is None:
+            require_columns_of_training(self, means)
+        block = number_columns(read_number_table(means, REMEDIES), self.schema_)
+        variances = np.einsum("j,ijk,k->i", self.coef_[0], read_covariances(block, covariances), self.coef_[0])
+        return ScoreMoments(self._scores(block), np.sqrt(np.maximum(variances, 0.0)))
 
     @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
     def predict_proba(self, X: Any) -> FloatArray:
@@ -169,14 +287,14 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         library: str | None,
         feature_map: Any = None,
         row_groups: RowArray | None = None,
-        sigmoid: PlattScaling | None = None,
+        calibration: tuple[PlattScaling, HeldOutMargins | None] | None = None,
         *,
         named_groups: bool,
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema, kernel = rows.design.schema, posed.problem.kernel
         plane = solved.outcome.primal
-        self._scores = KernelScores.of_plane(posed.problem, plane, posed.inputs.order, posed.units)
+        self._scores = KernelScores.of_plane(posed.problem, plane, posed.order, posed.units)
         self._kernel_columns = rows.positions if kernel.name == "precomputed" else None
         self._feature_map = feature_map
         self._library = library
@@ -186,7 +304,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.classes_ = rows.classes
         self.groups_ = list(posed.inputs.names)
         self.support_groups_ = [name for name, used in zip(self.groups_, self._inputs["support"], strict=True) if used]
-        self.support_ = rows.positions[self._scores.support] if posed.from_rows else self._scores.support
+        self.support_ = rows.positions[self._scores.support] if posed.samples_are_rows else self._scores.support
         self.support_vectors_ = posed.support_rows(self._scores)
         self.dual_coef_ = self._scores.coefficients[None, :]
         coef = self.dual_coef_ @ kernel.features(self._scores.samples) if kernel.name == "linear" else None
@@ -196,7 +314,8 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.intercept_ = np.array([intercept])
         self.public_objective_ = self._public_objective(posed, solved, None if coef is None else coef[0], intercept, errors)
         self.moment_radii_ = posed.radii
-        self.sigmoid_ = sigmoid
+        self.sigmoid_, self._held_out = (None, None) if calibration is None else calibration
+        self._pool = posed.pool
         for name, value in (
             ("coef_", coef),
             ("gamma_", kernel.gamma if kernel.name in ("rbf", "poly") else None),
@@ -293,12 +412,16 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         parts = {field.name: getattr(self._scores, field.name) for field in dataclasses.fields(self._scores)}
         # Seals from before there were units are made without.
         scores = {f"scores.{name}": part for name, part in parts.items() if name != "units" or part is not None}
-        return {**found, **inputs, **scores, "schema_": self.schema_.to_dict()}
+        kept = {"pool": self._pool, "held_out": self._held_out}
+        beside = {f"{name}.{key}": part for name, one in kept.items() if one is not None for key, part in vars(one).items()}
+        return {**found, **inputs, **scores, **beside, "schema_": self.schema_.to_dict()}
 
     def _require_same(self, posed: PosedSVM, solved: SolvedSVM) -> None:
         """Raise unless the model predicts by the kernel of the problem, and :meth:`inputs` says what rows and plane say."""
         if self._scores.kernel != posed.problem.kernel:
             raise CertificateError(f"{CHANGED}: the kernel by which it predicts is not that of its parameters and these rows.")
+        if not _same_pool(self._pool, posed.pool):
+            raise CertificateError(f"{CHANGED}: what inputs to come borrow is not what these rows say.")
         right = input_table(posed, solved, self.classes_)
         if solved.outcome.dual is None:
             # A file without its witness cannot tell.
@@ -326,7 +449,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
             same = bool(np.all(np.abs(told - scores(self.support_vectors_)) <= 1e-9 * size))
         if not same:
             raise CertificateError(f"{CHANGED}: its public numbers are not those by which it predicts.")
-        row_of_sample = rows.positions[posed.inputs.order] if posed.from_rows else posed.inputs.order
+        row_of_sample = rows.positions[posed.order] if posed.samples_are_rows else posed.order
         sample_of_row = {row: sample for sample, row in enumerate(row_of_sample.tolist())}
         at = np.array([sample_of_row.get(row, -1) for row in self.support_.tolist()], dtype=np.intp)
         if np.any(at < 0) or (scores.samples.shape[1] and not np.array_equal(problem.samples[at], scores.samples)):
@@ -334,6 +457,13 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         coefficients = np.zeros(problem.n_samples)
         coefficients[at] = scores.coefficients
         return KernelPlane(coefficients, float(scores.intercept))
+
+
+def _same_pool(told: RepeatPool | None, right: RepeatPool | None) -> bool:
+    if told is None or right is None:
+        return told is right
+    pairs = [(getattr(told, field.name), getattr(right, field.name)) for field in dataclasses.fields(RepeatPool)]
+    return all(np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=INPUT_ROUNDING, atol=INPUT_ROUNDING) for a, b in pairs)
 
 
 def _same_samples(shown: FloatArray, scores: KernelScores) -> bool:

@@ -50,7 +50,7 @@ def input_table(posed: PosedSVM, solved: SolvedSVM, classes: AnyArray) -> dict[s
     return {
         "group": list(posed.inputs.names),
         "label": labels,
-        "samples": problem.sizes if posed.from_rows else np.full(problem.n_batches, 0, dtype=np.int64),
+        "samples": posed.inputs.sizes if posed.from_rows else np.full(problem.n_batches, 0, dtype=np.int64),
         "violation": problem.violation,
         "misclassified": largest_error(margins, variances),
         "slack": np.maximum(excess, 0.0),

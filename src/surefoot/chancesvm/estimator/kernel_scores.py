@@ -81,5 +81,8 @@ class KernelScores:
         """Scores of rows; with a precomputed kernel the columns are the kernels with all rows of training."""
         if self.kernel.name == "precomputed":
             return np.asarray(rows[:, self.support] @ self.coefficients + self.intercept)
-        rows = rows if self.units is None else self.units.standardized(rows)
-        return self.kernel.combined(rows, self.samples, self.coefficients) + self.intercept
+        return self.of_samples(rows if self.units is None else self.units.standardized(rows))
+
+    def of_samples(self, samples: FloatArray) -> FloatArray:
+        """Scores of rows that are in standard units already."""
+        return self.kernel.combined(samples, self.samples, self.coefficients) + self.intercept

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
+from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool, Repeats, RepeatSamples, borrowed_samples
 from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
 from surefoot.chancesvm.estimator.column_units import ColumnUnits, standard_units
 from surefoot.chancesvm.estimator.given_moments import MomentSamples, moment_samples, read_covariances, with_directions
@@ -51,6 +53,7 @@ from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.training_rows import TrainingRows
 
+COVARIANCES = ("auto", "shrunk", "pooled", "batch")
 # Samples up to which "auto" solves a cone programme where nothing else could be proven: a second or so.
 MOST_CONE_SAMPLES = 300
 # By which fraction of the tolerance margins are exceeded: as solvers do, and where rounding makes their certificate a wide one.
@@ -80,6 +83,7 @@ class SVMSettings:
     n_landmarks: int | None
     automatic: bool
     standardize: bool
+    covariance: str
 
     @property
     def precomputed(self) -> bool:
@@ -89,6 +93,13 @@ class SVMSettings:
     def has_units(self) -> bool:
         """Whether columns are put into standard units: not those of a matrix, nor what a user's function is to see."""
         return self.standardize and isinstance(self.kernel, str) and not self.precomputed
+
+    @property
+    def borrows(self) -> bool:
+        """Whether inputs borrow deviations from each other: those of a matrix, or before a user's function, cannot."""
+        if self.covariance == "auto":
+            return self.confidence is None and isinstance(self.kernel, str) and not self.precomputed
+        return self.covariance != "batch"
 
     def block(self, design: MixedDesign, against: TrainingRows) -> FloatArray:
         """The numbers of some rows; those of a precomputed kernel are its products with other rows."""
@@ -116,7 +127,8 @@ class PosedSVM:
     """A problem, and the inputs behind its batches; ``from_rows`` is False if they were given by their moments.
 
     ``solved`` is what is solved in its place: the problem itself, or its restriction to landmarks. Its samples are in
-    ``units``, the rows of training as they came are in ``rows``.
+    ``units``, the rows of training as they came are in ``rows``. With a ``pool`` its samples are no rows, but what inputs that
+    borrow from each other are taken to be.
     """
 
     problem: ChanceSVMProblem
@@ -126,12 +138,23 @@ class PosedSVM:
     from_rows: bool = True
     units: ColumnUnits | None = None
     rows: FloatArray | None = None
+    pool: RepeatPool | None = None
+
+    @property
+    def samples_are_rows(self) -> bool:
+        return self.from_rows and self.pool is None
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The row of training that each sample of the problem is, or its own number where samples are no rows."""
+        return self.inputs.order if self.samples_are_rows else np.arange(self.problem.n_samples)
 
     def support_rows(self, scores: KernelScores) -> FloatArray:
         """The support vectors in the units of their columns."""
         if self.units is None:
             return scores.samples
-        return self.units.back(scores.samples) if self.rows is None else self.rows[scores.support]
+        known = self.rows is not None and self.samples_are_rows
+        return self.rows[scores.support] if known else self.units.back(scores.samples)  # type: ignore[index]
 
     def solve(self, settings: SVMSettings, started: float, title: str | None = None) -> SolvedSVM:
         """Solve and certify; with a title, progress goes to standard error."""
@@ -305,7 +328,26 @@ def read_settings(model: Any) -> SVMSettings:
         n_landmarks=None if model.n_landmarks is None else int(model.n_landmarks),
         automatic=model.solver == "auto",
         standardize=_require_flag("standardize", model.standardize),
+        covariance=_require_covariance(model),
     )
+
+
+def _require_covariance(model: Any) -> str:
+    wanted = model.covariance
+    if not (isinstance(wanted, str) and wanted in COVARIANCES):
+        raise ValueError(f"covariance = {wanted!r} must be one of {', '.join(map(repr, COVARIANCES))}.")
+    if wanted in ("shrunk", "pooled"):
+        if model.confidence is not None:
+            raise ValueError(
+                f"confidence widens the moments of the samples as they are, and covariance = {wanted!r} changes these. Use "
+                "covariance='batch', or confidence=None."
+            )
+        if not isinstance(model.kernel, str) or model.kernel == "precomputed":
+            raise ValueError(
+                f"covariance = {wanted!r} makes rows of its own, which a kernel with a name can compare and "
+                f"{'a matrix' if isinstance(model.kernel, str) else 'a function'} may not know. Use covariance='batch'."
+            )
+    return wanted
 
 
 def read_groups(groups: Any, n_rows: int, rows: TrainingRows, settings: SVMSettings) -> RowGroups | None:
@@ -355,8 +397,14 @@ def pose_rows(
         costs = settings.cost * _prices(rows.counts[order], inputs.starts, named)
     if not (costs.min() > 0 and np.isfinite(costs.sum())):
         raise ValueError("C times sample_weight is no price of slack: it must be a finite number above 0 for every input.")
-    posed = _pose(samples, inputs, violation_of(violation, inputs.names), costs, kernel, settings)
-    return replace(posed, units=units, rows=raw if settings.has_units else None)
+    borrowed = None
+    if named and settings.borrows:
+        repeats = Repeats.of(samples, inputs.starts, inputs.weights, rows.counts[order])
+        borrowed = borrowed_samples(repeats, rows.counts[order], same=settings.covariance == "pooled")
+    made = None if borrowed is None else borrowed[0]
+    posed = _pose(samples, inputs, violation_of(violation, inputs.names), costs, kernel, settings, made=made)
+    pool = None if borrowed is None else borrowed[1]
+    return replace(posed, units=units, rows=raw if settings.has_units else None, pool=pool)
 
 
 def _own_units(known: ColumnUnits | None, found: ColumnUnits, rows: FloatArray) -> ColumnUnits:
@@ -414,16 +462,20 @@ def _pose(
     kernel: Kernel,
     settings: SVMSettings,
     moments: MomentSamples | None = None,
+    made: RepeatSamples | None = None,
 ) -> PosedSVM:
     radii = _radii(inputs, settings)
+    starts, weights = inputs.starts, inputs.weights
+    if made is not None:
+        samples, starts, weights = made.samples, made.starts, made.weights
     problem = ChanceSVMProblem(
         samples=samples,
-        starts=inputs.starts,
+        starts=starts,
         labels=inputs.labels,
         costs=costs,
         violation=violation,
         kernel=kernel,
-        weights=inputs.weights,
+        weights=weights,
         # Checked and mended below.
         gram=samples if kernel.name == "precomputed" and settings.n_landmarks is None else None,
         mean_radius=None if radii is None else radii.mean,  # type: ignore[arg-type]
@@ -432,6 +484,7 @@ def _pose(
         covariances=None if moments is None else moments.covariances,
         widening=0.0 if moments is None else moments.widening,
         standardized=settings.has_units,
+        borrowed=made is not None,
     )
     solved = on_landmarks(problem, settings.n_landmarks)
     if solved is problem:

@@ -94,6 +94,8 @@ class ChanceSVMProblem:
         eigenvalue.
     standardized : bool, default=False
         Whether columns of the samples, or of the moments, are in standard units; for the words of claims.
+    borrowed : bool, default=False
+        Whether batches have samples that are no measurements of theirs, but deviations borrowed from other batches; likewise.
     gram : ndarray of shape (n_samples, n_samples), optional
         The matrix of a "callable" or "precomputed" kernel, without what is added to it, once somebody has made sure that it is
         positive semidefinite: :func:`surefoot.chancesvm.problem.kernel_matrix.mended`.
@@ -118,6 +120,7 @@ class ChanceSVMProblem:
     covariances: FloatArray | None = None
     widening: float = 0.0
     standardized: bool = False
+    borrowed: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", np.ascontiguousarray(self.starts, dtype=np.int64))
