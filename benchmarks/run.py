@@ -40,6 +40,7 @@ BENCHMARKS = {
     "chance_rows": "bench_chance_rows",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "chance_promises": "bench_chance_promises",
+    "chance_defaults": "bench_chance_defaults",
     "inverse_approaches": "bench_inverse_approaches",
     "inverse_enumeration": "bench_inverse_enumeration",
     "inverse_samd": "bench_inverse_samd",
