@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import surefoot as sf
 from surefoot.exceptions import ConvergenceLimitWarning, InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
@@ -243,3 +244,23 @@ def test_without_a_distance_a_cost_of_0_is_best_to_the_last_digit(center: Any, k
     center = center if kappa == 0 else None
     model = InverseOptimizer(forward.FiniteChoice(), distance="none", kappa=kappa, center=center).fit(signals, chosen)
     assert not model.cost_.any() and model.certificate_.verified and model.certificate_.upper_bound == 0.0
+
+
+STEPS = ([[0, -1], [0, 0], [2, -2]], [[-1, -1], [0, -1], [3, -5]], [[5, -4], [-2, 6], [-3, 2], [5, -4], [-2, -3]])
+LOADS = ([[2.74e4, -2.249e-4, -1.403e-5], [5.56e3, 7.27e-5, -5.079e-6], [-1.186e4, 1.133e-4, 1.696e-7]],
+         [[9.74e3, 1.5895e-3, 1.5606e-6], [-6.16e3, -1.8779e-4, 8.614e-6], [-1.532e4, -2.0225e-3, -8.574e-6]])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("offers", "at", "units"),
+    [(STEPS, (2, 2, 0), (1.0, unit)) for unit in (1.0, 2e6, 1e7, 1.5e8, 2.1e8)] + [(LOADS, (2, 0), (1.0, 1.0, 1.0))],
+)
+def test_angles_near_a_right_one_are_proven_in_doubles_as_in_balls(offers: Any, at: Any, units: Any) -> None:
+    """Consistent costs almost fill a half-space, and products of 1e9 cancel: multipliers pay for their rounding."""
+    signals = [np.array(own) * units for own in offers]
+    responses = [own[k] for own, k in zip(signals, at, strict=True)]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="circumcenter").fit(signals, responses)
+    assert model.certificate_.verified and model.certificate_.upper_bound < np.pi / 2
+    pytest.importorskip("flint")
+    for arithmetic in ("double", "ball"):
+        assert sf.verify(model, signals, responses, arithmetic=arithmetic).verified
