@@ -334,3 +334,15 @@ def test_a_refusal_for_want_of_digits_says_so():
     assert not model.certificate_.verified
     assert "entries up to 1.0e+09 leave few digits" in model.certificate_.claim
     assert sf.RiskScoreClassifier(**settings).fit(X - 1e9, y).certificate_.verified
+
+
+@pytest.mark.parametrize("largest", [1e3, 1e7, 1e9])
+@pytest.mark.parametrize("radius", [0.05, 0.15])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_of_large_numbers_leaves_no_gap_to_cards_without_it(seed: int, radius: float, largest: float) -> None:
+    """The price of a shift may be as large as a score of that column: a plane that falls along it by rounding proves little."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.round(rng.uniform(0, largest, 12)), rng.integers(0, 2, (12, 2))])
+    y = (rng.random(12) < 0.3 + 0.5 * X[:, 1]).astype(int)
+    model = sf.RiskScoreClassifier(max_features=2, max_points=1, intercept_bound=0, radius=radius, gap=0.0).fit(X, y)
+    assert model.certificate_.verified and model.certificate_.relative_gap < 1e-13

@@ -190,7 +190,9 @@ class LossPlanes:
 @np.errstate(divide="ignore", invalid="ignore")
 def mixed(first: Planes, second: Planes, slope: Enclosure, other: Enclosure) -> Planes:
     """Mixtures of planes that are level where their slopes rise through 0; otherwise the one that is closer to it."""
-    share = np.clip(np.nan_to_num(other.mid / (other.mid - slope.mid), nan=1.0), 0.0, 1.0)
+    # A little above 0: what rounding lets fall would be multiplied by the largest price there is.
+    falling, rising = (2.0 * each.low - each.mid for each in (slope, other))
+    share = np.clip(np.nan_to_num(rising / (rising - falling), nan=1.0), 0.0, 1.0)
 
     def mix(one: Enclosure, two: Enclosure) -> Enclosure:
         part = enclose(share.reshape(-1, *[1] * (len(one.shape) - 1)))
