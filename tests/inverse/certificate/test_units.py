@@ -264,3 +264,34 @@ def test_angles_near_a_right_one_are_proven_in_doubles_as_in_balls(offers: Any, 
     pytest.importorskip("flint")
     for arithmetic in ("double", "ball"):
         assert sf.verify(model, signals, responses, arithmetic=arithmetic).verified
+
+
+SHARES = ([[121.2, 1.011e6, 5.584e-6], [-149.6, 2.776e5, -1.468e-5]],
+          [[-38.16, 9.354e5, -6.138e-6], [109.2, 2.813e6, 5.063e-5]],
+          [[-141.6, 3.203e6, 3.421e-5], [0, 1.068e6, 1.369e-5], [-28.33, 1.068e6, 0], [84.98, 1.068e6, -1.369e-5]],
+          [[30.65, -1.815e6, -1.828e-5], [-134.2, 4.805e4, -5.44e-6]])  # fmt: skip
+FAR = ([[-2.357e5, -7.103e-7, -261.5], [1.22e5, -2.068e-7, 67.32]],
+       [[0, 1.147e-7, 156.6], [-6.098e5, -9.178e-7, 391.4], [-3.049e5, 2.294e-7, 156.6], [-1.22e6, 4.589e-7, 626.2]],
+       [[-6.958e5, 2.527e-7, 85.95], [-1.491e6, -2.777e-7, 23.56]],
+       [[-6.098e5, 2.294e-7, 0], [1.22e6, -2.294e-7, -156.6], [1.22e6, 3.442e-7, -156.6]])  # fmt: skip
+MINUS_ONE = {"A": np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]), "b": np.array([-1.0, 1.0])}
+
+
+@pytest.mark.parametrize(
+    ("offers", "at", "given"),
+    [
+        # A loss of 7e-6, and a slope of 7e4 times a centre that has no price: at an end of its bounds it is nothing.
+        (SHARES, (1, 0, 0, 0), {"approach": "cutting-plane", "prior": "simplex", "center": [0.16, 0.02, 0.74]}),
+        # Multipliers up to 1e24 leave slopes of 1e9: they are fractions as they are.
+        (FAR, (0, 1, 1, 1), {"approach": "incenter", "prior": MINUS_ONE, "center": [1.44, 0.81, -0.26], "distance": "linf"}),
+    ],
+)
+def test_slopes_that_cancel_are_proven_in_doubles_as_in_balls(offers: Any, at: Any, given: dict[str, Any]) -> None:
+    signals = [np.array(own) for own in offers]
+    responses = [own[k] for own, k in zip(signals, at, strict=True)]
+    model = InverseOptimizer(forward.FiniteChoice(), **given).fit(signals, responses)
+    assert model.certificate_.verified
+    pytest.importorskip("flint")
+    double, ball = (sf.verify(model, signals, responses, arithmetic=arithmetic) for arithmetic in ("double", "ball"))
+    assert double.verified and ball.verified
+    assert double.lower_bound == pytest.approx(ball.lower_bound, rel=1e-9) and double.lower_bound <= ball.upper_bound
