@@ -92,7 +92,7 @@ def test_an_observation_is_explained_to_its_own_scale() -> None:
     given = InverseProblem(examples, Distance.of("l2"), Regularizer("l1", np.ones(2)), 0.0, PriorSet.of(None, 2))
     problem = APPROACHES["cutting-plane"].pose(given)
     found = certify_cost(problem, np.ones(2), None, 1e-6)
-    assert "observation 1 is not explained" in found.claim and not found.verified
+    assert "nothing shows that the cost vector explains observation 1" in found.claim and not found.verified
 
 
 def test_decisions_are_tied_to_the_scale_of_what_a_cost_prices() -> None:
@@ -295,3 +295,19 @@ def test_slopes_that_cancel_are_proven_in_doubles_as_in_balls(offers: Any, at: A
     double, ball = (sf.verify(model, signals, responses, arithmetic=arithmetic) for arithmetic in ("double", "ball"))
     assert double.verified and ball.verified
     assert double.lower_bound == pytest.approx(ball.lower_bound, rel=1e-9) and double.lower_bound <= ball.upper_bound
+
+
+def test_what_doubles_cannot_tell_is_not_called_unexplained_and_balls_are_named() -> None:
+    """Two decisions are 9 units in the last place apart: that times the cost is known to 1e-24, and matters to 1e-25."""
+    near = np.array([1000001.631, 1000000.147])
+    signals = [
+        np.array([near, near - 9 * 2.0**-33]),
+        np.array([[999998.0, 999998.0], [999999.0, 1000001.0], [999997.0, 1000002.0]]),
+        np.array([[1000001.63, 999996.348], [1000001.25, 999999.575], [999999.5, 999997.939], [999993.805, 1000003.246]]),
+    ]
+    responses = [own[k] for own, k in zip(signals, (0, 2, 3), strict=True)]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="incenter", center=[0.52, -1.06], distance="squared-l2")
+    with pytest.warns(ConvergenceLimitWarning, match="nothing shows that .* explains observation 0.* arithmetic='ball'"):
+        model.fit(signals, responses)
+    pytest.importorskip("flint")
+    assert sf.verify(model, signals, responses, arithmetic="ball").verified
