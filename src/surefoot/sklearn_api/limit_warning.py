@@ -10,11 +10,12 @@ from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.exceptions import ConvergenceLimitWarning
 
 _MORE = "Allow more with time_limit or max_iter, or ask for less with tol."
+_DIGITS = "If rounding is why, surefoot.verify(..., arithmetic='ball') confirms it: the same bounds with more digits."
 _OTHER = "Scale the columns, or try another solver."
 # What to do about a fit that is not proven optimal, by what ended it. A model was found, so the problem is neither infeasible
 # nor unbounded: a solver that says so was misled by rounding.
 ADVICE: dict[Status, str] = {
-    Status.OPTIMAL: _MORE,
+    Status.OPTIMAL: f"{_DIGITS} {_MORE}",
     Status.ITERATION_LIMIT: _MORE,
     Status.TIME_LIMIT: _MORE,
     Status.INTERRUPTED: _MORE,

@@ -256,3 +256,22 @@ def test_room_on_a_line_is_bounded_by_weights_of_one_over_the_number_of_observat
     fewer = replace(proof, weights=np.full(4, 0.125))
     half = certify_ellipsoid(problem, EllipsoidalCost(np.zeros(1), np.array([[kappa]])), fewer, 1e-6)
     assert half.lower_bound == pytest.approx(kappa - kappa * np.log(2 * kappa))
+
+
+@pytest.mark.parametrize(
+    ("weights", "bound"),
+    [([1.0, 0.0], 0.5), ([0.5, 0.0], 0.375), ([0.0, 0.1], -0.4), ([2.0, -0.1], 0.0)],
+)
+def test_weights_of_losses_that_must_be_0_are_not_negative(weights: list[float], bound: float) -> None:
+    """0 was chosen, and costs theta have 1 - theta <= 0 and 1 - 10 theta <= 0: the least theta^2 / 2 is 1/2.
+
+    Weights w prove w_1 + w_2 - (w_1 + 10 w_2)^2 / 2; with a negative one that would be 1.4.
+    """
+    example = Example(
+        Instance(0, ListedSet(np.array([[0.0], [1.0], [10.0]])), LinearFeatures(np.eye(1), np.zeros(1))), np.zeros(1)
+    )
+    problem = InverseProblem(
+        (example,), Distance.of("zero-one"), Regularizer("l2", np.zeros(1)), 1.0, PriorSet.of(None, 1), hard=True
+    )
+    proof = CostProof(np.zeros(2, dtype=np.int32), (np.array([1.0]), np.array([10.0])), np.array(weights), np.empty(0))
+    assert cost_bound(problem, proof) == pytest.approx(bound, abs=1e-12)

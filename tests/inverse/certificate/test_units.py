@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import surefoot as sf
 from surefoot.exceptions import ConvergenceLimitWarning, InconsistentDataError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
@@ -91,7 +92,7 @@ def test_an_observation_is_explained_to_its_own_scale() -> None:
     given = InverseProblem(examples, Distance.of("l2"), Regularizer("l1", np.ones(2)), 0.0, PriorSet.of(None, 2))
     problem = APPROACHES["cutting-plane"].pose(given)
     found = certify_cost(problem, np.ones(2), None, 1e-6)
-    assert "observation 1 is not explained" in found.claim and not found.verified
+    assert "nothing shows that the cost vector explains observation 1" in found.claim and not found.verified
 
 
 def test_decisions_are_tied_to_the_scale_of_what_a_cost_prices() -> None:
@@ -243,3 +244,70 @@ def test_without_a_distance_a_cost_of_0_is_best_to_the_last_digit(center: Any, k
     center = center if kappa == 0 else None
     model = InverseOptimizer(forward.FiniteChoice(), distance="none", kappa=kappa, center=center).fit(signals, chosen)
     assert not model.cost_.any() and model.certificate_.verified and model.certificate_.upper_bound == 0.0
+
+
+STEPS = ([[0, -1], [0, 0], [2, -2]], [[-1, -1], [0, -1], [3, -5]], [[5, -4], [-2, 6], [-3, 2], [5, -4], [-2, -3]])
+LOADS = ([[2.74e4, -2.249e-4, -1.403e-5], [5.56e3, 7.27e-5, -5.079e-6], [-1.186e4, 1.133e-4, 1.696e-7]],
+         [[9.74e3, 1.5895e-3, 1.5606e-6], [-6.16e3, -1.8779e-4, 8.614e-6], [-1.532e4, -2.0225e-3, -8.574e-6]])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("offers", "at", "units"),
+    [(STEPS, (2, 2, 0), (1.0, unit)) for unit in (1.0, 2e6, 1e7, 1.5e8, 2.1e8)] + [(LOADS, (2, 0), (1.0, 1.0, 1.0))],
+)
+def test_angles_near_a_right_one_are_proven_in_doubles_as_in_balls(offers: Any, at: Any, units: Any) -> None:
+    """Consistent costs almost fill a half-space, and products of 1e9 cancel: multipliers pay for their rounding."""
+    signals = [np.array(own) * units for own in offers]
+    responses = [own[k] for own, k in zip(signals, at, strict=True)]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="circumcenter").fit(signals, responses)
+    assert model.certificate_.verified and model.certificate_.upper_bound < np.pi / 2
+    pytest.importorskip("flint")
+    for arithmetic in ("double", "ball"):
+        assert sf.verify(model, signals, responses, arithmetic=arithmetic).verified
+
+
+SHARES = ([[121.2, 1.011e6, 5.584e-6], [-149.6, 2.776e5, -1.468e-5]],
+          [[-38.16, 9.354e5, -6.138e-6], [109.2, 2.813e6, 5.063e-5]],
+          [[-141.6, 3.203e6, 3.421e-5], [0, 1.068e6, 1.369e-5], [-28.33, 1.068e6, 0], [84.98, 1.068e6, -1.369e-5]],
+          [[30.65, -1.815e6, -1.828e-5], [-134.2, 4.805e4, -5.44e-6]])  # fmt: skip
+FAR = ([[-2.357e5, -7.103e-7, -261.5], [1.22e5, -2.068e-7, 67.32]],
+       [[0, 1.147e-7, 156.6], [-6.098e5, -9.178e-7, 391.4], [-3.049e5, 2.294e-7, 156.6], [-1.22e6, 4.589e-7, 626.2]],
+       [[-6.958e5, 2.527e-7, 85.95], [-1.491e6, -2.777e-7, 23.56]],
+       [[-6.098e5, 2.294e-7, 0], [1.22e6, -2.294e-7, -156.6], [1.22e6, 3.442e-7, -156.6]])  # fmt: skip
+MINUS_ONE = {"A": np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]), "b": np.array([-1.0, 1.0])}
+
+
+@pytest.mark.parametrize(
+    ("offers", "at", "given"),
+    [
+        # A loss of 7e-6, and a slope of 7e4 times a centre that has no price: at an end of its bounds it is nothing.
+        (SHARES, (1, 0, 0, 0), {"approach": "cutting-plane", "prior": "simplex", "center": [0.16, 0.02, 0.74]}),
+        # Multipliers up to 1e24 leave slopes of 1e9: they are fractions as they are.
+        (FAR, (0, 1, 1, 1), {"approach": "incenter", "prior": MINUS_ONE, "center": [1.44, 0.81, -0.26], "distance": "linf"}),
+    ],
+)
+def test_slopes_that_cancel_are_proven_in_doubles_as_in_balls(offers: Any, at: Any, given: dict[str, Any]) -> None:
+    signals = [np.array(own) for own in offers]
+    responses = [own[k] for own, k in zip(signals, at, strict=True)]
+    model = InverseOptimizer(forward.FiniteChoice(), **given).fit(signals, responses)
+    assert model.certificate_.verified
+    pytest.importorskip("flint")
+    double, ball = (sf.verify(model, signals, responses, arithmetic=arithmetic) for arithmetic in ("double", "ball"))
+    assert double.verified and ball.verified
+    assert double.lower_bound == pytest.approx(ball.lower_bound, rel=1e-9) and double.lower_bound <= ball.upper_bound
+
+
+def test_what_doubles_cannot_tell_is_not_called_unexplained_and_balls_are_named() -> None:
+    """Two decisions are 9 units in the last place apart: that times the cost is known to 1e-24, and matters to 1e-25."""
+    near = np.array([1000001.631, 1000000.147])
+    signals = [
+        np.array([near, near - 9 * 2.0**-33]),
+        np.array([[999998.0, 999998.0], [999999.0, 1000001.0], [999997.0, 1000002.0]]),
+        np.array([[1000001.63, 999996.348], [1000001.25, 999999.575], [999999.5, 999997.939], [999993.805, 1000003.246]]),
+    ]
+    responses = [own[k] for own, k in zip(signals, (0, 2, 3), strict=True)]
+    model = InverseOptimizer(forward.FiniteChoice(), approach="incenter", center=[0.52, -1.06], distance="squared-l2")
+    with pytest.warns(ConvergenceLimitWarning, match="nothing shows that .* explains observation 0.* arithmetic='ball'"):
+        model.fit(signals, responses)
+    pytest.importorskip("flint")
+    assert sf.verify(model, signals, responses, arithmetic="ball").verified

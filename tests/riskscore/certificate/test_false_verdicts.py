@@ -334,3 +334,59 @@ def test_a_refusal_for_want_of_digits_says_so():
     assert not model.certificate_.verified
     assert "entries up to 1.0e+09 leave few digits" in model.certificate_.claim
     assert sf.RiskScoreClassifier(**settings).fit(X - 1e9, y).certificate_.verified
+
+
+@pytest.mark.parametrize("largest", [1e3, 1e7, 1e9])
+@pytest.mark.parametrize("radius", [0.05, 0.15])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_of_large_numbers_leaves_no_gap_to_cards_without_it(seed: int, radius: float, largest: float) -> None:
+    """The price of a shift may be as large as a score of that column: a plane that falls along it by rounding proves little."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.round(rng.uniform(0, largest, 12)), rng.integers(0, 2, (12, 2))])
+    y = (rng.random(12) < 0.3 + 0.5 * X[:, 1]).astype(int)
+    model = sf.RiskScoreClassifier(max_features=2, max_points=1, intercept_bound=0, radius=radius, gap=0.0).fit(X, y)
+    assert model.certificate_.verified and model.certificate_.relative_gap < 1e-13
+
+
+def stamped(seed: int, largest: float, part: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """When something begins and when it ends, in multiples of a part; what it takes decides."""
+    rng = np.random.default_rng(seed)
+    begin, taken = np.round(rng.uniform(0, largest, 14)), rng.integers(-3, 4, 14)
+    y = (rng.random(14) < 1 / (1 + np.exp(-taken))).astype(int)
+    return np.column_stack([begin * part, (begin + taken) * part, rng.integers(0, 2, 14)]), y
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(1e3, "unit"), (1e7, "unit"), (1e9, "unit"), (1e3, "free"), (1e7, "free")])
+def test_differences_of_time_stamps_are_proven_as_their_values_would_be(largest: float, scale: str) -> None:
+    """Columns of 1e9 cancel in the scores of the best cards, and no rounding is left, but for where a free scale is best."""
+    X, y = stamped(0, largest)
+    model = sf.RiskScoreClassifier(max_features=3, max_points=1, intercept_bound=2, gap=0.0, scale=scale).fit(X, y)
+    assert model.points_["x0"] == -model.points_["x1"] != 0
+    assert model.certificate_.verified and model.certificate_.relative_gap < (1e-12 if scale == "unit" else 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ConvergenceLimitWarning")
+@pytest.mark.parametrize("part", [1.0, 0.1])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_cards_on_time_stamps_enclose_those_in_balls(seed: int, part: float) -> None:
+    """Scores of whole columns are exact, those of tenths are not."""
+    pytest.importorskip("flint")
+    X, y = stamped(seed, 1e7, part)
+    model = sf.RiskScoreClassifier(max_features=3, max_points=1, intercept_bound=2, gap=0.0).fit(X, y)
+    double, ball = (sf.verify(model, X, y, arithmetic=arithmetic) for arithmetic in ("double", "ball"))
+    assert double.lower_bound <= ball.lower_bound <= ball.upper_bound <= double.upper_bound
+    assert (ball.upper_bound < double.upper_bound - 1e-12) == (part < 1)
+
+
+def test_intercepts_of_a_proof_beyond_all_cards_change_nothing() -> None:
+    """They would make scores of whole columns too large to be exact."""
+    X, y = stamped(0, 1e7)
+    model = sf.RiskScoreClassifier(max_features=3, max_points=1, intercept_bound=2, gap=0.0).fit(X, y)
+    proof = model.certificate_.witness
+    problem = RiskScoreProblem(X, 2.0 * y - 1.0, np.full(14, 1 / 14), -np.ones(3), np.ones(3), -2, 2, 3, 1e-8)
+    card = RiskScore(model.intercept_, np.array([model.points_.get(name, 0) for name in ("x0", "x1", "x2")]), 1.0)
+    honest, wide = (
+        certify_risk_score(problem, card, dataclasses.replace(proof, intercepts=ends), 1e-9)
+        for ends in (proof.intercepts, (-(2**60), 2**60))
+    )
+    assert honest.verified and honest.lower_bound == wide.lower_bound

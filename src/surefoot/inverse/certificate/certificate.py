@@ -97,7 +97,7 @@ def certify_cost(
     elif outside > NEAR * max(radius, float(np.abs(theta).max())):
         flaw = flaw or f"the cost vector lies outside its prior set by {outside:.3g}"
     elif problem.hard and lost.any():
-        flaw = flaw or f"{name} is not explained by the cost vector"
+        flaw = flaw or f"nothing shows that the cost vector explains {name}"
     else:
         remarks += [f"It lies outside its prior set by at most {rounded_up(max(outside, READ), 3)}."] if outside > 0 else []
         if problem.hard and losses.max() > 0:

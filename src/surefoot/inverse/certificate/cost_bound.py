@@ -16,6 +16,7 @@ rational numbers.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -98,17 +99,15 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
         return -np.inf
     # Products of doubles are no doubles: slopes of quadratic costs are known to rounding only.
     rational = not prior.psd and not any(hasattr(example.instance.features, "inner") for example in problem.examples)
-    values = _fractions(problem, proof) if rational and (free.all() or problem.hard) else []
-    if values:
-        multipliers = between(*_ends(values))
-    else:
-        prices = np.maximum(proof.row_prices, 0.0), np.full(len(total), float(proof.total_price))
-        multipliers = join([shared_weights(problem, proof, free), *prices])
+    prices = np.maximum(proof.row_prices, 0.0), np.full(len(total), float(proof.total_price))
+    values = _fractions(problem, proof, prices) if rational and (free.all() or problem.hard) else []
+    multipliers = between(*_ends(values)) if values else join([shared_weights(problem, proof, free), *prices])
     slope = multipliers @ join([steep, prior.matrix, sum_row])
     if prior.psd and proof.block_price is not None:
         slope = slope - join([square_near(proof.block_price).reshape(prior.psd**2), np.zeros(p - prior.psd**2)])
     low, high = slope.low, slope.high
     falling = (np.isinf(prior.lower) & (high > problem.kappa)) | (np.isinf(prior.upper) & (low < -problem.kappa))
+    falling &= problem.regularizer.kind == "l1" or problem.kappa == 0  # a square ends every fall
     # Beside columns of large units rounding may be all that is left of a slope.
     at, flat = np.flatnonzero(falling | ((low < 0) & (high > 0))), np.zeros(p, dtype=np.bool_)
     if values and at.size:
@@ -129,8 +128,10 @@ def _ends(values: list[Fraction]) -> list[FloatArray]:
     return [np.where(np.isnan(near), end, np.nextafter(near, end)) for end in (-np.inf, np.inf)]
 
 
-def _fractions(problem: InverseProblem, proof: Any) -> list[Fraction]:
+def _fractions(problem: InverseProblem, proof: Any, prices: Sequence[FloatArray]) -> list[Fraction]:
     """The multipliers of a proof as fractions; none if one is negative, or an observation has more than its weight."""
+    if problem.hard and not len(proof.exact):  # doubles do: no sum is prescribed that they would miss
+        return [Fraction(float(value)) for value in np.concatenate((np.maximum(proof.weights, 0.0), *prices))]
     try:
         if any(FRACTION.fullmatch(text) is None for text in proof.exact):
             return []
@@ -153,8 +154,8 @@ def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArra
         away = enclose(at) - center
         rest = lowest(kappa * away + slope, at, lower, upper, kappa / 2)
         return (kappa * 0.5 * (away * away) + slope * at + rest).sum()
-    # Piecewise linear, with a corner at the centre, or at the end that is nearest to it.
-    at = np.clip(center, lower, upper)
+    # Piecewise linear, with a corner at the centre, or at the end that is nearest to it; straight without a price, also at 0.
+    at = np.clip(center if kappa > 0 else 0.0, lower, upper)
     rest = lowest(slope + kappa, at, at, upper, 0.0, flat) + lowest(slope - kappa, at, lower, at, 0.0, flat)
     return (kappa * abs(enclose(at) - center) + slope * at + rest).sum()
 

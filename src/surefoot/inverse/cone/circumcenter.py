@@ -167,10 +167,9 @@ class Circumcenter:
 
         slope, room = np.tan(angle), ConeCoverParameters.slope_room
         slopes = [slope * (1 + room) + room]
-        if np.any(saved):
-            # What decisions save is part of the angle, as far as the tolerance allows.
-            spare = options.tolerance * max(angle, LEAST_ANGLE) * (1.0 + slope**2)
-            slopes += [slope + part * spare for part in ConeCoverParameters.spare_parts if part * spare > room]
+        # What decisions save, and rounding where that is more, is part of the angle, as far as the tolerance allows.
+        spare = options.tolerance * max(angle, LEAST_ANGLE) * (1.0 + slope**2)
+        slopes += [slope + part * spare for part in ConeCoverParameters.spare_parts if part * spare > room]
         found = (cone_cover(normals, axis, height, slope, options, units=units, saved=saved) for slope in slopes)
         return next((cover for cover in found if cover is not None), None)
 

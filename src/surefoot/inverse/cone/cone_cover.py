@@ -4,6 +4,9 @@ With V the corners of a cone, ``room`` what they may still rise and G the half-s
 multipliers y >= 0 with (V G') y >= -room. Nonnegative least squares finds them; if there are none, some point of the cone keeps
 to all half-spaces and yet is too high (Farkas), and a linear programme finds the worst one, with few coefficients s. The cone
 is split there: the point takes the place of each corner with s_i > 0. Termination: every cone is a leaf, or there are too many.
+
+Certificates know corners and products with them to rounding: ``blur`` is that, entry by entry of a corner. Multipliers make up
+for it too, or a cover that is right would be refused where units are far apart and the largest angle is near a right one.
 """
 
 from __future__ import annotations
@@ -43,7 +46,14 @@ def cone_cover(
     length = np.where(length > 0, length, 1.0)
     unit = normals / units / length[:, None]
     corners = [*np.eye(p), -np.ones(p)]
-    room = [slope * float(v @ theta) - height(v) for v in corners]
+    # Roundings on the way to a product: of half-spaces with multipliers, of these with a corner, and of theta's length.
+    rounding = (len(normals) + 3 * p + 16) * float(np.finfo(np.float64).eps)
+    blur = [rounding * np.abs(v) for v in corners]
+
+    def left_at(v: FloatArray, blurred: FloatArray) -> float:
+        return slope * float(v @ theta - blurred @ np.abs(theta)) - height(v)
+
+    room = [left_at(v, blurred) for v, blurred in zip(corners, blur, strict=True)]
     split: list[bool] = []
     shares: list[FloatArray] = []
     prices: list[FloatArray] = []
@@ -56,6 +66,8 @@ def cone_cover(
         size = np.linalg.norm(at * units, axis=1)
         left, sides = np.array([room[k] for k in here]) / size, (at * units / size[:, None]) @ unit.T
         sides -= (np.abs(at).max(axis=1) / size)[:, None] * (saved / length)
+        blurs = np.array([blur[k] for k in here])
+        sides -= (blurs * units / size[:, None]) @ np.abs(unit.T)
         found = _multipliers(sides, left)
         share = _share(sides, left) if found is None else None
         if found is None and share is None:
@@ -70,7 +82,8 @@ def cone_cover(
             return None
         shares.append(share / new)
         corners.append(shares[-1] @ at)
-        room.append(slope * float(corners[-1] @ theta) - height(corners[-1]))
+        blur.append(shares[-1] @ blurs + rounding * np.abs(corners[-1]))
+        room.append(left_at(corners[-1], blur[-1]))
         parts = [[len(corners) - 1 if j == i else k for j, k in enumerate(here)] for i in np.flatnonzero(share).tolist()]
         open_ += reversed(parts)
     mixes = np.empty((0, 0)) if mix is None else np.array([mix(v) for v in corners])

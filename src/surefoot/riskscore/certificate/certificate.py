@@ -138,7 +138,7 @@ def _tangent_bound(planes: LossPlanes, point: FloatArray) -> float:
     if not np.all(np.abs(point) < LARGEST_POINT):
         return 0.0
     # Without shifts the loss is no larger.
-    found = planes.plain(np.arange(n_columns)[None, :], point[None, :])
+    found = planes.plain(np.arange(n_columns)[None, :], point[None, :], point[None, :])
     slope, slopes = found.gradient[0, 0], found.gradient[0, 1:][table.usable]
     gains = -smaller(slopes * table.lower[table.usable], slopes * table.upper[table.usable])
     bounds = []

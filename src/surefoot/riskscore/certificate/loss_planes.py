@@ -9,7 +9,9 @@ the rows is a plane c + g . q below the loss of cards with coefficients q, c = s
 on the way to u matters.
 
 Over points in a box [l, u] the plane is at least c + sum_j min(g_j l_j, g_j u_j). A further column adds -gain_j = min(g_j l_j,
-g_j u_j). At a free scale q = t points: all but c is multiplied by t, and the smaller of both ends of t counts.
+g_j u_j). At a free scale q = t points: all but c is multiplied by t, and the smaller of both ends of t counts. In columns of
+whole numbers the score of the card l is exact, and g . l is the sum of -y w u times it: what large columns share cancels before
+anything is rounded. Then the plane is at least c + g . l + sum_j min(0, g_j (u_j - l_j)).
 
 Under a shift (``riskscore/problem/score_shift.py``) the loss is min over lambda of lambda radius + sum_i w_i max_S (V_iS -
 lambda cost_S), with t |p_j| <= price_j lambda for the columns that move. For weights m_iS >= 0 that sum to 1 over the shifts S
@@ -46,10 +48,14 @@ BATCH = 400_000
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """``constant + gradient . q + price_slope lambda`` for every claim; residuals by cell for rows of either label."""
+    """``constant + gradient . q + price_slope lambda`` for every claim; residuals by cell for rows of either label.
+
+    ``first`` is gradient . l for the card l of the lower ends, where scores are exact and nothing shifts.
+    """
 
     constant: Enclosure
     gradient: Enclosure
+    first: Enclosure
     price_slope: Enclosure
     negative: Enclosure
     positive: Enclosure
@@ -82,12 +88,14 @@ class LossPlanes:
         for own in (rest[kinds == kind] for kind in np.unique(kinds)):
             yield from (own[begin : begin + step] for begin in range(0, own.size, step))
 
-    def plain(self, support: Integers, points: FloatArray) -> Planes:
-        """Planes that touch the loss without any shift, which no shift makes smaller, at points, one a row."""
+    def plain(self, support: Integers, points: FloatArray, cards: FloatArray) -> Planes:
+        """Planes that touch the loss without any shift, which no shift makes smaller, at points; cards are one a row too."""
         values, negative, positive = self.rows.cells(support)
         up, down, height = tangents(scores_of(values, points))
         constant = ((negative + positive) * height).sum(axis=1)
-        return Planes(constant, gradient_of(negative * up - positive * down, values), enclose(np.zeros(len(points))), up, -down)
+        slopes = negative * up - positive * down
+        first = (slopes * scores_of(values, cards)).sum(axis=1)
+        return Planes(constant, gradient_of(slopes, values), first, enclose(np.zeros(len(points))), up, -down)
 
     def shifts(self, support: Integers, values: FloatArray) -> tuple[FloatArray, Enclosure]:
         """Values of every cell after every set of flips, cell by cell, and what the sets cost."""
@@ -101,7 +109,7 @@ class LossPlanes:
     def at(self, claims: Claims) -> Planes:
         """The planes of claims: at their points, or mixtures of four that are level along lambda and then along the scale."""
         if not self.shifted:
-            return self.plain(claims.support, claims.points)
+            return self.plain(claims.support, claims.points, claims.lower)
         points = np.split(claims.points, claims.points.shape[1] // (claims.support.shape[1] + 3), axis=1)
         found = [self._touching(claims.support, own) for own in points]
         if len(found) == 1:
@@ -133,13 +141,14 @@ class LossPlanes:
             residuals.append(residual)
         constant = ((ending[0] + ending[1]) * height).sum(axis=2).sum(axis=1)
         gradient = gradient_of((ending[0] * up - ending[1] * down).reshape(len(support), -1), turned)
-        return Planes(constant, gradient, self.table.radius - paid, residuals[0], residuals[1])
+        return Planes(constant, gradient, enclose(0.0), self.table.radius - paid, residuals[0], residuals[1])
 
     def worst_loss(self, support: Integers, card: FloatArray, scale: Enclosure, price: float) -> Enclosure:
         """At or above the loss of a card at a scale, under a shift that of its dual at a price lambda, whatever that is."""
         values, *weights = self.rows.cells(support[None, :])
         turned, costs = self.shifts(support[None, :], values if values.ndim == 2 else values[0])
-        scores = (enclose(turned) @ card).reshape(-1, costs.shape[1]) * scale
+        scores = enclose(turned @ card) if self.table.whole else enclose(turned) @ card
+        scores = scores.reshape(-1, costs.shape[1]) * scale
         moves = np.isfinite(self.table.prices[support]) & ~self.table.flips[support]
         reached = enclose(np.append(0.0, np.abs(card[1:][moves]))) / np.append(1.0, self.table.prices[support[moves]])
         paid = (reached.max() * scale).maximum(price)
@@ -164,7 +173,10 @@ class LossPlanes:
     def _slope(self, planes: Planes, claims: Claims) -> Enclosure:
         """The least of what is multiplied by the scale, over the points of a box."""
         ends = smaller(planes.gradient * claims.lower, planes.gradient * claims.upper)
-        return self._least_price(planes, claims, ends) if self.shifted else ends.sum(axis=1)
+        if self.shifted:
+            return self._least_price(planes, claims, ends)
+        rest = smaller(planes.gradient * (claims.upper - claims.lower), np.zeros(claims.lower.shape))
+        return planes.first + rest.sum(axis=1) if self.table.whole else ends.sum(axis=1)
 
     def _least_price(self, planes: Planes, claims: Claims, ends: Enclosure) -> Enclosure:
         support, lower, upper = claims.support, claims.lower, claims.upper
@@ -190,7 +202,9 @@ class LossPlanes:
 @np.errstate(divide="ignore", invalid="ignore")
 def mixed(first: Planes, second: Planes, slope: Enclosure, other: Enclosure) -> Planes:
     """Mixtures of planes that are level where their slopes rise through 0; otherwise the one that is closer to it."""
-    share = np.clip(np.nan_to_num(other.mid / (other.mid - slope.mid), nan=1.0), 0.0, 1.0)
+    # A little above 0: what rounding lets fall would be multiplied by the largest price there is.
+    falling, rising = (2.0 * each.low - each.mid for each in (slope, other))
+    share = np.clip(np.nan_to_num(rising / (rising - falling), nan=1.0), 0.0, 1.0)
 
     def mix(one: Enclosure, two: Enclosure) -> Enclosure:
         part = enclose(share.reshape(-1, *[1] * (len(one.shape) - 1)))

@@ -101,7 +101,9 @@ class ProofReader:
         self.table = table
         self.steps, self.points = np.asarray(proof.steps), np.asarray(proof.points, dtype=np.float64)
         self.columns, self.twins = (np.asarray(part, dtype=np.int64) for part in (proof.columns, proof.twins))
-        self.intercepts = (int(proof.intercepts[0]), int(proof.intercepts[1]))
+        # No card has others, and scores of whole columns are exact with these.
+        (low, high), (least, most) = proof.intercepts, table.intercepts
+        self.intercepts = max(int(low), least), min(int(high), most)
         if self.steps.dtype.kind not in "iu" or not np.all(np.abs(self.points) < LARGEST_POINT):
             raise RefusedProofError("one of its numbers is not of any use")
         _check_columns(table, self.columns, self.twins, self.intercepts, float(proof.threshold))
@@ -197,11 +199,8 @@ class ProofReader:
 
     def _limits(self, chosen: Integers) -> tuple[FloatArray, FloatArray]:
         """The smallest and the largest intercept and points on supports."""
-        ends = (np.full((len(chosen), 1), float(end)) for end in self.intercepts)
-        lower, upper = (
-            np.hstack([end, limit[chosen]]) for end, limit in zip(ends, (self.table.lower, self.table.upper), strict=True)
-        )
-        return lower, upper
+        low, high = self.intercepts
+        return np.insert(self.table.lower[chosen], 0, low, axis=1), np.insert(self.table.upper[chosen], 0, high, axis=1)
 
     def _check_covered(
         self, codes: Integers, by_node: BoolArray, chosen: Integers, lower: FloatArray, upper: FloatArray

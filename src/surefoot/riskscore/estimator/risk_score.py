@@ -365,5 +365,6 @@ def _warn_of_gap(outcome: SolveOutcome[RiskScore, Any], certificate: Certificate
             "more with time_limit, or ask for less with gap or max_features."
         )
     else:
-        advice = "" if certificate.witness is None else " surefoot.verify recomputes the whole proof, without a time limit."
+        more = "without a time limit, and with arithmetic='ball' to more digits"
+        advice = "" if certificate.witness is None else f" surefoot.verify recomputes the whole proof, {more}."
     warnings.warn(f"{where} {found} {certificate.claim}{believed}{advice}", ConvergenceLimitWarning, stacklevel=3)
