@@ -32,9 +32,13 @@ def no_screen() -> Any:
     "frame",
     [lambda X: X, lambda X: pd.DataFrame(X, columns=["vibration", "noise"]), lambda X: pl.DataFrame(X, schema=["v", "n"])],
 )
-def test_ellipses_enclose_what_tau_says_and_support_is_that_of_the_model(frame: Any, tmp_path: Any) -> None:
+@pytest.mark.parametrize(("covariance", "wider"), [("batch", 1.0), ("auto", 13 / 11)])
+def test_ellipses_enclose_what_tau_says_and_support_is_that_of_the_model(
+    frame: Any, covariance: str, wider: float, tmp_path: Any
+) -> None:
+    """Twelve readings leave a mean open by a twelfth, and deviations from it are too short by as much."""
     table = frame(X)
-    model = ChanceConstrainedSVC(kernel="linear", C=100, violation=0.2).fit(table, Y, groups=CODES)
+    model = ChanceConstrainedSVC(kernel="linear", C=100, violation=0.2, covariance=covariance).fit(table, Y, groups=CODES)
     shown = UncertainInputsDisplay.from_estimator(model, table, grid_resolution=40)
     assert len(shown.ellipses_) == 6
     assert np.flatnonzero(shown.support).tolist() == model.support_groups_
@@ -42,7 +46,7 @@ def test_ellipses_enclose_what_tau_says_and_support_is_that_of_the_model(frame: 
         own = X[at == CODES]
         inverse = np.linalg.inv(np.cov(own.T, bias=True))
         corners = ellipse.get_xy() - own.mean(axis=0)
-        np.testing.assert_allclose(np.einsum("ij,jk,ik->i", corners, inverse, corners), (1 - 0.2) / 0.2, rtol=1e-9)
+        np.testing.assert_allclose(np.einsum("ij,jk,ik->i", corners, inverse, corners), wider * (1 - 0.2) / 0.2, rtol=1e-9)
     assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == tuple(getattr(table, "columns", ["x0", "x1"]))
     shown.figure_.savefig(tmp_path / "inputs.png")
 

@@ -72,6 +72,15 @@ class RepeatSamples:
     starts: RowArray
     weights: FloatArray
 
+    @property
+    def covariances(self) -> FloatArray:
+        """One matrix for each input."""
+        sizes = np.diff(self.starts)
+        means = np.add.reduceat(self.weights[:, None] * self.samples, self.starts[:-1], axis=0)
+        beside = self.samples - np.repeat(means, sizes, axis=0)
+        squares = self.weights[:, None, None] * beside[:, :, None] * beside[:, None, :]
+        return np.asarray(np.add.reduceat(squares, self.starts[:-1], axis=0))
+
 
 @dataclass(frozen=True, eq=False)
 class Repeats:

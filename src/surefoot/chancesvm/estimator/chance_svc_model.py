@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool
+from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool, Repeats, borrowed_samples
 from surefoot.chancesvm.estimator.given_moments import read_covariances
 from surefoot.chancesvm.estimator.input_promises import HeldOutMargins, ScoreMoments, score_moments
 from surefoot.chancesvm.estimator.input_table import input_table
@@ -189,6 +189,35 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         found = self._given_moments(means, covariances)
         count = found.means.size
         return build_frame(self._promised(found, range(count), np.zeros(count, dtype=np.int64)), self._library)
+
+    def borrowed_covariances(self, rows: FloatArray, of_row: RowArray) -> FloatArray | None:
+        """The covariances that inputs of these rows are taken to have, in the units of their columns; None if their own.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            The rows of training, all of the same weight.
+        of_row : ndarray of shape (n_rows,)
+            The place of each row's input in ``groups_``.
+
+        Returns
+        -------
+        ndarray of shape (n_inputs, n_features, n_features) or None
+        """
+        check_is_fitted(self)
+        if self._pool is None:
+            return None
+        units = self._scores.units
+        order = np.argsort(of_row, kind="stable")
+        sizes = np.bincount(of_row, minlength=len(self.groups_))
+        starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        own = rows[order] if units is None else units.standardized(rows[order])
+        repeats = Repeats.of(own, starts, np.repeat(1.0 / sizes, sizes), np.ones(of_row.size))
+        made = borrowed_samples(repeats, np.ones(of_row.size), same=self._pool.same)
+        if made is None:
+            return None
+        found = made[0].covariances
+        return found if units is None else found * np.outer(units.scales, units.scales)
 
     def _promised(self, found: ScoreMoments, names: Sequence[Level], sizes: RowArray) -> dict[str, Any]:
         positive = (found.means > 0).astype(np.intp)

@@ -103,6 +103,8 @@ class UncertainInputsDisplay(PlainDisplay):
         if covariances is None:
             of_row = _row_groups(estimator, len(points))
             means, spread = _moments(points[of_row >= 0], of_row[of_row >= 0], len(violation))
+            made = estimator.borrowed_covariances(points[of_row >= 0], of_row[of_row >= 0])
+            spread = spread if made is None else made
             samples, sample_labels = points[of_row >= 0], labels[of_row[of_row >= 0]]
         else:
             means, spread = points, _full(np.asarray(covariances, dtype=np.float64), points.shape)
