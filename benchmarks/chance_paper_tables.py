@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,10 @@ class Benchmarked:
             say(f"Tables 5 to 8: {name}")
             try:
                 X, y = load_cod_rna(options.cod_rna, options.random_state, options.most_rows) if name == COD_RNA else load(name)
-            except OSError as error:
-                absent.append(f"{name}: {error}")
+            except FileNotFoundError as error:
+                if name == COD_RNA:
+                    raise
+                absent.append(f"{name}: there is no {Path(error.filename).name} in the folder uci of the data.")
                 continue
             folds = list(folds_of(X, y, options, 10 if name == "ionosphere" else None))
             models = {model: search(model, folds, GRIDS[options.grid], options) for model in ALL_MODELS}
