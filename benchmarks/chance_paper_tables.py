@@ -43,25 +43,12 @@ class Benchmarked:
     absent: list[str]
 
     @classmethod
-    def measured(cls, names: Sequence[str], options: Any) -> Benchmarked:
-        found: dict[str, TableFound] = {}
-        absent: list[str] = []
-        for name in names:
-            say(f"Tables 5 to 8: {name}")
-            try:
-                X, y = load_cod_rna(options.cod_rna, options.random_state, options.most_rows) if name == COD_RNA else load(name)
-            except FileNotFoundError as error:
-                if name == COD_RNA:
-                    raise
-                absent.append(f"{name}: there is no {Path(error.filename).name} in the folder uci of the data.")
-                continue
-            folds = list(folds_of(X, y, options, 10 if name == "ionosphere" else None))
-            models = {model: search(model, folds, GRIDS[options.grid], options) for model in ALL_MODELS}
-            kernels = ("quad", "rbf") if name in TABLE_5_NAMES else ()
-            cones = {kernel: _cones(kernel, models[f"chance {kernel}"], folds, options) for kernel in kernels}
-            larger = 100 * max(float(np.mean(y)), 1 - float(np.mean(y)))
-            found[name] = TableFound(len(y), X.shape[1], larger, models, cones)
-        return cls(found, absent)
+    def of(cls, names: Sequence[str], answers: Sequence[TableFound | str]) -> Benchmarked:
+        """Put together what :func:`search_table` has said of each."""
+        pairs = list(zip(names, answers, strict=True))
+        return cls(
+            {name: one for name, one in pairs if not isinstance(one, str)}, [one for one in answers if isinstance(one, str)]
+        )
 
     def findings(self) -> list[str]:
         """How far our figures are from the paper's and from SVC's, and what proves them; without the simulated table."""
@@ -86,6 +73,23 @@ class Benchmarked:
 def _apart(ours: Sequence[float], theirs: Sequence[float]) -> str:
     apart = [own - other for own, other in zip(ours, theirs, strict=True)]
     return f"{min(apart):+.1f} to {max(apart):+.1f} points (mean {statistics.fmean(apart):+.1f})"
+
+
+def search_table(name: str, options: Any) -> TableFound | str:
+    """Search the parameters of all models on one table; a sentence where its file is absent."""
+    say(f"Tables 5 to 8: {name}")
+    try:
+        X, y = load_cod_rna(options.cod_rna, options.random_state, options.most_rows) if name == COD_RNA else load(name)
+    except FileNotFoundError as error:
+        if name == COD_RNA:
+            raise
+        return f"{name}: there is no {Path(error.filename).name} in the folder uci of the data."
+    folds = list(folds_of(X, y, options, 10 if name == "ionosphere" else None))
+    models = {model: search(model, folds, GRIDS[options.grid], options) for model in ALL_MODELS}
+    kernels = ("quad", "rbf") if name in TABLE_5_NAMES else ()
+    cones = {kernel: _cones(kernel, models[f"chance {kernel}"], folds, options) for kernel in kernels}
+    larger = 100 * max(float(np.mean(y)), 1 - float(np.mean(y)))
+    return TableFound(len(y), X.shape[1], larger, models, cones)
 
 
 def _cones(kernel: str, best: Searched, folds: Sequence[Fold], options: Any) -> tuple[float, float, float]:

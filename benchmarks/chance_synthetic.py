@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from chance_printed import TABLE_2, TABLE_3, TABLE_4, Printed
+from measure import say
 from numpy.typing import NDArray
 from tables import Cell
 from threadpoolctl import threadpool_limits
@@ -151,6 +152,7 @@ def solve(problem: ChanceSVMProblem, solver: EllipsoidCuts | ChanceSOCP | Chance
 
 def table_2(chosen: SynSet, repeats: int, per_batch: int = 10) -> list[dict[str, Cell]]:
     """Accuracy by kernel, law and violation."""
+    say("Table 2")
     rows: list[dict[str, Cell]] = []
     for kernel in KERNEL_NAMES:
         for law in LAWS:
@@ -165,6 +167,7 @@ def table_2(chosen: SynSet, repeats: int, per_batch: int = 10) -> list[dict[str,
 
 def table_2_readings(chosen: SynSet, repeats: int, per_batch: int = 10) -> list[dict[str, Cell]]:
     """Where the means are and how wide the t law is decide; eps = 0.2."""
+    say("Table 2 by readings")
     places = [("normal", Reading(outwards, exchanged)) for exchanged in (0, 1) for outwards in (1.5, 2.0, 3.0)]
     spreads = [("t", Reading(t_variance=variance)) for variance in (0.2, 0.6, 1.8)]
     rows: list[dict[str, Cell]] = []
@@ -178,20 +181,20 @@ def table_2_readings(chosen: SynSet, repeats: int, per_batch: int = 10) -> list[
 
 
 def table_3_and_4(
-    sets: Iterable[SynSet], repeats: int, repeats_50: int, per_batch: Sequence[int] = TABLE_3_SAMPLES
+    chosen: SynSet, repeats: int, repeats_50: int, per_batch: Sequence[int] = TABLE_3_SAMPLES
 ) -> tuple[list[dict[str, Cell]], list[dict[str, Cell]]]:
-    """Accuracy and seconds by kernel, samples a batch and set; and of the published splitting at the most samples."""
+    """Accuracy and seconds of a set by kernel and samples a batch; and of the published splitting at the most samples."""
+    say(f"Tables 3 and 4: {chosen.name}")
     third: list[dict[str, Cell]] = []
     fourth: list[dict[str, Cell]] = []
-    for chosen in sets:
-        for kernel in KERNEL_NAMES:
-            for count in per_batch:
-                most = count == max(per_batch)
-                own, splits = _repeated(chosen, kernel, count, repeats_50 if most else repeats, PENALTIES if most else ())
-                cones = _cones(chosen, kernel, count)
-                third.append(_row_3(chosen, kernel, count, own, cones))
-                if most:
-                    fourth += _rows_4(chosen, kernel, own, cones, splits)
+    for kernel in KERNEL_NAMES:
+        for count in per_batch:
+            most = count == max(per_batch)
+            own, splits = _repeated(chosen, kernel, count, repeats_50 if most else repeats, PENALTIES if most else ())
+            cones = _cones(chosen, kernel, count)
+            third.append(_row_3(chosen, kernel, count, own, cones))
+            if most:
+                fourth += _rows_4(chosen, kernel, own, cones, splits)
     return third, fourth
 
 
