@@ -37,7 +37,6 @@ BENCHMARKS = {
     "shift_evaluation": "bench_shift_evaluation",
     "real_shift": "bench_real_shift",
     "chance_paper": "bench_chance_paper",
-    "chance_svm": "bench_chance_svm",
     "chance_rows": "bench_chance_rows",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "inverse_approaches": "bench_inverse_approaches",

@@ -11,13 +11,11 @@ from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 
 # The paper's parameters for all of Syn_2d_20b, and its covariance.
-COST, VIOLATION, VARIANCE, PER_BATCH = 2.0**10, 0.2, 0.05, 50
+COST, VIOLATION, VARIANCE = 2.0**10, 0.2, 0.05
 QUADRATIC_OFFSET = 2.0**2
 # Half the width of the uniform law, and variance and degrees of freedom of the t law.
 HALF_WIDTH, T_VARIANCE, T_FREEDOM = 0.75, 0.6, 3
 LAWS = ("normal", "uniform", "t")
-# By how much the means of the negative class are moved outwards.
-OUTWARDS = 1.5
 
 
 @dataclass(frozen=True)
@@ -35,16 +33,8 @@ SETS = (SynSet("Syn_2d_20b", 2, 20, 0.25), SynSet("Syn_8d_40b", 8, 40, 2.0), Syn
 KERNEL_NAMES = ("quadratic", "rbf")
 
 
-def uncertain_problem(chosen: SynSet, kernel: str, per_batch: int = PER_BATCH, random_state: int = 0) -> ChanceSVMProblem:
-    """The paper's problem of normal samples around means of :func:`syn_means`."""
-    rng = np.random.default_rng(random_state)
-    means, labels = syn_means(chosen, rng)
-    samples = np.repeat(means, per_batch, axis=0) + syn_noise("normal", (len(means) * per_batch, chosen.n_columns), rng)
-    return syn_problem(chosen, kernel, samples, labels)
-
-
 def syn_means(
-    chosen: SynSet, rng: np.random.Generator, outwards: float = OUTWARDS, exchanged: int = 0
+    chosen: SynSet, rng: np.random.Generator, outwards: float, exchanged: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Normal means, the half nearest the origin with label +1 and the others moved outwards; then so many pairs exchanged."""
     means = rng.normal(size=(chosen.n_batches, chosen.n_columns))

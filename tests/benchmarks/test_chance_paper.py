@@ -30,6 +30,16 @@ def test_laws_have_the_moments_of_the_paper() -> None:
     assert np.corrcoef(np.abs(noise.T))[0, 1] > 0.1
 
 
+def test_synthetic_sets_are_as_the_paper_describes_them() -> None:
+    synthetic, inputs = importlib.import_module("chance_synthetic"), importlib.import_module("uncertain_inputs")
+    for chosen, shape in zip(inputs.SETS, ((20, 2), (40, 8), (100, 16)), strict=True):
+        problem = synthetic.Draw.of(chosen, "normal", 50, 0).problem("rbf")
+        assert (problem.n_batches, problem.samples.shape[1]) == shape
+        assert problem.labels.sum() == 0 and set(problem.sizes) == {50} and set(problem.costs) == {1024.0}
+        means = np.add.reduceat(problem.samples, problem.starts[:-1]) / 50
+        assert np.var(problem.samples - np.repeat(means, 50, axis=0)) == pytest.approx(0.05, rel=0.1)
+
+
 def test_exchanged_batches_are_on_the_side_of_the_other_class() -> None:
     inputs = importlib.import_module("uncertain_inputs")
     for exchanged in (0, 1, 3):
