@@ -279,7 +279,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         sigmoid = calibrated_scaling(rows, given, settings) if self.probability else None
         self._unpack(posed, solved, rows, library, None, of_row, sigmoid, named_groups=given is not None)
         if not solved.is_settled:
-            warn_of_limit(solved, f"{type(self).__name__}.fit", settings.advice)
+            warn_of_limit(solved, f"{type(self).__name__}.fit", solved.advice)
         self._warn_of_weakness(solved, f"{type(self).__name__}.fit")
         return self
 
@@ -367,7 +367,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map, named_groups=True)
         self._unpack(posed, solved, rows, frame_library(means), feature_map, named_groups=True)
         if not solved.is_settled:
-            warn_of_limit(solved, f"{type(self).__name__}.fit_moments", settings.advice)
+            warn_of_limit(solved, f"{type(self).__name__}.fit_moments", solved.advice)
         self._warn_of_weakness(solved, f"{type(self).__name__}.fit_moments")
         return self
 

@@ -91,11 +91,6 @@ class SVMSettings:
         return self.solver.name == "admm"
 
     @property
-    def advice(self) -> str:
-        """What to do about a model that is not proven optimal, where that is not a matter of limits."""
-        return PUBLISHED_ADVICE if self.as_published else ""
-
-    @property
     def precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -123,6 +118,11 @@ class SolvedSVM:
     def is_settled(self) -> bool:
         """Whether the solver ended at its tolerance and the certificate agrees: otherwise somebody has to be told."""
         return self.certificate.verified and self.outcome.status is Status.OPTIMAL
+
+    @property
+    def advice(self) -> str:
+        """What to do about a model that is not proven optimal, where that is not a matter of limits."""
+        return PUBLISHED_ADVICE if self.solver == "admm" and self.outcome.status is Status.STALLED else ""
 
 
 @dataclass(frozen=True, eq=False)
