@@ -36,7 +36,7 @@ BENCHMARKS = {
     "stress": "bench_stress",
     "shift_evaluation": "bench_shift_evaluation",
     "real_shift": "bench_real_shift",
-    "chance_svm": "bench_chance_svm",
+    "chance_paper": "bench_chance_paper",
     "chance_rows": "bench_chance_rows",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "chance_promises": "bench_chance_promises",
@@ -50,7 +50,7 @@ BENCHMARKS = {
 }
 ALL = "all"
 HELP = ("-h", "--help")
-PATHS = ("--output", "--dro-python", "--rivals-python", "--kept")
+PATHS = ("--output", "--dro-python", "--rivals-python", "--kept", "--cod-rna")
 
 
 class Benchmark(Protocol):

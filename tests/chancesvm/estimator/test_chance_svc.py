@@ -20,10 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+import surefoot as sf
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status
-from surefoot.exceptions import ConvergenceLimitWarning, SingleSampleWarning
+from surefoot.exceptions import ConvergenceLimitWarning, SingleSampleWarning, SolveInterrupted
 from surefoot.sklearn_api.progress import ProgressPrinter
 
 NAMES = ["vibration", "noise"]
@@ -219,6 +221,57 @@ def test_solvers_agree_and_the_published_one_does_not_claim_more_than_it_proves(
     assert split.certificate_.lower_bound <= best.certificate_.upper_bound * (1 + 1e-9)
     assert split.certificate_.verified == (split.certificate_.relative_gap <= 1e-6)
     assert len(split.inputs()) == 8
+
+
+def test_the_published_method_is_returned_as_it_ends_and_says_how_far_that_is(machines: Measured) -> None:
+    X, y, groups = machines
+    asked = {"C": 100.0, "violation": 0.2, "gamma": 2.0, "standardize": False}
+    best = ChanceConstrainedSVC(**asked).fit(X, y, groups)
+    objectives = []
+    for penalty in (1.0, 100.0):
+        with pytest.warns(ConvergenceLimitWarning, match=r"The published method ends.*solver='auto' finds that"):
+            model = ChanceConstrainedSVC(**asked, solver="admm", admm_penalty=penalty).fit(X, y, groups)
+        certificate = model.certificate_
+        objectives.append(certificate.upper_bound)
+        # The bound is that of the optimum: the gap is the distance from it.
+        assert certificate.lower_bound == pytest.approx(best.certificate_.upper_bound, rel=1e-5)
+        assert certificate.upper_bound > 1.01 * best.certificate_.upper_bound
+        assert not certificate.verified and model.outcome_.status is Status.STALLED
+        assert sf.verify(model, X, y, groups=groups).relative_gap == pytest.approx(certificate.relative_gap, rel=1e-9)
+    assert objectives[0] != pytest.approx(objectives[1], rel=1e-3)
+
+
+def test_the_published_method_has_no_bound_of_others_beyond_the_time_limit(machines: Measured) -> None:
+    X, y, groups = machines
+    with pytest.warns(ConvergenceLimitWarning, match=r"time limit.*Allow more with time_limit"):
+        model = ChanceConstrainedSVC(C=100.0, gamma=2.0, solver="admm", time_limit=1e-9).fit(X, y, groups)
+    assert model.outcome_.status is Status.TIME_LIMIT and not model.certificate_.verified
+
+
+def test_ctrl_c_while_the_optimum_is_bounded_leaves_the_published_iterate(
+    machines: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, groups = machines
+    asked = {"C": 100.0, "violation": 0.2, "gamma": 2.0, "standardize": False, "solver": "admm"}
+    with pytest.warns(ConvergenceLimitWarning):
+        whole = ChanceConstrainedSVC(**asked).fit(X, y, groups)
+
+    def interrupt(*arguments: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EllipsoidCuts, "_initialise", interrupt)
+    model = ChanceConstrainedSVC(**asked)
+    with pytest.raises(SolveInterrupted):
+        model.fit(X, y, groups)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    assert model.certificate_.lower_bound < whole.certificate_.lower_bound
+
+
+@pytest.mark.parametrize("penalty", [0.0, -1.0, float("nan"), float("inf"), "100", None])
+def test_penalties_that_are_none_are_refused(penalty: Any, machines: Measured) -> None:
+    X, y, groups = machines
+    with pytest.raises(ValueError, match=r"admm_penalty = .* must be a positive, finite number"):
+        ChanceConstrainedSVC(solver="admm", admm_penalty=penalty).fit(X, y, groups)
 
 
 def test_a_limit_warns_and_keeps_a_valid_bound(machines: Measured) -> None:

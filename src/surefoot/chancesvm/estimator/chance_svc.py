@@ -77,8 +77,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         classes in proportion to their distinct rows.
     solver : {"auto", "worst-points", "socp", "admm"}, default="auto"
         "auto" is "worst-points", and "socp" where that leaves up to 300 samples without a proof. All but "admm" find the
-        optimum; "admm" is the published method, which may stop at a much larger objective: it chooses the point of an ellipsoid
-        that suits it best, not the worst. The certificate has the gap.
+        optimum. "admm" is Algorithm 2 of the paper, and the model is its last iterate as it is: it chooses the point of an
+        ellipsoid that suits it best, not the worst, and may stop at an objective many times the least. To show how many times,
+        the certificate has the lower bound of "worst-points", unless ``time_limit`` is over by then.
     tol : float, default=1e-6
         Relative gap between the objective of the model and a proven lower bound at which to stop.
     max_iter : int, optional
@@ -118,6 +119,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         of training (after ``fit_moments`` that of a draw from a random input). Kernels add up over columns, so that metres and
         millimetres would decide otherwise. ``coef_``, ``intercept_`` and ``support_vectors_`` are in the units of the columns.
         Kernels that are functions or matrices are left alone.
+    admm_penalty : float, default=100.0
+        Penalty rho of the augmented Lagrangian of ``solver="admm"``, which the paper leaves open: at which of its points the
+        method stops, and how good that is, depends on it. No other solver has one.
 
     Attributes
     ----------
@@ -239,6 +243,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         n_landmarks: int | None = None,
         standardize: bool = True,
         covariance: str = "auto",
+        admm_penalty: float = 100.0,
     ) -> None:
         self.C = C
         self.violation = violation
@@ -259,6 +264,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         self.n_landmarks = n_landmarks
         self.standardize = standardize
         self.covariance = covariance
+        self.admm_penalty = admm_penalty
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model and certify it.
@@ -289,7 +295,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         calibration = calibrated(rows, given, settings) if self.probability else None
         self._unpack(posed, solved, rows, library, None, of_row, calibration, named_groups=given is not None)
         if not solved.is_settled:
-            warn_of_limit(solved, f"{type(self).__name__}.fit")
+            warn_of_limit(solved, f"{type(self).__name__}.fit", solved.advice)
         self._warn_of_weakness(solved, f"{type(self).__name__}.fit")
         return self
 
@@ -377,7 +383,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map, named_groups=True)
         self._unpack(posed, solved, rows, frame_library(means), feature_map, named_groups=True)
         if not solved.is_settled:
-            warn_of_limit(solved, f"{type(self).__name__}.fit_moments")
+            warn_of_limit(solved, f"{type(self).__name__}.fit_moments", solved.advice)
         self._warn_of_weakness(solved, f"{type(self).__name__}.fit_moments")
         return self
 

@@ -56,7 +56,7 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
 class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "covariance": "batch"}
+    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "covariance": "batch", "admm_penalty": 1.0}
 
     kernel: Any
     probability: bool

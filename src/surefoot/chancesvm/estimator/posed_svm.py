@@ -36,7 +36,7 @@ from surefoot.chancesvm.registry import ChanceOutcome, ChanceSVMSolver, make_cha
 from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.chancesvm.solvers.mix_polish import polished_mix
-from surefoot.chancesvm.solvers.parameters import PlaneScaleParameters
+from surefoot.chancesvm.solvers.parameters import ChanceAdmmParameters, PlaneScaleParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.price_path import solve_price_path
 from surefoot.chancesvm.solvers.short_coefficients import adding_up_to_0, short_coefficients
@@ -47,13 +47,17 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level
-from surefoot.exceptions import CertificateError
+from surefoot.exceptions import CertificateError, SolveInterrupted
 from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.training_rows import TrainingRows
 
 COVARIANCES = ("auto", "shrunk", "pooled", "batch")
+PUBLISHED_ADVICE = (
+    "The published method ends where its own test says, which need not be near the optimum. solver='auto' finds that; "
+    "admm_penalty changes where the method ends."
+)
 # Samples up to which "auto" solves a cone programme where nothing else could be proven: a second or so.
 MOST_CONE_SAMPLES = 300
 # By which fraction of the tolerance margins are exceeded: as solvers do, and where rounding makes their certificate a wide one.
@@ -84,6 +88,11 @@ class SVMSettings:
     automatic: bool
     standardize: bool
     covariance: str
+
+    @property
+    def as_published(self) -> bool:
+        """Whether the last iterate of the published method is asked for, good or not."""
+        return self.solver.name == "admm"
 
     @property
     def precomputed(self) -> bool:
@@ -120,6 +129,11 @@ class SolvedSVM:
     def is_settled(self) -> bool:
         """Whether the solver ended at its tolerance and the certificate agrees: otherwise somebody has to be told."""
         return self.certificate.verified and self.outcome.status is Status.OPTIMAL
+
+    @property
+    def advice(self) -> str:
+        """What to do about a model that is not proven optimal, where that is not a matter of limits."""
+        return PUBLISHED_ADVICE if self.solver == "admm" and self.outcome.status is Status.STALLED else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +174,8 @@ class PosedSVM:
         """Solve and certify; with a title, progress goes to standard error."""
         require_chance_acceptance(settings.solver, self.solved)
         options = _options(settings, started, title)
+        if settings.as_published:
+            return self._as_published(settings, options)
         found = self.judge(handed_over(settings.solver.solve(self.solved, options)), settings)
         found = self._proven_better(found, settings, options)
         cones = ChanceSOCP()
@@ -167,6 +183,25 @@ class PosedSVM:
         if settings.automatic and small and not found.certificate.verified and not options.out_of_time:
             found = self._better(found, self.judge(handed_over(cones.solve(self.solved, options)), settings), settings)
             found = self._proven_better(found, settings, options)
+        return found
+
+    def _as_published(self, settings: SVMSettings, options: SolveOptions) -> SolvedSVM:
+        """The iterate of the published method, and how far it is from the optimum, of which the method itself knows little."""
+        outcome = settings.solver.solve(self.solved, options)
+        if outcome.status not in (Status.OPTIMAL, Status.INTERRUPTED) and not options.out_of_time:
+            # Iterations that were asked for are those of the method; the clock is one for both.
+            usual = replace(settings, solver=EllipsoidCuts(), automatic=True, max_iter=None)
+            try:
+                best = self.solve(usual, options.started).outcome
+            except SolveInterrupted:
+                outcome = replace(outcome, status=Status.INTERRUPTED)
+            else:
+                if best.lower_bound > outcome.lower_bound:
+                    outcome = replace(outcome, dual=best.dual, lower_bound=best.lower_bound)
+        found = self.judge(handed_over(outcome), settings)
+        if found.certificate.verified and outcome.status is Status.STALLED:
+            # It has arrived, and did not know.
+            return replace(found, outcome=replace(found.outcome, status=Status.OPTIMAL))
         return found
 
     def _proven_better(self, found: SolvedSVM, settings: SVMSettings, options: SolveOptions) -> SolvedSVM:
@@ -288,7 +323,7 @@ def _options(settings: SVMSettings, started: float, title: str | None) -> SolveO
 
 def read_settings(model: Any) -> SVMSettings:
     """Read the parameters of an estimator, and raise on those that no table could make sense of."""
-    for name in ("C", "tol"):
+    for name in ("C", "tol", "admm_penalty"):
         _require_positive(name, getattr(model, name))
     require_gap(model.tol)
     for name in ("time_limit", "kernel_bound"):
@@ -317,7 +352,7 @@ def read_settings(model: Any) -> SVMSettings:
         degree=model.degree,
         coef0=model.coef0,
         batches=require_batches(model.batches),
-        solver=make_chance_solver(model.solver),
+        solver=make_chance_solver(model.solver, *_context(model)),
         tolerance=float(model.tol),
         max_iter=None if model.max_iter is None else int(model.max_iter),
         time_limit=None if model.time_limit is None else float(model.time_limit),
@@ -348,6 +383,11 @@ def _require_covariance(model: Any) -> str:
                 f"{'a matrix' if isinstance(model.kernel, str) else 'a function'} may not know. Use covariance='batch'."
             )
     return wanted
+
+
+def _context(model: Any) -> tuple[ChanceAdmmParameters, ...]:
+    """What the solver of a model is made with."""
+    return (ChanceAdmmParameters(penalty=float(model.admm_penalty)),) if model.solver == "admm" else ()
 
 
 def read_groups(groups: Any, n_rows: int, rows: TrainingRows, settings: SVMSettings) -> RowGroups | None:

@@ -21,13 +21,14 @@ Step. With multipliers beta and penalty rho, the augmented Lagrangian (14) is mi
   (The paper prints the other sign, and (16) without rho; these are the ones that belong to its augmented Lagrangian (14).)
 
 Termination. The method's own test: the norm of the primal residual and the squared change of w and b are small. That is called
-stalled, unless the duality gap is closed: only a closed gap is called optimal. Reported are the convex objective at w with its
-best scale and intercept, and, since theta gives a dual point, its weak-duality bound.
+stalled, unless the duality gap is closed: only a closed gap is called optimal. Returned is the iterate, w and b, whatever its
+objective; since theta gives a dual point, the weak-duality bound of that is reported with it.
 
 The limit need not be optimal, for two reasons. The form is not convex in w and the points together. And the points are chosen
 to make the Lagrangian small, whereas the norm in the constraint is a maximum over them: where zeta_i ends inside (-1, 1),
 beta_i must be 0, so that an ellipsoid that could be cut in its favour demands nothing. On the paper's own kind of data the
-objective is then many times the optimum, although most means are on the right side.
+objective is then many times the optimum, and often more than that of w = 0, although most means are on the right side; for the
+same reason the bound of theta is next to nothing. Which limit it is depends on the penalty.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ import scipy.linalg
 import scipy.sparse
 
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix, KernelPlane
 from surefoot.chancesvm.registry import ChanceOutcome, require_chance_acceptance
 from surefoot.chancesvm.solvers.feature_space import OutOfTimeError, make_feature_space
 from surefoot.chancesvm.solvers.parameters import ChanceAdmmParameters, FeatureSpaceParameters
@@ -135,8 +136,10 @@ class _AdmmIterate:
         return float(np.linalg.norm(residual)), change
 
     def report(self, run: PlaneRun) -> None:
-        """Offer w as incumbent, and the bound of its dual point."""
-        run.improve_along(self.coefficients, self.values, self.squared_norm)
+        """Make w and b the incumbent, better or not, and offer the bound of their dual point."""
+        demands = self.problem.demands(self.values, self.squared_norm)
+        objective = 0.5 * self.squared_norm + self.problem.hinge(demands, self.b)
+        run.primal, run.upper_bound = KernelPlane(self.coefficients, self.b), objective
         feasible = feasible_mix(self.problem, self.coefficients)
         image = self.space.images(scipy.sparse.csr_array(feasible.coefficients[None]))[:, 0]
         run.tighten(feasible.bound(self.space.values(image)), EllipsoidMix(self.coefficients))
