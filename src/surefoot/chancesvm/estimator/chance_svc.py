@@ -111,6 +111,10 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         of training (after ``fit_moments`` that of a draw from a random input). Kernels add up over columns, so that metres and
         millimetres would decide otherwise. ``coef_``, ``intercept_`` and ``support_vectors_`` are in the units of the columns.
         Kernels that are functions or matrices are left alone.
+    class_weight : {None, "balanced"} or mapping from class to float, default=None
+        What the price of slack of the inputs of a class is multiplied by, as in scikit-learn's SVC; 1 for classes that a
+        mapping does not name. "balanced": half of all inputs over those of the class, so that both classes cost the same; of
+        rows and clusters, by their weight.
 
     Attributes
     ----------
@@ -224,6 +228,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         kernel_bound: float | None = None,
         n_landmarks: int | None = None,
         standardize: bool = True,
+        class_weight: Any = None,
     ) -> None:
         self.C = C
         self.violation = violation
@@ -243,6 +248,7 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         self.kernel_bound = kernel_bound
         self.n_landmarks = n_landmarks
         self.standardize = standardize
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model and certify it.

@@ -64,7 +64,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
     scoring : str or callable, optional
         What to maximise on held-out rows. None: the share of rows classified rightly.
     kernel, degree, coef0, batches, solver, tol, max_iter, verbose, random_state, time_limit, probability, confidence, \
-    kernel_bound, n_landmarks, standardize
+    kernel_bound, n_landmarks, standardize, class_weight
         As for :class:`ChanceConstrainedSVC`. ``solver`` must be "auto" or "worst-points", and limits are for each single solve.
 
     Attributes
@@ -122,6 +122,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         kernel_bound: float | None = None,
         n_landmarks: int | None = None,
         standardize: bool = True,
+        class_weight: Any = None,
     ) -> None:
         self.costs = costs
         self.violations = violations
@@ -143,6 +144,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         self.kernel_bound = kernel_bound
         self.n_landmarks = n_landmarks
         self.standardize = standardize
+        self.class_weight = class_weight
 
     @property
     def certificate_(self) -> Certificate:

@@ -52,7 +52,7 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
 class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False}
+    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "class_weight": None}
 
     kernel: Any
     probability: bool

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
 from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
+from surefoot.chancesvm.estimator.class_prices import class_prices, require_class_weight
 from surefoot.chancesvm.estimator.column_units import ColumnUnits, standard_units
 from surefoot.chancesvm.estimator.given_moments import MomentSamples, moment_samples, read_covariances, with_directions
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
@@ -80,6 +81,7 @@ class SVMSettings:
     n_landmarks: int | None
     automatic: bool
     standardize: bool
+    class_weight: Any
 
     @property
     def precomputed(self) -> bool:
@@ -286,6 +288,7 @@ def read_settings(model: Any) -> SVMSettings:
         raise ValueError(f"solver = {model.solver!r} must be the name of a solver, such as 'auto'.")
     if isinstance(model.violation, numbers.Real):
         read_violation(model.violation, None)
+    require_class_weight(model.class_weight)
     return SVMSettings(
         cost=float(model.C),
         violation=model.violation,
@@ -305,6 +308,7 @@ def read_settings(model: Any) -> SVMSettings:
         n_landmarks=None if model.n_landmarks is None else int(model.n_landmarks),
         automatic=model.solver == "auto",
         standardize=_require_flag("standardize", model.standardize),
+        class_weight=model.class_weight,
     )
 
 
@@ -352,9 +356,9 @@ def pose_rows(
     else:
         samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
     with np.errstate(over="ignore", under="ignore"):
-        costs = settings.cost * _prices(rows.counts[order], inputs.starts, named)
-    if not (costs.min() > 0 and np.isfinite(costs.sum())):
-        raise ValueError("C times sample_weight is no price of slack: it must be a finite number above 0 for every input.")
+        prices = _prices(rows.counts[order], inputs.starts, named)
+        costs = settings.cost * prices * class_prices(settings.class_weight, rows.classes, inputs.labels, prices)
+    _require_prices(costs, settings)
     posed = _pose(samples, inputs, violation_of(violation, inputs.names), costs, kernel, settings)
     return replace(posed, units=units, rows=raw if settings.has_units else None)
 
@@ -369,6 +373,14 @@ def _own_units(known: ColumnUnits | None, found: ColumnUnits, rows: FloatArray) 
             "theirs."
         )
     return known
+
+
+def _require_prices(costs: FloatArray, settings: SVMSettings) -> None:
+    if not (costs.min() > 0 and np.isfinite(costs.sum())):
+        weighted = "" if settings.class_weight is None else " times class_weight"
+        raise ValueError(
+            f"C times sample_weight{weighted} is no price of slack: it must be a finite number above 0 for every input."
+        )
 
 
 def _prices(counts: FloatArray, starts: RowArray, named: bool | None) -> FloatArray:
@@ -401,7 +413,9 @@ def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, un
         equal_weights=True,
     )
     violation = violation_of(read_violation(settings.violation, names), names)
-    costs = np.full(len(names), settings.cost)
+    with np.errstate(over="ignore", under="ignore"):
+        costs = settings.cost * class_prices(settings.class_weight, rows.classes, rows.labels, np.ones(len(names)))
+    _require_prices(costs, settings)
     posed = _pose(moments.samples, inputs, violation, costs, Kernel("linear"), settings, moments)
     return replace(posed, units=units)
 
