@@ -50,7 +50,7 @@ def add_fit(subparsers: Any) -> None:
     """Add the command to the program."""
     parser = command(subparsers, "fit", "Fit a model to a table and save it with its proof.", _EXAMPLES, run_fit)
     parser.add_argument("table", help="CSV (any delimiter) or Parquet file with a header")
-    parser.add_argument("--target", required=True, metavar="NAME", help="the column to predict; it holds two values")
+    parser.add_argument("--target", required=True, metavar="NAME", help="the column to predict; two values, for svm several")
     add_output_options(parser, required=True, what="where the model goes")
     parser.add_argument("--model", choices=["robust", "risk-score", "svm"], default="robust", help="default: robust")
     columns = parser.add_argument_group("columns (types are guessed and shown; these options overrule the guess)")
@@ -91,7 +91,7 @@ def run_fit(args: argparse.Namespace) -> int:
     """Fit and save; see the parser."""
     place = free_place(args)
     source = open_source(args)
-    target = _target(source, args.target)
+    target = _target(source, args.target, several=args.model == "svm")
     reserved = [args.target]
     if args.groups is not None:
         reserved.append(source.require(args.groups, "--groups"))
@@ -127,20 +127,21 @@ def run_fit(args: argparse.Namespace) -> int:
     return DONE if proof.verified else NOT_PROVEN
 
 
-def _target(source: TableSource, name: str) -> ReadColumn:
-    """How the target is read, if it tells two classes apart."""
+def _target(source: TableSource, name: str, *, several: bool) -> ReadColumn:
+    """How the target is read, if it tells two classes apart, or several where the model can."""
     tally = source.tallies[source.require(name, "--target")]
     if tally.n_missing:
         raise InvalidTableError(
             f"the target {name!r} is missing in {tally.n_missing:,} of {tally.n_rows:,} rows. Leave them out."
         )
-    if len(tally.levels) != 2 or tally.truncated:
+    classes = len(tally.levels)
+    if classes < 2 or (classes > 2 and not several) or tally.truncated:
         counts = list(tally.levels.items())[:5]
         shown = ", ".join(f"{value!r}" if tally.truncated else f"{value!r} ({count:,} rows)" for value, count in counts)
         more = ", ..." if len(tally.levels) > 5 else ""
         raise InvalidTableError(
-            f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart. Leave "
-            "rows out, put values together, or compare a number with a threshold first."
+            f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart (--model "
+            "svm several). Leave rows out, put values together, or compare a number with a threshold first."
         )
     return source.fitted_column(name, "numeric" if tally.all_numbers else "categorical")
 

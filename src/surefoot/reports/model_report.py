@@ -13,6 +13,7 @@ import numpy as np
 from surefoot.core.new_file import require_free, write_new
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.reports.charts import reliability_chart, roc_chart
+from surefoot.reports.classes_report import class_page, has_several_classes, read_class_subject
 from surefoot.reports.data_summary import summary_blocks
 from surefoot.reports.model_section import (
     certificate_blocks,
@@ -20,6 +21,7 @@ from surefoot.reports.model_section import (
     check_of,
     model_blocks,
     model_name,
+    rows_note,
     setting_blocks,
 )
 from surefoot.reports.page import Fact, ReportPage, Section, figures, paragraph
@@ -62,11 +64,12 @@ def report(
     ----------
     model : fitted RobustLogisticRegression, RobustLogisticRegressionCV, RiskScoreClassifier or ChanceConstrainedSVC
         Or a fitted pipeline that ends with one. A support vector machine is judged by its ranking only, unless it was fitted
-        with ``probability=True``.
+        with ``probability=True``. One of more than two classes has a shorter page: accuracy and a table of true and predicted
+        classes, no ranking, no shifts and no stress test.
     X : data frame (pandas, polars, pyarrow), 2-d array, or list of rows
         Rows with known answers; best rows that the model has not been fitted to.
     y : array-like of shape (n_rows,)
-        The answers, rows of both classes among them.
+        The answers, rows of both classes among them if there are two.
     path : str or path
         The file to write, such as "report.html".
     title : str, default=""
@@ -121,6 +124,11 @@ def report(
         raise ValueError(f"n_sets = {n_sets!r} must be a whole number at or above 0.")
     if not (isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool) and time_limit > 0):
         raise ValueError(f"time_limit = {time_limit!r} must be a positive number of seconds.")
+    footer = f"Written by surefoot {_version()} on {datetime.date.today().isoformat()}."
+    if has_several_classes(model):
+        page = class_page(read_class_subject(model, X, y), title=title, sample_weight=sample_weight, footer=footer)
+        write_new(place, page.html, overwrite=overwrite)
+        return place
     subject = read_subject(model, X, y)
     worst = worst_case_of(subject)
     stress = None
@@ -159,7 +167,7 @@ def report(
         subtitle=f"{name} judged on {subject.data.n_rows:,} rows and {len(subject.data.names):,} columns",
         facts=tuple(facts),
         sections=tuple(sections),
-        footer=f"Written by surefoot {_version()} on {datetime.date.today().isoformat()}.",
+        footer=footer,
     )
     write_new(place, page.html, overwrite=overwrite)
     return place
@@ -208,19 +216,9 @@ def _quality_blocks(subject: Subject, bins: Reliability | None, *, same_rows: bo
         f"predictions are right. {verdict}",
     )
     return (
-        _rows_note(same_rows=same_rows),
+        rows_note(same_rows=same_rows),
         paragraph(f"In these rows {' and '.join(told)}."),
         figures(reliability, roc),
-    )
-
-
-def _rows_note(*, same_rows: bool) -> str:
-    if same_rows:
-        return paragraph(
-            "These are the rows the model was fitted to, which flatters it: judge it by rows it has not seen.", "warn"
-        )
-    return paragraph(
-        "Figures are of the rows handed to this report. Rows that the model was fitted to would flatter it.", "small"
     )
 
 

@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from surefoot.chancesvm.estimator.input_table import input_table
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.estimator.multi_class_machines import class_probabilities, class_scores
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
+from surefoot.chancesvm.estimator.several_machines import SeveralMachines
 from surefoot.chancesvm.problem.problem import KernelPlane
 from surefoot.chancesvm.registry import ChanceOutcome
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
-from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.arrays import AnyArray, FloatArray, RowArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
@@ -49,10 +51,10 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
     return True
 
 
-class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
+class ChanceSVCModel(SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "class_weight": None}
+    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "class_weight": None, "multi_class": "ovo"}
 
     kernel: Any
     probability: bool
@@ -94,33 +96,46 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     def decision_function(self, X: Any) -> FloatArray:
         """w . phi(x) + b for each row: above 0 for the second class.
 
+        Of more than two classes the largest score wins: with ``multi_class="ovo"`` votes, and what the scores add up to between
+        equal votes, with "ovr" the scores of each class against the rest.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or (n_rows, n_classes) for more than two classes
+        """
+        block = self._block(X)
+        if self._is_multi_class:
+            return class_scores(self.multi_class_, self._machine_scores(block), self.classes_.size)
+        return self._scored(block)
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of each row: that of its sign, the first one where the score is 0; of several classes the largest score.
+
         Returns
         -------
         ndarray of shape (n_rows,)
         """
-        check_is_fitted(self)
-        if self._feature_map is not None:
-            return self._scores(self._mapped(X))
-        require_columns_of_training(self, X)
-        block = number_columns(read_number_table(X, REMEDIES), self.schema_)
-        return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
+        scores = self.decision_function(X)
+        found: AnyArray = self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)]
+        return found
 
     @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, in the order of ``classes_``; needs ``probability=True``.
+        """Probabilities of the classes, in the order of ``classes_``; needs ``probability=True``.
 
         They come from Platt scaling of the scores of calibration folds, and may disagree with ``predict`` near a score of 0, as
-        in scikit-learn's SVC.
+        in scikit-learn's SVC. Of more than two classes those of the pairs are coupled ("ovo": Wu, Lin and Weng, 2004, as in
+        LIBSVM), or those of the classes against the rest divided by their sum ("ovr").
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
+        ndarray of shape (n_rows, n_classes)
         """
-        check_is_fitted(self, "sigmoid_")
-        scores = self.decision_function(X)
-        if self.sigmoid_ is None:
-            raise ValueError("this model was fitted with probability=False: fit it again.")
-        return np.column_stack([self.sigmoid_.complement(scores), self.sigmoid_.probability(scores)])
+        block = self._block(X)
+        if self._is_multi_class:
+            positive = [machine._probabilities(block)[:, 1] for machine in self.machines_]
+            return class_probabilities(self.multi_class_, np.column_stack(positive), self.classes_.size)
+        return self._probabilities(block)
 
     @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -137,19 +152,41 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         data frame
             ``group``, ``label``, ``samples``, ``violation`` (tolerated), ``misclassified`` (the largest probability of
             misclassification of any distribution with the input's moments), ``slack``, ``multiplier`` and ``support``, one row
-            per input, in the library of the training table.
+            per input, in the library of the training table. Of more than two classes one for each input of each machine, whose
+            two classes ``machine`` names.
         """
         return build_frame(self.input_columns(), self._library)
 
     def input_columns(self) -> dict[str, Any]:
         """The columns of :meth:`inputs` as plain lists and arrays."""
         check_is_fitted(self)
-        return dict(self._inputs)
+        if not self._is_multi_class:
+            return dict(self._inputs)
+        return self._inputs_of_machines()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+    def _block(self, X: Any) -> FloatArray:
+        """The numbers of rows to be scored."""
+        check_is_fitted(self)
+        if self._feature_map is not None:
+            return self._mapped(X)
+        require_columns_of_training(self, X)
+        return number_columns(read_number_table(X, REMEDIES), self.schema_)
+
+    def _probabilities(self, block: FloatArray) -> FloatArray:
+        """Those of two classes."""
+        if self.sigmoid_ is None:
+            raise ValueError("this model was fitted with probability=False: fit it again.")
+        scores = self._scored(block)
+        return np.column_stack([self.sigmoid_.complement(scores), self.sigmoid_.probability(scores)])
+
+    def _scored(self, block: FloatArray) -> FloatArray:
+        return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
 
     def _mapped(self, X: Any) -> FloatArray:
         table = read_number_table(X, REMEDIES)
@@ -174,6 +211,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         named_groups: bool,
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        self._forget_machines()
         schema, kernel = rows.design.schema, posed.problem.kernel
         plane = solved.outcome.primal
         self._scores = KernelScores.of_plane(posed.problem, plane, posed.inputs.order, posed.units)
@@ -284,6 +322,8 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
             )
 
     def _proven_numbers(self) -> Mapping[str, Any]:
+        if self._is_multi_class:
+            return self._numbers_of_machines()
         names = (
             *("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_"),
             *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_", "_named_groups"),

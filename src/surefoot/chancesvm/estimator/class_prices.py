@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.core.arrays import AnyArray, FloatArray
+from surefoot.design.encode.level_codes import listing
 
 _KNOWN = "None, 'balanced', or a mapping from class to a positive, finite number"
 
@@ -26,17 +28,17 @@ def require_class_weight(class_weight: Any) -> None:
             raise ValueError(f"class_weight of class {name!r} = {weight!r} must be a positive, finite number.")
 
 
-def class_prices(class_weight: Any, classes: AnyArray, labels: FloatArray, counts: FloatArray) -> FloatArray:
-    """By what the price of each input is multiplied.
+def class_prices(class_weight: Any, classes: AnyArray, codes: NDArray[np.intp], counts: FloatArray) -> FloatArray:
+    """By what the price of each input, or row, is multiplied.
 
     Parameters
     ----------
     class_weight : None, "balanced", or mapping from class to float
-        "balanced": half of all counts over those of the class, so that both classes cost the same and all inputs together what
-        they would without. A class that a mapping does not name has the weight 1, as in scikit-learn.
-    classes : ndarray of shape (2,)
-    labels : ndarray of shape (n_inputs,)
-        -1.0 and +1.0, both present.
+        "balanced": the mean count of a class over that of its own, so that all classes cost the same and all inputs together
+        what they would without. A class that a mapping does not name has the weight 1, as in scikit-learn.
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of shape (n_inputs,)
+        Places of the inputs' labels among the classes, which all occur.
     counts : ndarray of shape (n_inputs,)
         What an input counts for "balanced".
 
@@ -45,19 +47,18 @@ def class_prices(class_weight: Any, classes: AnyArray, labels: FloatArray, count
     ValueError
         If a mapping names none of what it was probably meant for: a class that is not there, while one that is has no weight.
     """
-    second = labels > 0
     if class_weight is None:
-        return np.ones(labels.size)
+        return np.ones(codes.size)
     if isinstance(class_weight, str):
-        sums = np.array([counts[~second].sum(), counts[second].sum()])
-        weights = sums.sum() / (2.0 * sums)
+        sums = np.bincount(codes, weights=counts, minlength=classes.size)
+        weights = sums.sum() / (classes.size * sums)
     else:
         names = classes.tolist()
         unknown, missing = [name for name in class_weight if name not in names], [n for n in names if n not in class_weight]
         if unknown and missing:
             raise ValueError(
                 f"class_weight names class {unknown[0]!r}, which y does not hold, and not {missing[0]!r}, which it does. The "
-                f"classes are {names[0]!r} and {names[1]!r}."
+                f"classes are {listing(names)}."
             )
         weights = np.array([float(class_weight.get(name, 1.0)) for name in names])
-    return np.asarray(weights[second.astype(np.intp)])
+    return np.asarray(weights[codes])

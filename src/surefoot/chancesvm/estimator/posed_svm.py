@@ -18,6 +18,7 @@ from surefoot.chancesvm.estimator.class_prices import class_prices, require_clas
 from surefoot.chancesvm.estimator.column_units import ColumnUnits, standard_units
 from surefoot.chancesvm.estimator.given_moments import MomentSamples, moment_samples, read_covariances, with_directions
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.estimator.multi_class_machines import require_multi_class
 from surefoot.chancesvm.estimator.svm_kernel import make_kernel
 from surefoot.chancesvm.estimator.uncertain_inputs import (
     UncertainInputs,
@@ -82,6 +83,9 @@ class SVMSettings:
     automatic: bool
     standardize: bool
     class_weight: Any
+    multi_class: str
+    # Where there are more than two classes, what that of each row of the table multiplies its price by.
+    row_prices: FloatArray | None = None
 
     @property
     def precomputed(self) -> bool:
@@ -309,6 +313,7 @@ def read_settings(model: Any) -> SVMSettings:
         automatic=model.solver == "auto",
         standardize=_require_flag("standardize", model.standardize),
         class_weight=model.class_weight,
+        multi_class=require_multi_class(model.multi_class),
     )
 
 
@@ -357,7 +362,7 @@ def pose_rows(
         samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
     with np.errstate(over="ignore", under="ignore"):
         prices = _prices(rows.counts[order], inputs.starts, named)
-        costs = settings.cost * prices * class_prices(settings.class_weight, rows.classes, inputs.labels, prices)
+        costs = settings.cost * prices * _class_factors(settings, rows, order[inputs.starts[:-1]], inputs.labels, prices)
     _require_prices(costs, settings)
     posed = _pose(samples, inputs, violation_of(violation, inputs.names), costs, kernel, settings)
     return replace(posed, units=units, rows=raw if settings.has_units else None)
@@ -373,6 +378,15 @@ def _own_units(known: ColumnUnits | None, found: ColumnUnits, rows: FloatArray) 
             "theirs."
         )
     return known
+
+
+def _class_factors(
+    settings: SVMSettings, rows: TrainingRows, first: RowArray, labels: FloatArray, counts: FloatArray
+) -> FloatArray:
+    """By what the classes of inputs multiply their prices; ``first`` is a row of each."""
+    if settings.row_prices is not None:
+        return settings.row_prices[rows.positions[first]]
+    return class_prices(settings.class_weight, rows.classes, (labels > 0).astype(np.intp), counts)
 
 
 def _require_prices(costs: FloatArray, settings: SVMSettings) -> None:
@@ -402,7 +416,7 @@ def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, un
         units = _own_units(units, standard_units(means, rows.weights, variances), np.vstack((means, np.sqrt(variances))))
         means, matrices = units.standardized(means), units.covariances(matrices)
     moments = moment_samples(means, matrices)
-    names: tuple[Level, ...] = tuple(range(len(rows.labels)))
+    names: tuple[Level, ...] = tuple(rows.positions.tolist())
     sizes = np.diff(moments.starts)
     inputs = UncertainInputs(
         names=names,
@@ -414,7 +428,8 @@ def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, un
     )
     violation = violation_of(read_violation(settings.violation, names), names)
     with np.errstate(over="ignore", under="ignore"):
-        costs = settings.cost * class_prices(settings.class_weight, rows.classes, rows.labels, np.ones(len(names)))
+        every = np.arange(len(names))
+        costs = settings.cost * _class_factors(settings, rows, every, rows.labels, np.ones(len(names)))
     _require_prices(costs, settings)
     posed = _pose(moments.samples, inputs, violation, costs, Kernel("linear"), settings, moments)
     return replace(posed, units=units)
