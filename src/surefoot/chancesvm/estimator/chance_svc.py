@@ -23,8 +23,9 @@ from surefoot.chancesvm.estimator.posed_svm import (
     pose_rows,
     read_settings,
 )
+from surefoot.chancesvm.estimator.stacked_inputs import unstacked
 from surefoot.chancesvm.estimator.uncertain_inputs import read_violation, violation_of
-from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.arrays import RowArray
 from surefoot.core.outcome import SolveOutcome
 from surefoot.design.encode.level_codes import listing
 from surefoot.design.encode.row_groups import RowGroups
@@ -264,6 +265,9 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         ----------
         X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix
             Numbers, one row per sample. For ``kernel="precomputed"`` the square table of kernels of all pairs of rows.
+            Or an array of shape (n_inputs, n_repeats, n_columns), or a list of 2-d arrays, one for each input, without groups:
+            then there is one label for each input, ``sample_weight`` has the shape of inputs and repeats, and repeats that
+            are NaN throughout count as not measured.
         y : array-like of shape (n_rows,)
             Labels: two values or more, one for all rows of a group.
         groups : array-like of shape (n_rows,), optional
@@ -276,7 +280,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         self
         """
         started, where, library = time.perf_counter(), f"{type(self).__name__}.fit", frame_library(X)
-        machines, table, settings, n_rows = self._machines(X, flat_labels(y), groups, sample_weight, read_settings(self))
+        given = unstacked(X, flat_labels(y), groups, sample_weight)
+        machines, table, settings, n_rows = self._machines(*given, read_settings(self))
         for at, (machine, own) in enumerate(machines):
             rows, named, told = own.rows, own.given is not None, f"{where}{own.told}"
             posed = pose_rows(rows, own.given, settings, named=named)
@@ -347,8 +352,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
             raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
         settings = [[read_settings(model) for model in row] for row in models]
         where, library = f"{type(self).__name__}.fit_path", frame_library(X)
-        parts = self._machines(X, flat_labels(y), groups, sample_weight, replace(settings[0][0], cost=1.0))
-        machines, table, shared, n_rows = parts
+        rows_given = unstacked(X, flat_labels(y), groups, sample_weight)
+        machines, table, shared, n_rows = self._machines(*rows_given, replace(settings[0][0], cost=1.0))
         given = machines[0][1].given if table is None else table.given
         named = None if given is None else given.names
         grids = [models if table is None else [[clone(model) for model in row] for row in models] for _ in machines]
@@ -374,7 +379,9 @@ class ChanceConstrainedSVC(ChanceSVCProof):
                     model._take_machines([grid[row][column] for grid in grids], table, shared.multi_class)
         return models
 
-    def fit_moments(self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None) -> Self:
+    def fit_moments(
+        self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None, shared_covariance: Any = None
+    ) -> Self:
         """Fit the model to inputs that are known by their first two moments, and certify it.
 
         Parameters
@@ -382,10 +389,14 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         means : data frame or 2-d array of shape (n_inputs, n_features)
             Moments are those of the rows as ``predict`` will see them, or of their images under ``feature_map``; the kernel
             must be "linear", since no other one lets moments be written down.
-        covariances : array-like of shape (n_inputs, n_features, n_features), or (n_inputs, n_features) if all are diagonal
+        covariances : array-like of shape (n_inputs, n_features, n_features), or None with ``shared_covariance``
+            Or of shape (n_inputs, n_features): the variances of each input, if columns do not correlate.
         y : array-like of shape (n_inputs,)
         feature_map : callable, optional
             Takes a 2-d array of rows and returns their images, with as many columns as ``means`` has. ``predict`` applies it.
+        shared_covariance : array-like of shape (n_features, n_features) or (n_features,), optional
+            The covariance, or the variances, of all inputs, in the place of ``covariances``. :func:`surefoot.verify` takes them
+            as ``(means, covariances)``, one for each input.
 
         Returns
         -------
@@ -402,7 +413,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
             raise ValueError("probability, confidence and n_landmarks need samples: pass them to fit, or leave these out.")
         where, library = f"{type(self).__name__}.fit_moments", frame_library(means)
         machines, table, settings, _ = self._machines(means, flat_labels(y), None, None, settings, by_moments=True)
-        matrices = _matrices(machines, table, covariances)
+        means_read = dense((machines[0][1].rows if table is None else table.rows).design.numeric)
+        matrices = read_covariances(means_read, covariances, shared_covariance)
         for machine, own in machines:
             rows, told = own.rows, f"{where}{own.told}"
             posed = pose_moments(rows, matrices[rows.positions], settings)
@@ -437,12 +449,6 @@ class ChanceConstrainedSVC(ChanceSVCProof):
                 found = posed.judge(stop.outcome, settings)
                 self._unpack(posed, found, rows, library, feature_map, row_groups, named_groups=named_groups)
             raise
-
-
-def _matrices(machines: Sequence[tuple[Any, MachineRows]], table: ClassRows | None, covariances: Any) -> FloatArray:
-    """One covariance for each input, whatever machines it is one of."""
-    rows = machines[0][1].rows if table is None else table.rows
-    return read_covariances(dense(rows.design.numeric), covariances)
 
 
 def _warn_of_single_samples(given: RowGroups | None, settings: SVMSettings, where: str) -> None:

@@ -21,6 +21,7 @@ from surefoot.chancesvm.estimator.calibration_folds import folds_of_inputs
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.chancesvm.estimator.class_rows import ClassRows
 from surefoot.chancesvm.estimator.posed_svm import SVMSettings, pose_rows, read_settings
+from surefoot.chancesvm.estimator.stacked_inputs import unstacked
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.row_groups import RowGroups
@@ -188,7 +189,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         self
         """
         model = self._model()
-        y = flat_labels(y)
+        X, y, groups, sample_weight = unstacked(X, flat_labels(y), groups, sample_weight)
         machines, several, settings, _ = model._machines(X, y, groups, sample_weight, read_settings(model))
         part = machines[0][1] if several is None else several
         rows, given = part.rows, part.given

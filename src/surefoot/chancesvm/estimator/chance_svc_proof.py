@@ -21,6 +21,7 @@ from surefoot.chancesvm.estimator.posed_svm import (
     read_settings,
 )
 from surefoot.chancesvm.estimator.several_machines import certificate_of_sum
+from surefoot.chancesvm.estimator.stacked_inputs import unstacked
 from surefoot.chancesvm.registry import ChanceOutcome
 from surefoot.core.arrays import RowArray
 from surefoot.core.certificate import Certificate
@@ -45,6 +46,8 @@ class ChanceSVCProof(ChanceSVCModel):
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         settings = read_settings(self)
+        if not isinstance(X, tuple):
+            X, y, groups, sample_weight = unstacked(X, flat_labels(y), groups, sample_weight)
         if self._is_multi_class:
             return self._proof_of_machines(X, y, sample_weight, groups, settings)
         if hasattr(self, "row_groups_"):
