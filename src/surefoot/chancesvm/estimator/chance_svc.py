@@ -14,6 +14,7 @@ from sklearn.base import clone
 from surefoot.chancesvm.estimator.calibration_folds import calibrated_scaling
 from surefoot.chancesvm.estimator.chance_svc_proof import ChanceSVCProof, number_table, read_rows
 from surefoot.chancesvm.estimator.class_rows import ClassRows, MachineRows, read_class_rows, several_classes
+from surefoot.chancesvm.estimator.gap_policy import without_gaps
 from surefoot.chancesvm.estimator.given_moments import read_covariances
 from surefoot.chancesvm.estimator.posed_svm import (
     PosedSVM,
@@ -115,6 +116,10 @@ class ChanceConstrainedSVC(ChanceSVCProof):
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are told apart: by a machine for each pair of classes, or for each class against the rest.
         Limits hold for each machine, and without groups each makes its own clusters.
+    missing : {"raise", "drop"}, default="raise"
+        What ``fit`` does about rows with gaps (NaN, None): an error, or they are left out with a warning, as if this repeat had
+        not been measured. An input of which nothing is left is an error either way, and so are gaps in prediction, in moments
+        and in a matrix of kernels.
 
     Attributes
     ----------
@@ -183,6 +188,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
     SingleSampleWarning
         If groups have one row, or there are none at all: such ellipsoids are points, and nothing is known about their spread.
         Groups that are handed to a search of scikit-learn reach the model by metadata routing only.
+    UserWarning
+        If rows with gaps are left out, which ``missing="drop"`` asks for.
     WeakModelWarning
         If the best model puts everything into one class, or most inputs of named groups may break their promise.
 
@@ -236,6 +243,7 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         standardize: bool = True,
         class_weight: Any = None,
         multi_class: str = "ovo",
+        missing: str = "raise",
     ) -> None:
         self.C = C
         self.violation = violation
@@ -257,6 +265,7 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         self.standardize = standardize
         self.class_weight = class_weight
         self.multi_class = multi_class
+        self.missing = missing
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model and certify it.
@@ -307,6 +316,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
 
         Also all rows, if these are of several classes, the settings of each fit, and how many rows there were.
         """
+        if settings.drops_gaps and not by_moments:
+            X, sample_weight = without_gaps(X, groups, sample_weight, f"{type(self).__name__}.fit")
         labels = several_classes(y)
         if labels is None:
             rows, given, n_rows = read_rows(X, y, groups, sample_weight, settings)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.chancesvm.estimator.calibration_folds import folds_of_inputs
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.chancesvm.estimator.class_rows import ClassRows
+from surefoot.chancesvm.estimator.gap_policy import LEFT_OUT
 from surefoot.chancesvm.estimator.posed_svm import SVMSettings, pose_rows, read_settings
 from surefoot.chancesvm.estimator.stacked_inputs import unstacked
 from surefoot.core.arrays import AnyArray, FloatArray
@@ -66,7 +67,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
     scoring : str or callable, optional
         What to maximise on held-out rows. None: the share of rows classified rightly.
     kernel, degree, coef0, batches, solver, tol, max_iter, verbose, random_state, time_limit, probability, confidence, \
-    kernel_bound, n_landmarks, standardize, class_weight, multi_class
+    kernel_bound, n_landmarks, standardize, class_weight, multi_class, missing
         As for :class:`ChanceConstrainedSVC`. ``solver`` must be "auto" or "worst-points", and limits are for each single solve.
 
     Attributes
@@ -126,6 +127,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         standardize: bool = True,
         class_weight: Any = None,
         multi_class: str = "ovo",
+        missing: str = "raise",
     ) -> None:
         self.costs = costs
         self.violations = violations
@@ -149,6 +151,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         self.standardize = standardize
         self.class_weight = class_weight
         self.multi_class = multi_class
+        self.missing = missing
 
     @property
     def certificate_(self) -> Certificate:
@@ -190,7 +193,10 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         """
         model = self._model()
         X, y, groups, sample_weight = unstacked(X, flat_labels(y), groups, sample_weight)
-        machines, several, settings, _ = model._machines(X, y, groups, sample_weight, read_settings(model))
+        with warnings.catch_warnings():
+            # The last fit tells, once.
+            warnings.filterwarnings("ignore", message=f".*{LEFT_OUT}")
+            machines, several, settings, _ = model._machines(X, y, groups, sample_weight, read_settings(model))
         part = machines[0][1] if several is None else several
         rows, given = part.rows, part.given
         costs, violations = self._numbers("costs", COSTS), self._numbers("violations", VIOLATIONS)
@@ -287,6 +293,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
             # What is wrong with a model of a fold is counted, and what is odd about the inputs is told once, by the last fit.
             for kind in (ConvergenceLimitWarning, SingleSampleWarning, WeakModelWarning):
                 warnings.simplefilter("ignore", kind)
+            warnings.filterwarnings("ignore", message=f".*{LEFT_OUT}")
             found = model.fit_path(*parts, costs=costs, violations=violations, groups=groups, **weighting)
         for row, line in enumerate(found):
             for column, fitted in enumerate(line):
@@ -357,6 +364,9 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
             warnings.filterwarnings("ignore", message="The groups parameter is ignored")
             splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         found = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        if settings.drops_gaps:
+            # Nobody can score them.
+            found = [(train, test[np.isin(test, rows.positions)]) for train, test in found]
         if groups is not None:
             names = np.asarray(groups)
             for at, (train, test) in enumerate(found):

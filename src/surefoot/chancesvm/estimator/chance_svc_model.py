@@ -54,7 +54,12 @@ def _wants_probability(model: ChanceSVCModel) -> bool:
 class ChanceSVCModel(SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "class_weight": None, "multi_class": "ovo"}
+    later_parameters: ClassVar[Mapping[str, Any]] = {
+        "standardize": False,
+        "class_weight": None,
+        "multi_class": "ovo",
+        "missing": "raise",
+    }
 
     kernel: Any
     probability: bool

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.estimator.chance_svc_model import REMEDIES, ChanceSVCModel
 from surefoot.chancesvm.estimator.class_rows import read_class_rows
+from surefoot.chancesvm.estimator.gap_policy import without_gaps
 from surefoot.chancesvm.estimator.given_moments import read_covariances
 from surefoot.chancesvm.estimator.posed_svm import (
     PosedSVM,
@@ -48,10 +49,12 @@ class ChanceSVCProof(ChanceSVCModel):
         settings = read_settings(self)
         if not isinstance(X, tuple):
             X, y, groups, sample_weight = unstacked(X, flat_labels(y), groups, sample_weight)
+            require_columns_of_training(self, X)
+            if settings.drops_gaps:
+                X, sample_weight = without_gaps(X, groups, sample_weight)
         if self._is_multi_class:
             return self._proof_of_machines(X, y, sample_weight, groups, settings)
         if hasattr(self, "row_groups_"):
-            require_columns_of_training(self, X)
             rows, given, n_rows = read_rows(X, y, groups, sample_weight, replace(settings, confidence=None))
             require_same_classes(self, rows)
             posed = self._posed_again(rows, given, n_rows, settings)
@@ -85,9 +88,7 @@ class ChanceSVCProof(ChanceSVCModel):
     def _proof_of_machines(self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings) -> ProofParts:
         """The same of more than two classes: the parts of all machines."""
         matrices, by_rows = None, hasattr(self.machines_[0], "row_groups_")
-        if by_rows:
-            require_columns_of_training(self, X)
-        else:
+        if not by_rows:
             X, covariances = _given_moments(X, sample_weight, groups)
         labels = encode_classes(flat_labels(y))
         require_same_classes(self, labels)

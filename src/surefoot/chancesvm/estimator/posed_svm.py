@@ -16,6 +16,7 @@ from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certi
 from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
 from surefoot.chancesvm.estimator.class_prices import class_prices, require_class_weight
 from surefoot.chancesvm.estimator.column_units import ColumnUnits, standard_units
+from surefoot.chancesvm.estimator.gap_policy import require_missing
 from surefoot.chancesvm.estimator.given_moments import MomentSamples, moment_samples, read_covariances, with_directions
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.multi_class_machines import require_multi_class
@@ -84,12 +85,18 @@ class SVMSettings:
     standardize: bool
     class_weight: Any
     multi_class: str
+    missing: str
     # Where there are more than two classes, what that of each row of the table multiplies its price by.
     row_prices: FloatArray | None = None
 
     @property
     def precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def drops_gaps(self) -> bool:
+        """Whether rows with gaps are left out; a matrix of kernels has no rows that could be."""
+        return self.missing == "drop" and not self.precomputed
 
     @property
     def has_units(self) -> bool:
@@ -314,6 +321,7 @@ def read_settings(model: Any) -> SVMSettings:
         standardize=_require_flag("standardize", model.standardize),
         class_weight=model.class_weight,
         multi_class=require_multi_class(model.multi_class),
+        missing=require_missing(model.missing),
     )
 
 
