@@ -65,3 +65,70 @@ def test_several_classes_are_fitted_scored_explained_verified_and_reported(tmp_p
     assert code == 0 and json.loads(out)["classes"] == ["ash", "birch", "oak"]
     code, _, err = run("fit", table, "--target", "kind", "--output", tmp_path / "robust")
     assert code == 1 and "holds 3 values" in err and "--model svm several" in err
+
+
+def test_prices_reach_the_model_and_columns_are_scaled_once(tmp_path: Path, run: Run) -> None:
+    table = trees(tmp_path, kinds=2)
+    words = ["fit", table, "--target", "kind", "--model", "svm", "--groups", "tree", "--quiet"]
+    code, _, _ = run(*words, "--output", tmp_path / "a", "--C", "3", "--violation", "0.7", "--class-weight", "ash=2,birch=0.5")
+    model = sf.load(tmp_path / "a")
+    assert code == 0 and isinstance(model, sf.ChanceConstrainedSVC) and model.standardize
+    assert (model.C, model.violation, model.class_weight) == (3.0, 0.7, {"ash": 2.0, "birch": 0.5})
+    rows = pd.read_csv(table)
+    same = sf.ChanceConstrainedSVC(C=3.0, violation=0.7, class_weight={"ash": 2.0, "birch": 0.5})
+    same.fit(rows[["height", "girth"]], rows.kind, groups=rows.tree)
+    numbers = rows[["height", "girth"]]
+    np.testing.assert_allclose(model.decision_function(numbers), same.decision_function(numbers), atol=1e-9)
+    assert run(*words, "--output", tmp_path / "b", "--class-weight", "balanced")[0] == 0
+    assert sf.load(tmp_path / "b").class_weight == "balanced"
+    code, _, err = run(*words, "--output", tmp_path / "c", "--class-weight", "elm=2")
+    assert code == 1 and "names 'elm', which is no class: ash, birch" in err
+    code, _, err = run(*words, "--output", tmp_path / "c", "--class-weight", "ash=much")
+    assert code == 1 and "a number for each class" in err
+    code, _, err = run(*words, "--output", tmp_path / "c", "--C", "-1")
+    assert code == 1 and "--C -1.0 must be a positive, finite number" in err
+    code, _, err = run("fit", table, "--target", "kind", "--output", tmp_path / "c", "--class-weight", "balanced")
+    assert code == 1 and "--class-weight is for --model svm" in err
+
+
+def test_classes_that_are_numbers_have_weights_too(tmp_path: Path, run: Run) -> None:
+    rows = pd.read_csv(trees(tmp_path, kinds=2))
+    rows["kind"] = (rows.kind == "birch").astype(int)
+    rows.to_csv(tmp_path / "numbers.csv", index=False)
+    words = ["fit", tmp_path / "numbers.csv", "--target", "kind", "--model", "svm", "--groups", "tree", "--quiet"]
+    assert run(*words, "--output", tmp_path / "a", "--class-weight", "1=4")[0] == 0
+    assert sf.load(tmp_path / "a").class_weight == {1: 4.0}
+
+
+def test_a_column_that_is_probably_the_groups_is_named(tmp_path: Path, run: Run) -> None:
+    table = trees(tmp_path)
+    words = ["fit", table, "--target", "kind", "--model", "svm", "--quiet"]
+    code, _, err = run(*words, "--output", tmp_path / "a")
+    assert code == 0 and "column 'tree' has 18 whole numbers" in err and "--groups tree" in err
+    code, _, err = run(*words, "--output", tmp_path / "b", "--groups", "tree")
+    assert code == 0 and "whole numbers" not in err
+    rows = pd.read_csv(table)
+    rows["tree"] = np.arange(90)  # a number of each row says nothing about what belongs together
+    rows.to_csv(tmp_path / "each.csv", index=False)
+    code, _, err = run("fit", tmp_path / "each.csv", *words[2:], "--output", tmp_path / "c")
+    assert code == 0 and "whole numbers" not in err
+    rows["tree"] = [f"T{at // 5}" for at in range(90)]
+    rows.to_csv(tmp_path / "text.csv", index=False)
+    code, _, err = run("fit", tmp_path / "text.csv", *words[2:], "--output", tmp_path / "d")
+    assert code == 1 and "name it in --groups if it says which rows are samples of one input" in err
+
+
+def test_a_weak_model_is_called_so_when_fitted_explained_and_reported(tmp_path: Path, run: Run) -> None:
+    table, model = trees(tmp_path, kinds=2), tmp_path / "svm"
+    rows = pd.read_csv(table)
+    rows[["height", "girth"]] += 30 * np.random.default_rng(0).normal(size=(90, 2))
+    rows.to_csv(table, index=False)
+    words = ["fit", table, "--target", "kind", "--model", "svm", "--groups", "tree", "--output", model, "--quiet"]
+    code, _, err = run(*words, "--violation", "0.05", "--kernel", "linear")
+    said = sf.load(model).weakness_
+    assert code == 0 and said and "rows are put into one class" in said and "are put into one class" in err
+    assert f"warning: {said}" in run("explain", model)[1]
+    assert (
+        run("report", model, table, "--target", "kind", "--output", tmp_path / "report.html", "--sets", "0", "--quiet")[0] == 0
+    )
+    assert "rows are put into one class" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -80,6 +80,7 @@ def _text(model: Any) -> str:
             rows = [["column", "coefficient"]]
             rows += [[term.feature, f"{term.coefficient:.6g}"] for term in formula.terms if isinstance(term, LinearTerm)]
             lines += [f"margin of {classes[1]}: intercept {formula.intercept:.6g}", *aligned(rows, left=1)]
+    lines += [f"warning: {one.weakness_}" for one in getattr(last, "machines_", [last]) if getattr(one, "weakness_", "")]
     proof = standing_certificate(model)
     verdict = "verified" if proof.verified else "NOT verified"
     about = [f"  {ABOUT_LAST_STEP}"] if has_steps(model) else []

@@ -138,6 +138,7 @@ KINDS: dict[str, ModelKind] = {
             "row_groups_": _WholeArray,
             # Files from before they were there lack them.
             "public_objective_": float,
+            "weakness_": str,
             "_named_groups": bool,
         },
         svc_fault,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.core.new_file import require_free, write_new
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.reports.charts import reliability_chart, roc_chart
@@ -186,10 +187,17 @@ def _accuracy_facts(subject: Subject) -> list[Fact]:
 
 def _metrics(subject: Subject) -> dict[str, float]:
     names = ("ace", "log_loss", "accuracy")
+    # As predict goes: the probabilities of a support vector machine may lean to the other class near a score of 0.
+    by_score = {"accuracy": float(np.mean((subject.scores > 0) == subject.positive))} if _goes_by_score(subject) else {}
     if subject.probability is None:
-        return {"accuracy": float(np.mean((subject.scores > 0) == subject.positive))}
+        return by_score
     first, second = subject.probability[None, :, 0], subject.probability[None, :, 1]
-    return dict(zip(names, metrics_of_probabilities(first, second, subject.positive, names)[0].tolist(), strict=True))
+    found = metrics_of_probabilities(first, second, subject.positive, names)[0].tolist()
+    return dict(zip(names, found, strict=True)) | by_score
+
+
+def _goes_by_score(subject: Subject) -> bool:
+    return isinstance(subject.model, ChanceConstrainedSVC)
 
 
 def _quality_blocks(subject: Subject, bins: Reliability | None, *, same_rows: bool) -> tuple[str, ...]:
@@ -198,7 +206,8 @@ def _quality_blocks(subject: Subject, bins: Reliability | None, *, same_rows: bo
         "ROC curve: for every threshold, whom it finds among the positive and among the negative rows.",
     )
     metrics = _metrics(subject)
-    told = [f"the more likely class is right in {metrics['accuracy']:.1%} of the rows"]
+    which = "predicted" if _goes_by_score(subject) else "more likely"
+    told = [f"the {which} class is right in {metrics['accuracy']:.1%} of the rows"]
     if bins is None:
         return (
             paragraph(f"In these rows {told[0]}. Reliability needs probabilities: fit the model with probability=True."),

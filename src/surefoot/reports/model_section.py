@@ -264,6 +264,8 @@ def _svm_blocks(subject: Subject) -> tuple[str, ...]:
             f"these moments they have. {_support(len(model.support_groups_), count)}"
         )
     ]
+    if getattr(model, "weakness_", ""):
+        blocks.append(paragraph(_sentence(model.weakness_), "warn"))
     order = np.argsort(-promised, kind="stable")[:_MOST_INPUTS]
     rows = [
         [
@@ -307,7 +309,15 @@ def machine_blocks(model: Any) -> tuple[str, ...]:
     ]
     if len(rows) > _MOST_LINES:
         blocks.append(paragraph(f"{len(rows) - _MOST_LINES:,} others are left out; machines_ has all.", "small"))
+    for machine in model.machines_[:_MOST_LINES]:
+        if getattr(machine, "weakness_", ""):
+            names = " or ".join(map(str, machine.classes_.tolist()))
+            blocks.append(paragraph(f"{names}: {machine.weakness_}", "warn"))
     return tuple(blocks)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _support(supporting: int, count: int) -> str:

@@ -165,6 +165,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         Objective of the model, a lower bound for all models, and whether they agree to ``tol``; recomputed from the raw samples
         by code that knows no solver. Of more than two classes, of the sum over all machines; proven only if each is.
     outcome_ : SolveOutcome
+    weakness_ : str
+        What a ``WeakModelWarning`` says about the model, or nothing.
     solver_ : str
     n_iter_ : int
     n_features_in_ : int
@@ -303,7 +305,7 @@ class ChanceConstrainedSVC(ChanceSVCProof):
             machine._unpack(posed, solved, rows, library, None, of_row, sigmoid, named_groups=named)
             if not solved.is_settled:
                 warn_of_limit(solved, told)
-            machine._warn_of_weakness(solved, told)
+            machine._warn_of_weakness(told)
             started = time.perf_counter()
         if table is not None:
             self._take_machines([machine for machine, _ in machines], table, settings.multi_class)
@@ -433,7 +435,7 @@ class ChanceConstrainedSVC(ChanceSVCProof):
             machine._unpack(posed, solved, rows, library, feature_map, named_groups=True)
             if not solved.is_settled:
                 warn_of_limit(solved, told)
-            machine._warn_of_weakness(solved, told)
+            machine._warn_of_weakness(told)
             started = time.perf_counter()
         if table is not None:
             self._take_machines([machine for machine, _ in machines], table, settings.multi_class, feature_map)

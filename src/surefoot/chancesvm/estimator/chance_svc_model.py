@@ -47,7 +47,10 @@ INPUT_ROUNDING = 1e-6
 
 def _wants_probability(model: ChanceSVCModel) -> bool:
     if not model.probability:
-        raise AttributeError("predict_proba needs probability=True, set before fit.")
+        raise AttributeError(
+            f"predict_proba needs probability=True, set before fit: {type(model).__name__}(probability=True). predict and "
+            "decision_function do without."
+        )
     return True
 
 
@@ -69,6 +72,7 @@ class ChanceSVCModel(SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimat
     certificate_: Certificate
     public_objective_: float
     outcome_: ChanceOutcome
+    weakness_: str
     sigmoid_: PlattScaling | None
     schema_: Schema
 
@@ -254,6 +258,7 @@ class ChanceSVCModel(SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimat
         self.solver_ = solved.solver
         # A start that is the optimum counts too.
         self.n_iter_ = max(1, int(solved.outcome.iterations))
+        self.weakness_ = self._weakness(solved)
         set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)
         self._seal_proof()
         self.warn_of_rounding(stacklevel=4)
@@ -294,11 +299,16 @@ class ChanceSVCModel(SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimat
                 stacklevel=stacklevel,
             )
 
-    def _warn_of_weakness(self, solved: SolvedSVM, where: str) -> None:
-        """Say so if the best model says next to nothing, and what to change."""
+    def _warn_of_weakness(self, where: str) -> None:
+        """Say so if the best model says next to nothing."""
+        if self.weakness_:
+            warnings.warn(f"{where}: {self.weakness_}", WeakModelWarning, stacklevel=3)
+
+    def _weakness(self, solved: SolvedSVM) -> str:
+        """In what the best model says next to nothing, and what to change; or nothing."""
         if not solved.certificate.verified:
             # Whoever stopped too early has been told so, and another price is not what is needed.
-            return
+            return ""
         told = self._inputs
         missed = np.asarray(told["misclassified"]) > np.asarray(told["violation"]) + MARGIN_ROUNDING
         # Inputs that are single rows have no spread, whatever is tolerated.
@@ -310,21 +320,18 @@ class ChanceSVCModel(SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimat
         second = list(told["label"]).count(self.classes_.tolist()[1]) / missed.size
         rare = min(second, 1.0 - second)
         if min(positive, 1.0 - positive) < WEAK_FRACTION * rare:
-            warnings.warn(
-                f"{where}: {'all' if positive in (0.0, 1.0) else 'nearly all'} rows are put into one class, "
+            return (
+                f"{'all' if positive in (0.0, 1.0) else 'nearly all'} rows are put into one class, "
                 f"{self.classes_.tolist()[int(positive > 0.5)]!r}. At these prices no plane is better, but it is of little "
-                f"use. {change}",
-                WeakModelWarning,
-                stacklevel=3,
+                f"use. {change}"
             )
-        elif self._named_groups and 2 * int(missed.sum()) > missed.size:
+        if self._named_groups and 2 * int(missed.sum()) > missed.size:
             middle = float(np.median(np.asarray(told["misclassified"])))
-            warnings.warn(
-                f"{where}: {int(missed.sum())} of {missed.size} inputs may be misclassified more often than their violation "
-                f"allows, half of all inputs with a probability of about {middle:.2g} or more. {change}",
-                WeakModelWarning,
-                stacklevel=3,
+            return (
+                f"{int(missed.sum())} of {missed.size} inputs may be misclassified more often than their violation "
+                f"allows, half of all inputs with a probability of about {middle:.2g} or more. {change}"
             )
+        return ""
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         if self._is_multi_class:
@@ -332,6 +339,7 @@ class ChanceSVCModel(SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimat
         names = (
             *("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_"),
             *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_", "_named_groups"),
+            "weakness_",
         )
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
         inputs = {f"inputs.{name}": column for name, column in self._inputs.items()}

@@ -26,7 +26,7 @@ _OWN_NUMBERS = ("classes_", "multi_class_", "groups_", "support_groups_", "row_g
 # What only a model of two classes has: of several, each machine has its own.
 _OF_TWO_CLASSES = (
     *("_scores", "_kernel_columns", "_inputs", "support_", "support_vectors_", "dual_coef_", "coef_", "intercept_"),
-    *("gamma_", "public_objective_", "moment_radii_", "sigmoid_"),
+    *("gamma_", "public_objective_", "moment_radii_", "sigmoid_", "weakness_"),
 )
 _OF_SEVERAL_CLASSES = ("machines_", "multi_class_")
 
