@@ -16,7 +16,14 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
 import surefoot as sf
-from surefoot import CertificateError, ChanceConstrainedSVC, ChanceConstrainedSVCCV, InvalidTableError, SingleSampleWarning
+from surefoot import (
+    CertificateError,
+    ChanceConstrainedSVC,
+    ChanceConstrainedSVCCV,
+    ConvergenceLimitWarning,
+    InvalidTableError,
+    SingleSampleWarning,
+)
 from surefoot.chancesvm.estimator.multi_class_machines import class_probabilities, class_scores
 from surefoot.chancesvm.estimator.several_machines import certificate_of_sum
 
@@ -94,7 +101,19 @@ def test_a_sum_is_not_proven_if_one_of_its_parts_is_not() -> None:
     open_ = next(part for part in (stopped.certificate_, loose) if not part.verified)
     found = certificate_of_sum([*parts, open_])
     assert not found.verified
-    assert "1 of the planes is not proven optimal by itself" in found.claim
+    assert "1 of the planes is not proven optimal" in found.claim
+
+
+def test_a_time_limit_leaves_a_model_with_a_bound_that_holds() -> None:
+    X, y, groups = three_kinds()
+    model = ChanceConstrainedSVC(time_limit=1e-9)
+    with pytest.warns(ConvergenceLimitWarning, match="stopped before its tolerance") as told:
+        model.fit(X, y, groups=groups)
+    assert ["fit ('ash' or 'birch')" in str(told[0].message), len(told)] == [True, 3]
+    best = ChanceConstrainedSVC().fit(X, y, groups=groups).certificate_
+    assert not model.certificate_.verified and "3 of the planes are not proven optimal" in model.certificate_.claim
+    assert 0.0 <= model.certificate_.lower_bound <= best.upper_bound and model.certificate_.upper_bound >= best.lower_bound
+    assert model.predict(X).shape == y.shape
 
 
 @pytest.mark.parametrize("multi_class", SCHEMES)

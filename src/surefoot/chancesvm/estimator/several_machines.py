@@ -108,14 +108,15 @@ def certificate_of_sum(parts: Sequence[Certificate]) -> Certificate:
     """What the certificates of all machines say together; proven only if each of them is."""
     own = "one for each of these problems of two classes and each of the class that its own certificate names,"
     open_ = sum(not part.verified for part in parts)
-    flaw = f"{open_} of the planes {'is' if open_ == 1 else 'are'} not proven optimal by itself" if open_ else ""
+    flaw = f"{open_} of the planes {'is' if open_ == 1 else 'are'} not proven optimal" if open_ else ""
     with np.errstate(all="ignore"):
         upper = enclose(np.array([part.upper_bound for part in parts])).sum().high
         lower = enclose(np.array([part.lower_bound for part in parts])).sum().low
     return verdict(
         Statement(f"set of {len(parts)} planes, {own}", "sum of objectives", flaw=flaw),
         upper=float(upper),
-        lower=float(lower),
+        # No objective is negative, whatever the enclosure of a sum of zeros says.
+        lower=max(0.0, float(lower)),
         tolerance=max(part.tolerance for part in parts),
         witness=None,
         problem_digest=digest(
