@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> Report:
         findings=_findings(plain, repeated),
         method=[
             f"{options.folds} stratified folds of inputs, shuffled, random state {options.random_state}; at most {options.rows}"
-            f" rows of a table, {options.inputs} with repeats, drawn with the same seed. Rows with gaps are dropped, categories "
-            "numbered.",
+            f" rows of a table, {options.inputs} with repeats, drawn with the same seed. Rows with gaps are dropped, "
+            "categories numbered.",
             "Rows as they are: ours is ChanceConstrainedSVC(batches='rows'), which puts columns into standard units; svc is "
             "SVC() on columns as they come, svc_scaled SVC() behind a StandardScaler.",
             "Repeats: columns in standard units, noise 'even' of standard deviation 0.5 in all, 'by column' from 0 to 1.5 in "
@@ -184,8 +184,8 @@ def _findings(plain: Sequence[dict[str, Cell]], repeated: Sequence[dict[str, Cel
             wins = sum(float(row["ours_minus_rows"]) > 0 for row in own)  # type: ignore[arg-type]
             lines.append(
                 f"Repeats, noise {noise!r}: ours is {_change(_mean(own, 'ours_minus_rows'))} on average against SVC() on rows "
-                f"(better in {wins} of {len(own)}) and {_change(_mean(own, 'ours_minus_means'))} against SVC() on means; at worst "
-                f"{_change(min(float(row['ours_minus_rows']) for row in own))}. Certified: "  # type: ignore[arg-type]
+                f"(better in {wins} of {len(own)}) and {_change(_mean(own, 'ours_minus_means'))} against SVC() on means; at "
+                f"worst {_change(min(float(row['ours_minus_rows']) for row in own))}. Certified: "  # type: ignore[arg-type]
                 f"{_mean(own, 'certified'):.3f}."
             )
     return lines

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from uncertain_rows import FOLDS, Searched
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
-from surefoot.chancesvm.estimator.class_clusters import class_clusters
+from surefoot.chancesvm.inputs.class_clusters import class_clusters
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
 from surefoot.chancesvm.solvers.chance_admm import ChanceADMM

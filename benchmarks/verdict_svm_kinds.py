@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from verdict_numbers import Numbers, exact, exactly, total
 from verdict_record import EXTREME, NUMBER, Record
 
+from surefoot.chancesvm.estimator.chance_svc_proof import read_rows
 from surefoot.chancesvm.estimator.posed_svm import read_settings
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def posed_problem(case: Case, model: Any) -> Any:
     """The problem whose samples inputs that borrow from each other are, as the model has them; None where none do."""
     if "borrowed from each other" not in model.certificate_.claim:
         return None
-    return model._posed_again(case.X, case.y, case.weight, case.groups, read_settings(model))[1].problem
+    settings = read_settings(model)
+    return model._posed_again(*read_rows(case.X, case.y, case.groups, case.weight, settings), settings).problem
 
 
 def _confident(case: Case, rng: np.random.Generator) -> Case:

@@ -31,6 +31,7 @@ ROLES = {
     "measures": "problem",
     "certificate": "certificate",
     "estimator": "estimator",
+    "inputs": "estimator",
 }
 FAMILIES: dict[str, set[str]] = {  # which other families a family may know
     "robust": set(),

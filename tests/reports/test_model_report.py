@@ -223,3 +223,16 @@ def test_other_models_tables_and_settings_are_refused_by_name(robust: Any, tmp_p
     with pytest.raises(ValueError, match="must be None or a ShiftModel"):
         sf.report(robust, X_NEW, Y_NEW, path, shift="much")  # type: ignore[arg-type]
     assert not path.exists()
+
+
+def test_the_accuracy_of_a_support_vector_machine_is_that_of_its_predictions(tmp_path: Path) -> None:
+    """Platt's probabilities lean to the frequent class, so that the more probable class is another one near the boundary."""
+    rng = np.random.default_rng(4)
+    label = np.arange(120) % 6 == 0
+    points = rng.normal(size=(120, 2)) + 1.0 * label[:, None]
+    model = sf.ChanceConstrainedSVC(kernel="linear", batches="rows", class_weight="balanced", probability=True, random_state=0)
+    model.fit(points, label)
+    by_class, by_chance = np.mean(model.predict(points) == label), np.mean((model.predict_proba(points)[:, 1] > 0.5) == label)
+    assert f"{by_class:.1%}" != f"{by_chance:.1%}"
+    text = sf.report(model, points, label, tmp_path / "report.html", n_sets=0).read_text(encoding="utf-8")
+    assert f"the predicted class is right in {by_class:.1%} of the rows" in text

@@ -49,7 +49,7 @@ def run_explain(args: argparse.Namespace) -> int:
 def _text(model: Any) -> str:
     last = last_step(model)
     classes = last.classes_.tolist()
-    lines = [f"{type(last).__name__}: {classes[0]} or {classes[1]}", ""]
+    lines = [f"{type(last).__name__}: {', '.join(map(str, classes[:-1]))} or {classes[-1]}", ""]
     if isinstance(last, RiskScoreClassifier):
         before = model.steps[0][1] if last is not model else None
         card = last.score_card(meanings=getattr(before, "columns_", ()))
@@ -63,6 +63,13 @@ def _text(model: Any) -> str:
             for level in column.level_labels or ("",):
                 rows.append([column.name, str(level), f"{next(values[column.kind == 'numeric']):.6g}"])
         lines += aligned(rows, left=2)
+    elif hasattr(last, "machines_"):
+        rows = [["machine", "inputs", "at the margin", "proven"]]
+        for machine in last.machines_:
+            names = " or ".join(map(str, machine.classes_.tolist()))
+            counts = f"{len(machine.groups_)}", f"{len(machine.support_groups_)}"
+            rows.append([names, *counts, "yes" if machine.certificate_.verified else "no"])
+        lines += [f"kernel {last.kernel}, {len(last.machines_)} machines of two classes each", *aligned(rows, left=1)]
     else:
         lines.append(
             f"kernel {last.kernel}, {len(last.groups_)} inputs, {len(last.support_groups_)} of them at the margin, "
@@ -73,6 +80,7 @@ def _text(model: Any) -> str:
             rows = [["column", "coefficient"]]
             rows += [[term.feature, f"{term.coefficient:.6g}"] for term in formula.terms if isinstance(term, LinearTerm)]
             lines += [f"margin of {classes[1]}: intercept {formula.intercept:.6g}", *aligned(rows, left=1)]
+    lines += [f"warning: {one.weakness_}" for one in getattr(last, "machines_", [last]) if getattr(one, "weakness_", "")]
     proof = standing_certificate(model)
     verdict = "verified" if proof.verified else "NOT verified"
     about = [f"  {ABOUT_LAST_STEP}"] if has_steps(model) else []

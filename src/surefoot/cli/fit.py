@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.cli.console import aligned, note, say, say_json
@@ -50,7 +50,7 @@ def add_fit(subparsers: Any) -> None:
     """Add the command to the program."""
     parser = command(subparsers, "fit", "Fit a model to a table and save it with its proof.", _EXAMPLES, run_fit)
     parser.add_argument("table", help="CSV (any delimiter) or Parquet file with a header")
-    parser.add_argument("--target", required=True, metavar="NAME", help="the column to predict; it holds two values")
+    parser.add_argument("--target", required=True, metavar="NAME", help="the column to predict; two values, for svm several")
     add_output_options(parser, required=True, what="where the model goes")
     parser.add_argument("--model", choices=["robust", "risk-score", "svm"], default="robust", help="default: robust")
     columns = parser.add_argument_group("columns (types are guessed and shown; these options overrule the guess)")
@@ -80,6 +80,13 @@ def add_fit(subparsers: Any) -> None:
     settings.add_argument(
         "--violation", type=float, default=0.8, metavar="P", help="svm: tolerated probability of an error; 0.8"
     )
+    settings.add_argument("--C", dest="price", type=float, default=1.0, metavar="C", help="svm: price of slack; 1")
+    settings.add_argument(
+        "--class-weight",
+        default=None,
+        metavar="W",
+        help="svm: 'balanced', or what the price of each class is multiplied by, as in 'worn=5,new=1'",
+    )
     settings.add_argument("--gap", type=float, default=None, metavar="G", help="relative gap to prove; default: the model's")
     settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS", help="best model found by then")
     settings.add_argument("--memory", type=float, default=2048, metavar="MB", help="for the table; default 2048")
@@ -91,12 +98,14 @@ def run_fit(args: argparse.Namespace) -> int:
     """Fit and save; see the parser."""
     place = free_place(args)
     source = open_source(args)
-    target = _target(source, args.target)
+    target = _target(source, args.target, several=args.model == "svm")
     reserved = [args.target]
     if args.groups is not None:
         reserved.append(source.require(args.groups, "--groups"))
         if args.model != "svm":
             raise ValueError("--groups is for --model svm: only uncertain inputs are known by several rows.")
+    if args.class_weight is not None and args.model != "svm":
+        raise ValueError("--class-weight is for --model svm.")
     if args.weights is not None:
         reserved.append(source.require(args.weights, "--weights"))
     weights = [] if args.weights is None else [weight_column(source, args.weights)]
@@ -110,12 +119,17 @@ def run_fit(args: argparse.Namespace) -> int:
         _fit_batches(model, args, source, columns, target)
     else:
         content = source.load([*columns, target, *_group_column(source, args), *weights])
-        extra = {} if args.groups is None else {"svm__groups": labels(content[args.groups])}
+        extra = {} if args.groups is None else {"groups": labels(content[args.groups])}
         if args.weights is not None:
             step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
             extra[f"{step}sample_weight"] = content[args.weights]
+        told = labels(content[args.target])
+        if args.model == "svm":
+            model.set_params(class_weight=_class_weight(args.class_weight, told))
+            if args.groups is None:
+                _warn_of_groups(content, columns, told)
         with progress_bars():
-            model.fit(source.frame(content, columns), labels(content[args.target]), **extra)
+            model.fit(source.frame(content, columns), told, **extra)
     save(model, place, overwrite=args.force)
     proof = last_step(model).certificate_
     if args.json:
@@ -127,20 +141,21 @@ def run_fit(args: argparse.Namespace) -> int:
     return DONE if proof.verified else NOT_PROVEN
 
 
-def _target(source: TableSource, name: str) -> ReadColumn:
-    """How the target is read, if it tells two classes apart."""
+def _target(source: TableSource, name: str, *, several: bool) -> ReadColumn:
+    """How the target is read, if it tells two classes apart, or several where the model can."""
     tally = source.tallies[source.require(name, "--target")]
     if tally.n_missing:
         raise InvalidTableError(
             f"the target {name!r} is missing in {tally.n_missing:,} of {tally.n_rows:,} rows. Leave them out."
         )
-    if len(tally.levels) != 2 or tally.truncated:
+    classes = len(tally.levels)
+    if classes < 2 or (classes > 2 and not several) or tally.truncated:
         counts = list(tally.levels.items())[:5]
         shown = ", ".join(f"{value!r}" if tally.truncated else f"{value!r} ({count:,} rows)" for value, count in counts)
         more = ", ..." if len(tally.levels) > 5 else ""
         raise InvalidTableError(
-            f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart. Leave "
-            "rows out, put values together, or compare a number with a threshold first."
+            f"the target {name!r} holds {tally.n_levels} values ({shown}{more}), but a model tells two classes apart (--model "
+            "svm several). Leave rows out, put values together, or compare a number with a threshold first."
         )
     return source.fitted_column(name, "numeric" if tally.all_numbers else "categorical")
 
@@ -175,8 +190,8 @@ def _require_numbers(source: TableSource, columns: list[ReadColumn]) -> None:
     text = [column.name for column in columns if column.kind == "categorical"]
     if text:
         raise InvalidTableError(
-            f"--model svm compares numbers, but column {text[0]!r} holds text. Leave it out with --drop, or choose another "
-            "model."
+            f"--model svm compares numbers, but column {text[0]!r} holds text. Leave it out with --drop, name it in --groups "
+            "if it says which rows are samples of one input, or choose another model."
         )
     tallies = [source.tallies[column.name] for column in columns]
     gaps = ", ".join(f"{tally.name!r} ({tally.n_missing:,})" for tally in tallies if tally.n_missing)
@@ -187,6 +202,44 @@ def _require_numbers(source: TableSource, columns: list[ReadColumn]) -> None:
         )
 
 
+def _class_weight(given: str | None, told: Any) -> Any:
+    """The weights of classes by name, as the labels have them."""
+    if given is None or given == "balanced":
+        return given
+    known = {str(label): label for label in dict.fromkeys(np.asarray(told).tolist())}
+    found = {}
+    for part in given.split(","):
+        name, _, weight = part.rpartition("=")
+        try:
+            found[known[name.strip()]] = float(weight)
+        except KeyError:
+            raise ValueError(f"--class-weight {given} names {name!r}, which is no class: {', '.join(known)!s:.200}.") from None
+        except ValueError:
+            raise ValueError(
+                f"--class-weight {given} must be 'balanced', or a number for each class: 'worn=5,new=1'."
+            ) from None
+    return found
+
+
+def _warn_of_groups(content: Any, columns: list[ReadColumn], told: Any) -> None:
+    """Point out whole numbers that repeat and never mix classes: they may say which rows are samples of one input."""
+    codes = np.unique(np.asarray(told), return_inverse=True)[1]
+    for column in columns:
+        values = np.asarray(content[column.name], dtype=np.float64)
+        if values.size == 0 or not np.array_equal(values, np.round(values)):
+            continue
+        levels, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        label = np.zeros(levels.size, dtype=np.intp)
+        label[place] = codes
+        # Fewer levels than these per class may be a measurement that tells the classes apart.
+        if levels.size > 2 * (codes.max() + 1) and counts.min() > 1 and np.array_equal(label[place], codes):
+            note(
+                f"warning: column {column.name!r} has {levels.size} whole numbers, each in several rows of one class, as if it "
+                f"said which rows are samples of one input. If it does, use --groups {column.name}; otherwise each row is an "
+                "input of its own."
+            )
+
+
 def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
     verbose = 0 if args.quiet else 1
     shared: dict[str, Any] = {"time_limit": args.time_limit, "verbose": verbose}
@@ -195,10 +248,16 @@ def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
     if args.model == "svm":
         # Who names no column has been told by the help what that means.
         batches = "rows" if args.groups is None else "auto"
-        svm = ChanceConstrainedSVC(
-            kernel=args.kernel, violation=args.violation, probability=True, batches=batches, random_state=0, **shared
+        # It puts columns into standard units itself.
+        return ChanceConstrainedSVC(
+            C=args.price,
+            kernel=args.kernel,
+            violation=args.violation,
+            probability=True,
+            batches=batches,
+            random_state=0,
+            **shared,
         )
-        return Pipeline([("scale", StandardScaler()), ("svm", svm)])
     shared["n_jobs"] = args.jobs
     fill, ignore = args.missing == "fill", args.unseen == "ignore"
     if args.model == "risk-score":

@@ -10,6 +10,8 @@ OPTIONS = {
     "max_features": "--max-features",
     "max_points": "--max-points",
     "violation": "--violation",
+    "class_weight": "--class-weight",
+    "C": "--C",
     "sample_weight": "--weights",
     "n_jobs": "--jobs",
     "radius": "--radius",
@@ -17,7 +19,7 @@ OPTIONS = {
     "gap": "--gap",
 }
 # Words that mean nothing else in a sentence; the others are options only where a value or advice shows it.
-_UNIQUE = "time_limit|max_features|max_points|sample_weight|n_jobs"
+_UNIQUE = "time_limit|max_features|max_points|sample_weight|n_jobs|class_weight"
 # Names in quotes are columns or files.
 _BEFORE, _BEHIND = r"(?<!['\"\w.])", r"(?!['\"\w])"
 _WORDS = (

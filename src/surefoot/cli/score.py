@@ -65,13 +65,19 @@ def run_score(args: argparse.Namespace) -> int:
 
 def _write(file: Any, model: Any, source: TableSource, args: argparse.Namespace) -> int:
     writer = csv.writer(file, lineterminator="\n")
-    speaks = hasattr(model, "predict_proba") and getattr(last_step(model), "sigmoid_", True) is not None
-    positive = last_step(model).classes_.tolist()[1]
-    writer.writerow([*args.keep, "prediction", f"probability of {positive}" if speaks else "score"])
+    last = last_step(model)
+    machines = getattr(last, "machines_", [last])
+    speaks = hasattr(model, "predict_proba") and all(getattr(one, "sigmoid_", True) is not None for one in machines)
+    classes = last_step(model).classes_.tolist()
+    # Of two classes one number says it all.
+    shown = classes[1:] if len(classes) == 2 else classes
+    named = [f"score of {name}" for name in classes] if len(classes) > 2 else ["score"]
+    writer.writerow([*args.keep, "prediction", *([f"probability of {name}" for name in shown] if speaks else named)])
     count = 0
     for kept, frame in _parts(model, source, args.keep):
-        values = model.predict_proba(own_rows(frame))[:, 1] if speaks else model.decision_function(own_rows(frame))
-        writer.writerows(zip(*kept, np.asarray(model.predict(frame)).tolist(), values.tolist(), strict=True))
+        values = np.asarray((model.predict_proba if speaks else model.decision_function)(own_rows(frame)))
+        columns = values[:, None] if values.ndim == 1 else values[:, 1:] if len(classes) == 2 else values
+        writer.writerows(zip(*kept, np.asarray(model.predict(frame)).tolist(), *columns.T.tolist(), strict=True))
         count += len(values)
     return count
 

@@ -6,6 +6,7 @@ that a file that loads also predicts. A function returns what is wrong, or None.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,21 @@ def svc_fault(model: Any) -> str | None:
     )
 
 
+def machines_fault(model: Any) -> str | None:
+    """What is wrong with support vector machines that tell more than two classes apart."""
+    machines, classes, schema = model.machines_, model.classes_.tolist(), model.schema_
+    ovo = [[classes[i], classes[j]] for i, j in itertools.combinations(range(len(classes)), 2)]
+    pairs = ovo if model.multi_class_ == "ovo" else [[f"not {name}", str(name)] for name in classes]
+    fitted = all(type(machine) is type(model) and hasattr(machine, "_scores") for machine in machines)
+    return _first_fault(
+        (model.multi_class_ in ("ovo", "ovr"), "multi_class_ is no scheme"),
+        (fitted and len(machines) == len(pairs), "machines_ are not those of the classes"),
+        (fitted and [machine.classes_.tolist() for machine in machines] == pairs, "machines_ are not those of the classes"),
+        (fitted and all(machine.schema_ == schema for machine in machines), "machines_ do not fit schema_"),
+        (_matches_columns(model, schema), "the names of the columns contradict each other"),
+    )
+
+
 def _are_units(units: Any, columns: int) -> bool:
     shape = (columns,)
     return _is_finite(units.offsets, shape) and _is_finite(units.scales, shape) and bool(np.all(units.scales > 0))
@@ -166,10 +182,19 @@ def scaler_fault(model: Any) -> str | None:
 
 def require_two_classes(classes: AnyArray) -> None:
     """Raise ``ModelFileError`` for classes that no model has."""
-    values = classes.tolist()
-    same_kind = classes.shape == (2,) and len({type(value) for value in values}) == 1
-    if not (same_kind and type(values[0]) in (str, bool, int, float) and values[0] != values[1]):
+    if not (classes.shape == (2,) and _are_classes(classes.tolist())):
         raise ModelFileError(f"classes_ is {classes!r:.80}, which are not two classes.")
+
+
+def require_several_classes(classes: AnyArray) -> None:
+    """Raise ``ModelFileError`` for classes that no model of more than two has."""
+    if not (classes.ndim == 1 and classes.size > 2 and _are_classes(classes.tolist())):
+        raise ModelFileError(f"classes_ is {classes!r:.80}, which are not several classes.")
+
+
+def _are_classes(values: list[Any]) -> bool:
+    same_kind = len({type(value) for value in values}) == 1 and type(values[0]) in (str, bool, int, float)
+    return same_kind and len(set(values)) == len(values)
 
 
 def _first_fault(*tests: tuple[Any, str]) -> str | None:

@@ -148,6 +148,10 @@ def _parts(model: Any) -> tuple[Any, Any]:
             f"{model!r:.120} is no linear model. Formulas are made of robust logistic regressions, score cards and support "
             "vector machines with a linear kernel, alone or behind a ThresholdBinarizer or a StandardScaler."
         )
+    if hasattr(last, "machines_"):
+        raise ValueError(
+            f"a support vector machine of {len(last.classes_)} classes is no single formula; export machines_ one by one."
+        )
     if isinstance(last, ChanceConstrainedSVC) and not hasattr(last, "coef_"):
         raise ValueError(f"a support vector machine with kernel={last.kernel!r:.40} is no sum over columns; only 'linear' is.")
     return (steps[0] if len(steps) == 2 else None), last

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.chancesvm.estimator.input_promises import HeldOutMargins
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.inputs.borrowed_repeats import RepeatPool
 from surefoot.chancesvm.problem.moment_radii import MomentRadii
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
 from surefoot.core.arrays import AnyArray, FloatArray, IntArray
@@ -32,7 +32,9 @@ from surefoot.files.consistency import (
     binarizer_fault,
     card_fault,
     inverse_fault,
+    machines_fault,
     path_fault,
+    require_several_classes,
     require_two_classes,
     robust_fault,
     scaler_fault,
@@ -61,6 +63,12 @@ class ModelKind:
     always: Mapping[str, Any]
     sometimes: Mapping[str, Any]
     fault: Callable[[Any], str | None]
+    # The same estimator where a fit to more than two classes leaves something else.
+    of_classes: ModelKind | None = None
+
+    def fitted_as(self, parts: Mapping[str, Any]) -> ModelKind:
+        """The kind itself, or that of more than two classes if the parts are what such a fit leaves."""
+        return self if self.of_classes is None or "machines_" not in parts else self.of_classes
 
 
 _COLUMNS = {"feature_names_in_": AnyArray}
@@ -132,11 +140,28 @@ KINDS: dict[str, ModelKind] = {
             "row_groups_": _WholeArray,
             # Files from before they were there lack them.
             "public_objective_": float,
+            "weakness_": str,
             "_named_groups": bool,
             "_held_out": HeldOutMargins | None,
             "_pool": RepeatPool | None,
         },
         svc_fault,
+        of_classes=ModelKind(
+            ChanceConstrainedSVC,
+            {
+                **_PROVEN,
+                "machines_": list[ChanceConstrainedSVC],
+                "multi_class_": str,
+                "groups_": list[Level],
+                "support_groups_": list[Level],
+                "n_iter_": int,
+                "_feature_map": None,
+                "_library": str | None,
+                "_named_groups": bool,
+            },
+            {**_COLUMNS, **_SEAL, "row_groups_": _WholeArray},
+            machines_fault,
+        ),
     ),
     "ThresholdBinarizer": ModelKind(
         ThresholdBinarizer,
@@ -198,6 +223,7 @@ def write_model(model: Any, place: str, writer: PlainWriter) -> Any:
     given = {**model.get_params(deep=False), **{key: gone for key, gone in _NOT_KEPT.items() if hasattr(model, key)}}
     parameters = {key: writer.write(value, key) for key, value in given.items()}
     state = vars(model)
+    kind = kind.fitted_as(state)
     if not all(key in state for key in kind.always):
         return {"model": [name, parameters, {}]}
     fitted = {key: writer.write(state[key], key) for key in (*kind.always, *kind.sometimes) if key in state}
@@ -233,7 +259,7 @@ def make_model(name: str, parameters: dict[str, Any], fitted: dict[str, Any]) ->
             raise ModelFileError(f"it names a file, {key} = {value!r:.80}, which no model file does.")
     model.set_params(**_ALWAYS.get(name, {}))
     if fitted:
-        _fill(model, name, kind, fitted)
+        _fill(model, name, kind.fitted_as(fitted), fitted)
     return model
 
 
@@ -246,7 +272,7 @@ def _fill(model: Any, name: str, kind: ModelKind, fitted: dict[str, Any]) -> Non
         if not fits(value, hints[key]) or (key == "_library" and not is_library(value)):
             raise ModelFileError(f"{key} of the {name} is {value!r:.80}, which it cannot be.")
     if "classes_" in fitted:
-        require_two_classes(fitted["classes_"])
+        (require_several_classes if "machines_" in fitted else require_two_classes)(fitted["classes_"])
     vars(model).update(fitted)
     fault = kind.fault(model)
     if fault is not None:

@@ -38,7 +38,8 @@ def export_proof(
     Raises
     ------
     CertificateError
-        If model or rows are not those of the proof, the problem has functions of your own program in it, or came in batches.
+        If model or rows are not those of the proof, the problem has functions of your own program in it, came in batches, or
+        has more than two classes.
     FileExistsError
         If there is a file and ``overwrite`` is False.
     OSError
@@ -47,6 +48,11 @@ def export_proof(
     place = require_free(path, overwrite=overwrite, example="model.proof.npz")
     model = refitted(model)
     parts = proof_parts(model, X, y, sample_weight, groups)
+    if "machines" in parts.arguments:
+        raise CertificateError(
+            "a model of more than two classes has one proof for each of its machines, and a proof file holds one. verify "
+            "checks them all; to export one, fit the rows of two classes."
+        )
     if "problem" not in parts.arguments:
         raise CertificateError("a fit from batches or on Dask has no proof in one piece. Fit a table in memory to export one.")
     with refusing_senseless("the proof of this model cannot be judged"):

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from surefoot import constraints
-from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool
-from surefoot.chancesvm.estimator.column_units import ColumnUnits
 from surefoot.chancesvm.estimator.input_promises import HeldOutMargins
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.inputs.borrowed_repeats import RepeatPool
+from surefoot.chancesvm.inputs.column_units import ColumnUnits
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.moment_radii import MomentRadii
 from surefoot.chancesvm.problem.problem import EllipsoidMix, KernelPlane

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.core.new_file import require_free, write_new
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.reports.charts import reliability_chart, roc_chart
+from surefoot.reports.classes_report import class_page, has_several_classes, read_class_subject
 from surefoot.reports.data_summary import summary_blocks
 from surefoot.reports.model_section import (
     certificate_blocks,
@@ -20,6 +22,7 @@ from surefoot.reports.model_section import (
     check_of,
     model_blocks,
     model_name,
+    rows_note,
     setting_blocks,
 )
 from surefoot.reports.page import Fact, ReportPage, Section, figures, paragraph
@@ -62,11 +65,12 @@ def report(
     ----------
     model : fitted RobustLogisticRegression, RobustLogisticRegressionCV, RiskScoreClassifier or ChanceConstrainedSVC
         Or a fitted pipeline that ends with one. A support vector machine is judged by its ranking only, unless it was fitted
-        with ``probability=True``.
+        with ``probability=True``. One of more than two classes has a shorter page: accuracy and a table of true and predicted
+        classes, no ranking, no shifts and no stress test.
     X : data frame (pandas, polars, pyarrow), 2-d array, or list of rows
         Rows with known answers; best rows that the model has not been fitted to.
     y : array-like of shape (n_rows,)
-        The answers, rows of both classes among them.
+        The answers, rows of both classes among them if there are two.
     path : str or path
         The file to write, such as "report.html".
     title : str, default=""
@@ -121,6 +125,11 @@ def report(
         raise ValueError(f"n_sets = {n_sets!r} must be a whole number at or above 0.")
     if not (isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool) and time_limit > 0):
         raise ValueError(f"time_limit = {time_limit!r} must be a positive number of seconds.")
+    footer = f"Written by surefoot {_version()} on {datetime.date.today().isoformat()}."
+    if has_several_classes(model):
+        page = class_page(read_class_subject(model, X, y), title=title, sample_weight=sample_weight, footer=footer)
+        write_new(place, page.html, overwrite=overwrite)
+        return place
     subject = read_subject(model, X, y)
     worst = worst_case_of(subject)
     stress = None
@@ -159,7 +168,7 @@ def report(
         subtitle=f"{name} judged on {subject.data.n_rows:,} rows and {len(subject.data.names):,} columns",
         facts=tuple(facts),
         sections=tuple(sections),
-        footer=f"Written by surefoot {_version()} on {datetime.date.today().isoformat()}.",
+        footer=footer,
     )
     write_new(place, page.html, overwrite=overwrite)
     return place
@@ -178,10 +187,17 @@ def _accuracy_facts(subject: Subject) -> list[Fact]:
 
 def _metrics(subject: Subject) -> dict[str, float]:
     names = ("ace", "log_loss", "accuracy")
+    # As predict goes: the probabilities of a support vector machine may lean to the other class near a score of 0.
+    by_score = {"accuracy": float(np.mean((subject.scores > 0) == subject.positive))} if _goes_by_score(subject) else {}
     if subject.probability is None:
-        return {"accuracy": float(np.mean((subject.scores > 0) == subject.positive))}
+        return by_score
     first, second = subject.probability[None, :, 0], subject.probability[None, :, 1]
-    return dict(zip(names, metrics_of_probabilities(first, second, subject.positive, names)[0].tolist(), strict=True))
+    found = metrics_of_probabilities(first, second, subject.positive, names)[0].tolist()
+    return dict(zip(names, found, strict=True)) | by_score
+
+
+def _goes_by_score(subject: Subject) -> bool:
+    return isinstance(subject.model, ChanceConstrainedSVC)
 
 
 def _quality_blocks(subject: Subject, bins: Reliability | None, *, same_rows: bool) -> tuple[str, ...]:
@@ -190,7 +206,8 @@ def _quality_blocks(subject: Subject, bins: Reliability | None, *, same_rows: bo
         "ROC curve: for every threshold, whom it finds among the positive and among the negative rows.",
     )
     metrics = _metrics(subject)
-    told = [f"the more likely class is right in {metrics['accuracy']:.1%} of the rows"]
+    which = "predicted" if _goes_by_score(subject) else "more likely"
+    told = [f"the {which} class is right in {metrics['accuracy']:.1%} of the rows"]
     if bins is None:
         return (
             paragraph(f"In these rows {told[0]}. Reliability needs probabilities: fit the model with probability=True."),
@@ -208,19 +225,9 @@ def _quality_blocks(subject: Subject, bins: Reliability | None, *, same_rows: bo
         f"predictions are right. {verdict}",
     )
     return (
-        _rows_note(same_rows=same_rows),
+        rows_note(same_rows=same_rows),
         paragraph(f"In these rows {' and '.join(told)}."),
         figures(reliability, roc),
-    )
-
-
-def _rows_note(*, same_rows: bool) -> str:
-    if same_rows:
-        return paragraph(
-            "These are the rows the model was fitted to, which flatters it: judge it by rows it has not seen.", "warn"
-        )
-    return paragraph(
-        "Figures are of the rows handed to this report. Rows that the model was fitted to would flatter it.", "small"
     )
 
 

@@ -93,7 +93,18 @@ class ProofCheck:
     doubt: str = ""
 
 
-def check_of(subject: Subject, sample_weight: Any = None) -> ProofCheck:
+def rows_note(*, same_rows: bool) -> str:
+    """On which rows figures are."""
+    if same_rows:
+        return paragraph(
+            "These are the rows the model was fitted to, which flatters it: judge it by rows it has not seen.", "warn"
+        )
+    return paragraph(
+        "Figures are of the rows handed to this report. Rows that the model was fitted to would flatter it.", "small"
+    )
+
+
+def check_of(subject: Any, sample_weight: Any = None) -> ProofCheck:
     """Check the proof of a model on the rows of a report with these weights, if they are those of training."""
     whole, model = subject.whole, subject.model
     proof = standing_certificate(whole)
@@ -101,7 +112,7 @@ def check_of(subject: Subject, sample_weight: Any = None) -> ProofCheck:
         told = told_change(whole)
         return ProofCheck(proof, f"{told[0].upper()}{told[1:]}. What was proven then says nothing about it.", changed=True)
     known = "" if proof.model_digest else " The proof predates fingerprints of models, so nothing says whether it has changed."
-    today, rows = datetime.date.today().isoformat(), subject.positive.size
+    today, rows = datetime.date.today().isoformat(), subject.data.n_rows
     fitted = "The proof was checked when the model was fitted"
     again = f"verify, given the rows of training, checks it once more.{known}"
     doubt = "of the last step as it was fitted, not confirmed on these rows" if has_steps(whole) else ""
@@ -253,6 +264,8 @@ def _svm_blocks(subject: Subject) -> tuple[str, ...]:
             f"these moments they have. {_support(len(model.support_groups_), count)}"
         )
     ]
+    if getattr(model, "weakness_", ""):
+        blocks.append(paragraph(_sentence(model.weakness_), "warn"))
     order = np.argsort(-promised, kind="stable")[:_MOST_INPUTS]
     rows = [
         [
@@ -272,6 +285,39 @@ def _svm_blocks(subject: Subject) -> tuple[str, ...]:
     if hasattr(model, "coef_"):
         blocks.append(_plane(model.schema_.names, model.coef_[0]))
     return tuple(blocks)
+
+
+def machine_blocks(model: Any) -> tuple[str, ...]:
+    """The section about a support vector machine of more than two classes."""
+    scheme = "each class against the rest" if model.multi_class_ == "ovr" else "each pair of classes"
+    rows = []
+    for machine in model.machines_:
+        inputs = machine.input_columns()
+        kept = int(np.sum(np.asarray(inputs["misclassified"]) <= np.asarray(inputs["violation"]) * (1 + 1e-6)))
+        proof = machine.certificate_
+        told = "proven" if proof.verified else f"gap {_known(proof.relative_gap, rounded_up, 2)}"
+        names = " or ".join(map(str, machine.classes_.tolist()))
+        rows.append([names, str(len(machine.groups_)), str(kept), str(len(machine.support_groups_)), told])
+    kernel = model.kernel if isinstance(model.kernel, str) else "own"
+    blocks = [
+        paragraph(
+            f"There is a machine for {scheme}, with a kernel of kind {kernel!r}. A promise is kept where the probability of "
+            "misclassification between the two is at most the one tolerated, whatever distribution with its moments an input "
+            "has."
+        ),
+        table(("machine", "inputs", "promises kept", "support it", "optimality"), rows[:_MOST_LINES], left=1),
+    ]
+    if len(rows) > _MOST_LINES:
+        blocks.append(paragraph(f"{len(rows) - _MOST_LINES:,} others are left out; machines_ has all.", "small"))
+    for machine in model.machines_[:_MOST_LINES]:
+        if getattr(machine, "weakness_", ""):
+            names = " or ".join(map(str, machine.classes_.tolist()))
+            blocks.append(paragraph(f"{names}: {machine.weakness_}", "warn"))
+    return tuple(blocks)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _support(supporting: int, count: int) -> str:

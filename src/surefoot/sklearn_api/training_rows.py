@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from surefoot.core.arrays import AnyArray, FloatArray
-from surefoot.design.encode.labels import encode_labels
+from surefoot.design.encode.labels import ClassLabels, encode_labels
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import InvalidTableError
@@ -105,7 +105,7 @@ def reread_training_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) 
     return TrainingRows(design, signs, weights, labels.classes, counting, counts[counting])
 
 
-def require_same_classes(model: Any, rows: TrainingRows) -> None:
+def require_same_classes(model: Any, rows: TrainingRows | ClassLabels) -> None:
     """Raise unless rows that were read anew have the classes of a fitted model."""
     if rows.classes.tolist() != model.classes_.tolist():
         raise InvalidTableError(f"the labels are {rows.classes.tolist()}, those of the model {model.classes_.tolist()}.")

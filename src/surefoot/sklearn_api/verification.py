@@ -152,6 +152,9 @@ def require_same(model: Any, fresh: Certificate) -> None:
 
 def has_witness(model: Any) -> bool:
     """Whether a model still has what proves its lower bound."""
+    machines = getattr(model, "machines_", None)
+    if machines is not None:  # of more than two classes
+        return all(has_witness(machine) for machine in machines)
     return model.certificate_.witness is not None or getattr(model.outcome_, "dual", None) is not None
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from surefoot import ChanceConstrainedSVC
 from surefoot.chancesvm.solvers.platt_scaling import fit_platt_scaling
 
 
@@ -52,3 +53,11 @@ def test_weights_are_repetitions() -> None:
 def test_scores_that_say_nothing_give_the_share_of_the_class(scores: np.ndarray) -> None:
     found = fit_platt_scaling(scores, np.array([-1.0, -1, -1, 1, 1, 1]), np.ones(6))
     assert found.slope == 0 and found.offset == pytest.approx(logit(0.5), abs=1e-12)
+
+
+def test_who_asks_for_probabilities_that_were_not_fitted_is_told_what_to_do() -> None:
+    model = ChanceConstrainedSVC(batches="rows").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as raised:
+        model.predict_proba([[0.0]])
+    assert "ChanceConstrainedSVC(probability=True). predict and decision_function do without" in str(raised.value.__cause__)

@@ -13,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.chancesvm.estimator.class_rows import ClassRows
 from surefoot.chancesvm.estimator.input_promises import HeldOutMargins, held_out_margins, score_moments
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import SVMSettings, pose_rows
-from surefoot.chancesvm.estimator.uncertain_inputs import read_violation
+from surefoot.chancesvm.inputs.uncertain_inputs import read_violation
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling, fit_platt_scaling
 from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.row_groups import RowGroups
@@ -66,9 +67,18 @@ def calibrated(
 
 
 def folds_of_inputs(
-    rows: TrainingRows, given: RowGroups | None, count: int, seed: int, who: str = "cross-validation", remedy: str = ""
+    rows: TrainingRows,
+    given: RowGroups | None,
+    count: int,
+    seed: int,
+    who: str = "cross-validation",
+    remedy: str = "",
+    *,
+    several: ClassRows | None = None,
 ) -> NDArray[np.intp]:
     """The fold of each row, at most so many: whole groups, or rows where nobody named any.
+
+    ``several`` are the same rows with all their classes, if these are more than two.
 
     Raises
     ------
@@ -76,20 +86,21 @@ def folds_of_inputs(
         If a class has fewer than two groups, or rows.
     """
     units = np.arange(len(rows.labels)) if given is None else given.codes
-    counts = [np.unique(units[rows.labels == sign]).size for sign in (-1.0, 1.0)]
+    codes, classes = ((rows.labels > 0).astype(np.intp), rows.classes) if several is None else (several.codes, several.classes)
+    counts = [np.unique(units[codes == at]).size for at in range(classes.size)]
     if min(counts) < 2:
-        what, poor = "row" if given is None else "group", rows.classes.tolist()[int(np.argmin(counts))]
+        what, poor = "row" if given is None else "group", classes.tolist()[int(np.argmin(counts))]
         raise InvalidTableError(
             f"{who} holds out {what}s of each class, but class {poor!r} has only {min(counts)} {what}.{remedy}"
         )
-    return _folds(units, rows.labels, min(count, *counts), np.random.default_rng(seed))
+    return _folds(units, codes, min(count, *counts), np.random.default_rng(seed))
 
 
-def _folds(units: NDArray[np.intp], labels: FloatArray, count: int, draw: np.random.Generator) -> NDArray[np.intp]:
-    """The fold of each row: units of either class are dealt out in turn, so that no fold takes all of a class."""
+def _folds(units: NDArray[np.intp], labels: NDArray[np.intp], count: int, draw: np.random.Generator) -> NDArray[np.intp]:
+    """The fold of each row: units of each class are dealt out in turn, so that no fold takes all of a class."""
     folds = np.empty(len(labels), dtype=np.intp)
-    for sign in (-1.0, 1.0):
-        rows = np.flatnonzero(labels == sign)
+    for label in range(int(labels.max()) + 1):
+        rows = np.flatnonzero(labels == label)
         own, codes = np.unique(units[rows], return_inverse=True)
         folds[rows] = (draw.permutation(own.size) % count)[codes]
     return folds

@@ -9,40 +9,38 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
-from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.estimator.calibration_folds import calibrated
-from surefoot.chancesvm.estimator.chance_svc_model import REMEDIES, ChanceSVCModel
+from surefoot.chancesvm.estimator.chance_svc_proof import ChanceSVCProof, number_table, read_rows
+from surefoot.chancesvm.estimator.class_rows import ClassRows, MachineRows, read_class_rows, several_classes
 from surefoot.chancesvm.estimator.posed_svm import (
     PosedSVM,
     SolvedSVM,
     SVMSettings,
     pose_moments,
     pose_rows,
-    read_groups,
     read_settings,
 )
-from surefoot.chancesvm.estimator.uncertain_inputs import read_violation, violation_of
+from surefoot.chancesvm.inputs.gap_policy import without_gaps
+from surefoot.chancesvm.inputs.given_moments import read_covariances
+from surefoot.chancesvm.inputs.stacked_inputs import unstacked
+from surefoot.chancesvm.inputs.uncertain_inputs import read_violation, violation_of
 from surefoot.core.arrays import RowArray
-from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome
 from surefoot.design.encode.level_codes import listing
 from surefoot.design.encode.row_groups import RowGroups
-from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import frame_library
-from surefoot.exceptions import InvalidTableError, SingleSampleWarning, SolveInterrupted
+from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
 from surefoot.sklearn_api.limit_warning import warn_of_limit
-from surefoot.sklearn_api.number_table import read_number_table
-from surefoot.sklearn_api.proven_model import ProofParts
+from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.training_rows import (
     TrainingRows,
-    read_training_rows,
-    require_columns_of_training,
-    require_same_classes,
+    flat_labels,
 )
 
 
-class ChanceConstrainedSVC(ChanceSVCModel):
+class ChanceConstrainedSVC(ChanceSVCProof):
     """Support vector machine for inputs that are known by repeated measurements, or by mean and covariance.
 
     Input i is a batch of rows with one label y_i. In the feature space of the kernel the batch has a mean mu_i and a covariance
@@ -122,13 +120,30 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     admm_penalty : float, default=100.0
         Penalty rho of the augmented Lagrangian of ``solver="admm"``, which the paper leaves open: at which of its points the
         method stops, and how good that is, depends on it. No other solver has one.
+    class_weight : {None, "balanced"} or mapping from class to float, default=None
+        What the price of slack of the inputs of a class is multiplied by, as in scikit-learn's SVC; 1 for classes that a
+        mapping does not name. "balanced": half of all inputs over those of the class, so that both classes cost the same; of
+        rows and clusters, by their weight. Of more classes it multiplies the price of its inputs in every machine.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        How more than two classes are told apart: by a machine for each pair of classes, or for each class against the rest.
+        Limits hold for each machine, and without groups each makes its own clusters.
+    missing : {"raise", "drop"}, default="raise"
+        What ``fit`` does about rows with gaps (NaN, None): an error, or they are left out with a warning, as if this repeat had
+        not been measured. An input of which nothing is left is an error either way, and so are gaps in prediction, in moments
+        and in a matrix of kernels.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The second one is the positive class.
+    classes_ : ndarray of shape (n_classes,)
+        Of two, the second one is the positive class.
+    machines_ : list of ChanceConstrainedSVC
+        Only of more than two classes: the models of two classes, in the order of the pairs or classes. They, not the model
+        itself, have the attributes below that are about rows, kernels and planes.
+    multi_class_ : str
+        Only of more than two classes: which machines these are.
     groups_ : list
-        The inputs by name, in sorted order; numbers from 0 where nobody named them.
+        The inputs by name, in sorted order; numbers from 0 where nobody named them. Of more than two classes empty where rows
+        or clusters are inputs, which each machine numbers for itself.
     row_groups_ : ndarray of shape (n_rows,)
         For each row of training the place of its input in ``groups_``; -1 for rows of weight 0. Not after ``fit_moments``.
     support_groups_ : list
@@ -160,8 +175,10 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         What turns scores into probabilities.
     certificate_ : Certificate
         Objective of the model, a lower bound for all models, and whether they agree to ``tol``; recomputed from the raw samples
-        by code that knows no solver.
+        by code that knows no solver. Of more than two classes, of the sum over all machines; proven only if each is.
     outcome_ : SolveOutcome
+    weakness_ : str
+        What a ``WeakModelWarning`` says about the model, or nothing.
     solver_ : str
     n_iter_ : int
     n_features_in_ : int
@@ -186,6 +203,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         If groups have one row, or there are none at all: nothing is known about their spread. Such ellipsoids are points,
         unless they can borrow from inputs that were measured more often.
         Groups that are handed to a search of scikit-learn reach the model by metadata routing only.
+    UserWarning
+        If rows with gaps are left out, which ``missing="drop"`` asks for.
     WeakModelWarning
         If the best model puts everything into one class, or most inputs of named groups may break their promise.
 
@@ -244,6 +263,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         standardize: bool = True,
         covariance: str = "auto",
         admm_penalty: float = 100.0,
+        class_weight: Any = None,
+        multi_class: str = "ovo",
+        missing: str = "raise",
     ) -> None:
         self.C = C
         self.violation = violation
@@ -265,6 +287,9 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         self.standardize = standardize
         self.covariance = covariance
         self.admm_penalty = admm_penalty
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.missing = missing
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model and certify it.
@@ -273,8 +298,11 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         ----------
         X : data frame (pandas, polars, pyarrow), 2-d array, list of rows, or scipy sparse matrix
             Numbers, one row per sample. For ``kernel="precomputed"`` the square table of kernels of all pairs of rows.
+            Or an array of shape (n_inputs, n_repeats, n_columns), or a list of 2-d arrays, one for each input, without groups:
+            then there is one label for each input, ``sample_weight`` has the shape of inputs and repeats, and repeats that
+            are NaN throughout count as not measured.
         y : array-like of shape (n_rows,)
-            Labels: any two values, one for all rows of a group.
+            Labels: two values or more, one for all rows of a group.
         groups : array-like of shape (n_rows,), optional
             The uncertain input that each row is a sample of. None: see ``batches``.
         sample_weight : array-like of shape (n_rows,), optional
@@ -284,20 +312,46 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         -------
         self
         """
-        started = time.perf_counter()
-        settings = read_settings(self)
-        rows, given, n_rows = read_rows(X, y, groups, sample_weight, settings)
-        posed = pose_rows(rows, given, settings, named=given is not None)
-        _warn_of_single_samples(posed, given, settings, f"{type(self).__name__}.fit")
-        library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
-        solved = self._solve(posed, settings, started, rows, library, row_groups=of_row, named_groups=given is not None)
-        # Before anything is set: a fit that fails here leaves the model as it was.
-        calibration = calibrated(rows, given, settings) if self.probability else None
-        self._unpack(posed, solved, rows, library, None, of_row, calibration, named_groups=given is not None)
-        if not solved.is_settled:
-            warn_of_limit(solved, f"{type(self).__name__}.fit", solved.advice)
-        self._warn_of_weakness(solved, f"{type(self).__name__}.fit")
+        started, where, library = time.perf_counter(), f"{type(self).__name__}.fit", frame_library(X)
+        given = unstacked(X, flat_labels(y), groups, sample_weight)
+        machines, table, settings, n_rows = self._machines(*given, read_settings(self))
+        for at, (machine, own) in enumerate(machines):
+            rows, named, told = own.rows, own.given is not None, f"{where}{own.told}"
+            posed = pose_rows(rows, own.given, settings, named=named)
+            if at == 0:
+                _warn_of_single_samples(
+                    own.given if table is None else table.given, settings, where, borrows=posed.pool is not None
+                )
+            of_row = posed.groups_of_rows(rows.positions, n_rows)
+            solved = machine._solve(posed, settings, started, rows, library, row_groups=of_row, named_groups=named)
+            # Before anything is set: a fit that fails here leaves the model as it was.
+            calibration = calibrated(rows, own.given, settings) if self.probability else None
+            machine._unpack(posed, solved, rows, library, None, of_row, calibration, named_groups=named)
+            if not solved.is_settled:
+                warn_of_limit(solved, told, solved.advice)
+            machine._warn_of_weakness(told)
+            started = time.perf_counter()
+        if table is not None:
+            self._take_machines([machine for machine, _ in machines], table, settings.multi_class)
         return self
+
+    def _machines(
+        self, X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings, *, by_moments: bool = False
+    ) -> tuple[list[tuple[Self, MachineRows]], ClassRows | None, SVMSettings, int]:
+        """What is to be fitted to which rows: the model itself, or machines where there are more than two classes.
+
+        Also all rows, if these are of several classes, the settings of each fit, and how many rows there were.
+        """
+        if settings.drops_gaps and not by_moments:
+            X, sample_weight = without_gaps(X, groups, sample_weight, f"{type(self).__name__}.fit")
+        labels = several_classes(y)
+        if labels is None:
+            rows, given, n_rows = read_rows(X, y, groups, sample_weight, settings)
+            return [(self, MachineRows(rows, given))], None, settings, n_rows
+        table = read_class_rows(number_table(X, settings), labels, groups, sample_weight, settings)
+        params = self.get_params(deep=False)
+        machines = [(type(self)(**params), own) for own in table.machines(settings.multi_class)]
+        return machines, table, table.settings(settings, by_moments=by_moments), table.n_table_rows
 
     def fit_path(
         self,
@@ -334,25 +388,37 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         if not (models and models[0]):
             raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
         settings = [[read_settings(model) for model in row] for row in models]
-        shared = replace(settings[0][0], cost=1.0)
-        rows, given, n_rows = read_rows(X, y, groups, sample_weight, shared)
-        where = f"{type(self).__name__}.fit_path"
-        posed = pose_rows(rows, given, shared, named=given is not None)
-        _warn_of_single_samples(posed, given, shared, where)
-        library, of_row = frame_library(X), posed.groups_of_rows(rows.positions, n_rows)
+        where, library = f"{type(self).__name__}.fit_path", frame_library(X)
+        rows_given = unstacked(X, flat_labels(y), groups, sample_weight)
+        machines, table, shared, n_rows = self._machines(*rows_given, replace(settings[0][0], cost=1.0))
+        given = machines[0][1].given if table is None else table.given
         named = None if given is None else given.names
-        wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
-        title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
-        for row, column, own, solved in posed.solve_path(shared, costs, wanted, title if self.verbose else None):
-            model = models[row][column]
-            fold_settings = replace(settings[row][column], seed=shared.seed)
-            calibration = calibrated(rows, given, fold_settings) if self.probability else None
-            model._unpack(own, solved, rows, library, None, of_row, calibration, named_groups=given is not None)
-            if not solved.is_settled:
-                warn_of_limit(solved, f"{where} (C = {costs[column]!r}, violation = {violations[row]!r})")
+        grids = [models if table is None else [[clone(model) for model in row] for row in models] for _ in machines]
+        for at, (grid, (_, part)) in enumerate(zip(grids, machines, strict=True)):
+            posed = pose_rows(part.rows, part.given, shared, named=given is not None)
+            if at == 0:
+                _warn_of_single_samples(given, shared, where, borrows=posed.pool is not None)
+            of_row = posed.groups_of_rows(part.rows.positions, n_rows)
+            wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
+            title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
+            for row, column, own, solved in posed.solve_path(shared, costs, wanted, title if self.verbose else None):
+                one = settings[row][column]
+                one = replace(one, seed=shared.seed) if table is None else table.settings(replace(one, seed=shared.seed))
+                calibration = calibrated(part.rows, part.given, one) if self.probability else None
+                grid[row][column]._unpack(
+                    own, solved, part.rows, library, None, of_row, calibration, named_groups=given is not None
+                )
+                if not solved.is_settled:
+                    warn_of_limit(solved, f"{where}{part.told} (C = {costs[column]!r}, violation = {violations[row]!r})")
+        if table is not None:
+            for row, line in enumerate(models):
+                for column, model in enumerate(line):
+                    model._take_machines([grid[row][column] for grid in grids], table, shared.multi_class)
         return models
 
-    def fit_moments(self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None) -> Self:
+    def fit_moments(
+        self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None, shared_covariance: Any = None
+    ) -> Self:
         """Fit the model to inputs that are known by their first two moments, and certify it.
 
         Parameters
@@ -360,10 +426,14 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         means : data frame or 2-d array of shape (n_inputs, n_features)
             Moments are those of the rows as ``predict`` will see them, or of their images under ``feature_map``; the kernel
             must be "linear", since no other one lets moments be written down.
-        covariances : array-like of shape (n_inputs, n_features, n_features), or (n_inputs, n_features) if all are diagonal
+        covariances : array-like of shape (n_inputs, n_features, n_features), or None with ``shared_covariance``
+            Or of shape (n_inputs, n_features): the variances of each input, if columns do not correlate.
         y : array-like of shape (n_inputs,)
         feature_map : callable, optional
             Takes a 2-d array of rows and returns their images, with as many columns as ``means`` has. ``predict`` applies it.
+        shared_covariance : array-like of shape (n_features, n_features) or (n_features,), optional
+            The covariance, or the variances, of all inputs, in the place of ``covariances``. :func:`surefoot.verify` takes them
+            as ``(means, covariances)``, one for each input.
 
         Returns
         -------
@@ -378,13 +448,21 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             )
         if self.probability or self.confidence is not None or self.n_landmarks is not None:
             raise ValueError("probability, confidence and n_landmarks need samples: pass them to fit, or leave these out.")
-        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
-        posed = pose_moments(rows, covariances, settings)
-        solved = self._solve(posed, settings, started, rows, frame_library(means), feature_map, named_groups=True)
-        self._unpack(posed, solved, rows, frame_library(means), feature_map, named_groups=True)
-        if not solved.is_settled:
-            warn_of_limit(solved, f"{type(self).__name__}.fit_moments", solved.advice)
-        self._warn_of_weakness(solved, f"{type(self).__name__}.fit_moments")
+        where, library = f"{type(self).__name__}.fit_moments", frame_library(means)
+        machines, table, settings, _ = self._machines(means, flat_labels(y), None, None, settings, by_moments=True)
+        means_read = dense((machines[0][1].rows if table is None else table.rows).design.numeric)
+        matrices = read_covariances(means_read, covariances, shared_covariance)
+        for machine, own in machines:
+            rows, told = own.rows, f"{where}{own.told}"
+            posed = pose_moments(rows, matrices[rows.positions], settings)
+            solved = machine._solve(posed, settings, started, rows, library, feature_map, named_groups=True)
+            machine._unpack(posed, solved, rows, library, feature_map, named_groups=True)
+            if not solved.is_settled:
+                warn_of_limit(solved, told, solved.advice)
+            machine._warn_of_weakness(told)
+            started = time.perf_counter()
+        if table is not None:
+            self._take_machines([machine for machine, _ in machines], table, settings.multi_class, feature_map)
         return self
 
     def _solve(
@@ -409,73 +487,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
                 self._unpack(posed, found, rows, library, feature_map, row_groups, named_groups=named_groups)
             raise
 
-    def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
-        settings = read_settings(self)
-        if hasattr(self, "row_groups_"):
-            rows, posed = self._posed_again(X, y, sample_weight, groups, settings)
-        else:
-            rows, posed = self._moments_again(X, y, sample_weight, groups, settings)
-        outcome = replace(self.outcome_, primal=self._answer(posed, rows))
-        arguments = posed.proof_arguments(outcome, settings)
 
-        def judge() -> Certificate:
-            found = certify_chance_svm(**arguments)
-            if found.problem_digest == self.certificate_.problem_digest:
-                values = posed.problem.values(outcome.primal.coefficients)
-                self._require_same(posed, SolvedSVM(outcome, found, self.solver_, values))
-            return found
-
-        return ProofParts("chancesvm", arguments, judge)
-
-    def _posed_again(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings
-    ) -> tuple[TrainingRows, PosedSVM]:
-        """Rows and problem of a fit, with its own groups if none are given, and the kernel that it has used."""
-        require_columns_of_training(self, X)
-        if hasattr(self, "gamma_"):
-            settings = replace(settings, gamma=self.gamma_)
-        rows, given, n_rows = read_rows(X, y, groups, sample_weight, replace(settings, confidence=None))
-        require_same_classes(self, rows)
-        if given is None:
-            if n_rows != self.row_groups_.size:
-                raise InvalidTableError(f"there are {n_rows} rows, and the model was fitted to {self.row_groups_.size}.")
-            codes = self.row_groups_[rows.positions]
-            if codes.max(initial=-1) >= len(self.groups_):
-                raise InvalidTableError(f"the model names {len(self.groups_)} groups, and its rows are of more.")
-            if np.any(codes < 0):
-                raise InvalidTableError("rows that had no weight in the fit have some now.")
-            given = RowGroups(tuple(self.groups_), codes.astype(np.intp), rows.positions)
-        # Without this mark the model is from before prices depended on it.
-        named = getattr(self, "_named_groups", None)
-        return rows, pose_rows(rows, given, settings, self._scores.units, named=named)
-
-    def _moments_again(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings
-    ) -> tuple[TrainingRows, PosedSVM]:
-        """The same after ``fit_moments``."""
-        if not (isinstance(X, tuple) and len(X) == 2) or sample_weight is not None or groups is not None:
-            raise ValueError("this model was fitted to moments: X is the pair (means, covariances), without weights or groups.")
-        means, covariances = X
-        rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(means, REMEDIES), y)
-        require_same_classes(self, rows)
-        return rows, pose_moments(rows, covariances, settings, self._scores.units)
-
-
-def read_rows(
-    X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings
-) -> tuple[TrainingRows, RowGroups | None, int]:
-    """Rows of training, their groups if any were named, and how many rows there were."""
-    table = read_number_table(X, REMEDIES)
-    if settings.precomputed and table.n_rows != len(table.names):
-        raise ValueError(
-            f"Precomputed matrix must be a square matrix. Input is a {table.n_rows}x{len(table.names)} matrix: row i holds "
-            "the kernels of row i with all rows."
-        )
-    rows = read_training_rows(TableEncoder(categorical_features=None), table, y, sample_weight)
-    return rows, read_groups(groups, table.n_rows, rows, settings), table.n_rows
-
-
-def _warn_of_single_samples(posed: PosedSVM, given: RowGroups | None, settings: SVMSettings, where: str) -> None:
+def _warn_of_single_samples(given: RowGroups | None, settings: SVMSettings, where: str, *, borrows: bool) -> None:
     """Say so where inputs are taken to be known exactly, unless that is what was asked for."""
     if given is None:
         if settings.batches == "auto":
@@ -487,13 +500,13 @@ def _warn_of_single_samples(posed: PosedSVM, given: RowGroups | None, settings: 
                 stacklevel=3,
             )
         return
-    single = [name for name, size in zip(posed.inputs.names, posed.inputs.sizes, strict=True) if size == 1]
+    single = [name for name, size in zip(given.names, np.bincount(given.codes), strict=True) if size == 1]
     if single:
         taken = "They are taken to vary as the other inputs do."
-        if posed.pool is None:
+        if not borrows:
             taken = "The ellipsoid of one sample is a point: these inputs are taken to be known exactly."
         warnings.warn(
-            f"{where}: {len(single)} of {len(posed.inputs.names)} groups have one row (group {listing(single)}), which says "
+            f"{where}: {len(single)} of {len(given.names)} groups have one row (group {listing(single)}), which says "
             f"nothing about their spread. {taken}",
             SingleSampleWarning,
             stacklevel=3,

@@ -18,8 +18,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from surefoot.chancesvm.estimator.calibration_folds import folds_of_inputs
-from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC, read_rows
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.chancesvm.estimator.class_rows import ClassRows
 from surefoot.chancesvm.estimator.posed_svm import SVMSettings, pose_rows, read_settings
+from surefoot.chancesvm.inputs.gap_policy import LEFT_OUT
+from surefoot.chancesvm.inputs.stacked_inputs import unstacked
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.row_groups import RowGroups
@@ -64,7 +67,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
     scoring : str or callable, optional
         What to maximise on held-out rows. None: the share of rows classified rightly.
     kernel, degree, coef0, batches, solver, tol, max_iter, verbose, random_state, time_limit, probability, confidence, \
-    kernel_bound, n_landmarks, standardize, covariance
+    kernel_bound, n_landmarks, standardize, covariance, class_weight, multi_class, missing
         As for :class:`ChanceConstrainedSVC`. ``solver`` must be "auto" or "worst-points", and limits are for each single solve.
 
     Attributes
@@ -123,6 +126,9 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         n_landmarks: int | None = None,
         standardize: bool = True,
         covariance: str = "auto",
+        class_weight: Any = None,
+        multi_class: str = "ovo",
+        missing: str = "raise",
     ) -> None:
         self.costs = costs
         self.violations = violations
@@ -145,6 +151,9 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         self.n_landmarks = n_landmarks
         self.standardize = standardize
         self.covariance = covariance
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.missing = missing
 
     @property
     def certificate_(self) -> Certificate:
@@ -170,7 +179,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
     @property
     def n_iter_(self) -> int:
         check_is_fitted(self)
-        return self.best_estimator_.n_iter_
+        return int(self.best_estimator_.n_iter_)
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Choose by cross-validation over inputs, and fit the choice to all rows.
@@ -184,14 +193,19 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         -------
         self
         """
-        settings = read_settings(self._model())
-        y = flat_labels(y)
-        rows, given, _ = read_rows(X, y, groups, sample_weight, settings)
+        model = self._model()
+        X, y, groups, sample_weight = unstacked(X, flat_labels(y), groups, sample_weight)
+        with warnings.catch_warnings():
+            # The last fit tells, once.
+            warnings.filterwarnings("ignore", message=f".*{LEFT_OUT}")
+            machines, several, settings, _ = model._machines(X, y, groups, sample_weight, read_settings(model))
+        part = machines[0][1] if several is None else several
+        rows, given = part.rows, part.given
         costs, violations = self._numbers("costs", COSTS), self._numbers("violations", VIOLATIONS)
         gammas = self._gammas(rows, given, settings)
         if given is None and settings.batches in ("auto", "rows"):
             violations = violations[-1:]
-        folds = self._folds(X, y, rows, given, groups, settings)
+        folds = self._folds(X, y, rows, given, groups, settings, several)
         weighting: dict[str, Any] = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
         # Scorers do not know labels of the type object.
         table, told = indexable(X, np.asarray(np.asarray(y).tolist()))
@@ -231,16 +245,21 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """w . phi(x) + b for each row: above 0 for the second class."""
+        """w . phi(x) + b for each row: above 0 for the second class; of more than two classes a score for each."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes; needs ``probability=True``."""
+        """Probabilities of the classes; needs ``probability=True``."""
         check_is_fitted(self)
         found: FloatArray = self.best_estimator_.predict_proba(X)
         return found
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of each row by the chosen model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
 
     def inputs(self) -> Any:
         """What the chosen model promises about each input, see :meth:`ChanceConstrainedSVC.inputs`."""
@@ -258,6 +277,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
@@ -275,6 +295,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
             # What is wrong with a model of a fold is counted, and what is odd about the inputs is told once, by the last fit.
             for kind in (ConvergenceLimitWarning, SingleSampleWarning, WeakModelWarning):
                 warnings.simplefilter("ignore", kind)
+            warnings.filterwarnings("ignore", message=f".*{LEFT_OUT}")
             found = model.fit_path(*parts, costs=costs, violations=violations, groups=groups, **weighting)
         for row, line in enumerate(found):
             for column, fitted in enumerate(line):
@@ -325,19 +346,29 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         return [width * scale for width in WIDTHS]
 
     def _folds(
-        self, X: Any, y: Any, rows: TrainingRows, given: RowGroups | None, groups: Any, settings: SVMSettings
+        self,
+        X: Any,
+        y: Any,
+        rows: TrainingRows,
+        given: RowGroups | None,
+        groups: Any,
+        settings: SVMSettings,
+        several: ClassRows | None,
     ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Train and test rows of each fold, by their place in the table."""
         if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
             if self.cv < 2:
                 raise ValueError(f"cv = {self.cv!r} must be at least 2.")
-            fold = folds_of_inputs(rows, given, int(self.cv), settings.seed)
+            fold = folds_of_inputs(rows, given, int(self.cv), settings.seed, several=several)
             return [(rows.positions[fold != at], rows.positions[fold == at]) for at in range(int(fold.max()) + 1)]
         with warnings.catch_warnings():
             # Some splitters warn that they do not look at groups; whether that matters is seen below.
             warnings.filterwarnings("ignore", message="The groups parameter is ignored")
             splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         found = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        if settings.drops_gaps:
+            # Nobody can score them.
+            found = [(train, test[np.isin(test, rows.positions)]) for train, test in found]
         if groups is not None:
             names = np.asarray(groups)
             for at, (train, test) in enumerate(found):

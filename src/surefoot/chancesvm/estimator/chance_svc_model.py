@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,30 +12,26 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool, Repeats, borrowed_samples
-from surefoot.chancesvm.estimator.given_moments import read_covariances
-from surefoot.chancesvm.estimator.input_promises import HeldOutMargins, ScoreMoments, score_moments
+from surefoot.chancesvm.estimator.input_promises import HeldOutMargins
 from surefoot.chancesvm.estimator.input_table import input_table
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.estimator.multi_class_machines import class_probabilities, class_scores
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
+from surefoot.chancesvm.estimator.promised_inputs import REMEDIES, PromisedInputs
+from surefoot.chancesvm.estimator.several_machines import SeveralMachines
+from surefoot.chancesvm.inputs.borrowed_repeats import RepeatPool
 from surefoot.chancesvm.problem.problem import KernelPlane
 from surefoot.chancesvm.registry import ChanceOutcome
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling
-from surefoot.core.arrays import AnyArray, FloatArray, RowArray
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.core.certificate import Certificate
-from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
 from surefoot.exceptions import CertificateError, RoundedInterceptWarning, WeakModelWarning
 from surefoot.sklearn_api.binary_classifier import BinaryClassifier
-from surefoot.sklearn_api.number_table import Remedies, dense, number_columns, read_number_table
+from surefoot.sklearn_api.number_table import dense, number_columns, read_number_table
 from surefoot.sklearn_api.proven_model import CHANGED, ProvenModel
 from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_training, set_columns_of_training
-
-REMEDIES = Remedies(
-    text="Kernels compare numbers: encode text and categories first, for example with scikit-learn's OneHotEncoder.",
-    gap="an imputer before this model",
-)
 
 # What may be missing to a margin by rounding, in units of the margin.
 MARGIN_ROUNDING = 1e-9
@@ -49,14 +45,24 @@ INPUT_ROUNDING = 1e-6
 
 def _wants_probability(model: ChanceSVCModel) -> bool:
     if not model.probability:
-        raise AttributeError("predict_proba needs probability=True, set before fit.")
+        raise AttributeError(
+            f"predict_proba needs probability=True, set before fit: {type(model).__name__}(probability=True). predict and "
+            "decision_function do without."
+        )
     return True
 
 
-class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
+class ChanceSVCModel(PromisedInputs, SeveralMachines, ProvenModel, BinaryClassifier, BaseEstimator):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that comes after the solve."""
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"standardize": False, "covariance": "batch", "admm_penalty": 1.0}
+    later_parameters: ClassVar[Mapping[str, Any]] = {
+        "standardize": False,
+        "covariance": "batch",
+        "admm_penalty": 1.0,
+        "class_weight": None,
+        "multi_class": "ovo",
+        "missing": "raise",
+    }
 
     kernel: Any
     probability: bool
@@ -66,10 +72,8 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     certificate_: Certificate
     public_objective_: float
     outcome_: ChanceOutcome
+    weakness_: str
     sigmoid_: PlattScaling | None
-    # Models from before they were there have none.
-    _held_out: HeldOutMargins | None = None
-    _pool: RepeatPool | None = None
     schema_: Schema
 
     @property
@@ -101,173 +105,35 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
     def decision_function(self, X: Any) -> FloatArray:
         """w . phi(x) + b for each row: above 0 for the second class.
 
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        return self._scores(self._block(X))
-
-    def _block(self, X: Any) -> FloatArray:
-        """The rows as numbers, or their images, or their kernels with the rows of training."""
-        check_is_fitted(self)
-        if self._feature_map is not None:
-            return self._mapped(X)
-        require_columns_of_training(self, X)
-        block = number_columns(read_number_table(X, REMEDIES), self.schema_)
-        return block[:, self._kernel_columns] if self._kernel_columns is not None else block
-
-    def predict(self, X: Any, groups: Any = None) -> AnyArray:
-        """The class of each row, or of the input that it is a repeat of.
-
-        Parameters
-        ----------
-        X : table of rows
-        groups : array-like of shape (n_rows,), optional
-            The input that each row is a measurement of: all its rows get the class of the mean of its scores. None: each row
-            gets the class of its own score.
+        Of more than two classes the largest score wins: with ``multi_class="ovo"`` votes, and what the scores add up to between
+        equal votes, with "ovr" the scores of each class against the rest.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
-            The first class where a score is 0.
+        ndarray of shape (n_rows,), or (n_rows, n_classes) for more than two classes
         """
-        if groups is None:
-            return super().predict(X)
-        found, inputs = self._score_moments(X, groups)
-        classes: AnyArray = self.classes_[(found.means > 0).astype(np.intp)][inputs.codes]
-        return classes
-
-    def promise(self, X: Any, groups: Any = None) -> Any:
-        """What the model says of new inputs, and how sure that is.
-
-        Parameters
-        ----------
-        X : table of rows
-        groups : array-like of shape (n_rows,), optional
-            The input that each row is a measurement of. None: each row is an input that was measured once.
-
-        Returns
-        -------
-        data frame
-            One row for each input, in the library of the training table:
-
-            - ``group``, ``rows``: its name and the number of its measurements;
-            - ``prediction``: the class of its mean score;
-            - ``score``, ``spread``: mean of its scores, and standard deviation of that of a further measurement; inputs with
-              few rows borrow from those of training, as ``covariance`` says;
-            - ``flips``: a further measurement is put into the other class at most that often, whatever its distribution with
-              these two moments. NaN, as the spread, where nothing is known of it: one row, with ``covariance="batch"``;
-            - ``other_class``, after a fit with ``probability=True`` and groups: at most about this fraction of inputs of the
-              other class look as much like the predicted one, by inputs that were held out. At 0.1 or below the other class is
-              ruled out with a confidence of 90 %.
-        """
-        return build_frame(self.promise_columns(X, groups), self._library)
-
-    def promise_columns(self, X: Any, groups: Any = None) -> dict[str, Any]:
-        """The columns of :meth:`promise` as plain lists and arrays."""
-        found, inputs = self._score_moments(X, groups)
-        return self._promised(found, inputs.names, np.bincount(inputs.codes, minlength=len(inputs.names)))
-
-    def predict_moments(self, means: Any, covariances: Any) -> AnyArray:
-        """The class of inputs that are known by their moments, that of their mean; linear kernel only.
-
-        Parameters
-        ----------
-        means, covariances
-            As for :meth:`ChanceConstrainedSVC.fit_moments`: those of rows as the model was fitted to, or of their images under
-            its ``feature_map``.
-
-        Returns
-        -------
-        ndarray of shape (n_inputs,)
-        """
-        classes: AnyArray = self.classes_[(self._given_moments(means, covariances).means > 0).astype(np.intp)]
-        return classes
-
-    def promise_moments(self, means: Any, covariances: Any) -> Any:
-        """What :meth:`promise` says, for inputs that are known by their moments; their ``rows`` are 0."""
-        found = self._given_moments(means, covariances)
-        count = found.means.size
-        return build_frame(self._promised(found, range(count), np.zeros(count, dtype=np.int64)), self._library)
-
-    def borrowed_covariances(self, rows: FloatArray, of_row: RowArray) -> FloatArray | None:
-        """The covariances that inputs of these rows are taken to have, in the units of their columns; None if their own.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_features)
-            The rows of training, all of the same weight.
-        of_row : ndarray of shape (n_rows,)
-            The place of each row's input in ``groups_``.
-
-        Returns
-        -------
-        ndarray of shape (n_inputs, n_features, n_features) or None
-        """
-        check_is_fitted(self)
-        if self._pool is None:
-            return None
-        units = self._scores.units
-        order = np.argsort(of_row, kind="stable")
-        sizes = np.bincount(of_row, minlength=len(self.groups_))
-        starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        own = rows[order] if units is None else units.standardized(rows[order])
-        repeats = Repeats.of(own, starts, np.repeat(1.0 / sizes, sizes), np.ones(of_row.size))
-        made = borrowed_samples(repeats, np.ones(of_row.size), same=self._pool.same)
-        if made is None:
-            return None
-        found = made[0].covariances
-        return found if units is None else found * np.outer(units.scales, units.scales)
-
-    def _promised(self, found: ScoreMoments, names: Sequence[Level], sizes: RowArray) -> dict[str, Any]:
-        positive = (found.means > 0).astype(np.intp)
-        columns = {
-            "group": list(names),
-            "rows": sizes,
-            "prediction": self.classes_[positive].tolist(),
-            "score": found.means,
-            "spread": found.spreads,
-            "flips": found.flips,
-        }
-        if self._held_out is not None:
-            columns["other_class"] = self._held_out.p_values(found.margins)[np.arange(positive.size), 1 - positive]
-        return columns
-
-    def _score_moments(self, X: Any, groups: Any) -> tuple[ScoreMoments, RowGroups]:
         block = self._block(X)
-        inputs = RowGroups(tuple(range(len(block))), np.arange(len(block)), np.arange(len(block)))
-        if groups is not None:
-            inputs = read_row_groups(groups, len(block))
-        if not len(block):
-            return ScoreMoments(np.zeros(0), np.zeros(0)), inputs
-        return score_moments(self._scores, block, inputs, self._pool), inputs
-
-    def _given_moments(self, means: Any, covariances: Any) -> ScoreMoments:
-        check_is_fitted(self)
-        if not hasattr(self, "coef_"):
-            raise ValueError(f"moments of inputs say nothing about their scores under kernel={self.kernel!r}: pass rows.")
-        if self._feature_map is None:
-            require_columns_of_training(self, means)
-        block = number_columns(read_number_table(means, REMEDIES), self.schema_)
-        variances = np.einsum("j,ijk,k->i", self.coef_[0], read_covariances(block, covariances), self.coef_[0])
-        return ScoreMoments(self._scores(block), np.sqrt(np.maximum(variances, 0.0)))
+        if self._is_multi_class:
+            return class_scores(self.multi_class_, self._machine_scores(block), self.classes_.size)
+        return self._scored(block)
 
     @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, in the order of ``classes_``; needs ``probability=True``.
+        """Probabilities of the classes, in the order of ``classes_``; needs ``probability=True``.
 
         They come from Platt scaling of the scores of calibration folds, and may disagree with ``predict`` near a score of 0, as
-        in scikit-learn's SVC.
+        in scikit-learn's SVC. Of more than two classes those of the pairs are coupled ("ovo": Wu, Lin and Weng, 2004, as in
+        LIBSVM), or those of the classes against the rest divided by their sum ("ovr").
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
+        ndarray of shape (n_rows, n_classes)
         """
-        check_is_fitted(self, "sigmoid_")
-        scores = self.decision_function(X)
-        if self.sigmoid_ is None:
-            raise ValueError("this model was fitted with probability=False: fit it again.")
-        return np.column_stack([self.sigmoid_.complement(scores), self.sigmoid_.probability(scores)])
+        block = self._block(X)
+        if self._is_multi_class:
+            positive = [machine._probabilities(block)[:, 1] for machine in self.machines_]
+            return class_probabilities(self.multi_class_, np.column_stack(positive), self.classes_.size)
+        return self._probabilities(block)
 
     @available_if(_wants_probability)  # type: ignore[untyped-decorator] # scikit-learn carries no types
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -284,19 +150,41 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         data frame
             ``group``, ``label``, ``samples``, ``violation`` (tolerated), ``misclassified`` (the largest probability of
             misclassification of any distribution with the input's moments), ``slack``, ``multiplier`` and ``support``, one row
-            per input, in the library of the training table.
+            per input, in the library of the training table. Of more than two classes one for each input of each machine, whose
+            two classes ``machine`` names.
         """
         return build_frame(self.input_columns(), self._library)
 
     def input_columns(self) -> dict[str, Any]:
         """The columns of :meth:`inputs` as plain lists and arrays."""
         check_is_fitted(self)
-        return dict(self._inputs)
+        if not self._is_multi_class:
+            return dict(self._inputs)
+        return self._inputs_of_machines()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+    def _block(self, X: Any) -> FloatArray:
+        """The numbers of rows to be scored."""
+        check_is_fitted(self)
+        if self._feature_map is not None:
+            return self._mapped(X)
+        require_columns_of_training(self, X)
+        return number_columns(read_number_table(X, REMEDIES), self.schema_)
+
+    def _probabilities(self, block: FloatArray) -> FloatArray:
+        """Those of two classes."""
+        if self.sigmoid_ is None:
+            raise ValueError("this model was fitted with probability=False: fit it again.")
+        scores = self._scored(block)
+        return np.column_stack([self.sigmoid_.complement(scores), self.sigmoid_.probability(scores)])
+
+    def _scored(self, block: FloatArray) -> FloatArray:
+        return self._scores(block[:, self._kernel_columns] if self._kernel_columns is not None else block)
 
     def _mapped(self, X: Any) -> FloatArray:
         table = read_number_table(X, REMEDIES)
@@ -321,6 +209,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         named_groups: bool,
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
+        self._forget_machines()
         schema, kernel = rows.design.schema, posed.problem.kernel
         plane = solved.outcome.primal
         self._scores = KernelScores.of_plane(posed.problem, plane, posed.order, posed.units)
@@ -359,6 +248,7 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         self.solver_ = solved.solver
         # A start that is the optimum counts too.
         self.n_iter_ = max(1, int(solved.outcome.iterations))
+        self.weakness_ = self._weakness(solved)
         set_columns_of_training(self, schema.names, named=schema.named and feature_map is None)
         self._seal_proof()
         self.warn_of_rounding(stacklevel=4)
@@ -399,11 +289,16 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
-    def _warn_of_weakness(self, solved: SolvedSVM, where: str) -> None:
-        """Say so if the best model says next to nothing, and what to change."""
+    def _warn_of_weakness(self, where: str) -> None:
+        """Say so if the best model says next to nothing."""
+        if self.weakness_:
+            warnings.warn(f"{where}: {self.weakness_}", WeakModelWarning, stacklevel=3)
+
+    def _weakness(self, solved: SolvedSVM) -> str:
+        """In what the best model says next to nothing, and what to change; or nothing."""
         if not solved.certificate.verified:
             # Whoever stopped too early has been told so, and another price is not what is needed.
-            return
+            return ""
         told = self._inputs
         missed = np.asarray(told["misclassified"]) > np.asarray(told["violation"]) + MARGIN_ROUNDING
         # Inputs that are single rows have no spread, whatever is tolerated.
@@ -415,26 +310,26 @@ class ChanceSVCModel(ProvenModel, BinaryClassifier, BaseEstimator):
         second = list(told["label"]).count(self.classes_.tolist()[1]) / missed.size
         rare = min(second, 1.0 - second)
         if min(positive, 1.0 - positive) < WEAK_FRACTION * rare:
-            warnings.warn(
-                f"{where}: {'all' if positive in (0.0, 1.0) else 'nearly all'} rows are put into one class, "
+            return (
+                f"{'all' if positive in (0.0, 1.0) else 'nearly all'} rows are put into one class, "
                 f"{self.classes_.tolist()[int(positive > 0.5)]!r}. At these prices no plane is better, but it is of little "
-                f"use. {change}",
-                WeakModelWarning,
-                stacklevel=3,
+                f"use. {change}"
             )
-        elif self._named_groups and 2 * int(missed.sum()) > missed.size:
+        if self._named_groups and 2 * int(missed.sum()) > missed.size:
             middle = float(np.median(np.asarray(told["misclassified"])))
-            warnings.warn(
-                f"{where}: {int(missed.sum())} of {missed.size} inputs may be misclassified more often than their violation "
-                f"allows, half of all inputs with a probability of about {middle:.2g} or more. {change}",
-                WeakModelWarning,
-                stacklevel=3,
+            return (
+                f"{int(missed.sum())} of {missed.size} inputs may be misclassified more often than their violation "
+                f"allows, half of all inputs with a probability of about {middle:.2g} or more. {change}"
             )
+        return ""
 
     def _proven_numbers(self) -> Mapping[str, Any]:
+        if self._is_multi_class:
+            return self._numbers_of_machines()
         names = (
             *("dual_coef_", "intercept_", "support_", "support_vectors_", "coef_", "gamma_", "classes_", "row_groups_"),
             *("groups_", "support_groups_", "sigmoid_", "moment_radii_", "public_objective_", "_named_groups"),
+            "weakness_",
         )
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
         inputs = {f"inputs.{name}": column for name, column in self._inputs.items()}

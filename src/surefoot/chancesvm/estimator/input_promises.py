@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool, Repeats
 from surefoot.chancesvm.estimator.input_table import largest_error
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.inputs.borrowed_repeats import RepeatPool, Repeats
 from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.row_groups import RowGroups
 

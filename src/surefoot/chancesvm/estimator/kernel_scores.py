@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.chancesvm.estimator.column_units import ColumnUnits
+from surefoot.chancesvm.inputs.column_units import ColumnUnits
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
 from surefoot.core.arrays import FloatArray

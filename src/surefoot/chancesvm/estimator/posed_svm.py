@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
-from surefoot.chancesvm.estimator.borrowed_repeats import RepeatPool, Repeats, RepeatSamples, borrowed_samples
-from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
-from surefoot.chancesvm.estimator.column_units import ColumnUnits, standard_units
-from surefoot.chancesvm.estimator.given_moments import MomentSamples, moment_samples, read_covariances, with_directions
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
+from surefoot.chancesvm.estimator.multi_class_machines import require_multi_class
 from surefoot.chancesvm.estimator.svm_kernel import make_kernel
-from surefoot.chancesvm.estimator.uncertain_inputs import (
+from surefoot.chancesvm.inputs.borrowed_repeats import RepeatPool, Repeats, RepeatSamples, borrowed_samples
+from surefoot.chancesvm.inputs.class_clusters import class_clusters, kernel_coordinates, require_batches
+from surefoot.chancesvm.inputs.class_prices import class_prices, require_class_weight
+from surefoot.chancesvm.inputs.column_units import ColumnUnits, standard_units
+from surefoot.chancesvm.inputs.gap_policy import require_missing
+from surefoot.chancesvm.inputs.given_moments import MomentSamples, moment_samples, read_covariances, with_directions
+from surefoot.chancesvm.inputs.uncertain_inputs import (
     UncertainInputs,
     gather_inputs,
     read_violation,
@@ -88,6 +91,11 @@ class SVMSettings:
     automatic: bool
     standardize: bool
     covariance: str
+    class_weight: Any
+    multi_class: str
+    missing: str
+    # Where there are more than two classes, what that of each row of the table multiplies its price by.
+    row_prices: FloatArray | None = None
 
     @property
     def as_published(self) -> bool:
@@ -97,6 +105,11 @@ class SVMSettings:
     @property
     def precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def drops_gaps(self) -> bool:
+        """Whether rows with gaps are left out; a matrix of kernels has no rows that could be."""
+        return self.missing == "drop" and not self.precomputed
 
     @property
     def has_units(self) -> bool:
@@ -344,6 +357,7 @@ def read_settings(model: Any) -> SVMSettings:
         raise ValueError(f"solver = {model.solver!r} must be the name of a solver, such as 'auto'.")
     if isinstance(model.violation, numbers.Real):
         read_violation(model.violation, None)
+    require_class_weight(model.class_weight)
     return SVMSettings(
         cost=float(model.C),
         violation=model.violation,
@@ -364,6 +378,9 @@ def read_settings(model: Any) -> SVMSettings:
         automatic=model.solver == "auto",
         standardize=_require_flag("standardize", model.standardize),
         covariance=_require_covariance(model),
+        class_weight=model.class_weight,
+        multi_class=require_multi_class(model.multi_class),
+        missing=require_missing(model.missing),
     )
 
 
@@ -434,9 +451,9 @@ def pose_rows(
     else:
         samples = block[np.ix_(order, order)] if settings.precomputed else block[order]
     with np.errstate(over="ignore", under="ignore"):
-        costs = settings.cost * _prices(rows.counts[order], inputs.starts, named)
-    if not (costs.min() > 0 and np.isfinite(costs.sum())):
-        raise ValueError("C times sample_weight is no price of slack: it must be a finite number above 0 for every input.")
+        prices = _prices(rows.counts[order], inputs.starts, named)
+        costs = settings.cost * prices * _class_factors(settings, rows, order[inputs.starts[:-1]], inputs.labels, prices)
+    _require_prices(costs, settings)
     borrowed = None
     if named and settings.borrows:
         repeats = Repeats.of(samples, inputs.starts, inputs.weights, rows.counts[order])
@@ -459,6 +476,23 @@ def _own_units(known: ColumnUnits | None, found: ColumnUnits, rows: FloatArray) 
     return known
 
 
+def _class_factors(
+    settings: SVMSettings, rows: TrainingRows, first: RowArray, labels: FloatArray, counts: FloatArray
+) -> FloatArray:
+    """By what the classes of inputs multiply their prices; ``first`` is a row of each."""
+    if settings.row_prices is not None:
+        return settings.row_prices[rows.positions[first]]
+    return class_prices(settings.class_weight, rows.classes, (labels > 0).astype(np.intp), counts)
+
+
+def _require_prices(costs: FloatArray, settings: SVMSettings) -> None:
+    if not (costs.min() > 0 and np.isfinite(costs.sum())):
+        weighted = "" if settings.class_weight is None else " times class_weight"
+        raise ValueError(
+            f"C times sample_weight{weighted} is no price of slack: it must be a finite number above 0 for every input."
+        )
+
+
 def _prices(counts: FloatArray, starts: RowArray, named: bool | None) -> FloatArray:
     """What the slack of each input costs at C = 1: all together as much as the rows would if each were an input."""
     if named is None:
@@ -478,7 +512,7 @@ def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, un
         units = _own_units(units, standard_units(means, rows.weights, variances), np.vstack((means, np.sqrt(variances))))
         means, matrices = units.standardized(means), units.covariances(matrices)
     moments = moment_samples(means, matrices)
-    names: tuple[Level, ...] = tuple(range(len(rows.labels)))
+    names: tuple[Level, ...] = tuple(rows.positions.tolist())
     sizes = np.diff(moments.starts)
     inputs = UncertainInputs(
         names=names,
@@ -489,7 +523,10 @@ def pose_moments(rows: TrainingRows, covariances: Any, settings: SVMSettings, un
         equal_weights=True,
     )
     violation = violation_of(read_violation(settings.violation, names), names)
-    costs = np.full(len(names), settings.cost)
+    with np.errstate(over="ignore", under="ignore"):
+        every = np.arange(len(names))
+        costs = settings.cost * _class_factors(settings, rows, every, rows.labels, np.ones(len(names)))
+    _require_prices(costs, settings)
     posed = _pose(moments.samples, inputs, violation, costs, Kernel("linear"), settings, moments)
     return replace(posed, units=units)
 

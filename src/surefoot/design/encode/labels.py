@@ -1,4 +1,4 @@
-"""Binary labels: any two values become -1 and +1, the second in sorted order being +1."""
+"""Labels: any two values become -1 and +1, the second in sorted order being +1; of several classes, their places."""
 
 from __future__ import annotations
 
@@ -30,6 +30,22 @@ class BinaryLabels:
     signs: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class ClassLabels:
+    """The labels of all rows, of two classes or more.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        As those of :class:`BinaryLabels`.
+    codes : ndarray of shape (n_rows,)
+        Position of each row's label in ``classes``.
+    """
+
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+
+
 def encode_labels(y: Any, *, classes: ArrayLike | None = None, first_row: int = 0) -> BinaryLabels:
     """Encode labels as -1 and +1.
 
@@ -47,6 +63,33 @@ def encode_labels(y: Any, *, classes: ArrayLike | None = None, first_row: int = 
     InvalidTableError
         If labels are missing, infinite, of more or fewer than two values, or not among the given classes.
     """
+    column, reading, values = _read(y, first_row)
+    if classes is not None:
+        known = np.asarray(classes)
+        return BinaryLabels(known, _signs(reading, values, known, first_row))
+    _require_classes(values)
+    _require_two_classes(values)
+    found = _sorted_classes(column, values, y)
+    return BinaryLabels(found, _signs(reading, values, found, first_row))
+
+
+def encode_classes(y: Any) -> ClassLabels:
+    """Encode labels of two classes or more as places among the classes.
+
+    Raises
+    ------
+    InvalidTableError
+        If labels are missing, infinite, of one value only, or numbers with a fraction.
+    """
+    column, reading, values = _read(y, 0)
+    _require_classes(values)
+    found = _sorted_classes(column, values, y)
+    places = {level: at for at, level in enumerate(found.tolist())}
+    return ClassLabels(found, np.array([places[value] for value in values], dtype=np.intp)[reading.codes])
+
+
+def _read(y: Any, first_row: int) -> tuple[Any, Categories, list[Level]]:
+    """The column of labels, its categories and their values, none of them missing."""
     column = read_column(y, "y", first_row=first_row)
     reading = column.categories()
     if reading.codes.size == 0:
@@ -64,21 +107,20 @@ def encode_labels(y: Any, *, classes: ArrayLike | None = None, first_row: int = 
             raise InvalidTableError(
                 f"Unknown label type: y holds {value!r:.80} of type {type(value).__name__!r}. Use text, booleans or numbers."
             )
-    if classes is not None:
-        known = np.asarray(classes)
-        return BinaryLabels(known, _signs(reading, values, known, first_row))
-    _require_two_classes(values)
+    return column, reading, values
+
+
+def _sorted_classes(column: Any, values: list[Level], y: Any) -> NDArray[Any]:
     levels = sorted_levels(values, "y")
     dtype: Any = object if isinstance(levels[0], str) else None
     if isinstance(column, NumberColumn):
         dtype = column.values.dtype
     elif isinstance(y, np.ndarray) and y.dtype.kind == "U":
         dtype = y.dtype
-    found = np.array(levels, dtype=dtype)
-    return BinaryLabels(found, _signs(reading, values, found, first_row))
+    return np.array(levels, dtype=dtype)
 
 
-def _require_two_classes(values: list[Level]) -> None:
+def _require_classes(values: list[Level]) -> None:
     if len({isinstance(value, str) for value in values}) > 1:
         raise InvalidTableError(
             f"Unknown label type: y mixes text and numbers ({_shown(values)}). Use one type for both classes."
@@ -88,12 +130,15 @@ def _require_two_classes(values: list[Level]) -> None:
             "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
             f"{values[0]!r}. There is nothing to tell apart."
         )
+    if len(values) > 2 and any(isinstance(value, float) and not value.is_integer() for value in values):
+        raise InvalidTableError(
+            f"Unknown label type: continuous. y holds {len(values)} distinct numbers ({_shown(values)}), "
+            "but a classifier needs two classes. Compare y with a threshold first."
+        )
+
+
+def _require_two_classes(values: list[Level]) -> None:
     if len(values) > 2:
-        if any(isinstance(value, float) and not value.is_integer() for value in values):
-            raise InvalidTableError(
-                f"Unknown label type: continuous. y holds {len(values)} distinct numbers ({_shown(values)}), "
-                "but a classifier needs two classes. Compare y with a threshold first."
-            )
         raise InvalidTableError(
             "Only binary classification is supported. The type of the target is multiclass: "
             f"y holds {len(values)} classes ({_shown(values)})."

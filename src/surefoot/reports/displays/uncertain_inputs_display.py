@@ -93,6 +93,11 @@ class UncertainInputsDisplay(PlainDisplay):
         -------
         UncertainInputsDisplay
         """
+        if hasattr(estimator, "machines_"):
+            raise ValueError(
+                f"a picture shows one boundary, but the model tells {len(estimator.classes_)} classes apart. Draw one of "
+                "machines_, each of which knows its own rows."
+            )
         table = read_table(X)
         points = np.asarray(table.numbers(range(len(table.names))))
         if points.shape[1] != 2:

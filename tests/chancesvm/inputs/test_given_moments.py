@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import ChanceConstrainedSVC, verify
-from surefoot.chancesvm.estimator.given_moments import moment_samples, read_covariances
+from surefoot.chancesvm.inputs.given_moments import moment_samples, read_covariances
 from surefoot.exceptions import InvalidTableError
 
 # Columns as they are, at the violation of the references below.

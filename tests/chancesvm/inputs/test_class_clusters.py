@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.chancesvm.estimator.class_clusters import class_clusters, kernel_coordinates, require_batches
+from surefoot.chancesvm.inputs.class_clusters import class_clusters, kernel_coordinates, require_batches
 
 
 def blobs(rows: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

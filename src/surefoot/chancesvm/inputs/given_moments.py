@@ -43,8 +43,11 @@ class MomentSamples:
     widening: float
 
 
-def read_covariances(means: FloatArray, covariances: Any) -> FloatArray:
+def read_covariances(means: FloatArray, covariances: Any, shared: Any = None) -> FloatArray:
     """One matrix for each input.
+
+    Two dimensions are variances, one row for each input, and nothing else: where there are as many inputs as columns, a shared
+    covariance would have the same shape. A symmetric table of that shape is refused, since it may be meant as one.
 
     Parameters
     ----------
@@ -52,6 +55,8 @@ def read_covariances(means: FloatArray, covariances: Any) -> FloatArray:
         Finite.
     covariances : array-like
         Of shape (n_inputs, n_columns, n_columns); or (n_inputs, n_columns) for the diagonals of diagonal ones.
+    shared : array-like, optional
+        In their place, for all inputs: of shape (n_columns, n_columns), or (n_columns,) for the diagonal of a diagonal one.
 
     Raises
     ------
@@ -59,7 +64,20 @@ def read_covariances(means: FloatArray, covariances: Any) -> FloatArray:
         If the shape is another one, or a matrix is not finite, symmetric and positive semidefinite; the message names it.
     """
     count, columns = means.shape
+    if shared is not None:
+        if covariances is not None:
+            raise ValueError("covariances and shared_covariance say the same: pass one of them, and None for the other.")
+        one = np.asarray(shared, dtype=np.float64)
+        if one.shape not in ((columns,), (columns, columns)):
+            raise InvalidTableError(
+                f"shared_covariance has shape {one.shape}, but means of {columns} columns need {(columns, columns)}, or "
+                f"{(columns,)} for variances alone."
+            )
+        covariances = np.array(np.broadcast_to(one if one.ndim == 2 else np.diag(one), (count, columns, columns)))
+    if covariances is None:
+        raise ValueError("covariances are missing: pass one for each input, or shared_covariance for all.")
     matrices = np.asarray(covariances, dtype=np.float64)
+    _require_unambiguous(matrices, count, columns)
     if matrices.shape == (count, columns):
         spread = np.zeros((count, columns, columns))
         spread[:, np.arange(columns), np.arange(columns)] = matrices
@@ -67,7 +85,7 @@ def read_covariances(means: FloatArray, covariances: Any) -> FloatArray:
     if matrices.shape != (count, columns, columns):
         raise InvalidTableError(
             f"covariances has shape {matrices.shape}, but {count} means of {columns} columns need {(count, columns, columns)}, "
-            f"or {(count, columns)} for diagonal ones."
+            f"or {(count, columns)} for diagonal ones. One for all inputs is shared_covariance."
         )
     _require_covariances(matrices)
     return matrices
@@ -136,6 +154,17 @@ def _cholesky_axes(matrix: FloatArray, widening: float) -> FloatArray:
             axes.append(axis)
     rows = np.array(axes, dtype=np.longdouble).reshape(len(axes), len(own)) * np.sqrt(np.longdouble(len(axes)))
     return np.asarray(rows, dtype=np.float64)
+
+
+def _require_unambiguous(matrices: FloatArray, count: int, columns: int) -> None:
+    """Raise for what may be variances of as many inputs as columns, or one covariance; equal numbers are no covariance."""
+    square = matrices.shape == (count, columns) == (columns, count) and columns > 1
+    if square and np.array_equal(matrices, matrices.T) and np.ptp(matrices) > 0:
+        raise InvalidTableError(
+            f"covariances has shape {matrices.shape}, is symmetric, and there are {count} inputs of {columns} columns: it may "
+            "be the variances of each input, or one covariance for all. Pass shared_covariance= for one, and matrices for each "
+            "input, np.stack([np.diag(row) for row in covariances]), for variances."
+        )
 
 
 def _require_covariances(matrices: FloatArray) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.chancesvm.estimator.uncertain_inputs import gather_inputs, read_violation, violation_of
+from surefoot.chancesvm.inputs.uncertain_inputs import gather_inputs, read_violation, violation_of
 from surefoot.design.encode.row_groups import read_row_groups
 
 CLASSES = np.array(["no", "yes"])

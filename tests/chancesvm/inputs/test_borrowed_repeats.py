@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import surefoot as sf
 from surefoot import CertificateError, ChanceConstrainedSVC, SingleSampleWarning
-from surefoot.chancesvm.estimator.borrowed_repeats import ENOUGH, OWN_PRIOR, Repeats, borrowed_samples
+from surefoot.chancesvm.inputs.borrowed_repeats import ENOUGH, OWN_PRIOR, Repeats, borrowed_samples
 
 
 def repeats_of(sizes: list[int], columns: int, seed: int, uneven: float = 0.0) -> Repeats:

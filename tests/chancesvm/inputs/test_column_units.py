@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import surefoot as sf
 from surefoot import ChanceConstrainedSVC
-from surefoot.chancesvm.estimator.column_units import ColumnUnits, standard_units
+from surefoot.chancesvm.inputs.column_units import ColumnUnits, standard_units
 from surefoot.core.certificate import Certificate
 
 KERNELS: dict[str, dict[str, Any]] = {

@@ -1,0 +1,134 @@
+"""Uncertain inputs on the command line: groups, prices, several classes, and what a person is told."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import surefoot as sf
+from surefoot.cli.main import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command, given as words; returns exit code, standard output and standard error."""
+
+    def command(*words: Any) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return command
+
+
+def trees(place: Path, kinds: int = 3) -> Path:
+    """A table of trees that were measured five times each."""
+    rng = np.random.default_rng(3)
+    tree = np.repeat(np.arange(18), 5)
+    kind = tree % kinds
+    centres = rng.normal(size=(18, 2)) + 3 * np.array([[0, 0], [1, 0], [0, 1]])[np.arange(18) % kinds]
+    readings = centres[tree] + 0.2 * rng.normal(size=(90, 2))
+    table = pd.DataFrame(readings, columns=["height", "girth"]).assign(tree=tree, kind=np.array(["ash", "birch", "oak"])[kind])
+    table.to_csv(place / "trees.csv", index=False)
+    return place / "trees.csv"
+
+
+def test_several_classes_are_fitted_scored_explained_verified_and_reported(tmp_path: Path, run: Run) -> None:
+    table, model = trees(tmp_path), tmp_path / "svm"
+    options = ["--target", "kind", "--model", "svm", "--groups", "tree", "--output", model]
+    code, out, _ = run("fit", table, *options, "--quiet")
+    assert code == 0 and "No set of 3 planes" in out
+    code, out, _ = run("explain", model)
+    assert code == 0 and "ash, birch or oak" in out and "birch or oak" in out
+    assert run("score", model, table, "--output", tmp_path / "scores.csv", "--quiet")[0] == 0
+    with open(tmp_path / "scores.csv", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0]) == ["prediction", "probability of ash", "probability of birch", "probability of oak"]
+    assert sum(float(lines[0][name]) for name in list(lines[0])[1:]) == pytest.approx(1.0)
+    rows = pd.read_csv(table)
+    assert [line["prediction"] for line in lines] == sf.load(model).predict(rows[["height", "girth"]]).tolist()
+    code, out, _ = run("verify", model, table, "--target", "kind", "--groups", "tree")
+    assert code == 0 and out.startswith("verified on 90 rows")
+    code, _, _ = run("report", model, table, "--target", "kind", "--output", tmp_path / "report.html", "--quiet")
+    assert code == 0 and "true class" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    code, out, _ = run("fit", table, *options, "--quiet", "--json", "--force")
+    assert code == 0 and json.loads(out)["classes"] == ["ash", "birch", "oak"]
+    code, _, err = run("fit", table, "--target", "kind", "--output", tmp_path / "robust")
+    assert code == 1 and "holds 3 values" in err and "--model svm several" in err
+
+
+def test_prices_reach_the_model_and_columns_are_scaled_once(tmp_path: Path, run: Run) -> None:
+    table = trees(tmp_path, kinds=2)
+    words = ["fit", table, "--target", "kind", "--model", "svm", "--groups", "tree", "--quiet"]
+    code, _, _ = run(*words, "--output", tmp_path / "a", "--C", "3", "--violation", "0.7", "--class-weight", "ash=2,birch=0.5")
+    model = sf.load(tmp_path / "a")
+    assert code == 0 and isinstance(model, sf.ChanceConstrainedSVC) and model.standardize
+    assert (model.C, model.violation, model.class_weight) == (3.0, 0.7, {"ash": 2.0, "birch": 0.5})
+    rows = pd.read_csv(table)
+    same = sf.ChanceConstrainedSVC(C=3.0, violation=0.7, class_weight={"ash": 2.0, "birch": 0.5})
+    same.fit(rows[["height", "girth"]], rows.kind, groups=rows.tree)
+    numbers = rows[["height", "girth"]]
+    np.testing.assert_allclose(model.decision_function(numbers), same.decision_function(numbers), atol=1e-9)
+    assert run(*words, "--output", tmp_path / "b", "--class-weight", "balanced")[0] == 0
+    assert sf.load(tmp_path / "b").class_weight == "balanced"
+    code, _, err = run(*words, "--output", tmp_path / "c", "--class-weight", "elm=2")
+    assert code == 1 and "names 'elm', which is no class: ash, birch" in err
+    code, _, err = run(*words, "--output", tmp_path / "c", "--class-weight", "ash=much")
+    assert code == 1 and "a number for each class" in err
+    code, _, err = run(*words, "--output", tmp_path / "c", "--C", "-1")
+    assert code == 1 and "--C -1.0 must be a positive, finite number" in err
+    code, _, err = run("fit", table, "--target", "kind", "--output", tmp_path / "c", "--class-weight", "balanced")
+    assert code == 1 and "--class-weight is for --model svm" in err
+
+
+def test_classes_that_are_numbers_have_weights_too(tmp_path: Path, run: Run) -> None:
+    rows = pd.read_csv(trees(tmp_path, kinds=2))
+    rows["kind"] = (rows.kind == "birch").astype(int)
+    rows.to_csv(tmp_path / "numbers.csv", index=False)
+    words = ["fit", tmp_path / "numbers.csv", "--target", "kind", "--model", "svm", "--groups", "tree", "--quiet"]
+    assert run(*words, "--output", tmp_path / "a", "--class-weight", "1=4")[0] == 0
+    assert sf.load(tmp_path / "a").class_weight == {1: 4.0}
+
+
+def test_a_column_that_is_probably_the_groups_is_named(tmp_path: Path, run: Run) -> None:
+    table = trees(tmp_path)
+    words = ["fit", table, "--target", "kind", "--model", "svm", "--quiet"]
+    code, _, err = run(*words, "--output", tmp_path / "a")
+    assert code == 0 and "column 'tree' has 18 whole numbers" in err and "--groups tree" in err
+    code, _, err = run(*words, "--output", tmp_path / "b", "--groups", "tree")
+    assert code == 0 and "whole numbers" not in err
+    rows = pd.read_csv(table)
+    rows["tree"] = np.arange(90)  # a number of each row says nothing about what belongs together
+    rows.to_csv(tmp_path / "each.csv", index=False)
+    code, _, err = run("fit", tmp_path / "each.csv", *words[2:], "--output", tmp_path / "c")
+    assert code == 0 and "whole numbers" not in err
+    rows["tree"] = [f"T{at // 5}" for at in range(90)]
+    rows.to_csv(tmp_path / "text.csv", index=False)
+    code, _, err = run("fit", tmp_path / "text.csv", *words[2:], "--output", tmp_path / "d")
+    assert code == 1 and "name it in --groups if it says which rows are samples of one input" in err
+
+
+def test_a_weak_model_is_called_so_when_fitted_explained_and_reported(tmp_path: Path, run: Run) -> None:
+    table, model = trees(tmp_path, kinds=2), tmp_path / "svm"
+    rows = pd.read_csv(table)
+    rows[["height", "girth"]] += 30 * np.random.default_rng(0).normal(size=(90, 2))
+    rows.to_csv(table, index=False)
+    words = ["fit", table, "--target", "kind", "--model", "svm", "--groups", "tree", "--output", model, "--quiet"]
+    code, _, err = run(*words, "--violation", "0.05", "--kernel", "linear")
+    said = sf.load(model).weakness_
+    assert code == 0 and said and "rows are put into one class" in said and "are put into one class" in err
+    assert f"warning: {said}" in run("explain", model)[1]
+    assert (
+        run("report", model, table, "--target", "kind", "--output", tmp_path / "report.html", "--sets", "0", "--quiet")[0] == 0
+    )
+    assert "rows are put into one class" in (tmp_path / "report.html").read_text(encoding="utf-8")
