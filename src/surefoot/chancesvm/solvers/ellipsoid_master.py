@@ -22,7 +22,8 @@ import numpy as np
 import scipy.sparse
 
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
-from surefoot.chancesvm.solvers.ellipsoid_dual import DenseObjective, DualObjective, FactoredObjective, solve_ellipsoid_dual
+from surefoot.chancesvm.solvers.dual_objective import DenseObjective, DualObjective, FactoredObjective
+from surefoot.chancesvm.solvers.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.solvers.feature_space import FeatureSpace
 from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters
 from surefoot.core.arrays import BoolArray, FloatArray, RowArray
