@@ -39,6 +39,7 @@ from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.price_path import solve_price_path
 from surefoot.chancesvm.solvers.short_coefficients import adding_up_to_0, short_coefficients
 from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.blas_threads import blas_threads
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status, handed_over
 from surefoot.core.solve_options import SolveOptions
@@ -216,7 +217,8 @@ class PosedSVM:
             posed.append(replace(self, problem=problem, solved=solved))
             outcomes.append(posed[-1].in_place(handed_over(outcome)))
         answers = [(own.solved, outcome.primal, outcome.dual) for own, outcome in zip(posed, outcomes, strict=True)]
-        certificates = certify_chance_svms(answers, settings.tolerance)
+        with blas_threads(1):
+            certificates = certify_chance_svms(answers, settings.tolerance)
         planes = self.problem.values(np.stack([outcome.primal.coefficients for outcome in outcomes], axis=1)).T
         for place, own, outcome, certificate, values in zip(places, posed, outcomes, certificates, planes, strict=True):
             yield *place, own, SolvedSVM(outcome, certificate, settings.solver.name, values)
@@ -230,7 +232,9 @@ class PosedSVM:
     def judge(self, outcome: ChanceOutcome, settings: SVMSettings, *, in_place: bool = False) -> SolvedSVM:
         """The certificate of an answer, which is one for the problem itself too; ``in_place`` if its plane is so already."""
         outcome = outcome if in_place and self.problem.kernel.centre is None else self.in_place(outcome)
-        certificate = certify_chance_svm(**self.proof_arguments(outcome, settings))
+        # Its products are narrow: starting a second thread for each takes longer, on a busy machine by far.
+        with blas_threads(1):
+            certificate = certify_chance_svm(**self.proof_arguments(outcome, settings))
         return SolvedSVM(outcome, certificate, settings.solver.name, self.problem.values(outcome.primal.coefficients))
 
     def proof_arguments(self, outcome: ChanceOutcome, settings: SVMSettings) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Barrier:
         return found
 
     @cached_property
-    def _turn(self) -> tuple[FloatArray, FloatArray]:
+    def turn(self) -> tuple[FloatArray, FloatArray]:
         """q, and f with (1 + c q q')^{-1/2} = 1 - f q q'."""
         scaling, cones = self.scaling, self.scaling.cones
         q = scaling.factor[cones.whole] * scaling.w
@@ -62,7 +62,7 @@ class Barrier:
         return self.scaling.times(self._turned(x))
 
     def _turned(self, x: FloatArray) -> FloatArray:
-        cones, (q, fraction) = self.scaling.cones, self._turn
+        cones, (q, fraction) = self.scaling.cones, self.turn
         (x0, x1), (q0, q1) = cones.parts(x), cones.parts(q)
         along = fraction * (q0 * x0 + cones.sums(q1 * x1))
         return x - q * along[..., cones.whole]

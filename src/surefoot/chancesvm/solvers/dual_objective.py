@@ -29,6 +29,10 @@ class DualObjective(Protocol):
     def is_quadratic(self) -> bool:
         """Whether R = 0."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether Newton's systems are solved up to rounding."""
+
     def at(self, v: FloatArray) -> tuple[float, FloatArray, float]:
         """phi, its gradient, and the fraction of w = sum of all points that the shortening leaves."""
 
@@ -52,6 +56,7 @@ class DenseObjective:
 
     quadratic: FloatArray
     shortening: FloatArray | None = None
+    is_exact = True
 
     @property
     def is_quadratic(self) -> bool:
@@ -103,10 +108,8 @@ class FactoredObjective:
     """phi without a shortening, by the transpose of F: one column for each unknown."""
 
     columns: FloatArray
-
-    @property
-    def is_quadratic(self) -> bool:
-        return True
+    is_quadratic = True
+    is_exact = True
 
     def at(self, v: FloatArray) -> tuple[float, FloatArray, float]:
         point = self.columns @ v

@@ -41,6 +41,7 @@ from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.point_machine import is_of_points, solve_points
 from surefoot.chancesvm.solvers.price_path import PricePath
+from surefoot.chancesvm.solvers.whole_ellipsoids import whole_ellipsoids
 from surefoot.core.blas_threads import blas_threads
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
@@ -95,13 +96,18 @@ class EllipsoidCuts:
                 if run.converged:
                     break
             fresh = not path.neighbours or (is_of_points(problem) and not run.converged)
-            solves = self._start(run, master) if fresh else 0
+            solves = self._start(run, path, master) if fresh else 0
         run.record(solves)
         return master
 
-    def _start(self, run: PlaneRun, master: EllipsoidMaster) -> int:
-        """An incumbent, and for points a dual point that is often the optimum; how many problems were solved for it."""
+    def _start(self, run: PlaneRun, path: PricePath, master: EllipsoidMaster) -> int:
+        """An incumbent, and where that is cheap a dual point, often the optimum; how many problems were solved for it."""
         space = master.space
+        whole = whole_ellipsoids(run, space, self.parameters.whole)
+        if whole is not None:
+            whole.solve()
+            path.neighbours = () if whole.solution is None else (whole.solution,)
+            return 1
         found = None
         if is_of_points(run.problem) and isinstance(space, GramFeatureSpace):
             found = solve_points(run.problem, space, run.options, self.parameters.points)

@@ -20,6 +20,7 @@ W^2 = e^2 (2 w w' - J) with J = diag(1, -1, ..., -1), so that W^-2 = (2 (Jw)(Jw)
    eliminated, and db by a Schur complement of one row); see below.
 2. Affine step: towards complementarity 0. Its step lengths predict the complementarity mu_aff.
 3. Combined step: centring parameter sigma = (mu_aff / mu)^3, target sigma mu, second-order correction from the affine step.
+   Where systems are solved roughly, the target is no less than a share of what the dual residual costs.
 4. Step lengths are a fraction of those to the boundary, primal and dual apart unless the dual residual dominates.
 
 Termination. v . u + t . x, and what the dual residual can cost the w at hand, are at most tolerance * |objective|; or the
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -137,6 +139,9 @@ def _interior_point(
         predicted = float((v + primal * dv) @ (u + dual * du) + (t + primal * dt) @ (x + dual * dx))
         mu = complementarity / (2 * n_batches)
         target = mu * min(1.0, max(predicted, 0.0) / complementarity) ** 3
+        if not objective.is_exact:
+            # Complementarity must not run ahead of a residual that steps leave behind: iterates would end at the boundary.
+            target = max(target, mu * min(1.0, parameters.residual_share * residual_cost / complementarity))
         dv, du, dt, dx, db = kkt.step(target, (dv, du, dt, dx))
         primal = parameters.step_fraction * kkt.max_step(dv, dt, most, dual=False)
         dual = parameters.step_fraction * kkt.max_step(du, dx, most, dual=True)
@@ -184,13 +189,18 @@ class _KKTSystem:
         scaled = scaling.over(cones.quotient(lam, cone_rhs))
         right = scaled - self.dual_residual
         right[:n] -= (slack_rhs + self.x * self.slack_residual) / self.t
-        free, along = self.newton.solve(np.stack((right, self.signs)))
+        free, along = self.newton.solve(right[None])[0], self.along
         # The Schur complement of the equality has one row. Where rounding leaves nothing of it, the step is none, and seen so.
         db = float(np.float64(self.signs @ free + self.equality_residual) / np.float64(self.signs @ along))
         dv = free - db * along
         dt = -self.slack_residual - dv[:n]
         du = scaled - scaling.over(scaling.over(dv))
         return dv, du, dt, (slack_rhs - self.x * dt) / self.t, db
+
+    @cached_property
+    def along(self) -> FloatArray:
+        """M^-1 y, which both steps need."""
+        return np.asarray(self.newton.solve(self.signs[None])[0])
 
     def max_step(self, change: FloatArray, bound_change: FloatArray, most: float, *, dual: bool) -> float:
         """The step length to the boundary, at most ``most``: of (v, t), or of the multipliers (u, x)."""

@@ -62,6 +62,36 @@ class PointMachineParameters:
 
 
 @dataclass(frozen=True)
+class GramObjectiveParameters:
+    """Newton's systems of whole ellipsoids, see :mod:`surefoot.chancesvm.solvers.gram_objective`."""
+
+    # Landmarks of the preconditioner: the quadratic cost of a factorisation against steps.
+    n_landmarks: int = 256
+    # Over the mean diagonal: what keeps rounding from making the preconditioner indefinite.
+    lift: float = 1e-10
+    # Steps of conjugate gradients end at this fraction of the right-hand side, in the norm of the preconditioner, or after so
+    # many: a coarse solution is cheap, and costs iterations of the interior-point method.
+    residual_fraction: float = 0.1
+    max_steps: int = 20
+
+
+@dataclass(frozen=True)
+class WholeEllipsoidParameters:
+    """Whole ellipsoids at once, see :mod:`surefoot.chancesvm.solvers.whole_ellipsoids`."""
+
+    # Samples of the smallest table, and of the largest batch: cutting planes are as fast for fewer samples, and blocks of
+    # larger batches take longer than the rest.
+    least_samples: int = 600
+    most_batch_samples: int = 40
+    # Over the tolerance, of the interior-point method's own gap.
+    gap_fraction: float = 0.01
+    # A relative gap from which on iterates are offered as incumbents with a line search.
+    near_gap: float = 1e-3
+    max_iterations: int = 50
+    objective: GramObjectiveParameters = field(default_factory=GramObjectiveParameters)
+
+
+@dataclass(frozen=True)
 class EllipsoidCutParameters:
     """The cutting-plane loop and its master problem, see :mod:`surefoot.chancesvm.solvers.ellipsoid_cuts`."""
 
@@ -104,6 +134,7 @@ class EllipsoidCutParameters:
     scale: PlaneScaleParameters = field(default_factory=PlaneScaleParameters)
     feature_space: FeatureSpaceParameters = field(default_factory=FeatureSpaceParameters)
     points: PointMachineParameters = field(default_factory=PointMachineParameters)
+    whole: WholeEllipsoidParameters = field(default_factory=WholeEllipsoidParameters)
 
 
 @dataclass(frozen=True)
@@ -117,6 +148,9 @@ class EllipsoidDualParameters:
     min_step: float = 1e-12
     # Bounds |y' alpha| over sum alpha at the end; what is left is cut away.
     equality_tolerance: float = 1e-9
+    # Over what the dual residual costs: the least complementarity that is aimed at where systems are solved roughly. Below
+    # 1e-3 iterates reach the boundary first; above 1e-2 iterations double.
+    residual_share: float = 3e-3
     # Relative regularisations of the diagonal, tried in turn until the Cholesky factorisation succeeds.
     diagonal_lifts: tuple[float, ...] = (0.0, 1e-14, 1e-12, 1e-10)
 
