@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from reference.chance_svm import paper_optimum
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
+from surefoot.chancesvm.interior.cone_barrier import Barrier
+from surefoot.chancesvm.interior.cone_scaling import Scaling
+from surefoot.chancesvm.interior.dual_objective import DenseObjective, FactoredObjective
+from surefoot.chancesvm.interior.ellipsoid_cones import Cones
+from surefoot.chancesvm.interior.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
-from surefoot.chancesvm.solvers.cone_barrier import Barrier
-from surefoot.chancesvm.solvers.cone_scaling import Scaling
-from surefoot.chancesvm.solvers.dual_objective import DenseObjective, FactoredObjective
-from surefoot.chancesvm.solvers.ellipsoid_cones import Cones
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
-from surefoot.chancesvm.solvers.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.solvers.ellipsoid_master import EllipsoidMaster
 from surefoot.chancesvm.solvers.feature_space import make_feature_space
 from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters, EllipsoidDualParameters

@@ -123,12 +123,12 @@ def on_landmarks(problem: ChanceSVMProblem, n_landmarks: int | None) -> ChanceSV
     square = drawn[:, places] if problem.kernel.name == "precomputed" else problem.kernel.products(drawn, drawn)
     if problem.kernel.name == "callable":
         require_inner_products(square, "matrix of the kernel function")
-    places = places[_independent(0.5 * (square + square.T))]
+    places = places[independent(0.5 * (square + square.T))]
     kernel = LandmarkKernel(base=problem.kernel, landmarks=problem.samples[places], places=places)
     return replace(problem, kernel=kernel)
 
 
-def _independent(square: FloatArray) -> RowArray:
+def independent(square: FloatArray) -> RowArray:
     """Places of samples that span what all do, by Cholesky's method with pivots; the first if all are 0."""
     longest = max(float(np.diagonal(square).max()), np.finfo(np.float64).tiny)
     _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(square, lower=1, tol=PARAMETERS.pivot_tolerance * longest)

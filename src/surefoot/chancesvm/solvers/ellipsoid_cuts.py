@@ -95,19 +95,19 @@ class EllipsoidCuts:
                 known.warm_start(run)
                 if run.converged:
                     break
+            whole = None if run.converged else whole_ellipsoids(run, master.space, self.parameters.whole)
             fresh = not path.neighbours or (is_of_points(problem) and not run.converged)
-            solves = self._start(run, path, master) if fresh else 0
+            solves = self._start(run, master) if fresh else 0
+            if whole is not None and not run.converged:
+                solves += 1
+                whole.solve()
+                path.neighbours = () if whole.solution is None else (whole.solution,)
         run.record(solves)
         return master
 
-    def _start(self, run: PlaneRun, path: PricePath, master: EllipsoidMaster) -> int:
-        """An incumbent, and where that is cheap a dual point, often the optimum; how many problems were solved for it."""
+    def _start(self, run: PlaneRun, master: EllipsoidMaster) -> int:
+        """An incumbent, and for points a dual point that is often the optimum; how many problems were solved for it."""
         space = master.space
-        whole = whole_ellipsoids(run, space, self.parameters.whole)
-        if whole is not None:
-            whole.solve()
-            path.neighbours = () if whole.solution is None else (whole.solution,)
-            return 1
         found = None
         if is_of_points(run.problem) and isinstance(space, GramFeatureSpace):
             found = solve_points(run.problem, space, run.options, self.parameters.points)

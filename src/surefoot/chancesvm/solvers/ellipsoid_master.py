@@ -5,7 +5,7 @@ their weights. In the master, u lies in the span of orthonormal directions u_i1,
 ellipsoids lie inside the full ones and demand less, so the optimum of the master is a lower bound of the problem.
 
 Unknowns are alpha_i and the coordinates of alpha_i u along the directions; columns y_i mu_i and y_i A_i' u_ij of feature space,
-whose inner products are the quadratic of the master (:mod:`surefoot.chancesvm.solvers.ellipsoid_dual`).
+whose inner products are the quadratic of the master (:mod:`surefoot.chancesvm.interior.ellipsoid_dual`).
 
 Separation. At the w of the master, batches whose full ellipsoid touches or crosses the margin are violated. Each gets the
 direction of its worst point, A_i w, orthogonalised against those it has (block Gram-Schmidt, twice), and on request further
@@ -21,9 +21,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
+from surefoot.chancesvm.interior.dual_objective import DenseObjective, DualObjective, FactoredObjective
+from surefoot.chancesvm.interior.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
-from surefoot.chancesvm.solvers.dual_objective import DenseObjective, DualObjective, FactoredObjective
-from surefoot.chancesvm.solvers.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.solvers.feature_space import FeatureSpace
 from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters
 from surefoot.core.arrays import BoolArray, FloatArray, RowArray

@@ -63,16 +63,17 @@ class PointMachineParameters:
 
 @dataclass(frozen=True)
 class GramObjectiveParameters:
-    """Newton's systems of whole ellipsoids, see :mod:`surefoot.chancesvm.solvers.gram_objective`."""
+    """Newton's systems of whole ellipsoids, see :mod:`surefoot.chancesvm.interior.gram_objective`."""
 
-    # Landmarks of the preconditioner: the quadratic cost of a factorisation against steps.
-    n_landmarks: int = 256
+    # Landmarks of the preconditioner: the quadratic cost of a factorisation against steps. 256 take as long at C = 1, and twice
+    # as long at C = 1000 (320 inputs of 10 rows).
+    n_landmarks: int = 384
     # Over the mean diagonal: what keeps rounding from making the preconditioner indefinite.
     lift: float = 1e-10
     # Steps of conjugate gradients end at this fraction of the right-hand side, in the norm of the preconditioner, or after so
     # many: a coarse solution is cheap, and costs iterations of the interior-point method.
     residual_fraction: float = 0.1
-    max_steps: int = 20
+    max_steps: int = 40
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ class WholeEllipsoidParameters:
     # larger batches take longer than the rest.
     least_samples: int = 600
     most_batch_samples: int = 40
+    # Bounds the longest squared norm of a sample, beyond which squares of costs and norms leave double precision.
+    norms: tuple[float, float] = (1e-100, 1e100)
     # Over the tolerance, of the interior-point method's own gap.
     gap_fraction: float = 0.01
     # A relative gap from which on iterates are offered as incumbents with a line search.
@@ -139,7 +142,7 @@ class EllipsoidCutParameters:
 
 @dataclass(frozen=True)
 class EllipsoidDualParameters:
-    """The interior-point method for the master problem, see :mod:`surefoot.chancesvm.solvers.ellipsoid_dual`."""
+    """The interior-point method for the master problem, see :mod:`surefoot.chancesvm.interior.ellipsoid_dual`."""
 
     max_iterations: int = 60
     # Fraction of the step length to the boundary of the cones that is taken.

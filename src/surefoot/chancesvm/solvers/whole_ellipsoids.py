@@ -2,7 +2,7 @@
 
 Where most batches touch the margin and need most of their directions, cutting planes end with as many columns as there are
 samples, after several masters on the way. Here all directions are there from the start, and Newton's systems are solved by
-conjugate gradients (:mod:`surefoot.chancesvm.solvers.gram_objective`).
+conjugate gradients (:mod:`surefoot.chancesvm.interior.gram_objective`).
 
 Every iterate of the interior-point method is a dual point, and its w an incumbent: the method ends as soon as the two prove
 each other, long before its own residuals would say so. Where it ends without, cutting planes go on from there.
@@ -10,11 +10,13 @@ each other, long before its own residuals would say so. Where it ends without, c
 
 from __future__ import annotations
 
+import numpy as np
+
+from surefoot.chancesvm.interior.ellipsoid_dual import solve_ellipsoid_dual
+from surefoot.chancesvm.interior.gram_objective import GramObjective
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
-from surefoot.chancesvm.solvers.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.solvers.feature_space import FeatureSpace, GramFeatureSpace
-from surefoot.chancesvm.solvers.gram_objective import GramObjective
 from surefoot.chancesvm.solvers.parameters import EllipsoidDualParameters, WholeEllipsoidParameters
 from surefoot.chancesvm.solvers.path_solution import PathSolution
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
@@ -69,6 +71,9 @@ def whole_ellipsoids(run: PlaneRun, space: FeatureSpace, parameters: WholeEllips
     """The method for a problem, or None if it has radii, no Gram matrix in memory, or batches that are few or large."""
     problem = run.problem
     if not isinstance(space, GramFeatureSpace) or space.gram is None or problem.has_radii:
+        return None
+    least, most = parameters.norms
+    if not least < float(np.diagonal(space.gram).max()) < most:
         return None
     if problem.n_samples < parameters.least_samples or not _is_even(problem, parameters):
         return None

@@ -27,9 +27,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from surefoot.chancesvm.interior.cone_barrier import Barrier
+from surefoot.chancesvm.interior.dual_objective import factorised
+from surefoot.chancesvm.problem.landmark_kernel import independent
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
-from surefoot.chancesvm.solvers.cone_barrier import Barrier
-from surefoot.chancesvm.solvers.dual_objective import factorised
 from surefoot.chancesvm.solvers.parameters import GramObjectiveParameters
 from surefoot.core.arrays import FloatArray, RowArray
 
@@ -41,6 +42,7 @@ class GramObjective:
     ----------
     problem : ChanceSVMProblem
     gram : ndarray of shape (n_samples, n_samples)
+        Not all zeros.
     parameters : GramObjectiveParameters
 
     Attributes
@@ -56,8 +58,9 @@ class GramObjective:
 
     def __init__(self, problem: ChanceSVMProblem, gram: FloatArray, parameters: GramObjectiveParameters) -> None:
         self.gram, self.parameters = gram, parameters
-        self.size = float(np.diagonal(gram).max()) or 1.0
-        self.single: NDArray[np.float32] = (gram / self.size).astype(np.float32)
+        self.size = float(np.diagonal(gram).max())
+        self.single: NDArray[np.float32] = np.empty(gram.shape, dtype=np.float32)
+        np.multiply(gram, 1.0 / self.size, out=self.single, casting="same_kind")
         self.blocks = _Blocks(problem)
         self.point = np.zeros(problem.n_samples), np.zeros(problem.n_samples)
         self.batch = np.repeat(np.arange(problem.n_batches), problem.sizes - 1)
@@ -245,7 +248,6 @@ def _landmark_features(problem: ChanceSVMProblem, gram: FloatArray, parameters: 
     order = np.argsort(problem.batch + rng.random(problem.n_samples), kind="stable")
     count = min(parameters.n_landmarks, problem.n_samples)
     places = np.unique(order[np.linspace(0, problem.n_samples - 1, count).astype(np.int64)])
-    square = gram[np.ix_(places, places)]
-    square[np.arange(places.size), np.arange(places.size)] += parameters.lift * float(np.trace(square)) / places.size
-    root = np.linalg.cholesky(square)
+    places = places[independent(gram[np.ix_(places, places)])]
+    root = np.linalg.cholesky(gram[np.ix_(places, places)])
     return np.asarray(scipy.linalg.solve_triangular(root, gram[places], lower=True).T)

@@ -27,7 +27,7 @@ Termination. v . u + t . x, and what the dual residual can cost the w at hand, a
 time is over, or rounding leaves a cone, ends the factorisation or the steps. The best iterate is then made feasible, so that
 minus its objective is a lower bound in any case.
 
-Factorisations are those of :mod:`surefoot.chancesvm.solvers.dual_objective`.
+Factorisations are those of :mod:`surefoot.chancesvm.interior.dual_objective`.
 
 References: Nesterov and Todd (1997); Mehrotra (1992); Andersen, Roos and Terlaky (2003) for conic quadratic programmes.
 """
@@ -40,10 +40,10 @@ from functools import cached_property
 
 import numpy as np
 
-from surefoot.chancesvm.solvers.cone_barrier import Barrier
-from surefoot.chancesvm.solvers.cone_scaling import TINY, Scaling
-from surefoot.chancesvm.solvers.dual_objective import DualObjective, NewtonSystem
-from surefoot.chancesvm.solvers.ellipsoid_cones import Cones
+from surefoot.chancesvm.interior.cone_barrier import Barrier
+from surefoot.chancesvm.interior.cone_scaling import TINY, Scaling
+from surefoot.chancesvm.interior.dual_objective import DualObjective, NewtonSystem
+from surefoot.chancesvm.interior.ellipsoid_cones import Cones
 from surefoot.chancesvm.solvers.parameters import EllipsoidDualParameters
 from surefoot.core.arrays import FloatArray, RowArray
 

@@ -1,6 +1,6 @@
 """The quadratic of a master problem, by its matrix or by a factor of it, and Newton's systems with it.
 
-Factorisation of M = hessian of phi + B (:mod:`surefoot.chancesvm.solvers.ellipsoid_dual`). With some hundred unknowns,
+Factorisation of M = hessian of phi + B (:mod:`surefoot.chancesvm.interior.ellipsoid_dual`). With some hundred unknowns,
 Cholesky's of M itself takes milliseconds. Where Q = F F' with more unknowns than columns of F, the inverse of M is that of a
 matrix of as many rows as F has columns: with the root P of B^-1 = P' P,
 
@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 import scipy.linalg
 
-from surefoot.chancesvm.solvers.cone_barrier import Barrier
-from surefoot.chancesvm.solvers.cone_scaling import TINY
+from surefoot.chancesvm.interior.cone_barrier import Barrier
+from surefoot.chancesvm.interior.cone_scaling import TINY
 from surefoot.core.arrays import FloatArray
 
 

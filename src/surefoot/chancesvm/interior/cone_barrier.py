@@ -2,7 +2,7 @@
 
     B = W^-2 + diag(c) on the weights,  c = x / t;      B^-1 = P' P,  P = (1 + c q q')^{-1/2} W,  q = W e,
 
-with e the first coordinate of each cone (:mod:`surefoot.chancesvm.solvers.ellipsoid_dual`).
+with e the first coordinate of each cone (:mod:`surefoot.chancesvm.interior.ellipsoid_dual`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from surefoot.chancesvm.solvers.cone_scaling import Scaling
+from surefoot.chancesvm.interior.cone_scaling import Scaling
 from surefoot.core.arrays import FloatArray
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.chancesvm.solvers.ellipsoid_cones import Cones
+from surefoot.chancesvm.interior.ellipsoid_cones import Cones
 from surefoot.core.arrays import FloatArray
 
 # Divisors that underflow are replaced by this.
