@@ -38,6 +38,7 @@ BENCHMARKS = {
     "real_shift": "bench_real_shift",
     "chance_svm": "bench_chance_svm",
     "chance_rows": "bench_chance_rows",
+    "chance_scale": "bench_chance_scale",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "inverse_approaches": "bench_inverse_approaches",
     "inverse_enumeration": "bench_inverse_enumeration",
