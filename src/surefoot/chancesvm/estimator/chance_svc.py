@@ -103,9 +103,11 @@ class ChanceConstrainedSVC(ChanceSVCModel):
         kernels with a name it is about rows in standard units; ``standardize=False`` leaves columns as they are.
     n_landmarks : int, optional
         For tens of thousands of rows and kernels without a small explicit feature space: the best model among the combinations
-        of so many rows, drawn evenly from all groups, is found and certified (Nystroem's method). Its objective counts all
-        rows. The certificate's bound holds for combinations of these rows only, as its claim says; how much better a model of
-        all rows could be is not known. Time and memory grow with rows times landmarks instead of the square of the rows.
+        of so many rows is found and certified (Nystroem's method). They are chosen among twice as many, drawn evenly from all
+        groups: one of each group if there are enough, then each as far as can be from what those before it span, by pivots of
+        Cholesky's method; always the same for the same rows. The objective counts all rows. The certificate's bound holds for
+        combinations of these rows only, as its claim says; how much better a model of all rows could be is not known. Time and
+        memory grow with rows times landmarks instead of the square of the rows.
     standardize : bool, default=True
         Whether each column is put into standard units inside: minus its mean, divided by its standard deviation over the rows
         of training (after ``fit_moments`` that of a draw from a random input). Kernels add up over columns, so that metres and

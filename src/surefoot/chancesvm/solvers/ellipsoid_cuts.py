@@ -144,7 +144,6 @@ class EllipsoidCuts:
                     return Status.TIME_LIMIT
                 if iteration > 1 and run.relative_gap > parameters.slow_pass_fraction * before:
                     count *= 2
-                    master.most_columns *= 2
                 if master.separate(count, options):
                     continue
             # Nothing is left to separate: what remains of the gap is the master's own.

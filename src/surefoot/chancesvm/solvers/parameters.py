@@ -119,9 +119,6 @@ class EllipsoidCutParameters:
     # cost of a master against passes.
     first_batches: int = 1000
     joining_batches: int = 500
-    # Columns of a master at which the directions of its batches are merged into two each, where inner products are all that is
-    # known of them: the cubic cost of a master against passes. A slow pass doubles it.
-    most_columns: int = 1200
     # Unknowns of the master over coordinates of the feature space from which on its systems have a row for each coordinate.
     factored_ratio: float = 1.5
     # Ridge of the least-squares start over the mean diagonal of the inner products; many are singular without.
