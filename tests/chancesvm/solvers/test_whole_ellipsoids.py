@@ -84,6 +84,20 @@ def test_conjugate_gradients_solve_newtons_system(seed: int, spread: float) -> N
     assert (np.einsum("ij,jk,ik->i", left, matrix, left) <= 1e-5 * size_of).all()
 
 
+def test_conjugate_gradients_end_when_the_time_is_over() -> None:
+    problem = uneven_inputs(7)
+    asked: list[int] = []
+    parameters = GramObjectiveParameters(n_landmarks=3, residual_fraction=1e-6)
+    objective = GramObjective(problem, problem.kernel_matrix(), parameters, lambda: bool(asked.append(1)) or len(asked) > 3)
+    cones = Cones(problem.n_batches, objective.batch)
+    centre = np.concatenate((np.ones(problem.n_batches), np.zeros(objective.batch.size)))
+    barrier = Barrier(Scaling.of(cones, centre, centre), np.zeros(problem.n_batches), EllipsoidDualParameters.diagonal_lifts)
+    system = objective.newton(centre, barrier)
+    assert system is not None
+    system.solve(np.ones((1, problem.n_samples)))
+    assert len(asked) == 4
+
+
 @pytest.mark.parametrize("violation", [0.05, 0.3, 0.8])
 def test_optimum_is_that_of_the_paper_and_certified_in_one_solve(violation: float) -> None:
     problem = uneven_inputs(1, violation=violation)

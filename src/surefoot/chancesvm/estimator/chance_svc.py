@@ -89,8 +89,8 @@ class ChanceConstrainedSVC(ChanceSVCModel):
     time_limit : float, optional
         Most seconds to spend on the solve; the best model found by then stays, with a bound that holds. Its certificate is
         extra: one more look at the kernels of all pairs of rows, or of all rows with the landmarks, and at whether a given
-        matrix is positive semidefinite (about a second for 4,000 rows). "socp" refuses limits that a few of its iterations
-        would outlast.
+        matrix is positive semidefinite (RBF kernel: about half a second for 4,000 rows, two for 8,000). "socp" refuses limits
+        that a few of its iterations would outlast.
     probability : bool, default=False
         Whether ``predict_proba`` is to work. The solve is then repeated on five calibration folds, made of whole groups (rows,
         where no groups were given), and Platt scaling is fitted to the scores of each fold by the model that did not see it.

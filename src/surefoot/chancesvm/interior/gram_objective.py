@@ -21,6 +21,7 @@ products with K in single precision are good enough on the way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,8 @@ class GramObjective:
     gram : ndarray of shape (n_samples, n_samples)
         Not all zeros.
     parameters : GramObjectiveParameters
+    is_over : callable
+        Asked before every product: whether to end with what there is, since the time is over.
 
     Attributes
     ----------
@@ -56,8 +59,14 @@ class GramObjective:
     is_quadratic = True
     is_exact = False
 
-    def __init__(self, problem: ChanceSVMProblem, gram: FloatArray, parameters: GramObjectiveParameters) -> None:
-        self.gram, self.parameters = gram, parameters
+    def __init__(
+        self,
+        problem: ChanceSVMProblem,
+        gram: FloatArray,
+        parameters: GramObjectiveParameters,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.gram, self.parameters, self.is_over = gram, parameters, is_over
         self.size = float(np.diagonal(gram).max())
         self.single: NDArray[np.float32] = np.empty(gram.shape, dtype=np.float32)
         np.multiply(gram, 1.0 / self.size, out=self.single, casting="same_kind")
@@ -141,7 +150,7 @@ class GramNewton:
         along, square = turned, float(left.ravel() @ turned.ravel())
         enough = parameters.residual_fraction**2 * square
         for _ in range(parameters.max_steps):
-            if not square > enough:
+            if not square > enough or self.objective.is_over():
                 break
             image = self._image(along)
             step = square / float(along.ravel() @ image.ravel())

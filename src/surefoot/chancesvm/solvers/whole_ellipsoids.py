@@ -34,7 +34,7 @@ class WholeEllipsoids:
 
     def __init__(self, run: PlaneRun, gram: FloatArray, parameters: WholeEllipsoidParameters) -> None:
         self.run, self.parameters = run, parameters
-        self.objective = GramObjective(run.problem, gram, parameters.objective)
+        self.objective = GramObjective(run.problem, gram, parameters.objective, lambda: run.options.out_of_time)
         self.solution: PathSolution | None = None
 
     def solve(self) -> None:
