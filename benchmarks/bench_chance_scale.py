@@ -6,6 +6,7 @@ Inputs of ten rows whose classes overlap: where they do not, most inputs are cle
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Report:
     """Measure, and say what was found."""
     rows: list[dict[str, Cell]] = []
+    before = os.getloadavg()[0]
     violations = tuple(options.violations or (QUICK_VIOLATIONS if options.quick else VIOLATIONS))
     for kernel in options.kernels or KERNELS:
         for count in (QUICK_INPUTS if options.quick else INPUTS)[kernel]:
@@ -62,6 +64,8 @@ def run(options: argparse.Namespace) -> Report:
             "seconds: ChanceConstrainedSVC.fit with defaults but for kernel and violation, on one thread, from rows to "
             "certificate; solve is the solver's own share. svc_seconds: SVC.fit with the same kernel and C on the same rows in "
             f"standard units, once a size, up to {MOST_SVC_INPUTS} inputs.",
+            f"Other work on the machine stretches seconds, and cpu_seconds much less. Its load was {before:.1f} before and "
+            f"{os.getloadavg()[0]:.1f} at the end, this benchmark included.",
         ],
         not_measured=["Inputs with many rows each, which are the subject of chance_rows; RBF kernels beyond 640 inputs."],
     )

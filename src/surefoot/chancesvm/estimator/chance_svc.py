@@ -427,7 +427,11 @@ class ChanceConstrainedSVC(ChanceSVCModel):
             given = RowGroups(tuple(self.groups_), codes.astype(np.intp), rows.positions)
         # Without this mark the model is from before prices depended on it.
         named = getattr(self, "_named_groups", None)
-        return rows, pose_rows(rows, given, settings, self._scores.units, named=named)
+        posed = pose_rows(rows, given, settings, self._scores.units, named=named)
+        if not posed.has_landmarks_of(self._scores.support, self.certificate_):
+            # Earlier versions drew landmarks and did not choose among them.
+            posed = pose_rows(rows, given, replace(settings, landmark_candidates=1), self._scores.units, named=named)
+        return rows, posed
 
     def _moments_again(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings

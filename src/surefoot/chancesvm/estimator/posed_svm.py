@@ -27,9 +27,9 @@ from surefoot.chancesvm.estimator.uncertain_inputs import (
 )
 from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel, centred
-from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
+from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, LandmarkParameters, on_landmarks
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
 from surefoot.chancesvm.registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
 from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
@@ -81,6 +81,7 @@ class SVMSettings:
     n_landmarks: int | None
     automatic: bool
     standardize: bool
+    landmark_candidates: int = LandmarkParameters.candidates
 
     @property
     def precomputed(self) -> bool:
@@ -243,6 +244,17 @@ class PosedSVM:
         if mix is not None and self.problem.means is not None:
             mix = with_directions(self.problem, mix)
         return {"problem": self.solved, "plane": outcome.primal, "mix": mix, "tolerance": settings.tolerance}
+
+    def has_landmarks_of(self, support: RowArray, certificate: Certificate) -> bool:
+        """Whether landmarks, if there are any, are those of a fit with these support rows and this certificate."""
+        if not isinstance(self.solved.kernel, LandmarkKernel):
+            return True
+        places = self.inputs.order[self.solved.kernel.places]
+        if support.size == places.size or not np.isin(support, places).all():
+            return bool(np.isin(support, places).all())
+        # Landmarks whose coefficient is 0 are no support rows: then the fingerprint knows.
+        nothing = KernelPlane(np.zeros(self.solved.n_samples), 0.0)
+        return certify_chance_svm(self.solved, nothing, None, 1.0).problem_digest == certificate.problem_digest
 
     def in_place(self, outcome: ChanceOutcome) -> ChanceOutcome:
         """The answer with a plane that has the same scores in the problem itself."""
@@ -437,7 +449,7 @@ def _pose(
         widening=0.0 if moments is None else moments.widening,
         standardized=settings.has_units,
     )
-    solved = on_landmarks(problem, settings.n_landmarks)
+    solved = on_landmarks(problem, settings.n_landmarks, settings.landmark_candidates)
     if solved is problem:
         # Combinations of landmarks need not add up to 0, so they would be other planes seen from a centre.
         problem = solved = mended(replace(problem, kernel=centred(kernel, samples)))

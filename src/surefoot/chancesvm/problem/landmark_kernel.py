@@ -112,12 +112,15 @@ class LandmarkKernel(Kernel):
         return self.base.products(samples, self.landmarks)
 
 
-def on_landmarks(problem: ChanceSVMProblem, n_landmarks: int | None) -> ChanceSVMProblem:
+def on_landmarks(
+    problem: ChanceSVMProblem, n_landmarks: int | None, candidates: int = PARAMETERS.candidates
+) -> ChanceSVMProblem:
     """The problem over combinations of so many samples; itself where that would save nothing.
 
     Candidates are drawn evenly from all batches. Where there are enough landmarks, each batch has one. All others are, one
     after another, the candidate furthest in feature space from the span of those before: the order of pivots of Cholesky's
-    method. What depends on the others is left out, so that there may be fewer.
+    method. What depends on the others is left out, so that there may be fewer. One candidate for each leaves no choice, as it
+    was in earlier versions.
     """
     n_features = problem.kernel.n_features(problem.samples.shape[1])
     if n_landmarks is None or n_landmarks >= problem.n_samples or (n_features is not None and n_features <= n_landmarks):
@@ -125,7 +128,7 @@ def on_landmarks(problem: ChanceSVMProblem, n_landmarks: int | None) -> ChanceSV
     rng = np.random.default_rng(0)
     # Within a batch samples come in any order; evenly spaced places in a shuffled batch are a fair draw from each.
     order = np.argsort(problem.batch + rng.random(problem.n_samples), kind="stable")
-    count = min(PARAMETERS.candidates * n_landmarks, problem.n_samples)
+    count = min(candidates * n_landmarks, problem.n_samples)
     places = np.unique(order[np.linspace(0, problem.n_samples - 1, count).astype(np.int64)])
     drawn = problem.samples[places]
     square = drawn[:, places] if problem.kernel.name == "precomputed" else problem.kernel.products(drawn, drawn)
@@ -135,7 +138,9 @@ def on_landmarks(problem: ChanceSVMProblem, n_landmarks: int | None) -> ChanceSV
     lengths = np.where(np.diff(problem.batch[places], prepend=-1) > 0, PARAMETERS.preference, 1.0)
     if n_landmarks < problem.n_batches:
         lengths[:] = 1.0
-    chosen = independent(square * np.outer(lengths, lengths), n_landmarks, 0.0)
+    chosen = np.arange(places.size)
+    if candidates > 1:
+        chosen = independent(square * np.outer(lengths, lengths), n_landmarks, 0.0)
     places = places[chosen[independent(square[np.ix_(chosen, chosen)])]]
     kernel = LandmarkKernel(base=problem.kernel, landmarks=problem.samples[places], places=places)
     return replace(problem, kernel=kernel)
