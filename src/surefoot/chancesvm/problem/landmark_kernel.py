@@ -28,7 +28,7 @@ class LandmarkParameters:
     """Choice of landmarks and blocks of kernel values."""
 
     # Samples drawn for each landmark. Against one, which is no choice, the objective was nearer to that of all rows in 20 of 24
-    # cases with fewer landmarks than inputs (six tables), and in 9 of 15 with more; with four candidates in 21 and 10.
+    # cases with fewer landmarks than inputs (six tables), and in 9 of 15 with more; with four candidates in 21 and 9.
     candidates: int = 2
     # How much longer the sample of each input that comes first is taken to be: lengths do not change spans.
     preference: float = 1e3
