@@ -38,6 +38,7 @@ BENCHMARKS = {
     "real_shift": "bench_real_shift",
     "chance_paper": "bench_chance_paper",
     "chance_rows": "bench_chance_rows",
+    "chance_scale": "bench_chance_scale",
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "chance_promises": "bench_chance_promises",
     "chance_defaults": "bench_chance_defaults",

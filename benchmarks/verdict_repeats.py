@@ -54,15 +54,17 @@ def _moments(
     for count, square in zip(counts, squares, strict=True):
         known = directions * max(count - 1.0, 0.0)
         scales.append(1.0 if same else math.sqrt((4.0 + known * square / variance) / (4.0 + known)))
-    pool = []
-    for at, rows in enumerate(members):
+    pool, ranked = [], sorted(range(len(members)), key=lambda at: (float(means[at] @ means[at]), squares[at], *means[at]))
+    for at in ranked:
+        rows = members[at]
         if freedom[at] > 0:
             lengths = (deviations[at] ** 2).sum(axis=1)
             order = sorted(range(rows.size), key=list(zip(lengths, X[rows].tolist(), strict=True)).__getitem__)
             pool += [(weight[rows[s]], deviations[at][s] / scales[at]) for s in order]
     ends = np.cumsum([one for one, _ in pool]).tolist()
-    taken, found = 0, []
-    for at, rows in enumerate(members):
+    taken, found = 0, {}
+    for at in ranked:
+        rows = members[at]
         p = weight[rows] / weight[rows].sum()
         pairs = 10 if same else math.ceil(max(10.0 - counts[at], 0.0) / 2.0)
         share = 0.0 if pairs == 0 else 1.0 if same else 4.0 / (3.0 + max(counts[at], 1.0))
@@ -72,5 +74,5 @@ def _moments(
             borrowed = scales[at] * pool[min(place, len(pool) - 1)][1]
             covariance = covariance + share / pairs * np.outer(borrowed, borrowed)
             taken += 1
-        found.append((means[at], (1.0 + 1.0 / counts[at]) * covariance))
-    return found
+        found[at] = means[at], (1.0 + 1.0 / counts[at]) * covariance
+    return [found[at] for at in range(len(members))]

@@ -21,11 +21,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import surefoot as sf
+from surefoot import verify
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.chancesvm.estimator.posed_svm import SVMSettings
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status
-from surefoot.exceptions import ConvergenceLimitWarning, SingleSampleWarning, SolveInterrupted
+from surefoot.exceptions import ConvergenceLimitWarning, SingleSampleWarning, SolveInterrupted, WeakModelWarning
 from surefoot.sklearn_api.progress import ProgressPrinter
 
 NAMES = ["vibration", "noise"]
@@ -387,3 +389,19 @@ def test_a_path_refuses_what_it_cannot_walk(machines: Measured) -> None:
         ChanceConstrainedSVC().fit_path(X, y, costs=[1.0, -1.0], violations=[0.1], groups=groups)
     with pytest.warns(ConvergenceLimitWarning, match=r"fit_path \(C = 9.0, violation = 0.1\)"):
         ChanceConstrainedSVC(tol=1e-12, max_iter=1).fit_path(X, y, costs=[9.0], violations=[0.1], groups=groups)
+
+
+def test_models_whose_landmarks_were_drawn_are_still_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    y, groups = np.repeat(np.arange(20) % 2, 6), np.repeat(np.arange(20), 6)
+    X = rng.normal(size=(120, 2)) + y[:, None]
+    for cost in (1.0, 1e-9):
+        monkeypatch.setattr(SVMSettings.__init__, "__defaults__", (None, 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakModelWarning)
+            drawn = ChanceConstrainedSVC(C=cost, n_landmarks=15).fit(X, y, groups=groups)
+            monkeypatch.undo()
+            chosen = ChanceConstrainedSVC(C=cost, n_landmarks=15).fit(X, y, groups=groups)
+        assert drawn.certificate_.problem_digest != chosen.certificate_.problem_digest
+        assert verify(drawn, X, y, groups=groups).verified
+        assert verify(chosen, X, y, groups=groups).verified

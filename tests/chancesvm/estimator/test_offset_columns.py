@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from surefoot import ChanceConstrainedSVC, load, save, verify
 from surefoot.chancesvm.estimator import chance_svc
+from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM
 from surefoot.core.outcome import Status
 from surefoot.exceptions import CertificateError, ConvergenceLimitWarning, RoundedInterceptWarning, WeakModelWarning
@@ -184,6 +185,22 @@ def test_dual_coefficients_that_are_too_rounded_are_told_also_after_a_file(tmp_p
     again.public_objective_ = proof.upper_bound
     with pytest.raises(CertificateError, match="has changed"):
         verify(again, X, y)
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.SingleSampleWarning")
+def test_rounding_is_seen_on_some_inputs_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 2
+    X = 1e7 + 0.01 * rng.normal(size=(60, 1)) + 0.01 * y[:, None]
+    monkeypatch.setattr("surefoot.chancesvm.estimator.chance_svc_model.MOST_PUBLIC_PRODUCTS", 600)
+    seen: list[int] = []
+    scores = KernelScores.by_public_numbers
+    monkeypatch.setattr(
+        KernelScores, "by_public_numbers", lambda self, rows, *rest: seen.append(len(rows)) or scores(self, rows, *rest)
+    )
+    with pytest.warns(RoundedInterceptWarning, match="too"):
+        ChanceConstrainedSVC(kernel="poly", gamma=1.0, degree=2, coef0=0.0, **PAPER).fit(X, y, groups=range(60))
+    assert 1 <= seen[0] < 60
 
 
 @pytest.mark.parametrize("solver", ["auto", "socp"])

@@ -100,6 +100,20 @@ def test_neither_the_order_of_rows_nor_signs_of_columns_matter(seed: int) -> Non
         np.testing.assert_allclose(other, covariance * np.outer(signs, signs), atol=1e-12)
 
 
+def test_neither_names_nor_who_comes_along_matter() -> None:
+    rows, further, labels = measured(0, columns=4, count=12)
+    model, (X, y, groups) = fitted(rows, labels, kernel="rbf")
+    names = np.array([f"machine {(7 * at) % 24}" for at in range(24)])[groups]
+    other = ChanceConstrainedSVC(**model.get_params()).fit(X, y, names)
+    np.testing.assert_allclose(other.decision_function(X), model.decision_function(X), atol=1e-3)
+    assert other.certificate_.upper_bound == pytest.approx(model.certificate_.upper_bound, rel=3e-6)
+    new = further[:, :3].reshape(-1, 4)
+    together = model.promise(new, groups)
+    alone = model.promise(new[33:36], groups[33:36])
+    np.testing.assert_allclose(alone["spread"], together["spread"][11:12], rtol=1e-12)
+    assert model.predict(new[33:36], groups[33:36]).tolist() == model.predict(new, groups)[33:36].tolist()
+
+
 def measured(seed: int, repeats: int = 3, columns: int = 30, count: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Repeats of shape (inputs, repeats, columns), 300 further measurements of each input, and labels."""
     draw = np.random.default_rng(seed)

@@ -104,6 +104,33 @@ def test_landmarks_come_from_all_batches_and_repeated_samples_count_once() -> No
     solved(on_landmarks(twice, problem.n_samples - 1))
 
 
+def test_landmarks_span_more_than_samples_drawn_evenly_would() -> None:
+    rng = np.random.default_rng(5)
+    labels = np.where(np.arange(80) % 2, 1.0, -1.0)
+    # Most inputs are near each other; a choice leaves out what others say already.
+    centres = np.where(np.arange(80) % 8 < 6, 0.1, 2.0)[:, None] * rng.normal(size=(80, 3))
+    samples = np.repeat(centres, 5, axis=0) + 0.1 * rng.normal(size=(400, 3))
+    problem = ChanceSVMProblem(samples, np.arange(0, 401, 5), labels, np.ones(80), np.full(80, 0.2), Kernel("rbf", gamma=1.0))
+    gram = problem.kernel_matrix()
+
+    def left(places: np.ndarray) -> float:
+        inner = gram[np.ix_(places, places)] + 1e-12 * np.eye(places.size)
+        return float(np.trace(gram) - np.trace(gram[:, places] @ np.linalg.solve(inner, gram[places])))
+
+    reduced = on_landmarks(problem, 30)
+    assert isinstance(reduced.kernel, LandmarkKernel) and reduced.kernel.places.size == 30
+    np.testing.assert_array_equal(reduced.kernel.places, on_landmarks(problem, 30).kernel.places)
+    evenly = [left(np.sort(rng.choice(400, 30, replace=False))) for _ in range(20)]
+    assert left(reduced.kernel.places) < 0.7 * min(evenly)
+
+
+def test_every_batch_has_a_landmark_where_there_are_enough() -> None:
+    problem = small_problem(3)
+    reduced = on_landmarks(problem, 14)
+    assert isinstance(reduced.kernel, LandmarkKernel)
+    np.testing.assert_array_equal(np.unique(problem.batch[reduced.kernel.places]), np.arange(12))
+
+
 def test_nothing_changes_where_landmarks_save_nothing() -> None:
     problem = small_problem(3)
     assert on_landmarks(problem, None) is problem

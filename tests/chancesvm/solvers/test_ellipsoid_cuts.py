@@ -17,7 +17,7 @@ from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import make_chance_solver
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
-from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters, FeatureSpaceParameters
+from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters, FeatureSpaceParameters, WholeEllipsoidParameters
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 
@@ -89,7 +89,8 @@ def test_thousands_of_batches_join_as_they_are_needed():
     # The first batch is no point, or another solver would be asked.
     samples, starts = np.vstack((samples[:1] + 0.01, samples)), np.append(0, np.arange(2, count + 2))
     problem = ChanceSVMProblem(samples, starts, labels, np.ones(count), np.full(count, 0.5), Kernel("rbf"))
-    outcome = solve(problem, 1e-5)
+    few = EllipsoidCutParameters(whole=WholeEllipsoidParameters(most_batch_samples=0))
+    outcome = EllipsoidCuts(few).solve(problem, SolveOptions(tolerance=1e-5))
     assert outcome.status is Status.OPTIMAL
     assert outcome.iterations > 1
     assert certify_chance_svm(problem, outcome.primal, outcome.dual, 2e-5).verified

@@ -12,17 +12,14 @@ from hypothesis import strategies as st
 from reference.chance_svm import paper_optimum
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
+from surefoot.chancesvm.interior.cone_barrier import Barrier
+from surefoot.chancesvm.interior.cone_scaling import Scaling
+from surefoot.chancesvm.interior.dual_objective import DenseObjective, FactoredObjective
+from surefoot.chancesvm.interior.ellipsoid_cones import Cones
+from surefoot.chancesvm.interior.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
-from surefoot.chancesvm.solvers.ellipsoid_dual import (
-    Barrier,
-    Cones,
-    DenseObjective,
-    FactoredObjective,
-    Scaling,
-    solve_ellipsoid_dual,
-)
 from surefoot.chancesvm.solvers.ellipsoid_master import EllipsoidMaster
 from surefoot.chancesvm.solvers.feature_space import make_feature_space
 from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters, EllipsoidDualParameters
@@ -118,36 +115,7 @@ def test_few_coordinates_give_the_optimum_of_the_paper_by_either_system(name: st
         assert certify_chance_svm(problem, found.primal, found.dual, 1e-6).verified
 
 
-def merging(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The columns before and after every time that a master merges its directions."""
-    merged: list[tuple[int, int]] = []
-    merge = EllipsoidMaster._merge_directions
-
-    def counted(self: EllipsoidMaster, count: int) -> None:
-        before = self.batch.size
-        merge(self, count)
-        if self.batch.size != before:
-            merged.append((before, self.batch.size))
-
-    monkeypatch.setattr(EllipsoidMaster, "_merge_directions", counted)
-    return merged
-
-
-@pytest.mark.parametrize("violation", [0.5, 0.1, 0.02])
-@pytest.mark.parametrize("seed", range(3))
-def test_merged_directions_reach_the_optimum(seed: int, violation: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = inputs(Kernel("rbf", gamma=0.1), seed, violation=violation)
-    plain = EllipsoidCuts().solve(problem, SolveOptions(tolerance=1e-7))
-    merged = merging(monkeypatch)
-    found = EllipsoidCuts(EllipsoidCutParameters(most_columns=60)).solve(problem, SolveOptions(tolerance=1e-7))
-    assert merged and all(after <= 3 * problem.n_batches for _, after in merged)
-    assert found.status is plain.status is Status.OPTIMAL
-    assert found.upper_bound == pytest.approx(plain.upper_bound, rel=2e-7)
-    assert found.lower_bound <= plain.upper_bound * (1 + 1e-9)
-    assert certify_chance_svm(problem, found.primal, found.dual, 1e-6).verified
-
-
-def test_a_merge_keeps_the_bound_and_an_orthonormal_basis() -> None:
+def test_separation_raises_the_bound_and_keeps_an_orthonormal_basis() -> None:
     problem, options = inputs(Kernel("rbf", gamma=0.1), count=12, size=6), SolveOptions()
     parameters = EllipsoidCutParameters()
     master = EllipsoidMaster(problem, make_feature_space(problem, parameters.feature_space, options), parameters)
@@ -158,16 +126,9 @@ def test_a_merge_keeps_the_bound_and_an_orthonormal_basis() -> None:
         if step < 4:
             assert master.separate(1, options)
     assert all(later >= earlier * (1 - 1e-8) for earlier, later in itertools.pairwise(bounds))
-    before = master.batch.size
-    master.most_columns = 0
-    master._merge_directions(1)
-    assert master.batch.size <= 3 * problem.n_batches < before
     _require_consistent(master, problem)
-    master.solve(1e-9, options)
-    assert master.bound >= bounds[-1] * (1 - 1e-8)
     # And it goes on from there.
     for _ in range(40):
-        master.most_columns = 10**6
         if not master.separate(1, options):
             break
         master.solve(1e-9, options)

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from reference.chance_svm import mended_problem, random_problem
 
+from surefoot.chancesvm.interior.dual_objective import DenseObjective
+from surefoot.chancesvm.interior.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.chancesvm.problem.landmark_kernel import on_landmarks
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem
 from surefoot.chancesvm.registry import make_chance_solver
 from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
-from surefoot.chancesvm.solvers.ellipsoid_dual import DenseObjective, solve_ellipsoid_dual
 from surefoot.core import solve_options
 from surefoot.core.backends.clarabel import _StallMonitor
 from surefoot.core.outcome import Status

@@ -88,8 +88,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
     time_limit : float, optional
         Most seconds to spend on the solve; the best model found by then stays, with a bound that holds. Its certificate is
         extra: one more look at the kernels of all pairs of rows, or of all rows with the landmarks, and at whether a given
-        matrix is positive semidefinite (about a second for 4,000 rows). "socp" refuses limits that a few of its iterations
-        would outlast.
+        matrix is positive semidefinite (RBF kernel: about half a second for 4,000 rows, two for 8,000). "socp" refuses limits
+        that a few of its iterations would outlast.
     probability : bool, default=False
         Whether ``predict_proba`` is to work. The solve is then repeated on five calibration folds, made of whole groups (rows,
         where no groups were given), and Platt scaling is fitted to the scores of each fold by the model that did not see it.
@@ -103,9 +103,11 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         kernels with a name it is about rows in standard units; ``standardize=False`` leaves columns as they are.
     n_landmarks : int, optional
         For tens of thousands of rows and kernels without a small explicit feature space: the best model among the combinations
-        of so many rows, drawn evenly from all groups, is found and certified (Nystroem's method). Its objective counts all
-        rows. The certificate's bound holds for combinations of these rows only, as its claim says; how much better a model of
-        all rows could be is not known. Time and memory grow with rows times landmarks instead of the square of the rows.
+        of so many rows is found and certified (Nystroem's method). They are chosen among twice as many, drawn evenly from all
+        groups: one of each group if there are enough, then each as far as can be from what those before it span, by pivots of
+        Cholesky's method; always the same for the same rows. The objective counts all rows. The certificate's bound holds for
+        combinations of these rows only, as its claim says; how much better a model of all rows could be is not known. Time and
+        memory grow with rows times landmarks instead of the square of the rows.
     covariance : {"auto", "shrunk", "pooled", "batch"}, default="auto"
         What the repeats of an input with a name say of its next measurement. "batch": that it has their mean and covariance, as
         in the paper; with few repeats that is too little, see the notes. "shrunk": the mean is off by as much as so few repeats

@@ -35,6 +35,8 @@ from surefoot.sklearn_api.training_rows import TrainingRows, require_columns_of_
 
 # What may be missing to a margin by rounding, in units of the margin.
 MARGIN_ROUNDING = 1e-9
+# Kernels of pairs of rows that are computed to see how much of a proof the public numbers keep: a second or so.
+MOST_PUBLIC_PRODUCTS = 100_000_000
 # Ellipsoids of a third of a standard deviation: beyond this, spread is not what keeps inputs together.
 MILD_VIOLATION = 0.9
 # A model that gives a class less than this fraction of its share says next to nothing.
@@ -264,12 +266,19 @@ class ChanceSVCModel(PromisedInputs, SeveralMachines, ProvenModel, BinaryClassif
         demands, own = problem.demands(solved.values, squared_length), float(self._scores.intercept)
         proven = problem.hinge(demands, own)
         with np.errstate(over="ignore", invalid="ignore"):
+            # Of many inputs only some are looked at, and the worst error among them is taken for that of all others.
+            most = len(problem.samples) if coef is not None else MOST_PUBLIC_PRODUCTS // max(1, self._scores.coefficients.size)
+            count = max(1, min(1.0, most / len(problem.samples)) * problem.n_batches)
+            seen = np.isin(np.arange(problem.n_batches), np.linspace(0, problem.n_batches - 1, int(count)).astype(np.int64))
+            rows, scores = np.repeat(seen, problem.sizes), solved.values + own
             try:
-                scores = self._scores.by_public_numbers(problem.samples, coef, intercept)
+                scores[rows] = self._scores.by_public_numbers(problem.samples[rows], coef, intercept)
             except ValueError:
                 # Without a centre the kernel is not finite.
                 return np.inf
-            evaluated = problem.hinge(problem.demands(scores, squared_length), 0.0)
+            public, proven_demands = problem.demands(scores, squared_length), demands - problem.labels * own
+            worst = float(np.abs(public - proven_demands)[seen].max(initial=0.0))
+            evaluated = problem.hinge(np.where(seen, public, proven_demands + worst), 0.0)
         # Batches at the margin, or so near that nobody can tell, pay for a shift of the intercept.
         missing = demands - problem.labels * own
         added = [problem.costs @ (np.abs(error) * (missing > -4 * np.abs(error) - MARGIN_ROUNDING)) for error in errors]

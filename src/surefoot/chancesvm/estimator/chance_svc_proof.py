@@ -84,7 +84,11 @@ class ChanceSVCProof(ChanceSVCModel):
             given = groups_again(self.groups_, self.row_groups_, rows, n_rows)
         # Without this mark the model is from before prices depended on it.
         named = getattr(self, "_named_groups", None)
-        return pose_rows(rows, given, settings, self._scores.units, named=named)
+        posed = pose_rows(rows, given, settings, self._scores.units, named=named)
+        if not posed.has_landmarks_of(self._scores.support, self.certificate_):
+            # Earlier versions drew landmarks and did not choose among them.
+            posed = pose_rows(rows, given, replace(settings, landmark_candidates=1), self._scores.units, named=named)
+        return posed
 
     def _proof_of_machines(self, X: Any, y: Any, sample_weight: Any, groups: Any, settings: SVMSettings) -> ProofParts:
         """The same of more than two classes: the parts of all machines."""

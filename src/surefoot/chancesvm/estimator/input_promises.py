@@ -80,7 +80,8 @@ def score_moments(scores: KernelScores, rows: FloatArray, groups: RowGroups, poo
     else:
         own = rows[order] if scores.units is None else scores.units.standardized(rows[order])
         repeats = Repeats.of(own, starts, weights, np.ones(len(rows)))
-        made = repeats.with_borrowed(pool, np.full(len(pool.deviations), 1.0 / len(pool.deviations)))
+        chances = np.full(len(pool.deviations), 1.0 / len(pool.deviations))
+        made = repeats.with_borrowed(pool, chances, to_come=True)
         values, starts, weights = scores.of_samples(made.samples), made.starts, made.weights
     means = np.add.reduceat(weights * values, starts[:-1])
     beside = values - np.repeat(means, np.diff(starts))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.chancesvm.inputs.column_units import ColumnUnits
-from surefoot.chancesvm.problem.kernels import Kernel
+from surefoot.chancesvm.problem.kernels import BLOCK_MEMORY, Kernel
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
 from surefoot.core.arrays import FloatArray
 
@@ -75,7 +75,13 @@ class KernelScores:
         """Scores of rows in standard units as anybody would compute them, without the centre."""
         if coef is not None:
             return np.asarray((rows if self.units is None else self.units.back(rows)) @ coef + intercept)
-        return replace(self.kernel, centre=None).products(rows, self.samples) @ self.coefficients + intercept
+        # Not by features, whose rounding is another one.
+        plain, scores = replace(self.kernel, centre=None), np.empty(len(rows))
+        height = max(1, BLOCK_MEMORY // (8 * max(1, len(self.samples))))
+        for start in range(0, len(rows), height):
+            block = slice(start, start + height)
+            scores[block] = plain.products(rows[block], self.samples) @ self.coefficients + intercept
+        return scores
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Scores of rows; with a precomputed kernel the columns are the kernels with all rows of training."""

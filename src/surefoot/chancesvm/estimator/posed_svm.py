@@ -32,9 +32,9 @@ from surefoot.chancesvm.inputs.uncertain_inputs import (
 )
 from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel, centred
-from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, on_landmarks
+from surefoot.chancesvm.problem.landmark_kernel import LandmarkKernel, LandmarkParameters, on_landmarks
 from surefoot.chancesvm.problem.moment_radii import MomentRadii, least_samples, moment_radii
-from surefoot.chancesvm.problem.problem import ChanceSVMProblem
+from surefoot.chancesvm.problem.problem import ChanceSVMProblem, KernelPlane
 from surefoot.chancesvm.registry import ChanceOutcome, ChanceSVMSolver, make_chance_solver, require_chance_acceptance
 from surefoot.chancesvm.solvers.chance_socp import ChanceSOCP
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
@@ -44,6 +44,7 @@ from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.price_path import solve_price_path
 from surefoot.chancesvm.solvers.short_coefficients import adding_up_to_0, short_coefficients
 from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.blas_threads import blas_threads
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status, handed_over
 from surefoot.core.solve_options import SolveOptions
@@ -96,6 +97,7 @@ class SVMSettings:
     missing: str
     # Where there are more than two classes, what that of each row of the table multiplies its price by.
     row_prices: FloatArray | None = None
+    landmark_candidates: int = LandmarkParameters.candidates
 
     @property
     def as_published(self) -> bool:
@@ -287,7 +289,8 @@ class PosedSVM:
             posed.append(replace(self, problem=problem, solved=solved))
             outcomes.append(posed[-1].in_place(handed_over(outcome)))
         answers = [(own.solved, outcome.primal, outcome.dual) for own, outcome in zip(posed, outcomes, strict=True)]
-        certificates = certify_chance_svms(answers, settings.tolerance)
+        with blas_threads(1):
+            certificates = certify_chance_svms(answers, settings.tolerance)
         planes = self.problem.values(np.stack([outcome.primal.coefficients for outcome in outcomes], axis=1)).T
         for place, own, outcome, certificate, values in zip(places, posed, outcomes, certificates, planes, strict=True):
             yield *place, own, SolvedSVM(outcome, certificate, settings.solver.name, values)
@@ -301,7 +304,9 @@ class PosedSVM:
     def judge(self, outcome: ChanceOutcome, settings: SVMSettings, *, in_place: bool = False) -> SolvedSVM:
         """The certificate of an answer, which is one for the problem itself too; ``in_place`` if its plane is so already."""
         outcome = outcome if in_place and self.problem.kernel.centre is None else self.in_place(outcome)
-        certificate = certify_chance_svm(**self.proof_arguments(outcome, settings))
+        # Its products are narrow: starting a second thread for each takes longer, on a busy machine by far.
+        with blas_threads(1):
+            certificate = certify_chance_svm(**self.proof_arguments(outcome, settings))
         return SolvedSVM(outcome, certificate, settings.solver.name, self.problem.values(outcome.primal.coefficients))
 
     def proof_arguments(self, outcome: ChanceOutcome, settings: SVMSettings) -> dict[str, Any]:
@@ -310,6 +315,17 @@ class PosedSVM:
         if mix is not None and self.problem.means is not None:
             mix = with_directions(self.problem, mix)
         return {"problem": self.solved, "plane": outcome.primal, "mix": mix, "tolerance": settings.tolerance}
+
+    def has_landmarks_of(self, support: RowArray, certificate: Certificate) -> bool:
+        """Whether landmarks, if there are any, are those of a fit with these support rows and this certificate."""
+        if not isinstance(self.solved.kernel, LandmarkKernel):
+            return True
+        places = self.order[self.solved.kernel.places]
+        if support.size == places.size or not np.isin(support, places).all():
+            return bool(np.isin(support, places).all())
+        # Landmarks whose coefficient is 0 are no support rows: then the fingerprint knows.
+        nothing = KernelPlane(np.zeros(self.solved.n_samples), 0.0)
+        return certify_chance_svm(self.solved, nothing, None, 1.0).problem_digest == certificate.problem_digest
 
     def in_place(self, outcome: ChanceOutcome) -> ChanceOutcome:
         """The answer with a plane that has the same scores in the problem itself."""
@@ -563,7 +579,7 @@ def _pose(
         standardized=settings.has_units,
         borrowed=made is not None,
     )
-    solved = on_landmarks(problem, settings.n_landmarks)
+    solved = on_landmarks(problem, settings.n_landmarks, settings.landmark_candidates)
     if solved is problem:
         # Combinations of landmarks need not add up to 0, so they would be other planes seen from a centre.
         problem = solved = mended(replace(problem, kernel=centred(kernel, samples)))

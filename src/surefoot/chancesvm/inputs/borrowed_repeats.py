@@ -17,8 +17,9 @@ that a kernel compares, so whatever solves and proves batches of samples solves 
 The constants were chosen on drawn inputs of two classes whose means are 4 apart in 10 and 30 columns, normal and exponential
 noise, 3, 5 and 8 repeats, and confirmed on other laws, sizes and distances: ``benchmarks/run.py chance_promises``.
 
-Which deviations an input borrows is no accident and no choice: they are taken from the pool, input by input and in the
-order of their lengths, at multiples of the golden ratio.
+Which deviations an input borrows is no accident and no choice: they are taken from the pool at multiples of the golden ratio,
+inputs and deviations in the order of their distance from the middle, so that neither names nor the order of rows matter. An
+input to come borrows more of them, always the same: what is said of it does not hang on who comes with it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ ENOUGH = 10
 OWN_PRIOR, SCALE_PRIOR = 4.0, 4.0
 # Where all inputs are taken to have one covariance, each gets so many deviations.
 POOLED_COUNT = 20
-# Deviations that a model keeps for inputs to come.
-KEPT = 64
+# Deviations that a model keeps for inputs to come, and pairs that each of these borrows if it borrows at all.
+KEPT, PAIRS_TO_COME = 64, 16
 # Bounds deviations over the largest entry of a column that are taken for rounding.
 ROUNDING = 2.0**-46
 GOLDEN = 0.6180339887498949
@@ -132,11 +133,18 @@ class Repeats:
         found = RepeatPool(np.empty((0, self.rows.shape[1])), variance, directions, same)
         of_input = np.repeat(np.arange(self.counts.size), self.sizes)
         used = np.flatnonzero(freedom[of_input] > 0)
-        # By length, so that nothing hangs on the order of a table's rows or on the signs of its columns; then by value.
+        # By length, so that nothing hangs on names, the order of rows or the signs of columns; then by value.
         lengths = np.square(beside[used]).sum(axis=1)
-        order = used[np.lexsort((*self.rows[used].T[::-1], lengths, of_input[used]))]
+        order = used[np.lexsort((*self.rows[used].T[::-1], lengths, self._ranks[of_input[used]]))]
         scaled = beside[order] / self.scales(found)[of_input[order], None]
         return RepeatPool(scaled, variance, directions, same), order
+
+    @property
+    def _ranks(self) -> RowArray:
+        """The rank of each input by the distance of its mean from 0, which is the middle in standard units."""
+        means = self.means
+        order = np.lexsort((*means.T[::-1], self.spread[1], np.square(means).sum(axis=1)))
+        return np.argsort(order)
 
     def scales(self, pool: RepeatPool) -> FloatArray:
         """c_i."""
@@ -145,20 +153,25 @@ class Repeats:
         freedom = pool.directions * np.maximum(self.counts - 1.0, 0.0)
         return np.asarray(np.sqrt((SCALE_PRIOR + freedom * (self.spread[1] / pool.variance)) / (SCALE_PRIOR + freedom)))
 
-    def with_borrowed(self, pool: RepeatPool, chances: FloatArray) -> RepeatSamples:
-        """The samples of the module docstring; ``chances`` are those of the deviations to be borrowed, summing to 1."""
+    def with_borrowed(self, pool: RepeatPool, chances: FloatArray, *, to_come: bool = False) -> RepeatSamples:
+        """The samples of the module docstring; ``chances`` are those of the deviations to be borrowed, summing to 1.
+
+        Inputs ``to_come`` do not share the deviations between them.
+        """
         n_inputs, sizes, means = self.counts.size, self.sizes, self.means
         share = np.ones(n_inputs) if pool.same else OWN_PRIOR / (OWN_PRIOR + np.maximum(self.counts - 1.0, 0.0))
         pairs = np.ceil(np.maximum(ENOUGH - self.counts, 0.0) / 2.0).astype(np.int64)
         if pool.same:
             pairs = np.full(n_inputs, POOLED_COUNT // 2)
+        if to_come:
+            pairs = np.where(pairs > 0, PAIRS_TO_COME, 0)
         share = np.where(pairs > 0, share, 0.0)
         longer = np.sqrt(1.0 + 1.0 / self.counts)
         of_row = np.repeat(np.arange(n_inputs), sizes)
         own = means[of_row] + longer[of_row, None] * self.spread[0]
         kept = np.flatnonzero(share[of_row] < 1.0)
         of_pair = np.repeat(np.arange(n_inputs), pairs)
-        places = np.arange(of_pair.size) * GOLDEN % 1.0
+        places = (np.arange(of_pair.size) + np.repeat(self._first_places(pairs, to_come=to_come), pairs)) * GOLDEN % 1.0
         ends = np.cumsum(chances)
         chosen = np.minimum(np.searchsorted(ends, places * ends[-1], side="right"), chances.size - 1)
         moved = (longer * self.scales(pool))[of_pair, None] * pool.deviations[chosen]
@@ -169,6 +182,16 @@ class Repeats:
         order = np.argsort(of_sample, kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(of_sample, minlength=n_inputs)))).astype(np.int64)
         return RepeatSamples(np.ascontiguousarray(samples[order]), starts, weights[order])
+
+    def _first_places(self, pairs: RowArray, *, to_come: bool) -> RowArray:
+        """What to add to the number of a pair: each input begins where the one of the rank before has ended, or anew."""
+        begins = np.cumsum(pairs) - pairs
+        if to_come:
+            return -begins
+        ranks = self._ranks
+        order = np.argsort(ranks)
+        by_rank = np.cumsum(pairs[order]) - pairs[order]
+        return np.asarray(by_rank[ranks] - begins)
 
 
 def borrowed_samples(repeats: Repeats, seen: FloatArray, *, same: bool) -> tuple[RepeatSamples, RepeatPool] | None:

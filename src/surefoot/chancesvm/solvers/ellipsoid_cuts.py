@@ -41,6 +41,7 @@ from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters
 from surefoot.chancesvm.solvers.plane_run import PlaneRun
 from surefoot.chancesvm.solvers.point_machine import is_of_points, solve_points
 from surefoot.chancesvm.solvers.price_path import PricePath
+from surefoot.chancesvm.solvers.whole_ellipsoids import whole_ellipsoids
 from surefoot.core.blas_threads import blas_threads
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
@@ -94,8 +95,13 @@ class EllipsoidCuts:
                 known.warm_start(run)
                 if run.converged:
                     break
+            whole = None if run.converged else whole_ellipsoids(run, master.space, self.parameters.whole)
             fresh = not path.neighbours or (is_of_points(problem) and not run.converged)
             solves = self._start(run, master) if fresh else 0
+            if whole is not None and not run.converged:
+                solves += 1
+                whole.solve()
+                path.neighbours = () if whole.solution is None else (whole.solution,)
         run.record(solves)
         return master
 
@@ -138,7 +144,6 @@ class EllipsoidCuts:
                     return Status.TIME_LIMIT
                 if iteration > 1 and run.relative_gap > parameters.slow_pass_fraction * before:
                     count *= 2
-                    master.most_columns *= 2
                 if master.separate(count, options):
                     continue
             # Nothing is left to separate: what remains of the gap is the master's own.

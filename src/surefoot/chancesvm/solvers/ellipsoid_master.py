@@ -5,7 +5,7 @@ their weights. In the master, u lies in the span of orthonormal directions u_i1,
 ellipsoids lie inside the full ones and demand less, so the optimum of the master is a lower bound of the problem.
 
 Unknowns are alpha_i and the coordinates of alpha_i u along the directions; columns y_i mu_i and y_i A_i' u_ij of feature space,
-whose inner products are the quadratic of the master (:mod:`surefoot.chancesvm.solvers.ellipsoid_dual`).
+whose inner products are the quadratic of the master (:mod:`surefoot.chancesvm.interior.ellipsoid_dual`).
 
 Separation. At the w of the master, batches whose full ellipsoid touches or crosses the margin are violated. Each gets the
 direction of its worst point, A_i w, orthogonalised against those it has (block Gram-Schmidt, twice), and on request further
@@ -21,8 +21,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
+from surefoot.chancesvm.interior.dual_objective import DenseObjective, DualObjective, FactoredObjective
+from surefoot.chancesvm.interior.ellipsoid_dual import solve_ellipsoid_dual
 from surefoot.chancesvm.problem.problem import ChanceSVMProblem, EllipsoidMix
-from surefoot.chancesvm.solvers.ellipsoid_dual import DenseObjective, DualObjective, FactoredObjective, solve_ellipsoid_dual
 from surefoot.chancesvm.solvers.feature_space import FeatureSpace
 from surefoot.chancesvm.solvers.parameters import EllipsoidCutParameters
 from surefoot.core.arrays import BoolArray, FloatArray, RowArray
@@ -71,8 +72,6 @@ class EllipsoidMaster:
         self.joined = np.zeros(problem.n_batches, dtype=np.bool_)
         self.joined[self.batch] = True
         self.working = self.joined.copy()
-        self.v = self.before = np.zeros(0)
-        self.most_columns = parameters.most_columns
 
     @property
     def has_directions(self) -> bool:
@@ -88,7 +87,6 @@ class EllipsoidMaster:
         self.space.set_options(options)
         self.problem = problem
         self.working = self.joined.copy()
-        self.most_columns = self.parameters.most_columns
 
     def least_squares(self) -> tuple[FloatArray, FloatArray, float]:
         """Coefficients, values and squared norm of the w of ridge regression of the labels on the means: the initial point.
@@ -147,7 +145,6 @@ class EllipsoidMaster:
         self.weights[members] = found.v[: members.size]
         v = np.zeros(self.batch.size)
         v[used] = scale * found.v[: used.size]
-        self.before, self.v = np.append(self.v, np.zeros(v.size - self.v.size)), v
         self.mix = self.combinations.T @ v
         self.fraction, self.bound = found.fraction, found.bound
         image = self.image @ v
@@ -179,7 +176,6 @@ class EllipsoidMaster:
         The first direction is A_i w, and with B_i = A_i A_i' each is B_i times the one before, orthogonalised.
         """
         problem = self.problem
-        self._merge_directions(count)
         demands = problem.demands(self.values, self.squared_norm)
         excess = demands - problem.labels * problem.best_intercept(demands)
         # Rounding must not keep a batch that the margin touches from its direction.
@@ -228,52 +224,6 @@ class EllipsoidMaster:
         lengths = np.sqrt(problem.sums(unit * unit))
         new = wanted & (lengths > self.parameters.min_direction_norm) & (spreads > 0)
         return unit * np.repeat(np.where(new, 1.0 / np.where(new, lengths, 1.0), 0.0), sizes), new
-
-    def _merge_directions(self, count: int) -> None:
-        """Before more directions of each batch than there is room for: keep two, those of the last two masters.
-
-        As in the method of conjugate gradients, these two and the next worst point make up for all that are given up, and the
-        bound of the master does not fall: its solution is kept.
-        """
-        working = self.working[self.batch]
-        wanted = int(working.sum()) + count * int(self.working.sum())
-        if self.inner is None or wanted <= self.most_columns or self.before.size != self.v.size:
-            return
-        tails = np.flatnonzero(~self.is_mean)
-        batch, kept = self.batch[tails], list[FloatArray]()
-        for coordinates in (self.v[tails], self.before[tails]):
-            unit = coordinates
-            for _ in range(2):
-                for other in kept:
-                    along = np.bincount(batch, other * unit, self.problem.n_batches)
-                    unit = unit - along[batch] * other
-            before = np.sqrt(np.bincount(batch, coordinates * coordinates, self.problem.n_batches))
-            lengths = np.sqrt(np.bincount(batch, unit * unit, self.problem.n_batches))
-            new = lengths > self.parameters.min_direction_norm * before
-            kept.append(unit * np.where(new, 1.0 / np.where(new, lengths, 1.0), 0.0)[batch])
-        means = np.flatnonzero(self.is_mean)
-        rows, columns, entries, batches = [means], [np.arange(means.size)], [np.ones(means.size)], [self.batch[means]]
-        for unit in kept:
-            used = np.flatnonzero(unit)
-            names, places = np.unique(batch[used], return_inverse=True)
-            rows.append(tails[used])
-            columns.append(places + sum(part.size for part in batches))
-            entries.append(unit[used])
-            batches.append(names)
-        shape = (self.batch.size, sum(part.size for part in batches))
-        merge = scipy.sparse.csr_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-        self.image = np.ascontiguousarray((merge.T @ self.image.T).T)
-        self.inner = _symmetric(merge.T @ (merge.T @ self.inner).T)
-        self.combinations = scipy.sparse.csr_array(merge.T @ self.combinations)
-        self.v, self.before = merge.T @ self.v, merge.T @ self.before
-        self.batch = np.concatenate(batches)
-        self.is_mean = np.arange(self.batch.size) < means.size
-        directions, first = [np.sqrt(self.problem.weights)[None]], means.size
-        for names in batches[1:]:
-            along = self.combinations[first : first + names.size].sum(axis=0)
-            directions.append((along / self.direction_coefficients)[None])
-            first += names.size
-        self.directions = directions
 
     def _add(self, new: scipy.sparse.csr_array, image: FloatArray) -> None:
         """Add columns and their inner products."""

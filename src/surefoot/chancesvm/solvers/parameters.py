@@ -62,6 +62,39 @@ class PointMachineParameters:
 
 
 @dataclass(frozen=True)
+class GramObjectiveParameters:
+    """Newton's systems of whole ellipsoids, see :mod:`surefoot.chancesvm.interior.gram_objective`."""
+
+    # Landmarks of the preconditioner: the quadratic cost of a factorisation against steps. 256 take as long at C = 1, and twice
+    # as long at C = 1000 (320 inputs of 10 rows).
+    n_landmarks: int = 384
+    # Over the mean diagonal: what keeps rounding from making the preconditioner indefinite.
+    lift: float = 1e-10
+    # Steps of conjugate gradients end at this fraction of the right-hand side, in the norm of the preconditioner, or after so
+    # many: a coarse solution is cheap, and costs iterations of the interior-point method.
+    residual_fraction: float = 0.1
+    max_steps: int = 40
+
+
+@dataclass(frozen=True)
+class WholeEllipsoidParameters:
+    """Whole ellipsoids at once, see :mod:`surefoot.chancesvm.solvers.whole_ellipsoids`."""
+
+    # Samples of the smallest table, and of the largest batch: cutting planes are as fast for fewer samples, and blocks of
+    # larger batches take longer than the rest.
+    least_samples: int = 600
+    most_batch_samples: int = 40
+    # Bounds the longest squared norm of a sample, beyond which squares of costs and norms leave double precision.
+    norms: tuple[float, float] = (1e-100, 1e100)
+    # Over the tolerance, of the interior-point method's own gap.
+    gap_fraction: float = 0.01
+    # A relative gap from which on iterates are offered as incumbents with a line search.
+    near_gap: float = 1e-3
+    max_iterations: int = 50
+    objective: GramObjectiveParameters = field(default_factory=GramObjectiveParameters)
+
+
+@dataclass(frozen=True)
 class EllipsoidCutParameters:
     """The cutting-plane loop and its master problem, see :mod:`surefoot.chancesvm.solvers.ellipsoid_cuts`."""
 
@@ -86,9 +119,6 @@ class EllipsoidCutParameters:
     # cost of a master against passes.
     first_batches: int = 1000
     joining_batches: int = 500
-    # Columns of a master at which the directions of its batches are merged into two each, where inner products are all that is
-    # known of them: the cubic cost of a master against passes. A slow pass doubles it.
-    most_columns: int = 1200
     # Unknowns of the master over coordinates of the feature space from which on its systems have a row for each coordinate.
     factored_ratio: float = 1.5
     # Ridge of the least-squares start over the mean diagonal of the inner products; many are singular without.
@@ -104,11 +134,12 @@ class EllipsoidCutParameters:
     scale: PlaneScaleParameters = field(default_factory=PlaneScaleParameters)
     feature_space: FeatureSpaceParameters = field(default_factory=FeatureSpaceParameters)
     points: PointMachineParameters = field(default_factory=PointMachineParameters)
+    whole: WholeEllipsoidParameters = field(default_factory=WholeEllipsoidParameters)
 
 
 @dataclass(frozen=True)
 class EllipsoidDualParameters:
-    """The interior-point method for the master problem, see :mod:`surefoot.chancesvm.solvers.ellipsoid_dual`."""
+    """The interior-point method for the master problem, see :mod:`surefoot.chancesvm.interior.ellipsoid_dual`."""
 
     max_iterations: int = 60
     # Fraction of the step length to the boundary of the cones that is taken.
@@ -117,6 +148,9 @@ class EllipsoidDualParameters:
     min_step: float = 1e-12
     # Bounds |y' alpha| over sum alpha at the end; what is left is cut away.
     equality_tolerance: float = 1e-9
+    # Over what the dual residual costs: the least complementarity that is aimed at where systems are solved roughly. Below
+    # 1e-3 iterates reach the boundary first; above 1e-2 iterations double.
+    residual_share: float = 3e-3
     # Relative regularisations of the diagonal, tried in turn until the Cholesky factorisation succeeds.
     diagonal_lifts: tuple[float, ...] = (0.0, 1e-14, 1e-12, 1e-10)
 
