@@ -54,20 +54,23 @@ def _moments(
     for count, square in zip(counts, squares, strict=True):
         known = directions * max(count - 1.0, 0.0)
         scales.append(1.0 if same else math.sqrt((4.0 + known * square / variance) / (4.0 + known)))
-    pool, ranked = [], sorted(range(len(members)), key=lambda at: (float(means[at] @ means[at]), squares[at], *means[at]))
+    if same:
+        return [(mean, (1.0 + 1.0 / count) * scatter) for mean, count in zip(means, counts, strict=True)]
+    pool, ranked = [], _ordered(np.array(means), [[float(mean @ mean) for mean in means], squares])
+    every = np.vstack([own for own, f in zip(deviations, freedom, strict=True) if f > 0])
     for at in ranked:
         rows = members[at]
         if freedom[at] > 0:
             lengths = (deviations[at] ** 2).sum(axis=1)
-            order = sorted(range(rows.size), key=list(zip(lengths, X[rows].tolist(), strict=True)).__getitem__)
+            order = _ordered(deviations[at], [lengths], every, float((every**2).sum(axis=1).max()))
             pool += [(weight[rows[s]], deviations[at][s] / scales[at]) for s in order]
     ends = np.cumsum([one for one, _ in pool]).tolist()
     taken, found = 0, {}
     for at in ranked:
         rows = members[at]
         p = weight[rows] / weight[rows].sum()
-        pairs = 10 if same else math.ceil(max(10.0 - counts[at], 0.0) / 2.0)
-        share = 0.0 if pairs == 0 else 1.0 if same else 4.0 / (3.0 + max(counts[at], 1.0))
+        pairs = math.ceil(max(10.0 - counts[at], 0.0) / 2.0)
+        share = 0.0 if pairs == 0 else 4.0 / (3.0 + max(counts[at], 1.0))
         covariance = (1.0 - share) * (p[:, None] * deviations[at]).T @ deviations[at]
         for _ in range(pairs):
             place = bisect.bisect_right(ends, taken * GOLDEN % 1.0 * ends[-1])
@@ -76,3 +79,16 @@ def _moments(
             taken += 1
         found[at] = means[at], (1.0 + 1.0 / counts[at]) * covariance
     return [found[at] for at in range(len(members))]
+
+
+def _ordered(vectors: NDArray[Any], before: list[Any], every: NDArray[Any] | None = None, top: float = 0.0) -> list[int]:
+    """Places of vectors by some numbers, in steps of a billionth of the largest, and then by their entries up to their sign."""
+    every = vectors if every is None else every
+    entries = np.round(vectors * (2.0**30 / max(float(np.abs(every).max()), 1e-300)))
+    keys = []
+    for at, line in enumerate(entries.tolist()):
+        first = next((entry for entry in line if entry), 1.0)
+        tops = [top or float(np.abs(column).max()) for column in before]
+        steps = [round(float(column[at]) * 2.0**30 / max(1e-300, most)) for column, most in zip(before, tops, strict=True)]
+        keys.append((*steps, *(entry * math.copysign(1.0, first) for entry in line)))
+    return sorted(range(len(keys)), key=keys.__getitem__)

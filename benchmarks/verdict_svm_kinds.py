@@ -19,7 +19,7 @@ from verdict_numbers import Numbers, exact, exactly, total
 from verdict_record import EXTREME, NUMBER, Record
 
 from surefoot.chancesvm.estimator.chance_svc_proof import read_rows
-from surefoot.chancesvm.estimator.posed_svm import read_settings
+from surefoot.chancesvm.estimator.svm_settings import read_settings
 
 if TYPE_CHECKING:
     from verdict_svm import Case, Inputs

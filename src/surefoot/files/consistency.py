@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.chancesvm.estimator.input_table import INPUT_COLUMNS
+from surefoot.chancesvm.estimator.svm_kernel import MOST_DEGREES
 from surefoot.core.arrays import AnyArray
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.encode.schema import Schema
@@ -74,6 +76,8 @@ def svc_fault(model: Any) -> str | None:
     shown = getattr(model, "coef_", None)
     return _first_fault(
         (kernel in ("linear", "poly", "rbf", "precomputed") and scores.kernel.function is None, "the kernel is not known"),
+        (scores.kernel.degree <= MOST_DEGREES, "the degree of the kernel is too large"),
+        (set(model._inputs) == set(INPUT_COLUMNS), "the table of inputs has other columns"),
         (_is_finite(scores.samples, (support.size, columns)), "support vectors do not fit schema_"),
         (scores.kernel.centre is None or len(scores.kernel.centre) == columns, "the centre of the kernel does not fit schema_"),
         (scores.units is None or _are_units(scores.units, columns), "the units of the columns do not fit schema_"),

@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 import surefoot as sf
 from surefoot import verify
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
-from surefoot.chancesvm.estimator.posed_svm import SVMSettings
+from surefoot.chancesvm.estimator.svm_settings import SVMSettings
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status

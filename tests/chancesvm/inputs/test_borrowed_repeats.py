@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surefoot as sf
-from surefoot import CertificateError, ChanceConstrainedSVC, SingleSampleWarning
+from surefoot import CertificateError, ChanceConstrainedSVC, SingleSampleWarning, WeakModelWarning
 from surefoot.chancesvm.inputs.borrowed_repeats import ENOUGH, OWN_PRIOR, Repeats, borrowed_samples
 
 
@@ -55,7 +55,11 @@ def test_samples_keep_the_mean_and_have_the_covariance_that_is_stated(
         own = np.cov(rows.T, ddof=1).reshape(columns, columns) if size > 1 else np.zeros((columns, columns))
         share = OWN_PRIOR / (OWN_PRIOR + size - 1)
         if same:
-            assert n_samples == 20
+            # To the last digit but rounding the same for all, whatever their own is.
+            freedom = sum(n - 1 for n in sizes)
+            parts = [repeats.rows[a:b] - repeats.rows[a:b].mean(axis=0) for a, b in itertools.pairwise(repeats.starts)]
+            pooled = sum(part.T @ part for part in parts) / freedom
+            np.testing.assert_allclose(covariance, (1 + 1 / size) * pooled, atol=1e-9)
         elif size >= ENOUGH:
             assert n_samples == size
             np.testing.assert_allclose(covariance, (1 + 1 / size) * own, atol=1e-9)
@@ -80,9 +84,8 @@ def test_borrowed_deviations_are_as_long_as_those_of_the_input() -> None:
     # Drawn towards each other a little: neither is taken to be as quiet, or as noisy, as so few repeats say.
     assert 0.01 < totals[:30].mean() < 0.04
     np.testing.assert_allclose(totals[30:].mean(), 1.0, rtol=0.3)
-    alike = np.array([np.trace(moments(pooled[0], at)[1]) for at in range(60)]) / 8 / 1.25
-    np.testing.assert_allclose(alike.mean(), 0.505, rtol=0.25)
-    assert alike[:30].mean() == pytest.approx(alike[30:].mean(), rel=0.4)
+    alike = np.array([np.trace(moments(pooled[0], at)[1]) for at in range(60)])
+    np.testing.assert_allclose(alike, alike[0], rtol=1e-9)
 
 
 @settings(max_examples=20, deadline=None)
@@ -143,7 +146,7 @@ def test_inputs_of_three_repeats_keep_their_promises_only_where_they_borrow(viol
             wrong = (model.predict(further.reshape(-1, 30)).reshape(60, 300) != labels[:, None]).mean(axis=1)
             broken[covariance] += int((wrong[told] > 0.1).sum())
             promised[covariance] += int(told.sum())
-    assert promised["shrunk"] > 80
+    assert promised["shrunk"] > 50
     assert broken["shrunk"] <= 0.02 * promised["shrunk"]
     assert broken["batch"] > 0.03 * promised["batch"]
 
@@ -258,3 +261,50 @@ def test_what_cannot_borrow_says_so_or_does_not() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ChanceConstrainedSVC().fit(X, y, groups)
+
+
+@pytest.mark.parametrize("covariance", ["shrunk", "pooled"])
+def test_readings_in_whole_numbers_say_the_same_in_other_units(covariance: str) -> None:
+    """Ties are many, and what decides between them must not be rounding."""
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        labels, groups = np.arange(8) % 2, np.repeat(np.arange(8), 3)
+        X = draw.integers(0, 4, size=(24, 2)).astype(float) + 3.0 * labels[groups][:, None]
+        bounds = []
+        for rows, names in ((X, groups), (-X, groups), (X + 10.0, groups), (0.1 * X, groups), (X[::-1], groups[::-1])):
+            model = ChanceConstrainedSVC(kernel="linear", covariance=covariance)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", WeakModelWarning)
+                proof = model.fit(rows, labels[names], names).certificate_
+            assert proof.verified
+            bounds.append(proof.upper_bound)
+        np.testing.assert_allclose(bounds, bounds[0], rtol=3e-6)
+
+
+@pytest.mark.parametrize("repeats", [3, 12])
+def test_a_curved_plane_does_not_call_inputs_safe_that_it_was_bent_around(repeats: int) -> None:
+    draw = np.random.default_rng(0)
+    labels = np.arange(60) % 2
+    means = np.where(labels, 0.9, -0.9)[:, None] * np.eye(20)[0] + 0.5 * draw.normal(size=(60, 20))
+    X = np.repeat(means, repeats, axis=0) + 0.6 * draw.normal(size=(60 * repeats, 20))
+    groups = np.repeat(np.arange(60), repeats)
+    with pytest.warns(WeakModelWarning, match="may be misclassified more often"):
+        model = ChanceConstrainedSVC(violation=0.1, C=10).fit(X, labels[groups], groups)
+    further = means[:, None, :] + 0.6 * draw.normal(size=(60, 400, 20))
+    rate = (model.predict(further.reshape(-1, 20)).reshape(60, 400) != labels[:, None]).mean(axis=1)
+    told = np.asarray(model.inputs()["misclassified"])
+    assert (rate > told + 0.02).mean() <= 0.05
+    with pytest.warns(WeakModelWarning):
+        promised = model.promise(X, groups)["flips"].to_numpy()
+    assert (rate > promised + 0.02).mean() <= 0.1
+
+
+def test_a_stack_is_predicted_input_by_input() -> None:
+    rows, further, labels = measured(0, columns=4, count=10)
+    model = ChanceConstrainedSVC().fit(rows, labels)
+    new = further[:, :3]
+    names = np.repeat(np.arange(20), 3)
+    assert model.predict(new).tolist() == model.predict(new.reshape(-1, 4), groups=names)[::3].tolist()
+    assert model.promise(new).equals(model.promise(new.reshape(-1, 4), groups=names))
+    scores = model.decision_function(new.reshape(-1, 4)).reshape(20, 3).mean(axis=1)
+    np.testing.assert_allclose(model.promise(new)["score"], scores)

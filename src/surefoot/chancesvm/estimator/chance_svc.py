@@ -17,11 +17,10 @@ from surefoot.chancesvm.estimator.class_rows import ClassRows, MachineRows, read
 from surefoot.chancesvm.estimator.posed_svm import (
     PosedSVM,
     SolvedSVM,
-    SVMSettings,
     pose_moments,
     pose_rows,
-    read_settings,
 )
+from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
 from surefoot.chancesvm.inputs.gap_policy import without_gaps
 from surefoot.chancesvm.inputs.given_moments import read_covariances
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked

@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.chancesvm.estimator.calibration_folds import folds_of_inputs
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.chancesvm.estimator.class_rows import ClassRows
-from surefoot.chancesvm.estimator.posed_svm import SVMSettings, pose_rows, read_settings
+from surefoot.chancesvm.estimator.posed_svm import pose_rows
+from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
 from surefoot.chancesvm.inputs.gap_policy import LEFT_OUT
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked
 from surefoot.core.arrays import AnyArray, FloatArray
@@ -256,10 +257,15 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
         found: FloatArray = self.best_estimator_.predict_proba(X)
         return found
 
-    def predict(self, X: Any) -> AnyArray:
-        """The class of each row by the chosen model."""
+    def predict(self, X: Any, groups: Any = None) -> AnyArray:
+        """The class of each row, or of its input, by the chosen model; see :meth:`ChanceConstrainedSVC.predict`."""
         check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return self.best_estimator_.predict(X, groups)
+
+    def promise(self, X: Any, groups: Any = None) -> Any:
+        """What the chosen model says of new inputs, and how sure that is; see :meth:`ChanceConstrainedSVC.promise`."""
+        check_is_fitted(self)
+        return self.best_estimator_.promise(X, groups)
 
     def inputs(self) -> Any:
         """What the chosen model promises about each input, see :meth:`ChanceConstrainedSVC.inputs`."""
@@ -366,6 +372,8 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
             warnings.filterwarnings("ignore", message="The groups parameter is ignored")
             splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         found = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        if not found:
+            raise ValueError(f"cv = {self.cv!r} has no folds.")
         if settings.drops_gaps:
             # Nobody can score them.
             found = [(train, test[np.isin(test, rows.positions)]) for train, test in found]

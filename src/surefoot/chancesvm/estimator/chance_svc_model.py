@@ -345,20 +345,27 @@ class ChanceSVCModel(PromisedInputs, SeveralMachines, ProvenModel, BinaryClassif
         parts = {field.name: getattr(self._scores, field.name) for field in dataclasses.fields(self._scores)}
         # Seals from before there were units are made without.
         scores = {f"scores.{name}": part for name, part in parts.items() if name != "units" or part is not None}
+        if self._kernel_columns is not None:
+            found["_kernel_columns"] = self._kernel_columns
         kept = {"pool": self._pool, "held_out": self._held_out}
         beside = {f"{name}.{key}": part for name, one in kept.items() if one is not None for key, part in vars(one).items()}
         return {**found, **inputs, **scores, **beside, "schema_": self.schema_.to_dict()}
 
-    def _require_same(self, posed: PosedSVM, solved: SolvedSVM) -> None:
+    def _require_same(self, posed: PosedSVM, solved: SolvedSVM, rows: TrainingRows) -> None:
         """Raise unless the model predicts by the kernel of the problem, and :meth:`inputs` says what rows and plane say."""
         if self._scores.kernel != posed.problem.kernel:
             raise CertificateError(f"{CHANGED}: the kernel by which it predicts is not that of its parameters and these rows.")
+        groups = list(posed.inputs.names)
+        if posed.from_rows and (self.groups_ != groups or not _same_groups(self.row_groups_, posed, rows)):
+            raise CertificateError(f"{CHANGED}: its groups are not those of the rows.")
         if not _same_pool(self._pool, posed.pool):
             raise CertificateError(f"{CHANGED}: what inputs to come borrow is not what these rows say.")
         right = input_table(posed, solved, self.classes_)
         if solved.outcome.dual is None:
             # A file without its witness cannot tell.
             right |= {name: self._inputs[name] for name in ("multiplier", "support")}
+        if self.support_groups_ != [name for name, used in zip(groups, right["support"], strict=True) if used]:
+            raise CertificateError(f"{CHANGED}: its support groups are not those of inputs().")
         for name, column in right.items():
             told, wanted = np.asarray(self._inputs[name]), np.asarray(column)
             if wanted.dtype.kind == "f" and told.dtype.kind == "f" and told.shape == wanted.shape:
@@ -373,8 +380,9 @@ class ChanceSVCModel(PromisedInputs, SeveralMachines, ProvenModel, BinaryClassif
         scores, problem = self._scores, posed.problem
         same = np.array_equal(self.dual_coef_, scores.coefficients[None, :])
         same = same and _same_samples(self.support_vectors_, scores)
-        if same and getattr(scores.kernel, "centre", None) is None and scores.units is None:
-            same = np.array_equal(self.intercept_, [scores.intercept])
+        if same:
+            right, _ = scores.plain_intercept(self.coef_[0] if hasattr(self, "coef_") else None)
+            same = self.intercept_.shape == (1,) and abs(self.intercept_[0] - right) <= 1e-9 * max(1.0, abs(right))
         if same and hasattr(self, "coef_"):
             # A product, which another machine may round in another way.
             told = self.support_vectors_ @ self.coef_[0] + self.intercept_[0]
@@ -387,9 +395,22 @@ class ChanceSVCModel(PromisedInputs, SeveralMachines, ProvenModel, BinaryClassif
         at = np.array([sample_of_row.get(row, -1) for row in self.support_.tolist()], dtype=np.intp)
         if np.any(at < 0) or (scores.samples.shape[1] and not np.array_equal(problem.samples[at], scores.samples)):
             raise CertificateError("these are not the rows of the proof: the support vectors are not among them.")
+        self._require_same_reading(posed, rows)
         coefficients = np.zeros(problem.n_samples)
         coefficients[at] = scores.coefficients
         return KernelPlane(coefficients, float(scores.intercept))
+
+    def _require_same_reading(self, posed: PosedSVM, rows: TrainingRows) -> None:
+        """Raise unless the model reads rows as those of the problem were read."""
+        columns = rows.positions if posed.problem.kernel.name == "precomputed" else None
+        support = self._scores.support
+        if posed.samples_are_rows and support.max(initial=0) < rows.positions.size:
+            support = rows.positions[support]
+        same = (columns is None) == (self._kernel_columns is None) and np.array_equal(support, self.support_)
+        if self._kernel_columns is not None:
+            same = same and columns is not None and np.array_equal(columns, self._kernel_columns)
+        if not same or (posed.from_rows and self._feature_map is not None):
+            raise CertificateError(f"{CHANGED}: it reads rows in another way than those of the proof.")
 
 
 def _same_pool(told: RepeatPool | None, right: RepeatPool | None) -> bool:
@@ -397,6 +418,10 @@ def _same_pool(told: RepeatPool | None, right: RepeatPool | None) -> bool:
         return told is right
     pairs = [(getattr(told, field.name), getattr(right, field.name)) for field in dataclasses.fields(RepeatPool)]
     return all(np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=INPUT_ROUNDING, atol=INPUT_ROUNDING) for a, b in pairs)
+
+
+def _same_groups(of_row: RowArray, posed: PosedSVM, rows: TrainingRows) -> bool:
+    return np.array_equal(of_row, posed.groups_of_rows(rows.positions, of_row.size))
 
 
 def _same_samples(shown: FloatArray, scores: KernelScores) -> bool:

@@ -9,18 +9,17 @@ import numpy as np
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.estimator.chance_svc_model import ChanceSVCModel
-from surefoot.chancesvm.estimator.class_rows import read_class_rows
+from surefoot.chancesvm.estimator.class_rows import MachineRows, read_class_rows
 from surefoot.chancesvm.estimator.posed_svm import (
     PosedSVM,
     SolvedSVM,
-    SVMSettings,
     pose_moments,
     pose_rows,
     read_groups,
-    read_settings,
 )
 from surefoot.chancesvm.estimator.promised_inputs import REMEDIES
 from surefoot.chancesvm.estimator.several_machines import certificate_of_sum
+from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
 from surefoot.chancesvm.inputs.gap_policy import without_gaps
 from surefoot.chancesvm.inputs.given_moments import read_covariances
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked
@@ -31,9 +30,10 @@ from surefoot.design.encode.labels import encode_classes
 from surefoot.design.encode.row_groups import RowGroups
 from surefoot.design.encode.schema import Level
 from surefoot.design.encode.table_encoder import TableEncoder
-from surefoot.exceptions import InvalidTableError
+from surefoot.exceptions import CertificateError, InvalidTableError
 from surefoot.sklearn_api.number_table import dense, read_number_table
-from surefoot.sklearn_api.proven_model import ProofParts
+from surefoot.sklearn_api.parameter_marks import parameter_marks
+from surefoot.sklearn_api.proven_model import CHANGED, ProofParts
 from surefoot.sklearn_api.training_rows import (
     TrainingRows,
     flat_labels,
@@ -71,7 +71,7 @@ class ChanceSVCProof(ChanceSVCModel):
             found = certify_chance_svm(**arguments)
             if found.problem_digest == self.certificate_.problem_digest:
                 values = posed.problem.values(outcome.primal.coefficients)
-                self._require_same(posed, SolvedSVM(outcome, found, self.solver_, values))
+                self._require_same(posed, SolvedSVM(outcome, found, self.solver_, values), rows)
             return found
 
         return ProofParts("chancesvm", arguments, judge)
@@ -103,22 +103,27 @@ class ChanceSVCProof(ChanceSVCModel):
         elif table.given is None and self._named_groups:
             table = replace(table, given=groups_again(self.groups_, self.row_groups_, table.rows, table.n_table_rows))
         settings = table.settings(settings, by_moments=not by_rows)
-        answers = list[tuple[ChanceSVCProof, PosedSVM, ChanceOutcome, dict[str, Any]]]()
-        for machine, own in zip(self.machines_, table.machines(self.multi_class_), strict=True):
+        answers = list[tuple[ChanceSVCProof, PosedSVM, ChanceOutcome, dict[str, Any], MachineRows]]()
+        wanted = list(table.machines(self.multi_class_))
+        if len(wanted) != len(self.machines_):
+            raise CertificateError(f"{CHANGED}: it has {len(self.machines_)} machines, and {len(wanted)} are needed.")
+        for machine, own in zip(self.machines_, wanted, strict=True):
+            if parameter_marks(machine) != parameter_marks(self):
+                raise CertificateError(f"{CHANGED}: parameters of a machine are not those of the model.")
             if matrices is None:
                 posed = machine._posed_again(own.rows, own.given, table.n_table_rows, settings)
             else:
                 posed = pose_moments(own.rows, matrices[own.rows.positions], settings, machine._scores.units)
             outcome = replace(machine.outcome_, primal=machine._answer(posed, own.rows))
-            answers.append((machine, posed, outcome, posed.proof_arguments(outcome, settings)))
-        parts = [part for _, _, _, part in answers]
+            answers.append((machine, posed, outcome, posed.proof_arguments(outcome, settings), own))
+        parts = [answer[3] for answer in answers]
 
         def judge() -> Certificate:
             found = certificate_of_sum([certify_chance_svm(**part) for part in parts])
             if found.problem_digest == self.certificate_.problem_digest:
-                for machine, posed, outcome, _ in answers:
+                for machine, posed, outcome, _, own in answers:
                     values = posed.problem.values(outcome.primal.coefficients)
-                    machine._require_same(posed, SolvedSVM(outcome, machine.certificate_, machine.solver_, values))
+                    machine._require_same(posed, SolvedSVM(outcome, machine.certificate_, machine.solver_, values), own.rows)
             return found
 
         return ProofParts("chancesvm", {"machines": parts}, judge)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.chancesvm.estimator.multi_class_machines import machine_classes
-from surefoot.chancesvm.estimator.posed_svm import SVMSettings, read_groups
+from surefoot.chancesvm.estimator.posed_svm import read_groups
+from surefoot.chancesvm.estimator.svm_settings import SVMSettings
 from surefoot.chancesvm.inputs.class_prices import class_prices
 from surefoot.chancesvm.inputs.uncertain_inputs import read_violation
 from surefoot.core.arrays import AnyArray

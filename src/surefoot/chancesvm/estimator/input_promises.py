@@ -1,9 +1,10 @@
 """What a fitted model says of new inputs: their class, and how sure that is.
 
-An input that comes as a few rows is treated as one of training: its scores have a mean and, with the deviations that it borrows
-where inputs of training did, a standard deviation. With margin m = |mean| and spread s no distribution with these two moments
-has scores of the other sign more often than s^2 / (s^2 + m^2), the one-sided Chebyshev inequality; the covariance is that of a
-further measurement, so this is how often one may be put into the other class.
+The scores of an input's rows have a mean. How far that of a further measurement is from it is said by the rows themselves, with
+the deviations that they borrow where inputs of training did, and by deviations of others alone; the larger of both counts, so
+that rows which the model was fitted to do not make it too sure. With margin m = |mean| and spread s no distribution with these
+two moments has scores of the other sign more often than s^2 / (s^2 + m^2), the one-sided Chebyshev inequality; the covariance
+is that of a further measurement, so this is how often one may be put into the other class.
 
 Whether the class is the right one is another question, and inputs that the model has not seen answer it. Let z = y mean / s of
 each of them, with its true label y. A new input that is as usual as they are has a z below q of n others with a probability of
@@ -20,7 +21,7 @@ import numpy as np
 from surefoot.chancesvm.estimator.input_table import largest_error
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.inputs.borrowed_repeats import RepeatPool, Repeats
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.design.encode.row_groups import RowGroups
 
 
@@ -75,15 +76,20 @@ def score_moments(scores: KernelScores, rows: FloatArray, groups: RowGroups, poo
     sizes = np.bincount(groups.codes, minlength=len(groups.names))
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     weights = np.repeat(1.0 / sizes, sizes)
-    if pool is None:
-        values = scores(rows[order])
-    else:
-        own = rows[order] if scores.units is None else scores.units.standardized(rows[order])
-        repeats = Repeats.of(own, starts, weights, np.ones(len(rows)))
-        chances = np.full(len(pool.deviations), 1.0 / len(pool.deviations))
-        made = repeats.with_borrowed(pool, chances, to_come=True)
-        values, starts, weights = scores.of_samples(made.samples), made.starts, made.weights
+    values = scores(rows[order])
     means = np.add.reduceat(weights * values, starts[:-1])
+    if pool is None:
+        return ScoreMoments(means, np.where(sizes == 1, np.nan, np.sqrt(_squares(values, weights, starts, means))))
+    own = rows[order] if scores.units is None else scores.units.standardized(rows[order])
+    repeats = Repeats.of(own, starts, weights, np.ones(len(rows)))
+    squares = [
+        _squares(scores.of_samples(made.samples), made.weights, made.starts, means)
+        for made in (repeats.to_come(pool), repeats.unseen(pool))
+    ]
+    return ScoreMoments(means, np.sqrt(np.maximum(*squares)))
+
+
+def _squares(values: FloatArray, weights: FloatArray, starts: RowArray, means: FloatArray) -> FloatArray:
+    """Mean squares of the distances of values from the means of their inputs."""
     beside = values - np.repeat(means, np.diff(starts))
-    spreads = np.sqrt(np.add.reduceat(weights * beside * beside, starts[:-1]))
-    return ScoreMoments(means, np.where((sizes == 1) & (pool is None), np.nan, spreads))
+    return np.asarray(np.add.reduceat(weights * beside * beside, starts[:-1]))

@@ -2,7 +2,8 @@
 
 With margin m = y (w . mu + b) - r ||w|| and spread s = sqrt(w' Sigma w + v ||w||^2) the largest probability of
 misclassification over all distributions with these moments is s^2 / (s^2 + m^2) for m > 0, and 1 otherwise (the one-sided
-Chebyshev inequality, which is attained).
+Chebyshev inequality, which is attained). Where inputs borrow deviations from each other, that is looked at with deviations that
+the plane was not fitted to as well, and the larger one is told.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class SupportParameters:
 
 
 SUPPORT = SupportParameters()
+INPUT_COLUMNS = ("group", "label", "samples", "violation", "misclassified", "slack", "multiplier", "support")
 
 
 def input_table(posed: PosedSVM, solved: SolvedSVM, classes: AnyArray) -> dict[str, NDArray[Any] | Sequence[Level]]:
@@ -52,11 +54,23 @@ def input_table(posed: PosedSVM, solved: SolvedSVM, classes: AnyArray) -> dict[s
         "label": labels,
         "samples": posed.inputs.sizes if posed.from_rows else np.full(problem.n_batches, 0, dtype=np.int64),
         "violation": problem.violation,
-        "misclassified": largest_error(margins, variances),
+        "misclassified": np.maximum(largest_error(margins, variances), _unseen_error(posed, solved)),
         "slack": np.maximum(excess, 0.0),
         "multiplier": multipliers,
         "support": support,
     }
+
+
+def _unseen_error(posed: PosedSVM, solved: SolvedSVM) -> FloatArray:
+    """The same by deviations that the plane was not fitted to, where inputs borrow from each other; otherwise 0."""
+    problem, plane = posed.problem, solved.outcome.primal
+    if posed.pool is None or posed.repeats is None:
+        return np.zeros(problem.n_batches)
+    made, used = posed.repeats.unseen(posed.pool), np.flatnonzero(plane.coefficients)
+    values = problem.kernel.combined(made.samples, problem.samples[used], plane.coefficients[used]) + plane.intercept
+    means = np.add.reduceat(made.weights * values, made.starts[:-1])
+    beside = values - np.repeat(means, np.diff(made.starts))
+    return largest_error(problem.labels * means, np.add.reduceat(made.weights * beside * beside, made.starts[:-1]))
 
 
 def largest_error(margins: FloatArray, variances: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +14,12 @@ from surefoot.chancesvm.estimator.kernel_scores import KernelScores
 from surefoot.chancesvm.estimator.multi_class_machines import class_scores
 from surefoot.chancesvm.inputs.borrowed_repeats import RepeatPool, Repeats, borrowed_samples
 from surefoot.chancesvm.inputs.given_moments import read_covariances
+from surefoot.chancesvm.inputs.stacked_inputs import unstacked
 from surefoot.core.arrays import AnyArray, FloatArray, RowArray
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
+from surefoot.exceptions import WeakModelWarning
 from surefoot.sklearn_api.number_table import Remedies, number_columns, read_number_table
 from surefoot.sklearn_api.training_rows import require_columns_of_training
 
@@ -49,16 +52,19 @@ class PromisedInputs:
 
         Parameters
         ----------
-        X : table of rows
+        X : table of rows, or array of shape (n_inputs, n_repeats, n_columns)
         groups : array-like of shape (n_rows,), optional
             The input that each row is a measurement of: all its rows get the class of the mean of its scores. None: each row
             gets the class of its own score.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
-            The first class where a score is 0; of several classes that of the largest score.
+        ndarray of shape (n_rows,), or (n_inputs,) for an array of three dimensions
+            The first class where a score is 0. Of several classes each machine has the mean of its scores.
         """
+        rows, _, of_row, _ = unstacked(X, None, groups, None)
+        if of_row is not groups:
+            return self.predict(rows, of_row)[np.flatnonzero(np.diff(of_row, prepend=-1))]
         if groups is None:
             scores = self.decision_function(X)  # type: ignore[attr-defined] # of the whole model
             return self._classes(scores)
@@ -67,7 +73,7 @@ class PromisedInputs:
         return self._classes(self._combined([one._of_inputs(block, inputs).means for one in self._parts]))[inputs.codes]
 
     def promise(self, X: Any, groups: Any = None) -> Any:
-        """What the model says of new inputs, and how sure that is.
+        """What a model of two classes says of new inputs, and how sure that is.
 
         Parameters
         ----------
@@ -82,10 +88,11 @@ class PromisedInputs:
 
             - ``group``, ``rows``: its name and the number of its measurements;
             - ``prediction``: the class of its mean score;
-            - ``score``, ``spread``: mean of its scores, and standard deviation of that of a further measurement; inputs with
-              few rows borrow from those of training, as ``covariance`` says;
+            - ``score``, ``spread``: mean of its scores, and how far that of a further measurement is from it; inputs borrow
+              from those of training, as ``covariance`` says. One that was measured once is taken to be as noisy as others;
             - ``flips``: a further measurement is put into the other class at most that often, whatever its distribution with
-              these two moments. NaN, as the spread, where nothing is known of it: one row, with ``covariance="batch"``;
+              these two moments, which a few rows only estimate. NaN, as the spread, where nothing is known of it: one row,
+              with ``covariance="batch"``;
             - ``other_class``, after a fit with ``probability=True`` and groups: at most about this fraction of inputs of the
               other class look as much like the predicted one, by inputs that were held out. At 0.1 or below the other class is
               ruled out with a confidence of 90 %.
@@ -95,6 +102,10 @@ class PromisedInputs:
     def promise_columns(self, X: Any, groups: Any = None) -> dict[str, Any]:
         """The columns of :meth:`promise` as plain lists and arrays."""
         self._require_two_classes("promise")
+        X, _, groups, _ = unstacked(X, None, groups, None)
+        weakness = getattr(self, "weakness_", "")
+        if weakness:
+            warnings.warn(f"{type(self).__name__}.promise: {weakness}", WeakModelWarning, stacklevel=3)
         block = self._block(X)  # type: ignore[attr-defined] # of the whole model
         inputs = RowGroups(tuple(range(len(block))), np.arange(len(block)), np.arange(len(block)))
         if groups is not None:
@@ -102,12 +113,12 @@ class PromisedInputs:
         found = self._of_inputs(block, inputs)
         return self._promised(found, inputs.names, np.bincount(inputs.codes, minlength=len(inputs.names)))
 
-    def predict_moments(self, means: Any, covariances: Any) -> AnyArray:
+    def predict_moments(self, means: Any, covariances: Any, *, shared_covariance: Any = None) -> AnyArray:
         """The class of inputs that are known by their moments, that of their mean; linear kernel only.
 
         Parameters
         ----------
-        means, covariances
+        means, covariances, shared_covariance
             As for :meth:`ChanceConstrainedSVC.fit_moments`: those of rows as the model was fitted to, or of their images under
             its ``feature_map``.
 
@@ -115,13 +126,13 @@ class PromisedInputs:
         -------
         ndarray of shape (n_inputs,)
         """
-        block, matrices = self._read_moments(means, covariances)
+        block, matrices = self._read_moments(means, covariances, shared_covariance)
         return self._classes(self._combined([one._of_moments(block, matrices).means for one in self._parts]))
 
-    def promise_moments(self, means: Any, covariances: Any) -> Any:
+    def promise_moments(self, means: Any, covariances: Any, *, shared_covariance: Any = None) -> Any:
         """What :meth:`promise` says, for inputs that are known by their moments; their ``rows`` are 0."""
         self._require_two_classes("promise_moments")
-        found = self._of_moments(*self._read_moments(means, covariances))
+        found = self._of_moments(*self._read_moments(means, covariances, shared_covariance))
         count = found.means.size
         return build_frame(self._promised(found, range(count), np.zeros(count, dtype=np.int64)), self._library)
 
@@ -202,11 +213,11 @@ class PromisedInputs:
         variances = np.einsum("j,ijk,k->i", self.coef_[0], matrices, self.coef_[0])
         return ScoreMoments(self._scores(block), np.sqrt(np.maximum(variances, 0.0)))
 
-    def _read_moments(self, means: Any, covariances: Any) -> tuple[FloatArray, FloatArray]:
+    def _read_moments(self, means: Any, covariances: Any, shared: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self)
         if not hasattr(self._parts[0], "coef_"):
             raise ValueError(f"moments of inputs say nothing about their scores under kernel={self.kernel!r}: pass rows.")
         if self._feature_map is None:
             require_columns_of_training(self, means)
         block = number_columns(read_number_table(means, REMEDIES), self.schema_)
-        return block, read_covariances(block, covariances)
+        return block, read_covariances(block, covariances, shared)

@@ -13,6 +13,10 @@ from surefoot.core.arrays import FloatArray
 _NAMES = ("linear", "poly", "rbf", "precomputed")
 
 
+# Each degree is a pass over all pairs of rows.
+MOST_DEGREES = 1000
+
+
 def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, block: FloatArray, weights: FloatArray) -> Kernel:
     """The kernel for a table of training rows.
 
@@ -31,6 +35,8 @@ def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, block: FloatAr
     if kernel not in _NAMES:
         raise ValueError(f"kernel = {kernel!r} is not known. Choose one of {', '.join(map(repr, _NAMES))}, or a function.")
     if kernel == "poly":
+        if isinstance(degree, numbers.Real) and float(degree) > MOST_DEGREES:
+            raise ValueError(f"degree = {degree!r} must be at most {MOST_DEGREES}: powers beyond are 0 or overflow.")
         return Kernel(
             "poly", gamma=_gamma(gamma, block, weights), degree=_number("degree", degree), coef0=_number("coef0", coef0)
         )

@@ -20,6 +20,9 @@ noise, 3, 5 and 8 repeats, and confirmed on other laws, sizes and distances: ``b
 Which deviations an input borrows is no accident and no choice: they are taken from the pool at multiples of the golden ratio,
 inputs and deviations in the order of their distance from the middle, so that neither names nor the order of rows matter. An
 input to come borrows more of them, always the same: what is said of it does not hang on who comes with it.
+
+A curved plane has as many bends as there are samples: it can give all samples of an input the same score, borrowed ones
+included, and be anything beside them. So what is promised is also held against deviations that the plane has not seen.
 """
 
 from __future__ import annotations
@@ -34,8 +37,6 @@ from surefoot.core.arrays import FloatArray, RowArray
 ENOUGH = 10
 # What is borrowed counts as much as so many repeats beyond the first, and that all inputs are alike as much as these.
 OWN_PRIOR, SCALE_PRIOR = 4.0, 4.0
-# Where all inputs are taken to have one covariance, each gets so many deviations.
-POOLED_COUNT = 20
 # Deviations that a model keeps for inputs to come, and pairs that each of these borrows if it borrows at all.
 KEPT, PAIRS_TO_COME = 64, 16
 # Bounds deviations over the largest entry of a column that are taken for rounding.
@@ -133,9 +134,11 @@ class Repeats:
         found = RepeatPool(np.empty((0, self.rows.shape[1])), variance, directions, same)
         of_input = np.repeat(np.arange(self.counts.size), self.sizes)
         used = np.flatnonzero(freedom[of_input] > 0)
+        if same:
+            return RepeatPool(_axes(shares, beside), variance, directions, same), used
         # By length, so that nothing hangs on names, the order of rows or the signs of columns; then by value.
         lengths = np.square(beside[used]).sum(axis=1)
-        order = used[np.lexsort((*self.rows[used].T[::-1], lengths, self._ranks[of_input[used]]))]
+        order = used[np.lexsort((*_told_apart(beside[used]), _rounded(lengths), self._ranks[of_input[used]]))]
         scaled = beside[order] / self.scales(found)[of_input[order], None]
         return RepeatPool(scaled, variance, directions, same), order
 
@@ -143,8 +146,8 @@ class Repeats:
     def _ranks(self) -> RowArray:
         """The rank of each input by the distance of its mean from 0, which is the middle in standard units."""
         means = self.means
-        order = np.lexsort((*means.T[::-1], self.spread[1], np.square(means).sum(axis=1)))
-        return np.argsort(order)
+        lengths = np.square(means).sum(axis=1)
+        return np.argsort(np.lexsort((*_told_apart(means), _rounded(self.spread[1]), _rounded(lengths))))
 
     def scales(self, pool: RepeatPool) -> FloatArray:
         """c_i."""
@@ -153,19 +156,34 @@ class Repeats:
         freedom = pool.directions * np.maximum(self.counts - 1.0, 0.0)
         return np.asarray(np.sqrt((SCALE_PRIOR + freedom * (self.spread[1] / pool.variance)) / (SCALE_PRIOR + freedom)))
 
+    def unseen(self, pool: RepeatPool) -> RepeatSamples:
+        """Samples around the means that are made of deviations of others alone, most of which no plane was fitted to."""
+        pairs = np.full(self.counts.size, len(pool.deviations) if pool.same else PAIRS_TO_COME)
+        return self._made(pool, _alike(pool), pairs, np.ones(self.counts.size), to_come=True)
+
+    def to_come(self, pool: RepeatPool) -> RepeatSamples:
+        """The samples of inputs to come."""
+        return self.with_borrowed(pool, _alike(pool), to_come=True)
+
     def with_borrowed(self, pool: RepeatPool, chances: FloatArray, *, to_come: bool = False) -> RepeatSamples:
         """The samples of the module docstring; ``chances`` are those of the deviations to be borrowed, summing to 1.
 
         Inputs ``to_come`` do not share the deviations between them.
         """
-        n_inputs, sizes, means = self.counts.size, self.sizes, self.means
+        n_inputs = self.counts.size
         share = np.ones(n_inputs) if pool.same else OWN_PRIOR / (OWN_PRIOR + np.maximum(self.counts - 1.0, 0.0))
         pairs = np.ceil(np.maximum(ENOUGH - self.counts, 0.0) / 2.0).astype(np.int64)
         if pool.same:
-            pairs = np.full(n_inputs, POOLED_COUNT // 2)
-        if to_come:
+            pairs = np.full(n_inputs, len(pool.deviations))
+        elif to_come:
             pairs = np.where(pairs > 0, PAIRS_TO_COME, 0)
-        share = np.where(pairs > 0, share, 0.0)
+        return self._made(pool, chances, pairs, np.where(pairs > 0, share, 0.0), to_come=to_come)
+
+    def _made(
+        self, pool: RepeatPool, chances: FloatArray, pairs: RowArray, share: FloatArray, *, to_come: bool
+    ) -> RepeatSamples:
+        """Samples with so many pairs of borrowed deviations for each input, which have this share of its weight."""
+        n_inputs, sizes, means = self.counts.size, self.sizes, self.means
         longer = np.sqrt(1.0 + 1.0 / self.counts)
         of_row = np.repeat(np.arange(n_inputs), sizes)
         own = means[of_row] + longer[of_row, None] * self.spread[0]
@@ -174,6 +192,9 @@ class Repeats:
         places = (np.arange(of_pair.size) + np.repeat(self._first_places(pairs, to_come=to_come), pairs)) * GOLDEN % 1.0
         ends = np.cumsum(chances)
         chosen = np.minimum(np.searchsorted(ends, places * ends[-1], side="right"), chances.size - 1)
+        if pool.same:
+            # All of them, once.
+            chosen = np.tile(np.arange(len(pool.deviations)), n_inputs)
         moved = (longer * self.scales(pool))[of_pair, None] * pool.deviations[chosen]
         of_sample = np.concatenate((of_row[kept], of_pair, of_pair))
         samples = np.concatenate((own[kept], means[of_pair] + moved, means[of_pair] - moved))
@@ -194,6 +215,39 @@ class Repeats:
         return np.asarray(by_rank[ranks] - begins)
 
 
+def _rounded(values: FloatArray) -> FloatArray:
+    """Values in steps of a billionth of the largest: what is equal but for rounding is equal."""
+    return np.asarray(np.round(values * (2.0**30 / max(float(np.abs(values).max(initial=0.0)), np.finfo(np.float64).tiny))))
+
+
+def _told_apart(vectors: FloatArray) -> FloatArray:
+    """Keys, the last one first, that order vectors of equal length: their entries, up to the sign of the whole vector."""
+    entries = _rounded(vectors)
+    first = np.take_along_axis(entries, np.argmax(entries != 0, axis=1)[:, None], axis=1)
+    return np.asarray((entries * np.where(first < 0, -1.0, 1.0)).T[::-1])
+
+
+def _axes(shares: FloatArray, beside: FloatArray) -> FloatArray:
+    """Deviations that have, all as likely as each other, the covariance of all deviations with these shares.
+
+    Columns of Cholesky's factor, by sums that are the same on every machine: proofs are about the samples to the last digit.
+    """
+    covariance = np.stack([np.add.reduce((shares * column)[:, None] * beside, axis=0) for column in beside.T])
+    variances, axes = np.diagonal(covariance).copy(), list[FloatArray]()
+    left = covariance.copy()
+    for at in range(len(left)):
+        if left[at, at] > ROUNDING * variances[at]:
+            axis = left[at] / np.sqrt(left[at, at])
+            axis[:at] = 0.0
+            left = left - axis[:, None] * axis[None, :]
+            axes.append(axis)
+    return np.asarray(np.stack(axes) * np.sqrt(len(axes)))
+
+
+def _alike(pool: RepeatPool) -> FloatArray:
+    return np.full(len(pool.deviations), 1.0 / len(pool.deviations))
+
+
 def borrowed_samples(repeats: Repeats, seen: FloatArray, *, same: bool) -> tuple[RepeatSamples, RepeatPool] | None:
     """Samples of inputs that borrow from each other, and what inputs to come may borrow; None if nothing deviates.
 
@@ -209,6 +263,8 @@ def borrowed_samples(repeats: Repeats, seen: FloatArray, *, same: bool) -> tuple
     if found is None:
         return None
     pool, order = found
+    if same:
+        return repeats.with_borrowed(pool, _alike(pool)), pool
     chances = seen[order] / seen[order].sum()
     samples = repeats.with_borrowed(pool, chances)
     # Spread over all of them, each as likely as the others.

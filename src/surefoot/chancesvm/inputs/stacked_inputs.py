@@ -17,7 +17,7 @@ def unstacked(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Any, Any
     X : array-like of shape (n_inputs, n_repeats, n_columns)
         Repeats that hold nothing but NaN are no repeats: they fill up inputs that were measured less often. Or a list of 2-d
         arrays, one for each input.
-    y : array-like of shape (n_inputs,)
+    y : array-like of shape (n_inputs,), or None if there are no labels
     groups : None
         The first index says what belongs together.
     sample_weight : array-like of shape (n_inputs, n_repeats), optional
@@ -34,6 +34,8 @@ def unstacked(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Any, Any
     if groups is not None:
         raise ValueError("X of three dimensions has its inputs along the first one: leave groups out, or pass rows.")
     blocks = [_block(block, at) for at, block in enumerate(X)]
+    if not blocks:
+        raise InvalidTableError("X has no inputs: there is nothing to fit, or to predict.")
     widths = [block.shape[1] for block in blocks]
     if len(set(widths)) > 1:
         at = next(at for at, width in enumerate(widths) if width != widths[0])
@@ -42,7 +44,7 @@ def unstacked(X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Any, Any
     empty = [at for at, own in enumerate(there) if not own.any()]
     if empty:
         raise InvalidTableError(f"input {empty[0]} of X has no repeats, or none but NaN. Leave it out, with its label.")
-    labels = y.tolist() if isinstance(y, np.ndarray) else list(y)
+    labels = [None] * len(blocks) if y is None else y.tolist() if isinstance(y, np.ndarray) else list(y)
     if len(labels) != len(blocks):
         raise InvalidTableError(
             "Found input variables with inconsistent numbers of samples: X of three dimensions has "
