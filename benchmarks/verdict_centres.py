@@ -168,7 +168,8 @@ def _log_volume(points: NDArray[Any]) -> float | None:
     import cvxpy as cp
 
     _, size, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    n = int((size > 1e-7 * max(size[0], 1e-300)).sum())
+    # Axes that are short but there count too; beside those the reference is not accurate enough to judge.
+    n = int((size > 1e-12 * max(size[0], 1e-300)).sum())
     if n == 0 or size[n - 1] < 1e-4:
         return 0.0 if len(points) == 1 else None
     flat = (points - points.mean(axis=0)) @ axes[:n].T / size[:n]

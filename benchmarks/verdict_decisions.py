@@ -271,7 +271,9 @@ def consistent_exists(facts: Facts) -> bool:
     """
     from verdict_centres import extreme_rays, is_pointed
 
-    cone = facts.total is None and not np.any(facts.ceiling) and np.isin(facts.lower, (0, -np.inf)).all()
+    # A total of numbers that are not negative only says how long a member is.
+    scaled = facts.total is not None and facts.total > 0 and np.all(facts.lower == 0)
+    cone = (facts.total is None or scaled) and not np.any(facts.ceiling) and np.isin(facts.lower, (0, -np.inf)).all()
     if cone and np.isin(facts.upper, (0, np.inf)).all() and is_pointed(facts):
         return extreme_rays(facts) is not None
     rows = [slope / max(abs(slope)) for g in facts.slopes for slope in g if any(slope)]
