@@ -56,7 +56,7 @@ def test_problems_and_accuracies_are_those_of_the_estimator(kernel: str) -> None
     problem = draw.problem(kernel)
     solved = synthetic.solve(problem, synthetic.EllipsoidCuts())
     shape = {"kernel": "rbf", "gamma": 8.0} if kernel == "rbf" else {"kernel": "poly", "gamma": 1.0, "coef0": 4.0}
-    model = sf.ChanceConstrainedSVC(C=1024 / 10, violation=0.2, standardize=False, **shape)
+    model = sf.ChanceConstrainedSVC(C=1024 / 10, violation=0.2, standardize=False, covariance="batch", **shape)
     model.fit(draw.samples, np.repeat(draw.labels, 10), groups=np.repeat(np.arange(20), 10))
     assert solved.proven and model.certificate_.upper_bound == pytest.approx(solved.objective, rel=3e-6)
     right = model.predict(draw.tests) == np.repeat(draw.labels, 100)
@@ -166,7 +166,7 @@ def test_the_splitting_of_a_search_is_that_of_the_estimator() -> None:
     fold = next(search.folds_of(X, y, _options()))
     split = search.Split.fit("rbf", 2.0, 8.0, 0.3, fold)
     price = 8.0 * search.inputs_over_rows(fold)
-    model = sf.ChanceConstrainedSVC(C=price, violation=0.3, gamma=1 / 8, standardize=False, solver="admm")
+    model = sf.ChanceConstrainedSVC(C=price, violation=0.3, gamma=1 / 8, standardize=False, covariance="batch", solver="admm")
     with search.silenced():
         model.fit(fold.X, fold.y, groups=fold.clusters)
     products = split.problem.kernel.products(fold.X_test, split.problem.samples)
