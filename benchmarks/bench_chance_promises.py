@@ -29,6 +29,8 @@ FIGURES = ("promised", "true_rate", "exceed", "worst")
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, default=4, help="tables of each kind, half of them with uneven noise")
     parser.add_argument("--inputs", type=int, default=40, help="inputs of each class")
+    parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=KERNELS)
+    parser.add_argument("--covariances", nargs="+", choices=COVARIANCES, default=COVARIANCES)
     parser.add_argument("--jobs", type=int, default=min(2, available_cores()), help="processes")
     parser.add_argument("--random-state", type=int, default=1000, help="of the first table")
 
@@ -39,7 +41,7 @@ def run(options: argparse.Namespace) -> Report:
     if options.quick:
         cells, options.draws, options.inputs = [("exponential", 3, 2)], 2, 12
     rows: list[dict[str, Cell]] = []
-    for kernel in KERNELS:
+    for kernel in options.kernels:
         say(f"{kernel}: {len(cells)} kinds of tables, {options.draws} of each")
         with joblib.parallel_config(n_jobs=options.jobs):
             parts = joblib.Parallel()(joblib.delayed(_cell)(kernel, *cell, options) for cell in cells)
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace) -> Report:
             Table("chance_promises_summary", f"Worst law of each kind of table, nominal {NOMINAL:g}", _summary(rows)),
             Table("chance_promises", "By law", rows, on_page=False),
         ],
-        findings=_findings(rows),
+        findings=_findings(rows, options.covariances),
         method=[
             f"Inputs: {options.inputs} of each class, {options.draws} tables of each law, number of repeats and of columns; in "
             f"every second one noise differs by input (a factor with a log-standard deviation of {UNEVEN[1]:g}). See "
@@ -65,7 +67,7 @@ def run(options: argparse.Namespace) -> Report:
             "how often a further measurement is put into another class than the input.",
             f"held out: the other_class of promise() after probability=True; of all new inputs, the share whose true class is "
             f"ruled out at {NOMINAL:g}. promised is the share for which one class is ruled out.",
-            f"ChanceConstrainedSVC(violation={NOMINAL:g}), all else as by default; kernels linear and rbf.",
+            f"ChanceConstrainedSVC(violation={NOMINAL:g}), all else as by default; kernels {', '.join(options.kernels)}.",
         ],
         not_measured=["Inputs whose repeats depend on each other; other numbers of inputs; other prices."],
     )
@@ -79,7 +81,7 @@ def _cell(kernel: str, law: str, repeats: int, columns: int, options: argparse.N
         drawn = {"uneven": UNEVEN[at % 2], "further": FURTHER}
         seen = repeated_inputs(law, repeats, columns, options.inputs, **drawn, random_state=seed)
         new = repeated_inputs(law, repeats, columns, NEW, **drawn, random_state=seed + 1)
-        for covariance in COVARIANCES:
+        for covariance in options.covariances:
             for statement, told, true in _statements(kernel, covariance, seen, new):
                 found.setdefault((covariance, statement), []).append((told, true))
     rows: list[dict[str, Cell]] = []
@@ -150,9 +152,9 @@ def _summary(rows: Sequence[dict[str, Cell]]) -> list[dict[str, Cell]]:
     return found
 
 
-def _findings(rows: Sequence[dict[str, Cell]]) -> list[str]:
+def _findings(rows: Sequence[dict[str, Cell]], covariances: Sequence[str]) -> list[str]:
     lines = []
-    for covariance in COVARIANCES:
+    for covariance in covariances:
         own = [row for row in rows if row["covariance"] == covariance]
         rates = {statement: _largest(own, statement, "true_rate") for statement in ("training", "new", "held out")}
         beyond = {statement: _largest(own, statement, "exceed") for statement in ("training", "new")}

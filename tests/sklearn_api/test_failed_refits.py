@@ -40,7 +40,7 @@ STEPS = {
         "surefoot.chancesvm.estimator.chance_svc.pose_rows",
         "surefoot.chancesvm.estimator.posed_svm.PosedSVM.solve",
         "surefoot.chancesvm.estimator.posed_svm.certify_chance_svm",
-        "surefoot.chancesvm.estimator.chance_svc.calibrated_scaling",
+        "surefoot.chancesvm.estimator.chance_svc.calibrated",
     ],
     "cost": [
         "surefoot.inverse.estimator.inverse_optimizer.fit_cost",

@@ -24,7 +24,6 @@ def not_a_number(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     ("parameters", "given", "message"),
     [
         ({}, {"y": [0] * 12}, "only one class: 0"),
-        ({}, {"y": [0, 1, 2] * 4}, "Only binary classification is supported"),
         ({}, {"groups": list("aaaaaaaaaaab")}, "group 'a' has rows of both classes: row 0 is 0, row 1 is 1"),
         ({}, {"groups": ["a"] * 11}, "X has 12 rows, groups has 11 entries"),
         ({}, {"groups": [*"ababababab", None, "b"]}, r"groups has 1 missing value\(s\), the first in row 10"),
