@@ -69,7 +69,10 @@ def run(options: argparse.Namespace) -> Report:
             f"ruled out at {NOMINAL:g}. promised is the share for which one class is ruled out.",
             f"ChanceConstrainedSVC(violation={NOMINAL:g}), all else as by default; kernels {', '.join(options.kernels)}.",
         ],
-        not_measured=["Inputs whose repeats depend on each other; other numbers of inputs; other prices."],
+        not_measured=[
+            "Inputs whose repeats depend on each other; other numbers of inputs; other prices.",
+            *(f"covariance={left!r}, which this run left out." for left in COVARIANCES if left not in options.covariances),
+        ],
     )
 
 
