@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.chancesvm.certificate.inner_products import MOST_DEGREES
 from surefoot.chancesvm.estimator.input_table import INPUT_COLUMNS
-from surefoot.chancesvm.estimator.svm_kernel import MOST_DEGREES
 from surefoot.core.arrays import AnyArray
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.encode.schema import Schema

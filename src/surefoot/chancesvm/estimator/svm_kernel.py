@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.chancesvm.certificate.inner_products import MOST_DEGREES
 from surefoot.chancesvm.problem.kernels import Kernel
 from surefoot.core.arrays import FloatArray
 
 _NAMES = ("linear", "poly", "rbf", "precomputed")
-
-
-# Each degree is a pass over all pairs of rows.
-MOST_DEGREES = 1000
 
 
 def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, block: FloatArray, weights: FloatArray) -> Kernel:

@@ -28,6 +28,7 @@ included, and be anything beside them. So what is promised is also held against 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -104,11 +105,11 @@ class Repeats:
     def sizes(self) -> RowArray:
         return np.diff(self.starts)
 
-    @property
+    @cached_property
     def means(self) -> FloatArray:
         return np.asarray(np.add.reduceat(self.weights[:, None] * self.rows, self.starts[:-1], axis=0))
 
-    @property
+    @cached_property
     def spread(self) -> tuple[FloatArray, FloatArray]:
         """Deviations of the rows as long as those from a known mean, and their mean square over repeats and columns."""
         several = self.counts > 1.0
@@ -142,7 +143,7 @@ class Repeats:
         scaled = beside[order] / self.scales(found)[of_input[order], None]
         return RepeatPool(scaled, variance, directions, same), order
 
-    @property
+    @cached_property
     def _ranks(self) -> RowArray:
         """The rank of each input by the distance of its mean from 0, which is the middle in standard units."""
         means = self.means
