@@ -73,6 +73,10 @@ class BelowChanceWarning(UserWarning):
     """An estimated certainty was at or below chance and has been raised; the message names column, estimate and new value."""
 
 
+class GridEdgeWarning(UserWarning):
+    """The choice over held-out environments is at the edge of its grid; the message says which values to add."""
+
+
 class ZeroCostWarning(UserWarning):
     """The best cost is 0, which prices all decisions alike; the message says what to do about it."""
 

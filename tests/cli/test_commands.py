@@ -240,6 +240,22 @@ def test_the_radius_can_be_chosen_by_cross_validation(run: Run, folder: Path, tm
     assert code == 1 and "--radius far must be a number" in err
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.GridEdgeWarning")
+def test_the_radius_can_be_chosen_by_leaving_sites_out(run: Run, folder: Path, tmp_path: Path) -> None:
+    words = ["fit", folder / "visits.parquet", "--target", "bought", "--output", tmp_path / "model", "--quiet"]
+    assert run(*words, "--groups", "batch", "--select", "worst")[0] == 0
+    model = sf.load(tmp_path / "model")
+    assert model.path_.select == "worst" and len(model.path_.environments) == 12
+    assert "batch" not in model.feature_names_in_
+    assert run(*words, "--groups", "batch", "--radius", "cv", "--force")[0] == 0
+    assert sf.load(tmp_path / "model").select == "mean"
+    assert "or --select" in run(*words, "--groups", "batch", "--force")[2]
+    assert (
+        "--select chooses the radius, but --radius is 0.1" in run(*words, "--select", "mean", "--radius", "0.1", "--force")[2]
+    )
+    assert "--select is for --model robust" in run(*words, "--select", "mean", "--model", "svm", "--force")[2]
+
+
 def test_a_limit_before_the_proof_has_its_own_exit_code(run: Run, folder: Path, tmp_path: Path) -> None:
     words = ["fit", folder / "visits.csv", "--target", "bought", "--output", tmp_path / "model", "--quiet"]
     code, out, err = run(*words, "--model", "risk-score", "--max-features", "4", "--time-limit", "1e-6")

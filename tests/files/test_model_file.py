@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneGroupOut, StratifiedGroupKFold
 from sklearn.pipeline import Pipeline
 
 import surefoot as sf
@@ -117,6 +117,25 @@ def test_a_model_before_its_fit_is_saved_as_such(tmp_path: Path) -> None:
     again = sf.load(tmp_path / "model")
     assert again.radius == 0.25
     assert not hasattr(again, "coef_")
+
+
+@pytest.mark.parametrize("cv", [LeaveOneGroupOut(), GroupKFold(2), StratifiedGroupKFold(2)])
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.GridEdgeWarning")
+def test_a_choice_over_sites_comes_back_with_their_names(cv: Any, people: Any, tmp_path: Path) -> None:
+    table, y = people
+    shift = sf.ShiftModel(0.8, None, 0.9, label_certainty=0.9)
+    search = sf.RobustLogisticRegressionCV(
+        radii=[0.01, 0.1], shift=shift, certainty_scales=[1.0, 2.0], select="one-se", cv=cv, missing_numeric="median"
+    )
+    model = search.fit(table, y, groups=np.array(["north", "south", "west"])[np.arange(len(table)) % 3])
+    sf.save(model, tmp_path / "model")
+    again = sf.load(tmp_path / "model")
+    assert type(again.cv) is type(cv) and vars(again.cv) == vars(cv)
+    assert again.path_.environments == ("north", "south", "west")
+    assert again.path_.table.equals(model.path_.table)
+    assert again.path_.best.radius == again.radius_ == model.radius_
+    assert again.certainty_scale_ == model.certainty_scale_
+    assert sf.verify(again, table, y).verified
 
 
 def test_a_checkpoint_of_this_machine_stays_here(tmp_path: Path) -> None:

@@ -181,6 +181,45 @@ def test_a_constant_column_that_moved_as_a_whole_has_the_price_of_its_move() -> 
     assert model.calibrate(np.full((5, 1), 3.0)).numeric_weights["x0"] == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize("scale", [0.25, 1.0, 3.0])
+def test_a_certainty_scale_multiplies_doubts(scale: float) -> None:
+    certain = {"age": 0.9, "income": 0.8}
+    given = sf.ShiftModel(certain, "0.4 std", {"job": 0.85, "smokes": 0.9}, label_certainty=0.95)
+    doubted = sf.ShiftModel(
+        {name: 1 - scale * (1 - rho) for name, rho in certain.items()},
+        "0.4 std",
+        {"job": 1 - scale * 0.15, "smokes": 1 - scale * 0.1},
+        label_certainty=1 - scale * 0.05,
+    )
+    table = mixed().assign(income=mixed()["age"] * 2)
+    one, other = given.scaled(scale).calibrate(table), doubted.calibrate(table)
+    assert one.numeric_weights == pytest.approx(other.numeric_weights)
+    assert one.categorical_weights == pytest.approx(other.categorical_weights)
+    assert one.label_weight == pytest.approx(other.label_weight)
+    moved, expected = (next(shift.perturb(table, random_state=0)) for shift in (given.scaled(scale), doubted))
+    pd.testing.assert_frame_equal(moved, expected)
+    assert given.scaled(scale).scaled(1 / scale) == given
+
+
+def test_doubts_that_are_scaled_beyond_chance_stop_where_a_change_costs_next_to_nothing() -> None:
+    shift = sf.ShiftModel(0.5, None, 0.6, label_certainty=0.6, certainty_scale=50.0)
+    found = shift.calibrate(mixed())
+    assert list(found.categorical_weights.values()) == pytest.approx([0.01, 0.01])
+    assert found.label_weight == 0.01
+    assert found.numeric_weights["age"] * 0.4 * mixed()["age"].std(ddof=0) == pytest.approx(0.01)
+    # What was sure stays so, and what was surer than that does not become less sure by trusting it more.
+    never = sf.ShiftModel(1.0, None, {"job": 1.0, "smokes": 0.501}, certainty_scale=50.0).calibrate(mixed())
+    assert never.numeric_weights["age"] == never.categorical_weights["job"] == never.label_weight == math.inf
+    assert never.categorical_weights["smokes"] == pytest.approx(math.log(0.501 / 0.499))
+
+
+def test_labels_have_a_price_if_they_may_flip() -> None:
+    found = sf.ShiftModel(label_certainty=0.9).calibrate(mixed())
+    assert found.label_weight == pytest.approx(math.log(9))
+    assert "labels: 2.197 per flip" in str(found)
+    assert "labels" not in str(sf.ShiftModel(label_certainty=1.0).calibrate(mixed()))
+
+
 def test_a_shift_model_is_a_value_that_can_be_compared_and_pickled() -> None:
     model = sf.ShiftModel({"age": 0.8}, "0.4 std", 0.9, 0.7, noise="gaussian")
     assert pickle.loads(pickle.dumps(model)) == model != sf.ShiftModel({"age": 0.7})
@@ -198,6 +237,8 @@ def test_a_shift_model_is_a_value_that_can_be_compared_and_pickled() -> None:
         ({"numeric_interval": "0 std"}, "numeric_interval = '0 std'"),
         ({"robustness": 0}, "robustness = 0 must be above 0 and at most 1"),
         ({"robustness": 1.5}, r"robustness = 1\.5"),
+        ({"label_certainty": 0.5}, r"label_certainty = 0\.5 must be above 1/2"),
+        ({"certainty_scale": 0.0}, r"certainty_scale = 0\.0 must be a positive number"),
         ({"noise": "cauchy"}, "noise = 'cauchy' is not a law of shifts; use 'laplace'"),
     ],
 )

@@ -18,6 +18,7 @@ PUBLIC = {
     "ChanceConstrainedSVCCV",
     "ConvergenceLimitWarning",
     "ForwardSolveError",
+    "GridEdgeWarning",
     "GroundCost",
     "InconsistentDataError",
     "InfeasibleProblemError",

@@ -29,6 +29,7 @@ from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, l
 from surefoot.exceptions import InvalidTableError
 from surefoot.files.model_file import save
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.path_choice import SELECTS
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
 from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
@@ -38,6 +39,7 @@ _EXAMPLES = """\
   surefoot fit visits.csv --target bought --output model.surefoot --radius 0.1 --categorical region --drop customer
   surefoot fit patients.parquet --target ill --output card.surefoot --model risk-score --max-features 4
   surefoot fit survey.csv --target vote --output model.surefoot --weights households
+  surefoot fit patients.csv --target ill --output model.surefoot --groups hospital --select worst
   surefoot fit samples.csv --target grade --output svm.surefoot --model svm --groups sample --violation 0.05
 
 exit codes: 0 done, 1 the table or an option cannot be used, 2 wrong usage, 3 the file cannot be written,
@@ -74,7 +76,15 @@ def add_fit(subparsers: Any) -> None:
     settings.add_argument(
         "--groups",
         metavar="NAME",
-        help="svm: the column that says which rows are samples of one input; without, each is one of its own",
+        help="svm: the column that says which rows are samples of one input; without, each is one of its own. robust, with "
+        "--radius cv or --select: the site or period of each row; each is left out in turn",
+    )
+    settings.add_argument(
+        "--select",
+        choices=SELECTS,
+        default=None,
+        help="robust: choose the radius by the mean over what is left out (default), its worst, or its worst quarter, or the "
+        "most robust within one standard error of the best mean",
     )
     settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
     settings.add_argument(
@@ -102,8 +112,15 @@ def run_fit(args: argparse.Namespace) -> int:
     reserved = [args.target]
     if args.groups is not None:
         reserved.append(source.require(args.groups, "--groups"))
-        if args.model != "svm":
-            raise ValueError("--groups is for --model svm: only uncertain inputs are known by several rows.")
+        if args.model != "svm" and not (args.model == "robust" and _chooses_radius(args)):
+            raise ValueError(
+                "--groups is for --model svm, where it says which rows are samples of one uncertain input, and for --model "
+                "robust with --radius cv or --select, where it says which rows are of one site or period."
+            )
+    if args.select is not None and args.model != "robust":
+        raise ValueError("--select is for --model robust.")
+    if args.select is not None and args.radius not in (None, "cv"):
+        raise ValueError(f"--select chooses the radius, but --radius is {args.radius}. Give one of them.")
     if args.class_weight is not None and args.model != "svm":
         raise ValueError("--class-weight is for --model svm.")
     if args.weights is not None:
@@ -272,9 +289,13 @@ def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
         "missing_categorical": "level" if fill else "error",
         "unseen_categories": "reference" if ignore else "error",
     }
-    if args.radius == "cv":
-        return RobustLogisticRegressionCV(**shared)
+    if _chooses_radius(args):
+        return RobustLogisticRegressionCV(select=args.select or "mean", **shared)
     return RobustLogisticRegression(radius=_radius(args.radius, 0.05), **shared)
+
+
+def _chooses_radius(args: argparse.Namespace) -> bool:
+    return args.radius == "cv" or args.select is not None
 
 
 def _radius(given: str | None, default: float) -> float:

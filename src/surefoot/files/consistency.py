@@ -19,6 +19,7 @@ from surefoot.design.encode.schema import Schema
 from surefoot.exceptions import ModelFileError
 from surefoot.files.forward_problems import FORWARDS, fixed_size
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
+from surefoot.robust.estimator.path_choice import SELECTS
 
 
 def robust_fault(model: Any) -> str | None:
@@ -42,6 +43,12 @@ def path_fault(model: Any) -> str | None:
         (len(points) > 0, "path_ is empty"),
         (all(_is_finite(point.coef, (size,)) for point in points), "path_ does not fit schema_"),
         (all(point.scores.ndim == 1 and point.scores.size for point in points), "path_ has no scores"),
+        (len({point.scores.shape for point in points}) < 2, "the scores of path_ are of different folds"),
+        (
+            all(len(model.path_.environments) in (0, point.scores.size) for point in points),
+            "the environments of path_ are not those of its scores",
+        ),
+        (model.path_.select in SELECTS, "path_ was chosen by no known rule"),
     )
 
 

@@ -96,7 +96,11 @@ _ROBUST: dict[str, Any] = {
 KINDS: dict[str, ModelKind] = {
     "RobustLogisticRegression": ModelKind(RobustLogisticRegression, _ROBUST, {**_COLUMNS, **_SEAL}, robust_fault),
     "RobustLogisticRegressionCV": ModelKind(
-        RobustLogisticRegressionCV, {**_ROBUST, "path_": RadiusPath}, {**_COLUMNS, **_SEAL}, path_fault
+        RobustLogisticRegressionCV,
+        {**_ROBUST, "path_": RadiusPath},
+        # Files from before there were scales lack theirs.
+        {**_COLUMNS, **_SEAL, "certainty_scale_": float},
+        path_fault,
     ),
     "RiskScoreClassifier": ModelKind(
         RiskScoreClassifier,

@@ -24,7 +24,7 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedGroupKFold, StratifiedKFold
 
 from surefoot.core.arrays import AnyArray
 from surefoot.core.certificate import Certificate
@@ -37,8 +37,16 @@ from surefoot.proofs.packed_array import allowed_type
 
 # Of our own values none is deeper than a dozen; parameters of users may be.
 _DEEPEST = 100
-_SPLITTERS: dict[str, Any] = {kind.__name__: kind for kind in (KFold, StratifiedKFold)}
-_SPLITTER_FIELDS = ("n_splits", "shuffle", "random_state")
+_NUMBERED = ("n_splits", "shuffle", "random_state")
+# Which folds of scikit-learn a file may hold, with what they are made of.
+_SPLITTERS: dict[Any, tuple[str, ...]] = {
+    GroupKFold: _NUMBERED,
+    KFold: _NUMBERED,
+    LeaveOneGroupOut: (),
+    StratifiedGroupKFold: _NUMBERED,
+    StratifiedKFold: _NUMBERED,
+}
+_SPLITTERS_BY_NAME: dict[str, Any] = {kind.__name__: kind for kind in _SPLITTERS}
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _LONGEST_WHOLE = 1 << 64
 
@@ -97,8 +105,8 @@ class PlainWriter:
             return {"dict": pairs}
         if isinstance(value, PurePath):
             return str(value)
-        if _SPLITTERS.get(kind.__name__) is kind:
-            fields = {name: self.write(getattr(value, name), f"{place}.{name}") for name in _SPLITTER_FIELDS}
+        if kind in _SPLITTERS:
+            fields = {name: self.write(getattr(value, name), f"{place}.{name}") for name in _SPLITTERS[kind]}
             return {"splitter": [kind.__name__, fields]}
         entry = self._write_model(value, place, self)
         if entry is None:
@@ -211,10 +219,11 @@ class PlainReader:
     def _read_splitter(self, inner: Any, depth: int) -> Any:
         name, fields = _list(inner, 2)
         values = {key: self.read(value, depth) for key, value in _dict(fields).items()}
-        if _text(name) not in _SPLITTERS or set(values) != set(_SPLITTER_FIELDS):
+        kind = _SPLITTERS_BY_NAME.get(_text(name))
+        if kind is None or set(values) != set(_SPLITTERS[kind]):
             raise ModelFileError(f"{name!r:.80} is no way to make folds.")
         try:
-            return _SPLITTERS[name](**values)
+            return kind(**values)
         except (ValueError, TypeError) as error:
             raise ModelFileError(f"{name} in the file makes no sense: {error!s:.200}") from error
 

@@ -19,11 +19,14 @@ class Ambiguity:
         delta by column: the price of another level; inf where the column does not shift.
     radius : float
         Mean price per row that a shift may cost.
+    label_weight : float
+        kappa: the price of flipping a label; inf where labels do not flip.
     """
 
     numeric_weights: Mapping[str, float]
     categorical_weights: Mapping[str, float]
     radius: float
+    label_weight: float = math.inf
 
     def __str__(self) -> str:
         lines = [f"Ambiguity set: shifts at a mean price of up to {self.radius:.4g} per row"]
@@ -32,4 +35,6 @@ class Ambiguity:
                 f"  {name}: " + (f"{weight:.4g} per {per}" if weight < math.inf else "does not shift")
                 for name, weight in weights.items()
             ]
+        if self.label_weight < math.inf:
+            lines.append(f"  labels: {self.label_weight:.4g} per flip")
         return "\n".join(lines)

@@ -8,17 +8,23 @@ unmoved one is at least theta ** N exactly if
 
     gamma_j = 1 / b_j = -log(1 - rho_j) / u_j,    delta_l = log(rho_l (|C_l| - 1) / (1 - rho_l)),    radius = -log(theta).
 
+A label is a category of two levels: kappa = log(rho_y / (1 - rho_y)).
+
 At rho_l = 1 / |C_l|, chance, a category may change for nothing; below it staying would be what costs, and no set of shifts
-around a table says that.
+around a table says that. So certainties that are scaled or estimated stop where the price is LEAST_PRICE.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
+
+# A hundredth of a unit of log likelihood per change: a model hardly leans on such a column, and solvers meet no price near 0.
+LEAST_PRICE = 0.01
 
 
 def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:
@@ -30,6 +36,30 @@ def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:
 def certainty_at_price(price: float, n_levels: int) -> float:
     """rho = exp(delta) / (|C| - 1 + exp(delta)), the certainty that has this price."""
     return math.exp(price) / (n_levels - 1 + math.exp(price))
+
+
+def label_price(certainty: float, scale: float = 1.0) -> float:
+    """kappa = log(rho_y / (1 - rho_y)), the doubt 1 - rho_y multiplied by a scale; at least LEAST_PRICE, inf without doubt."""
+    doubt = scale * (1.0 - certainty)
+    if doubt <= 0.0:
+        return math.inf
+    return max(math.log((1.0 - doubt) / doubt), LEAST_PRICE) if doubt < 0.5 else LEAST_PRICE
+
+
+def scaled_certainties(scale: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """certainties(rho, chance) with the doubts 1 - rho multiplied by a scale, and prices of at least LEAST_PRICE.
+
+    ``chance`` is 1 / (number of levels), and 0 for numbers, whose certainty is 1 - exp(-price) in units of the interval.
+    """
+
+    def certainties(rho: FloatArray, chance: FloatArray) -> FloatArray:
+        # certainty_at_price in terms of chance: 1 / chance levels, without end for numbers.
+        weight = math.expm1(LEAST_PRICE)
+        least = np.where(chance > 0, chance * (1.0 + weight) / (1.0 + chance * weight), -math.expm1(-LEAST_PRICE))
+        found: FloatArray = np.where(rho == 1.0, 1.0, np.maximum(1.0 - scale * (1.0 - rho), np.minimum(least, rho)))
+        return found
+
+    return certainties
 
 
 def shift_radius(robustness: float) -> float:

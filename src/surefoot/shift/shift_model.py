@@ -16,7 +16,7 @@ from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.column_settings import require_certainties, require_intervals
 from surefoot.shift.noise import named_noise
-from surefoot.shift.prices import categorical_prices, shift_radius
+from surefoot.shift.prices import categorical_prices, label_price, scaled_certainties, shift_radius
 from surefoot.shift.scenarios import EXPECTED
 from surefoot.shift.shifting_columns import ShiftingColumns, read_shifting_columns
 from surefoot.shift.table_shift import TableShift, set_seeds
@@ -50,6 +50,12 @@ class ShiftModel:
         Which columns are categories: those whose type says so (text, boolean, categorical) and columns of numbers that are all
         0 or 1; none; or a list of names, positions or booleans. Columns named in a mapping of certainties are what that
         mapping says.
+    label_certainty : float, optional
+        rho_y, above 1/2 and at most 1: the probability that a label stays what it is. None: labels never flip. It sets the
+        label weight of robust models; :meth:`perturb` leaves labels alone.
+    certainty_scale : float, default=1.0
+        How cautiously all certainties are taken: the doubts 1 - rho are multiplied by it. 2 doubles the probability of a shift,
+        0.5 halves it. No certainty falls to chance or below: its price stays at or above 0.01.
 
     Notes
     -----
@@ -75,6 +81,8 @@ class ShiftModel:
     _: KW_ONLY
     noise: Any = "laplace"
     categorical_features: Any = "from_dtype"
+    label_certainty: float | None = None
+    certainty_scale: float = 1.0
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
@@ -86,6 +94,15 @@ class ShiftModel:
                 f"robustness = {theta!r} must be above 0 and at most 1: the least likelihood of a shift, relative to no shift, "
                 "that the model is protected against; 1 is no protection."
             )
+        sure = self.label_certainty
+        if sure is not None and not (isinstance(sure, numbers.Real) and not isinstance(sure, bool) and 0.5 < sure <= 1):
+            raise ValueError(
+                f"label_certainty = {sure!r} must be above 1/2, chance, and at most 1: the probability that a label stays what "
+                "it is. None or 1: labels never flip."
+            )
+        scale = self.certainty_scale
+        if not (isinstance(scale, numbers.Real) and not isinstance(scale, bool) and 0 < scale < math.inf):
+            raise ValueError(f"certainty_scale = {scale!r} must be a positive number: what doubts, 1 - rho, are multiplied by.")
         for law in self.noise.values() if isinstance(self.noise, Mapping) else [self.noise]:
             named_noise(law)
 
@@ -167,7 +184,8 @@ class ShiftModel:
         -------
         Ambiguity
             ``numeric_weights`` gamma = 1 / (mean size of a shift), for Laplace noise -log(1 - rho_x) / u;
-            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels; ``radius`` = -log(robustness).
+            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels; ``radius`` = -log(robustness);
+            ``label_weight`` kappa = log(rho_y / (1 - rho_y)), or inf.
 
         Raises
         ------
@@ -184,7 +202,12 @@ class ShiftModel:
             if changed.moves:
                 price = categorical_prices(np.array([changed.certainty]), np.array([changed.n_levels], dtype=np.int32))
                 delta[changed.name] = float(price[0])
-        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)))
+        kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self.certainty_scale)
+        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), kappa)
+
+    def scaled(self, scale: float) -> ShiftModel:
+        """The same with ``certainty_scale`` multiplied by a number: above 1 more cautious, below 1 less."""
+        return replace(self, certainty_scale=self.certainty_scale * scale)
 
     def perturb(self, X: Any, n_sets: int = 1, random_state: Any = None, *, reference: Any = None) -> Iterator[Any]:
         """Random shifts of a table.
@@ -233,7 +256,7 @@ class ShiftModel:
         )
 
     def _columns(self, table: RewritableTable, *, spread_of_source: bool = False) -> ShiftingColumns:
-        return read_shifting_columns(
+        columns = read_shifting_columns(
             table,
             numeric_certainty=self.numeric_certainty,
             numeric_interval=self.numeric_interval,
@@ -242,3 +265,4 @@ class ShiftModel:
             categorical_features=self.categorical_features,
             spread_of_source=spread_of_source,
         )
+        return columns if self.certainty_scale == 1 else columns.with_certainties(scaled_certainties(self.certainty_scale))

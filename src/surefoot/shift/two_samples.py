@@ -23,11 +23,8 @@ from scipy.stats import wasserstein_distance
 from surefoot.core.arrays import FloatArray
 from surefoot.design.write.rewritable_table import RewritableTable
 from surefoot.exceptions import BelowChanceWarning, InvalidTableError
-from surefoot.shift.prices import certainty_at_price
+from surefoot.shift.prices import LEAST_PRICE, certainty_at_price
 from surefoot.shift.shifting_columns import CategoricalShift, NumericShift, ShiftingColumns
-
-# A hundredth of a unit of log likelihood per change: a model hardly leans on such a column, and solvers meet no price near 0.
-LEAST_PRICE = 0.01
 
 
 @dataclass(frozen=True)

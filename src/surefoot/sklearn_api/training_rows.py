@@ -114,7 +114,7 @@ def require_same_classes(model: Any, rows: TrainingRows | ClassLabels) -> None:
 def refuse_groups(groups: Any) -> None:
     """Raise for groups that a model has no use for."""
     if groups is not None:
-        raise ValueError("groups are for ChanceConstrainedSVC; this model has none.")
+        raise ValueError("groups are for ChanceConstrainedSVC; the proof of this model does not depend on any.")
 
 
 def require_same_length(design: MixedDesign, labels: FloatArray) -> None:

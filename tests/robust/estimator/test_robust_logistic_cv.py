@@ -21,10 +21,18 @@ RADII = [0.4, 0.01, 0.1]
 
 def test_parameters_are_those_of_the_model_with_a_grid_for_the_radius() -> None:
     own, model = sf.RobustLogisticRegressionCV().get_params(), sf.RobustLogisticRegression().get_params()
-    assert {name: own[name] for name in own if name not in ("radii", "label_weights", "cv", "scoring")} == {
+    searched = {
+        "radii": None,
+        "label_weights": None,
+        "certainty_scales": None,
+        "select": "mean",
+        "cv": 5,
+        "scoring": "neg_log_loss",
+    }
+    assert {name: own[name] for name in own if name not in searched} == {
         name: model[name] for name in model if name != "radius"
     }
-    assert (own["radii"], own["label_weights"], own["cv"], own["scoring"]) == (None, None, 5, "neg_log_loss")
+    assert {name: own[name] for name in searched} == searched
 
 
 def test_the_path_holds_the_scores_of_cold_fits_and_certified_models(survey: Any) -> None:

@@ -45,7 +45,8 @@ class RobustLogisticRegression(RobustLogisticModel):
     categorical_weights : float, array-like or mapping, optional
         delta: price of changing a categorical column, given in the same ways. None, and columns left out: 1.
     label_weight : float, default=inf
-        kappa: price of flipping a label; ``inf`` means that labels are right.
+        kappa: price of flipping a label; ``inf`` means that labels are right, or, with a ``shift`` that is unsure of labels, as
+        sure as that says.
     norm : {"l1", "l2", "linf"}, default="l1"
         How the prices of numeric columns combine if a row moves in several of them: "l1" adds them, so that the penalty is
         the largest ``|beta_j| / gamma_j``; "linf" takes the largest, so that the penalty is the sum of all, as in the lasso;
@@ -228,8 +229,11 @@ class RobustLogisticRegression(RobustLogisticModel):
         return self
 
     def _points(self) -> list[tuple[float, float]]:
-        radius = require_radius(self.radius) if self.shift is None else self.radius_  # calibrated on the rows of the fit
-        return [(radius, require_label_weight(self.label_weight))]
+        weight = require_label_weight(self.label_weight)
+        if self.shift is None:
+            return [(require_radius(self.radius), weight)]
+        # Calibrated on the rows of the fit, but for a finite price of labels, which is the parameter.
+        return [(self.radius_, weight if weight < math.inf else self.label_weight_)]
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         refuse_groups(groups)

@@ -1,36 +1,33 @@
-"""Robust logistic regression whose radius, and label weight if requested, are chosen by cross-validation."""
+"""Robust logistic regression whose radius, label weight and certainty scale are chosen by cross-validation."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics import check_scoring, log_loss, make_scorer
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from surefoot.core.arrays import AnyArray, FloatArray
+from surefoot.core.arrays import FloatArray
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
-from surefoot.design.encode.labels import encode_labels
 from surefoot.design.write.output_frame import frame_library
-from surefoot.exceptions import ConvergenceLimitWarning, InvalidTableError
+from surefoot.exceptions import ConvergenceLimitWarning
+from surefoot.robust.estimator.environment_folds import EnvironmentFolds, environment_folds
+from surefoot.robust.estimator.held_out_scores import HeldOutScores, make_path_scorer
+from surefoot.robust.estimator.path_choice import require_select, warn_of_edge
 from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
 from surefoot.robust.problem.numeric_norm import NumericNorm
 from surefoot.robust.problem.problem import RobustLogisticProblem
-from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
 from surefoot.robust.sqp.warm_path import solve_path
 from surefoot.sklearn_api.limit_warning import warn_of_limit
-from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
+from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius
 from surefoot.sklearn_api.training_rows import TrainingRows, flat_labels
 
 # Levels of robustness in the experiments of Sun et al. (2025); the radius is -log(theta).
@@ -40,15 +37,18 @@ SMALLEST_RADIUS, LARGEST_RADIUS = 1e-3, 1.0
 
 
 class RobustLogisticRegressionCV(RobustLogisticModel):
-    """Robust logistic regression with the radius, and the label weight if requested, that score best on validation rows.
+    """Robust logistic regression with the radius that scores best on rows, sites or periods that were held out.
 
-    For every radius r of a grid, every label weight and every fold, ::
+    For every radius r of a grid, every label weight, every certainty scale and every fold, ::
 
         min over beta of   max over distributions Q within r of the fold's training rows of   E_Q[ log(1 + exp(-y score)) ]
 
     is solved, from the largest radius and label weight to the smallest, each solve starting where that of a neighbour on the
-    grid ended. The point with the best mean score on the validation rows is chosen, and the model for it, fitted to all rows,
-    is certified. See :class:`RobustLogisticRegression` for the model itself.
+    grid ended. The point that ``select`` takes by the scores on the validation rows is chosen, and the model for it, fitted to
+    all rows, is certified. See :class:`RobustLogisticRegression` for the model itself.
+
+    With ``groups`` in :meth:`fit` (the site, the period or the batch of each row) the folds are whole environments: each is
+    left out in turn, as a new one will be, and scores are kept by environment.
 
     Levels of categories and medians that fill gaps are learned from all rows; coefficients and the default numeric weights from
     the training rows of each fold.
@@ -61,12 +61,24 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     label_weights : array-like of floats, optional
         Prices kappa of flipping a label, ``inf`` among them if labels may also be right; every one is tried with every radius.
         None: only ``label_weight``.
+    certainty_scales : array-like of floats, optional
+        How cautiously the certainties of ``shift`` are taken: each number multiplies the doubts 1 - certainty, so that 1 takes
+        them as they are, 2 doubles the probability of a shift, and 0.5 halves it. Every one is tried with every radius. None:
+        as they are.
+    select : {"mean", "worst", "worst-quarter", "one-se"}, default="mean"
+        What is to be best: the mean score over the folds or environments, the worst of them, or the mean over the worst
+        quarter (rounded up). "one-se": the most robust point whose mean score is within one standard error of the best mean,
+        where the error is that of the difference between the two, environment by environment.
     cv : int, splitter, or iterable of (train, test), default=5
-        An int means stratified folds.
+        An int means stratified folds. With groups it means that every environment is left out in turn; only if there are more
+        than 20, they are put into that many folds, as by scikit-learn's ``GroupKFold``. A splitter such as ``GroupKFold(3)``
+        gets the groups too.
     scoring : str or callable, default="neg_log_loss"
-        What to maximise on validation rows; also used by :meth:`score`.
+        What to maximise on validation rows; also used by :meth:`score`. An environment of one class has a log loss, but for
+        example no "roc_auc".
     shift : ShiftModel, optional
-        A shift model, of whose calibration the weights are used; the radius comes from ``radii``.
+        A shift model, of whose calibration the weights are used, the label weight too if it has one and neither
+        ``label_weights`` nor ``label_weight`` says otherwise; the radius comes from ``radii``.
     numeric_weights, categorical_weights, label_weight, norm, categorical_features, fit_intercept, solver, tol, max_iter
         As for :class:`RobustLogisticRegression`.
     time_limit : float, optional
@@ -80,9 +92,12 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         The radius chosen; of equally good ones the largest.
     label_weight_ : float
         The label weight chosen with it; of equally good ones the smallest.
+    certainty_scale_ : float
+        The certainty scale chosen with them; of equally good ones the largest.
     path_ : RadiusPath
-        For each radius, in rising order, and each label weight: scores, the model on all rows, its certificate. ``path_.table``
-        is a data frame.
+        For each radius, in rising order, each label weight and each certainty scale: scores, the model on all rows, its
+        certificate. ``path_.table`` is a data frame; ``path_.environments`` names the groups, whose scores are the columns of
+        ``path_.scores``, and ``path_.environment_table`` tells how each fares.
     coef_, intercept_, classes_, dual_price_, certificate_, outcome_, solver_, n_iter_, n_features_in_, feature_names_in_, \
     schema_, ground_cost_
         Of the model with the chosen radius and label weight on all rows, as for :class:`RobustLogisticRegression`.
@@ -91,6 +106,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     -----
     ConvergenceLimitWarning
         Once, if a limit ended any of the solves.
+    GridEdgeWarning
+        With groups, if the choice is at the edge of its grid.
     RoundedInterceptWarning
         As from :class:`RobustLogisticRegression`.
 
@@ -106,12 +123,17 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     """
 
     path_: RadiusPath
+    certainty_scale_: float
+
+    later_parameters: ClassVar[Mapping[str, Any]] = {"certainty_scales": None, "select": "mean"}
 
     def __init__(
         self,
         *,
         radii: Any = None,
         label_weights: Any = None,
+        certainty_scales: Any = None,
+        select: str = "mean",
         cv: Any = 5,
         scoring: Any = "neg_log_loss",
         shift: Any = None,
@@ -133,6 +155,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     ) -> None:
         self.radii = radii
         self.label_weights = label_weights
+        self.certainty_scales = certainty_scales
+        self.select = select
         self.cv = cv
         self.scoring = scoring
         self.shift = shift
@@ -152,8 +176,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self.missing_categorical = missing_categorical
         self.unseen_categories = unseen_categories
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the radius, and the label weight if requested, by cross-validation and fit the model with them to all rows.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Choose the radius, and what else has a grid, by cross-validation and fit the model with them to all rows.
 
         Parameters
         ----------
@@ -162,51 +186,51 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             Labels: any two values.
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts, in fitting and in scoring. Rows of weight 0 do not count at all.
+        groups : array-like of shape (n_rows,), optional
+            The environment of each row: its site, its period, its batch. Text, booleans or numbers; at least two different
+            ones. In pipelines and searches they arrive by scikit-learn's metadata routing: ``set_fit_request(groups=True)``.
 
         Returns
         -------
         self
         """
         self._require_parameters()
+        require_select(self.select)
         solver = named_solver(self.solver)
-        grid = self._grid()
         y = flat_labels(y)
         rows = self._read(X, y, sample_weight)
-        prices = self._prices(X)
-        scorer = self._scorer(rows.classes)
-        (table,) = indexable(X)
-        folds = self._folds(rows, y)
-        scores = np.empty((len(grid), len(folds)))
+        prices = self._scaled_prices(X)
+        grid = self._grid(prices)
+        folds = self._folds(rows, y, groups)
+        held_out = HeldOutScores(self, self.scoring, X, rows, folds, len(grid), weighted=sample_weight is not None)
         unproven: list[str] = []
-        for at, (train, test) in enumerate(folds):
-            training = rows.take(train)
-            validation = _safe_indexing(table, rows.positions[test])
-            labels = rows.classes[(rows.labels[test] > 0).astype(np.intp)]
-            weighting = {} if sample_weight is None else {"sample_weight": rows.weights[test]}
+        for at in range(len(folds)):
+            training = folds.training_rows(rows, at)
             title = f"fold {at + 1} of {len(folds)}"
             # A score does not tell coefficients apart that differ in their last digits.
             for k, problem, outcome in self._solve_path(solver, training, prices, grid, title, polish=False):
                 model = RobustLogisticRegression(**self._model_parameters(grid[k]))
                 model._unpack(X, training, problem.terms, outcome.primal)
-                scores[k, at] = scorer(model, validation, labels, **weighting)
+                held_out.add(k, at, model)
                 if outcome.status is not Status.OPTIMAL:
                     unproven.append(outcome.status.value)
-        if np.isnan(scores).any():
-            k, at = np.argwhere(np.isnan(scores))[0]
-            raise ValueError(f"scoring = {self.scoring!r} gave NaN for {self._named(grid[k])} in fold {at + 1}.")
+        scores = held_out.values
+        self._require_numbers(scores, grid, folds)
 
         solutions = {
             k: self._certify(problem, outcome, solver)
             for k, problem, outcome in self._solve_path(solver, rows, prices, grid, "all rows")
         }
-        path = RadiusPath(tuple(_path_point(rows, solutions[k], scores[k]) for k in range(len(grid))), library=frame_library(X))
-        chosen = solutions[path.points.index(path.best)]
+        points = tuple(_path_point(rows, solutions[k], scores[k], grid[k].certainty_scale) for k in range(len(grid)))
+        path = RadiusPath(points, frame_library(X), folds.environments, self.select)
+        at = path.points.index(path.best)
+        chosen = solutions[at]
         self._unpack(X, rows, chosen.terms, chosen.outcome.primal)
         self._unpack_proof(chosen)
-        self.path_ = path
+        self.path_, self.certainty_scale_ = path, grid[at].certainty_scale
         unproven += [found.outcome.status.value for found in solutions.values() if not found.certificate.verified]
         if not chosen.certificate.verified:
-            where = f"{type(self).__name__}.fit, at the chosen {self._named(_GridPoint.of(chosen.terms))},"
+            where = f"{type(self).__name__}.fit, at the chosen {self._named(grid[at])},"
             warn_of_limit(chosen, where, self._advice(rows))
         elif unproven:
             warnings.warn(
@@ -216,91 +240,111 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
                 ConvergenceLimitWarning,
                 stacklevel=2,
             )
+        if groups is not None:
+            self._warn_of_edges(path)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score by ``scoring``, as in the choice of the radius; larger is better."""
         check_is_fitted(self)
         weighting = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self._scorer(self.classes_)(self, X, y, **weighting))
+        return float(make_path_scorer(self, self.scoring, self.classes_)(self, X, y, **weighting))
 
-    def _scorer(self, classes: AnyArray) -> Callable[..., float]:
-        if isinstance(self.scoring, str) and self.scoring == "neg_log_loss":
-            # The ready-made scorer cannot tell the second class where a fold holds out rows of one class only.
-            scorer = make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", labels=classes)
-        else:
-            scorer = check_scoring(self, scoring=self.scoring)
-        found: Callable[..., float] = scorer
-        return found
+    def _scaled_prices(self, X: Any) -> dict[float, ShiftPrices]:
+        """Prices by certainty scale."""
+        if self.certainty_scales is None:
+            return {1.0: self._prices(X)}
+        scales = _certainty_scale_grid(self.certainty_scales)
+        if not hasattr(self.shift, "scaled"):
+            raise ValueError(
+                f"certainty_scales is about the certainties of shift, but shift = {self.shift!r} has none. Pass a ShiftModel."
+            )
+        return {scale: self._prices(X, self.shift.scaled(scale)) for scale in scales}
 
-    def _grid(self) -> list[_GridPoint]:
-        """All radii with all label weights, in the order of the path: by rising caution."""
-        weights = [self.label_weight] if self.label_weights is None else _label_weight_grid(self.label_weights)
-        return [_GridPoint(float(radius), float(weight)) for radius in _radius_grid(self.radii) for weight in weights]
+    def _grid(self, prices: Mapping[float, ShiftPrices]) -> list[_GridPoint]:
+        """All radii with all label weights and certainty scales, in the order of the path: by rising caution."""
+        listed = None if self.label_weights is None else _label_weight_grid(self.label_weights)
+        grid = {
+            _GridPoint(float(radius), float(weight), scale)
+            for radius in _radius_grid(self.radii)
+            for scale, priced in prices.items()
+            for weight in (listed or [self._label_weight(priced)])
+        }
+        return sorted(grid, key=lambda point: (point.radius, -point.label_weight, point.certainty_scale))
+
+    def _folds(self, rows: TrainingRows, y: Any, groups: Any) -> EnvironmentFolds:
+        return environment_folds(self.cv, rows, y, groups)
+
+    def _require_numbers(self, scores: FloatArray, grid: list[_GridPoint], folds: EnvironmentFolds) -> None:
+        if np.isnan(scores).any():
+            k, owner = np.argwhere(np.isnan(scores))[0].tolist()
+            advice = " Of rows of one class some scores are not defined; the log loss is." if folds.environments else ""
+            raise ValueError(
+                f"scoring = {self.scoring!r} gave NaN for {self._named(grid[k])} in {folds.called(owner)}.{advice}"
+            )
+
+    def _warn_of_edges(self, path: RadiusPath) -> None:
+        who = f"{type(self).__name__}.fit"
+        warn_of_edge("radius", path.radii.tolist(), self.radius_, "radii", who)
+        if self.label_weights is not None:
+            warn_of_edge("label weight", path.label_weights.tolist(), self.label_weight_, "label_weights", who)
+        warn_of_edge("certainty scale", path.certainty_scales.tolist(), self.certainty_scale_, "certainty_scales", who)
 
     def _points(self) -> list[tuple[float, float]]:
-        return [(point.radius, point.label_weight) for point in self._grid()]
+        if self.label_weights is not None:
+            weights = _label_weight_grid(self.label_weights)
+        else:
+            # A finite price is the user's; without one the shift model's counts, which was calibrated on the rows of the fit.
+            own = require_label_weight(self.label_weight)
+            weights = [self.label_weight_ if own == math.inf and self.shift is not None else own]
+        return [(float(radius), weight) for radius in _radius_grid(self.radii) for weight in weights]
 
     def _named(self, point: _GridPoint) -> str:
-        """How messages call a point; label weights are mentioned only to those who listed some."""
+        """How messages call a point; label weights and certainty scales are mentioned only to those who listed some."""
         flip = "" if self.label_weights is None else f", label weight {point.label_weight:g}"
-        return f"radius {point.radius:g}{flip}"
+        scale = "" if self.certainty_scales is None else f", certainty scale {point.certainty_scale:g}"
+        return f"radius {point.radius:g}{flip}{scale}"
 
     def _model_parameters(self, point: _GridPoint) -> dict[str, Any]:
         own = self.get_params(deep=False)
-        common = {name: own[name] for name in own if name not in ("radii", "label_weights", "cv", "scoring")}
+        searched = ("radii", "label_weights", "certainty_scales", "select", "cv", "scoring")
+        common = {name: own[name] for name in own if name not in searched}
+        if self.certainty_scales is not None:
+            common["shift"] = self.shift.scaled(point.certainty_scale)
         return {**common, "radius": point.radius, "label_weight": point.label_weight}
-
-    def _folds(self, rows: TrainingRows, y: Any) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Train and test rows of each fold, as places among the training rows; rows of weight 0 are in neither."""
-        signs = encode_labels(y).signs
-        place = np.full(signs.size, -1, dtype=np.intp)
-        place[rows.positions] = np.arange(rows.positions.size)
-        folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
-        for train, test in check_cv(self.cv, signs, classifier=True).split(np.zeros((signs.size, 1)), signs):
-            weighted = [places[places >= 0] for places in (place[train], place[test])]
-            for part, what in zip(weighted, ("training", "held-out"), strict=True):
-                if part.size == 0:
-                    raise InvalidTableError(f"Fold {len(folds) + 1} has no {what} row of positive sample_weight; change cv.")
-            folds.append((weighted[0], weighted[1]))
-        return folds
 
     def _solve_path(
         self,
         solver: RobustLogisticSolver,
         rows: TrainingRows,
-        prices: ShiftPrices,
+        prices: Mapping[float, ShiftPrices],
         grid: list[_GridPoint],
         what: str,
         *,
         polish: bool = True,
     ) -> Iterator[tuple[int, RobustLogisticProblem, RobustOutcome]]:
         """Solve at every point of the grid, each from the solution of a neighbour."""
-        cost = self._cost(rows, prices)
+        costs = {scale: self._cost(rows, priced) for scale, priced in prices.items()}
         radii = sorted({point.radius for point in grid}, reverse=True)
-        weights = sorted({point.label_weight for point in grid}, reverse=True)
+        places = sorted({(point.certainty_scale, -point.label_weight) for point in grid})
+        points = [[_GridPoint(radius, -weight, scale) for radius in radii] for scale, weight in places]
         # One cost object a line: a warm start is faster where only the radius has changed.
-        costs = [replace(cost, label_weight=weight) for weight in weights]
-        lines = [
-            [self._problem(rows.design, rows.labels, rows.weights, priced, radius) for radius in radii] for priced in costs
-        ]
+        priced = [replace(costs[scale], label_weight=-weight) for scale, weight in places]
+        lines = [[self._problem(rows.design, rows.labels, rows.weights, cost, radius) for radius in radii] for cost in priced]
+        names = {id(lines[line][at]): self._named(points[line][at]) for line in range(len(lines)) for at in range(len(radii))}
 
         def options(problem: RobustLogisticProblem) -> SolveOptions:
-            title = f"{type(self).__name__}, {what}, {self._named(_GridPoint.of(problem.terms))}"
+            title = f"{type(self).__name__}, {what}, {names[id(problem)]}"
             return replace(self._options(title), polish=polish)
 
-        for line, place, outcome in solve_path(lines, solver, lambda: named_solver(self.solver), options):
-            problem = lines[line][place]
-            yield grid.index(_GridPoint.of(problem.terms)), problem, outcome
+        for line, at, outcome in solve_path(lines, solver, lambda: named_solver(self.solver), options):
+            yield grid.index(points[line][at]), lines[line][at], outcome
 
 
 class _GridPoint(NamedTuple):
     radius: float
     label_weight: float
-
-    @classmethod
-    def of(cls, terms: Terms) -> _GridPoint:
-        return cls(terms.radius, terms.cost.label_weight)
+    certainty_scale: float
 
 
 def _label_weight_grid(weights: Any) -> list[float]:
@@ -311,6 +355,22 @@ def _label_weight_grid(weights: Any) -> list[float]:
     if not grid:
         raise ValueError("label_weights is empty; list at least one price, inf for labels that are right.")
     return sorted(grid, reverse=True)
+
+
+def _certainty_scale_grid(scales: Any) -> list[float]:
+    """Distinct certainty scales in rising order."""
+    if not hasattr(scales, "__iter__") or isinstance(scales, (str, Mapping)):
+        raise ValueError(f"certainty_scales = {scales!r} must be None or a list of positive numbers.")
+    grid = set()
+    for at, scale in enumerate(scales):
+        if not (is_number(scale) and 0 < scale < math.inf):
+            raise ValueError(
+                f"certainty_scales[{at}] = {scale!r} must be a positive number: what doubts, 1 - certainty, are multiplied by."
+            )
+        grid.add(float(scale))
+    if not grid:
+        raise ValueError("certainty_scales is empty; list at least one number, 1 for the certainties as they are.")
+    return sorted(grid)
 
 
 def _radius_grid(radii: Any) -> FloatArray:
@@ -329,7 +389,7 @@ def _radius_grid(radii: Any) -> FloatArray:
     return np.array(sorted(set(grid)))
 
 
-def _path_point(rows: TrainingRows, solution: Solution, scores: FloatArray) -> PathPoint:
+def _path_point(rows: TrainingRows, solution: Solution, scores: FloatArray, certainty_scale: float) -> PathPoint:
     model = solution.outcome.primal
     return PathPoint(
         radius=solution.terms.radius,
@@ -340,4 +400,5 @@ def _path_point(rows: TrainingRows, solution: Solution, scores: FloatArray) -> P
         price=float(model.price),
         # The witness has an entry per row; one per point would outweigh everything else.
         certificate=replace(solution.certificate, witness=None),
+        certainty_scale=certainty_scale,
     )

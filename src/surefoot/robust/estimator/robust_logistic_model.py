@@ -56,11 +56,15 @@ FAR = 1e3
 
 @dataclass(frozen=True)
 class ShiftPrices:
-    """What the user, or a shift model, said about prices; ``radius`` is None if nobody named one."""
+    """What the user, or a shift model, said about prices; ``radius`` is None if nobody named one.
+
+    ``label`` is what a shift model says of labels; inf if it says nothing.
+    """
 
     numeric: Any
     categorical: Any
     radius: float | None
+    label: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -118,11 +122,20 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             unseen_categories=self.unseen_categories,
         )
 
-    def _prices(self, X: Any) -> ShiftPrices:
-        if self.shift is None:
+    def _prices(self, X: Any, shift: Any = None) -> ShiftPrices:
+        """Prices by a shift model, which is the model's own unless another one is given."""
+        shift = self.shift if shift is None else shift
+        if shift is None:
             return ShiftPrices(self.numeric_weights, self.categorical_weights, None)
-        ambiguity = self.shift.calibrate(X)
-        return ShiftPrices(ambiguity.numeric_weights, ambiguity.categorical_weights, ambiguity.radius)
+        ambiguity = shift.calibrate(X)
+        # Whatever else can calibrate may say nothing about labels.
+        label = require_label_weight(getattr(ambiguity, "label_weight", math.inf), "label_weight from shift")
+        return ShiftPrices(ambiguity.numeric_weights, ambiguity.categorical_weights, ambiguity.radius, label)
+
+    def _label_weight(self, prices: ShiftPrices) -> float:
+        """The price of a flip: the parameter where it is finite, and otherwise that of the shift model."""
+        own = float(self.label_weight)
+        return own if own < math.inf else prices.label
 
     def _cost(self, rows: TrainingRows, prices: ShiftPrices) -> GroundCost:
         numeric, categorical = prices.numeric, prices.categorical
@@ -133,7 +146,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             rows.weights,
             numeric=numeric,
             categorical=categorical,
-            label=float(self.label_weight),
+            label=self._label_weight(prices),
             norm=self.norm,
         )
 

@@ -1,0 +1,139 @@
+"""Who is held out when: folds of rows, and the environments (sites, periods, batches) whose losses are compared.
+
+A new environment is like none of the rows that a model has seen, so one that is left out whole stands in for it. Losses are
+kept environment by environment, not fold by fold: the worst of them, or a quarter, can then decide, and each counts once
+however many rows it has.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, check_cv
+
+from surefoot.design.encode.labels import encode_labels
+from surefoot.design.encode.row_groups import RowGroups, read_row_groups
+from surefoot.design.encode.schema import Level
+from surefoot.exceptions import InvalidTableError
+from surefoot.sklearn_api.training_rows import TrainingRows
+
+# Up to so many environments each is left out alone; more are put into as many folds as ``cv`` says. A path of radii is solved
+# for each fold, so this also bounds what a search costs.
+MOST_LEFT_OUT_ALONE = 20
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to fit and rows to score, as places among the training rows.
+
+    Attributes
+    ----------
+    train, test : ndarray
+    owners : ndarray
+        For each held-out row the number of its score: that of its environment, or of the fold itself.
+    """
+
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    owners: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class EnvironmentFolds:
+    """All folds.
+
+    Attributes
+    ----------
+    folds : tuple of Fold
+    environments : tuple
+        Names of the environments that are held out at least once; empty where nobody named any, and folds are scored.
+    """
+
+    folds: tuple[Fold, ...]
+    environments: tuple[Level, ...]
+
+    def __len__(self) -> int:
+        return len(self.folds)
+
+    def __iter__(self) -> Iterator[Fold]:
+        return iter(self.folds)
+
+    @property
+    def n_scores(self) -> int:
+        return len(self.environments) or len(self.folds)
+
+    def called(self, owner: int) -> str:
+        """How messages call a score."""
+        return f"environment {self.environments[owner]!r}" if self.environments else f"fold {owner + 1}"
+
+    def training_rows(self, rows: TrainingRows, at: int) -> TrainingRows:
+        """The rows that a fold fits."""
+        try:
+            return rows.take(self.folds[at].train)
+        except InvalidTableError as error:
+            if not self.environments:
+                raise
+            held_out = [repr(self.environments[owner]) for owner in np.unique(self.folds[at].owners)]
+            raise InvalidTableError(
+                f"with environment {', '.join(held_out)} held out, {error} Put environments together, or pass a cv that leaves "
+                "rows of both classes."
+            ) from error
+
+
+def environment_folds(cv: Any, rows: TrainingRows, y: Any, groups: Any) -> EnvironmentFolds:
+    """The folds that the parameters ask for; rows of weight 0 are in none.
+
+    Parameters
+    ----------
+    cv : int, splitter, or iterable of (train, test)
+        A number means stratified folds. With groups every environment is left out in turn, or, if there are more than
+        ``MOST_LEFT_OUT_ALONE``, they are put into that number of folds. A splitter gets the groups too.
+    rows : TrainingRows
+    y : labels of all rows
+    groups : None, or the environment of each row
+    """
+    signs = encode_labels(y).signs
+    place = np.full(signs.size, -1, dtype=np.intp)
+    place[rows.positions] = np.arange(rows.positions.size)
+    named = None if groups is None else read_row_groups(groups, signs.size).take(rows.positions)
+    if named is not None and len(named.names) < 2:
+        raise InvalidTableError(
+            f"all rows are of one environment, {named.names[0]!r}: there is no other one to hold out. Bring rows of more "
+            "environments, or leave groups away for stratified folds of rows (with metadata routing: "
+            "set_fit_request(groups=False))."
+        )
+    if named is not None and (cv is None or (isinstance(cv, numbers.Integral) and not isinstance(cv, bool))):
+        splits = _left_out_whole(5 if cv is None else int(cv), named)
+    else:
+        arguments = () if groups is None else (np.asarray(groups),)
+        found = check_cv(cv, signs, classifier=True).split(np.zeros((signs.size, 1)), signs, *arguments)
+        splits = [(_counting(place[train]), _counting(place[test])) for train, test in found]
+    for at, split in enumerate(splits):
+        for part, what in zip(split, ("training", "held-out"), strict=True):
+            if part.size == 0:
+                raise InvalidTableError(f"Fold {at + 1} has no {what} row of positive sample_weight; change cv.")
+    if named is None:
+        return EnvironmentFolds(
+            tuple(Fold(train, test, np.full(test.size, at)) for at, (train, test) in enumerate(splits)), environments=()
+        )
+    held_out = np.unique(np.concatenate([named.codes[test] for _, test in splits]))
+    number = np.searchsorted(held_out, named.codes)
+    names = tuple(named.names[code] for code in held_out)
+    return EnvironmentFolds(tuple(Fold(train, test, number[test]) for train, test in splits), names)
+
+
+def _counting(places: NDArray[np.intp]) -> NDArray[np.intp]:
+    found: NDArray[np.intp] = places[places >= 0]
+    return found
+
+
+def _left_out_whole(cv: int, named: RowGroups) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    if cv < 2:
+        raise ValueError(f"cv = {cv!r} must be at least 2.")
+    splitter = LeaveOneGroupOut() if len(named.names) <= MOST_LEFT_OUT_ALONE else GroupKFold(cv)
+    return list(splitter.split(np.zeros((named.codes.size, 1)), None, named.codes))
