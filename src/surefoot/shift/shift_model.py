@@ -16,11 +16,14 @@ from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.column_settings import require_certainties, require_intervals
 from surefoot.shift.noise import named_noise
-from surefoot.shift.prices import categorical_prices, shift_radius
+from surefoot.shift.prices import categorical_prices, rounded_prices, shift_radius
 from surefoot.shift.scenarios import EXPECTED
 from surefoot.shift.shifting_columns import ShiftingColumns, read_shifting_columns
 from surefoot.shift.table_shift import TableShift, set_seeds
 from surefoot.shift.two_samples import estimate_shift
+
+# Places to which the paper rounds weights.
+PUBLISHED_DECIMALS = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,21 @@ class ShiftModel:
         Which columns are categories: those whose type says so (text, boolean, categorical) and columns of numbers that are all
         0 or 1; none; or a list of names, positions or booleans. Columns named in a mapping of certainties are what that
         mapping says.
+    decimals : {None, 0, 1}, default=None
+        Places to which :meth:`calibrate` rounds the weights of categorical columns, as published results have them: 0 for whole
+        numbers, 1 for one decimal. None leaves them as they are. See the notes.
 
     Notes
     -----
     Laplace noise and a uniform choice among the other levels have the greatest entropy for their mean size and certainty, as in
     Section 3 of Sun, Justin, Gomez and Vayanos, "Mixed-feature Logistic Regression Robust to Distribution Shifts" (AISTATS
     2025). The weights of other laws are those of the Laplace law nearest to them, 1 / (mean size of a shift).
+
+    The paper rounds the weights of categories because its dynamic programmes have a state for every sum of them, and sums of
+    real numbers hardly ever agree; ``solver="graph"`` and ``solver="cutting-plane"`` are these programmes. The default solver
+    sorts features by gain per price and takes any weights, so there is no reason to round but to repeat what was published. A
+    weight that would become 0 becomes 1 (0.1 with one decimal), since changes that cost nothing make a column useless. Numeric
+    weights are not rounded: no state depends on them.
 
     Examples
     --------
@@ -75,6 +87,7 @@ class ShiftModel:
     _: KW_ONLY
     noise: Any = "laplace"
     categorical_features: Any = "from_dtype"
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
@@ -88,6 +101,11 @@ class ShiftModel:
             )
         for law in self.noise.values() if isinstance(self.noise, Mapping) else [self.noise]:
             named_noise(law)
+        if not (self.decimals is None or (type(self.decimals) is int and self.decimals in PUBLISHED_DECIMALS)):
+            raise ValueError(
+                f"decimals = {self.decimals!r} must be None (weights as they are), 0 (whole numbers) or 1 (one decimal): the "
+                "roundings of the paper."
+            )
 
     @classmethod
     def from_two(
@@ -167,7 +185,8 @@ class ShiftModel:
         -------
         Ambiguity
             ``numeric_weights`` gamma = 1 / (mean size of a shift), for Laplace noise -log(1 - rho_x) / u;
-            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels; ``radius`` = -log(robustness).
+            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels, rounded to ``decimals``; ``radius`` =
+            -log(robustness).
 
         Raises
         ------
@@ -183,7 +202,7 @@ class ShiftModel:
         for changed in columns.categorical:
             if changed.moves:
                 price = categorical_prices(np.array([changed.certainty]), np.array([changed.n_levels], dtype=np.int32))
-                delta[changed.name] = float(price[0])
+                delta[changed.name] = float((price if self.decimals is None else rounded_prices(price, self.decimals))[0])
         return Ambiguity(gamma, delta, shift_radius(float(self.robustness)))
 
     def perturb(self, X: Any, n_sets: int = 1, random_state: Any = None, *, reference: Any = None) -> Iterator[Any]:
