@@ -24,6 +24,7 @@ PUBLIC = {
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
+    "PublishedLpAdmm",
     "RadiusPathDisplay",
     "ReliabilityDisplay",
     "RiskScoreClassifier",
