@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
     from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
     from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
+    from surefoot.robust.first_order.parameters import PublishedLpAdmm
     from surefoot.robust.problem.ground_cost import GroundCost
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
     from surefoot.robust.sqp.adversary import worst_case_rows
@@ -78,6 +79,7 @@ _PLACES = {
     "InvalidObservationError": "exceptions",
     "InvalidTableError": "exceptions",
     "ModelFileError": "exceptions",
+    "PublishedLpAdmm": "robust.first_order.parameters",
     "RadiusPathDisplay": "reports.displays.radius_path_display",
     "ReliabilityDisplay": "reports.displays.reliability_display",
     "RiskScoreClassifier": "riskscore.estimator.risk_score",
@@ -128,6 +130,7 @@ __all__ = [
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
+    "PublishedLpAdmm",
     "RadiusPathDisplay",
     "ReliabilityDisplay",
     "RiskScoreClassifier",

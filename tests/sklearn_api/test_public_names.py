@@ -25,6 +25,7 @@ PUBLIC = {
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
+    "PublishedLpAdmm",
     "RadiusPathDisplay",
     "ReliabilityDisplay",
     "RiskScoreClassifier",

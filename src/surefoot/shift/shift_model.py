@@ -16,11 +16,14 @@ from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.column_settings import require_certainties, require_intervals
 from surefoot.shift.noise import named_noise
-from surefoot.shift.prices import categorical_prices, label_price, scaled_certainties, shift_radius
+from surefoot.shift.prices import categorical_prices, label_price, rounded_prices, scaled_certainties, shift_radius
 from surefoot.shift.scenarios import EXPECTED
 from surefoot.shift.shifting_columns import ShiftingColumns, read_shifting_columns
 from surefoot.shift.table_shift import TableShift, set_seeds
 from surefoot.shift.two_samples import estimate_shift
+
+# Places to which the paper rounds weights.
+PUBLISHED_DECIMALS = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,21 @@ class ShiftModel:
     certainty_scale : float, default=1.0
         How cautiously all certainties are taken: the doubts 1 - rho are multiplied by it. 2 doubles the probability of a shift,
         0.5 halves it. No certainty falls to chance or below: its price stays at or above 0.01.
+    decimals : {None, 0, 1}, default=None
+        Places to which :meth:`calibrate` rounds the weights of categorical columns, as published results have them: 0 for whole
+        numbers, 1 for one decimal. None leaves them as they are. See the notes.
 
     Notes
     -----
     Laplace noise and a uniform choice among the other levels have the greatest entropy for their mean size and certainty, as in
     Section 3 of Sun, Justin, Gomez and Vayanos, "Mixed-feature Logistic Regression Robust to Distribution Shifts" (AISTATS
     2025). The weights of other laws are those of the Laplace law nearest to them, 1 / (mean size of a shift).
+
+    The paper rounds the weights of categories because its dynamic programmes have a state for every sum of them, and sums of
+    real numbers hardly ever agree; ``solver="graph"`` and ``solver="cutting-plane"`` are these programmes. The default solver
+    sorts features by gain per price and takes any weights, so there is no reason to round but to repeat what was published. A
+    weight that would become 0 becomes 1 (0.1 with one decimal), since changes that cost nothing make a column useless. Numeric
+    weights are not rounded: no state depends on them.
 
     Examples
     --------
@@ -83,6 +95,7 @@ class ShiftModel:
     categorical_features: Any = "from_dtype"
     label_certainty: float | None = None
     certainty_scale: float = 1.0
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
@@ -105,6 +118,11 @@ class ShiftModel:
             raise ValueError(f"certainty_scale = {scale!r} must be a positive number: what doubts, 1 - rho, are multiplied by.")
         for law in self.noise.values() if isinstance(self.noise, Mapping) else [self.noise]:
             named_noise(law)
+        if not (self.decimals is None or (type(self.decimals) is int and self.decimals in PUBLISHED_DECIMALS)):
+            raise ValueError(
+                f"decimals = {self.decimals!r} must be None (weights as they are), 0 (whole numbers) or 1 (one decimal): the "
+                "roundings of the paper."
+            )
 
     @classmethod
     def from_two(
@@ -184,8 +202,8 @@ class ShiftModel:
         -------
         Ambiguity
             ``numeric_weights`` gamma = 1 / (mean size of a shift), for Laplace noise -log(1 - rho_x) / u;
-            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels; ``radius`` = -log(robustness);
-            ``label_weight`` kappa = log(rho_y / (1 - rho_y)), or inf.
+            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels, rounded to ``decimals``; ``radius`` =
+            -log(robustness); ``label_weight`` kappa = log(rho_y / (1 - rho_y)), or inf.
 
         Raises
         ------
@@ -201,7 +219,7 @@ class ShiftModel:
         for changed in columns.categorical:
             if changed.moves:
                 price = categorical_prices(np.array([changed.certainty]), np.array([changed.n_levels], dtype=np.int32))
-                delta[changed.name] = float(price[0])
+                delta[changed.name] = float((price if self.decimals is None else rounded_prices(price, self.decimals))[0])
         kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self.certainty_scale)
         return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), kappa)
 

@@ -10,6 +10,7 @@ from surefoot.design.read.dask_table import is_dask
 from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
 from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
+from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.numeric_norm import NumericNorm
 from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
@@ -55,10 +56,11 @@ class RobustLogisticRegression(RobustLogisticModel):
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
         or booleans.
     fit_intercept : bool, default=True
-    solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"}, default="auto"
+    solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"} or PublishedLpAdmm, default="auto"
         "auto" is "sqp", sequential quadratic steps, or "wide", which forms no Hessian, for numeric tables with more columns
         than a dense one allows. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is the monolithic model
-        for small tables; all find the same optimum.
+        for small tables; all find the same optimum. :class:`~surefoot.PublishedLpAdmm` is LP-ADMM to the letter, with its
+        settings; where it ends depends on them, and the certificate says how far from the optimum.
     tol : float, default=1e-6
         Relative gap between the model's objective and a proven lower bound at which to stop.
     max_iter : int, optional
@@ -155,7 +157,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         norm: NumericNorm = "l1",
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
-        solver: str = "auto",
+        solver: str | PublishedLpAdmm = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         time_limit: float | None = None,

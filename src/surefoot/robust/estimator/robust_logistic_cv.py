@@ -22,6 +22,7 @@ from surefoot.robust.estimator.path_choice import require_select, warn_of_edge
 from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
+from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.numeric_norm import NumericNorm
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
@@ -143,7 +144,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         norm: NumericNorm = "l1",
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
-        solver: str = "auto",
+        solver: str | PublishedLpAdmm = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         time_limit: float | None = None,

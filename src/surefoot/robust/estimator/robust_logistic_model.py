@@ -29,6 +29,7 @@ from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
+from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
@@ -86,7 +87,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     label_weight: float
     norm: NumericNorm
     categorical_features: Any
-    solver: str
+    solver: str | PublishedLpAdmm
     tol: float
     max_iter: int | None
     time_limit: float | None
@@ -303,8 +304,13 @@ def certified(
     return certificate, outcome
 
 
-def named_solver(name: Any) -> RobustLogisticSolver:
-    """The solver of that name."""
-    if not isinstance(name, str):
-        raise ValueError(f"solver = {name!r} must be the name of a solver, such as 'auto'.")
-    return make_solver(name)
+def named_solver(solver: Any) -> RobustLogisticSolver:
+    """The solver of that name, or the one that a record of settings is for."""
+    if isinstance(solver, PublishedLpAdmm):
+        return make_solver("lp-admm", solver)
+    if not isinstance(solver, str):
+        raise ValueError(
+            f"solver = {solver!r} must be the name of a solver, such as 'auto', or the settings of the published LP-ADMM, "
+            "PublishedLpAdmm(...)."
+        )
+    return make_solver(solver)

@@ -56,6 +56,13 @@ class StandardRows(StandardUnits):
         )
         return cls(problem, original, centre, scale, unit, weighted, np.asarray(collapsed.groups, dtype=np.int64))
 
+    @classmethod
+    def unchanged(cls, original: RobustLogisticProblem) -> StandardRows:
+        """The problem as it is, for methods that are to see it so."""
+        rows = np.arange(original.n_rows)
+        nothing, ones = np.zeros(original.n_numeric), np.ones(original.n_numeric)
+        return cls(original, original, nothing, ones, 1.0, rows, rows.astype(np.int64))
+
     def posed_as(self, original: RobustLogisticProblem) -> StandardRows | None:
         """These rows for a problem that has the same ones, but perhaps another radius or other prices; None if it has not."""
         mine = self.original
