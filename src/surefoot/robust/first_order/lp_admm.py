@@ -51,7 +51,7 @@ from surefoot.robust.first_order.signed_rows import SignedRows
 from surefoot.robust.first_order.value_minorants import Minorant, minorant_of
 from surefoot.robust.problem.numeric_columns import as_dense
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.registry import RobustOutcome, require_acceptance
+from surefoot.robust.registry import RobustOutcome, ranges_refused, require_acceptance
 from surefoot.robust.scaling.standard_rows import StandardRows
 from surefoot.robust.separation import require_attained
 
@@ -208,6 +208,8 @@ class LpAdmm:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
+        if (reason := ranges_refused(problem)) is not None:
+            return reason
         if problem.n_categorical:
             return f"it has {problem.n_categorical} categorical columns, and this method knows numeric columns only."
         if problem.radius == 0:

@@ -50,7 +50,7 @@ class StandardRows(StandardUnits):
         else:
             centre = _mean(numeric, weights) if original.fit_intercept else np.zeros(original.n_numeric)
             numeric, scale = _centred_and_scaled(numeric, weights, centre)
-        cost, unit = standard_cost(original.cost, scale)
+        cost, unit = standard_cost(original.cost, centre, scale)
         problem = replace(
             original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost, radius=original.radius / unit
         )
@@ -75,7 +75,7 @@ class StandardRows(StandardUnits):
         ):
             return None
         same = original.cost is mine.cost
-        cost, unit = (self.problem.cost, self.unit) if same else standard_cost(original.cost, self.scale)
+        cost, unit = (self.problem.cost, self.unit) if same else standard_cost(original.cost, self.centre, self.scale)
         return replace(self, problem=self.problem.priced(cost, original.radius / unit), original=original, unit=unit)
 
     @property
