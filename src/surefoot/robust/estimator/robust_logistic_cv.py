@@ -224,6 +224,11 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         weighting = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self._scorer(self.classes_)(self, X, y, **weighting))
 
+    @property
+    def radius_reason_(self) -> str:
+        """Where ``radius_`` comes from."""
+        return f"the best of {len({point.radius for point in self.path_.points})} by cross-validation"
+
     def _scorer(self, classes: AnyArray) -> Callable[..., float]:
         if isinstance(self.scoring, str) and self.scoring == "neg_log_loss":
             # The ready-made scorer cannot tell the second class where a fold holds out rows of one class only.
