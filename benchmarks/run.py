@@ -36,6 +36,7 @@ BENCHMARKS = {
     "stress": "bench_stress",
     "shift_evaluation": "bench_shift_evaluation",
     "real_shift": "bench_real_shift",
+    "default_radius": "bench_default_radius",
     "chance_paper": "bench_chance_paper",
     "chance_rows": "bench_chance_rows",
     "chance_scale": "bench_chance_scale",

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from typing import Any, Self
 
+from surefoot.core.solve_options import SolveOptions
 from surefoot.design.read.dask_table import is_dask
+from surefoot.robust.estimator.automatic_radius import AUTO, FoundRadius, find_radius, given_radius, is_auto, sampling_error
 from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
 from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
+from surefoot.robust.problem.column_moments import RowTally, batch_sums
+from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.robust.problem.problem import RobustCoefficients
+from surefoot.robust.problem.row_batch import RowBatch
+from surefoot.robust.problem.terms import Terms
+from surefoot.robust.registry import RobustLogisticSolver
+from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
 from surefoot.sklearn_api.proven_model import ProofParts
-from surefoot.sklearn_api.training_rows import refuse_groups
+from surefoot.sklearn_api.training_rows import TrainingRows, refuse_groups
 
 
 class RobustLogisticRegression(RobustLogisticModel):
@@ -34,11 +44,15 @@ class RobustLogisticRegression(RobustLogisticModel):
 
     Parameters
     ----------
-    radius : float, default=0.05
-        Mean cost that the adversary may spend per row. 0 is plain logistic regression.
+    radius : float or "auto", default="auto"
+        Mean cost that the adversary may spend per row. 0 is plain logistic regression. "auto" follows from the sampling error
+        of the table, and nothing else: the largest radius whose premium, radius times ``dual_price_``, is at most what a fit
+        gains by chance, (number of coefficients) / (2 x number of rows), and that is not above the length by which chance alone
+        moves the gradient; see :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
     shift : ShiftModel, optional
         A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
-        (mappings by column name) and ``radius``, which then replace the parameters of the same names.
+        (mappings by column name) and ``radius``, which then replace the parameters of the same names. With it, "auto" is the
+        radius of the shift model alone: what it says may happen is not enlarged by the sampling error.
     numeric_weights : float, array-like or mapping, optional
         gamma: price of moving a numeric column by one unit; one number for all, one per numeric column in table order, or a
         mapping from columns to numbers. ``inf``: the column never shifts. None, and columns that a mapping leaves out:
@@ -109,6 +123,10 @@ class RobustLogisticRegression(RobustLogisticModel):
         The prices used.
     radius_ : float
         The radius used.
+    radius_reason_ : str
+        Where it comes from, as a sentence.
+    sampling_error_ : SamplingError or None
+        Rows, coefficients and bounds behind ``radius="auto"``; None if the radius was given.
     label_weight_ : float
         The price of a label flip used.
     public_rounding_ : float
@@ -149,7 +167,7 @@ class RobustLogisticRegression(RobustLogisticModel):
     def __init__(
         self,
         *,
-        radius: float = 0.05,
+        radius: float | str = AUTO,
         shift: Any = None,
         numeric_weights: Any = None,
         categorical_weights: Any = None,
@@ -209,7 +227,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         """
         self._require_parameters()
         solver = named_solver(self.solver)
-        radius = require_radius(self.radius)
+        radius = given_radius(self.radius)
         if is_dask(X):
             fit_dask(self, X, y, sample_weight, solver, radius)
             return self
@@ -219,21 +237,53 @@ class RobustLogisticRegression(RobustLogisticModel):
             return self
         rows = self._read(X, y, sample_weight)
         prices = self._prices(X)
+        cost = self._cost(rows, prices)
+        found, started = None, time.perf_counter()
         if prices.radius is not None:
             radius = require_radius(prices.radius, "radius from shift")
-        problem = self._problem(rows.design, rows.labels, rows.weights, self._cost(rows, prices), radius)
-        outcome = self._solve(solver, problem, f"{type(self).__name__}, radius {radius:g}")
+        elif radius is None:
+            found = self._find_radius(rows, cost, solver)
+            radius = found.radius
+        problem = self._problem(rows.design, rows.labels, rows.weights, cost, radius)
+        title = f"{type(self).__name__}, radius {radius:g}"
+        nearest = found.nearest if found is not None and solver.name in WARM_STARTED else None
+        outcome = self._solve(solver, problem, title, nearest, started=started)
         solution = self._certify(problem, outcome, solver)
         self._unpack(X, rows, problem.terms, solution.outcome.primal)
+        self.sampling_error_ = None if found is None else found.error
         self._unpack_proof(solution)
         if not solution.certificate.verified:
             warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
         return self
 
+    @property
+    def radius_reason_(self) -> str:
+        """Where ``radius_`` comes from."""
+        if self.shift is not None:
+            return "that of the shift model"
+        error = self.sampling_error_
+        return "as given" if error is None else error.reason(self.radius_, self.dual_price_)
+
+    def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
+        design = rows.design
+        sums = batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
+        terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
+        # The other solvers find the same optimum, but not from a neighbour's.
+        quick = solver if solver.name in WARM_STARTED else named_solver("auto")
+
+        def solve(radius: float, options: SolveOptions, nearest: RobustCoefficients | None) -> RobustCoefficients:
+            problem = self._problem(design, rows.labels, rows.weights, cost, radius)
+            return quick.solve(problem, options, warm_start=nearest).primal
+
+        error = sampling_error(terms, sums, RowTally.of(rows.counts))
+        # One solve is shown: that of the radius found.
+        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None))
+
     def _points(self) -> list[tuple[float, float]]:
         weight = require_label_weight(self.label_weight)
         if self.shift is None:
-            return [(require_radius(self.radius), weight)]
+            # An automatic radius follows from the rows of the fit.
+            return [(self.radius_ if is_auto(self.radius) else require_radius(self.radius), weight)]
         # Calibrated on the rows of the fit, but for a finite price of labels, which is the parameter.
         return [(self.radius_, weight if weight < math.inf else self.label_weight_)]
 

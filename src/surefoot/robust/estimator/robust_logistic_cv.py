@@ -251,6 +251,11 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         weighting = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(make_path_scorer(self, self.scoring, self.classes_)(self, X, y, **weighting))
 
+    @property
+    def radius_reason_(self) -> str:
+        """Where ``radius_`` comes from."""
+        return f"the best of {len({point.radius for point in self.path_.points})} by cross-validation"
+
     def _scaled_prices(self, X: Any) -> dict[float, ShiftPrices]:
         """Prices by certainty scale."""
         if self.certainty_scales is None:

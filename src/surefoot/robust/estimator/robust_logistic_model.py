@@ -26,6 +26,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.estimator.automatic_radius import SamplingError
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
@@ -96,6 +97,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     unseen_categories: Any
 
     n_iter_: int
+    sampling_error_: SamplingError | None = None
     certificate_: Certificate
     outcome_: RobustOutcome | PartitionedOutcome
     solver_: str
@@ -159,8 +161,12 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         warm_start: RobustCoefficients | None = None,
         *,
         polish: bool = True,
+        started: float | None = None,
     ) -> RobustOutcome:
-        return solver.solve(problem, replace(self._options(title), polish=polish), warm_start=warm_start)
+        options = replace(self._options(title), polish=polish)
+        if started is not None:  # the search for a radius is part of the time
+            options = replace(options, started=started)
+        return solver.solve(problem, options, warm_start=warm_start)
 
     def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = progress_listener(title) if self.verbose else None
@@ -232,7 +238,10 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "dual_price_", "classes_", "radius_", "label_weight_", "ground_cost_")
-        return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
+        found = {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
+        if self.sampling_error_ is not None:  # models with a radius of their own, and those from before, have none
+            found["sampling_error_"] = self.sampling_error_
+        return found
 
     def _points(self) -> list[tuple[float, float]]:
         """Radii with label weights that the parameters allow."""
