@@ -110,7 +110,7 @@ class Decomposition:
     effective_rows : pair of float
         To how many rows of equal weight the shared ones of either table amount.
     level : float
-        1 - the coverage of the intervals.
+        1 - the coverage of the intervals; those of ``relation`` and of the drift of ``calibration`` share it.
     n_rows : pair of int
         Rows that took part.
     """
@@ -217,10 +217,12 @@ def decomposition(
             resampled, _ = domains.probabilities(counts, starts)
             shares = np.where(first, resampled, 1.0 - resampled)
         drawn[at] = _terms(shares, outcomes, counts, first)
-    low, high = np.quantile(drawn, [level / 2, 1 - level / 2], axis=0)
 
     def part(term: int, outcome: int = 0) -> Part:
-        return Part(float(found[term, outcome]), float(low[term, outcome]), float(high[term, outcome]))
+        # Whether answers have changed is asked of the loss and of the calibration: both share the level.
+        questions = found.shape[1] if term == _RELATION else 1
+        low, high = np.quantile(drawn[:, term, outcome], [level / questions / 2, 1 - level / questions / 2])
+        return Part(float(found[term, outcome]), float(low), float(high))
 
     return Decomposition(
         loss_a=float(judged[0].losses.mean()),
