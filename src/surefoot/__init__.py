@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from surefoot.files.model_file import load, save
     from surefoot.files.proof_export import export_proof
     from surefoot.reports.card.score_card import ScoreCard
+    from surefoot.reports.displays.comparison_display import ComparisonDisplay
     from surefoot.reports.displays.radius_path_display import RadiusPathDisplay
     from surefoot.reports.displays.reliability_display import ReliabilityDisplay
     from surefoot.reports.displays.score_card_display import ScoreCardDisplay
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
     from surefoot.robust.sqp.adversary import worst_case_rows
     from surefoot.shift.ambiguity import Ambiguity
+    from surefoot.shift.comparison.compare import compare
+    from surefoot.shift.comparison.comparison import Comparison
     from surefoot.shift.shift_model import ShiftModel
     from surefoot.shift.stress.stress_report import StressReport
     from surefoot.shift.stress.stress_test import stress_test
@@ -70,6 +73,8 @@ _PLACES = {
     "ChanceConstrainedSVC": "chancesvm.estimator.chance_svc",
     "ChanceConstrainedSVCCV": "chancesvm.estimator.chance_svc_cv",
     "ChangedModelWarning": "exceptions",
+    "Comparison": "shift.comparison.comparison",
+    "ComparisonDisplay": "reports.displays.comparison_display",
     "ConvergenceLimitWarning": "exceptions",
     "ForwardSolveError": "exceptions",
     "GridEdgeWarning": "exceptions",
@@ -102,6 +107,7 @@ _PLACES = {
     "WeakModelWarning": "exceptions",
     "WorstCaseDisplay": "reports.displays.worst_case_display",
     "ZeroCostWarning": "exceptions",
+    "compare": "shift.comparison.compare",
     "constraints": "constraints",
     "export": "export",
     "export_proof": "files.proof_export",
@@ -121,6 +127,8 @@ __all__ = [
     "ChanceConstrainedSVC",
     "ChanceConstrainedSVCCV",
     "ChangedModelWarning",
+    "Comparison",
+    "ComparisonDisplay",
     "ConvergenceLimitWarning",
     "ForwardSolveError",
     "GridEdgeWarning",
@@ -154,6 +162,7 @@ __all__ = [
     "WorstCaseDisplay",
     "ZeroCostWarning",
     "__version__",
+    "compare",
     "constraints",
     "export",
     "export_proof",
