@@ -43,6 +43,7 @@ PUBLIC = {
     "SurefootError",
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
+    "UnmeasuredColumnWarning",
     "UnsupportedProblemError",
     "WeakModelWarning",
     "WorstCaseDisplay",
