@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -15,12 +15,22 @@ from surefoot.design.write.rewritable_table import RewritableTable
 from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.column_settings import require_certainties, require_intervals
+from surefoot.shift.environments import Environments, of_tables, read_environments, read_signs
+from surefoot.shift.estimated_certainties import Comparison, estimate_certainties
+from surefoot.shift.label_distances import flipped_share
 from surefoot.shift.noise import named_noise
-from surefoot.shift.prices import categorical_prices, label_price, rounded_prices, scaled_certainties, shift_radius
+from surefoot.shift.prices import (
+    LEAST_PRICE,
+    categorical_prices,
+    certainty_at_price,
+    label_price,
+    rounded_prices,
+    scaled_certainties,
+    shift_radius,
+)
 from surefoot.shift.scenarios import EXPECTED
 from surefoot.shift.shifting_columns import ShiftingColumns, read_shifting_columns
 from surefoot.shift.table_shift import TableShift, set_seeds
-from surefoot.shift.two_samples import estimate_shift
 
 # Places to which the paper rounds weights.
 PUBLISHED_DECIMALS = (0, 1)
@@ -125,6 +135,83 @@ class ShiftModel:
             )
 
     @classmethod
+    def from_environments(
+        cls,
+        X: Any,
+        groups: Any = None,
+        y: Any = None,
+        robustness: float = 0.9,
+        *,
+        numeric_interval: Any = None,
+        categorical_features: Any = "from_dtype",
+        subtract_chance: bool = True,
+    ) -> ShiftModel:
+        """The certainties that many sites, periods or batches of one's own data speak for.
+
+        What is estimated is the least shift that turns the rows of all other sites into those of one, on average over the
+        sites. For a numeric column that is the mean size b of the moves, by Wasserstein distance, as Laplace noise:
+        rho_x = 1 - exp(-u / b), so that calibration gives the weight 1 / b. For a categorical column it is the share of rows
+        that stay the same, rho_z, by total variation distance. Two sites of one population differ by chance; squared
+        differences are taken less what they are on average if the names of the sites are shuffled among the rows, which is
+        known in closed form, so that equal sites have certainties of 1 or nearly so. Sites count by their rows n_g, with the
+        weight n_g (N - n_g) of N rows.
+
+        With ``y`` the certainty of labels is estimated too: one model for all sites sorts the rows into ten parts that are
+        alike as far as the columns tell, and rho_y is the share of labels that stay if a site's shares of the second class in
+        these parts become those of the others.
+
+        A numeric gap counts as the median of all values, which is what models see that fill gaps, and a gap of a category is
+        a level of its own. So a column that a site never measured shows the largest shift of all, and is named.
+
+        Parameters
+        ----------
+        X : table, mapping of names to tables, or list of tables
+            The rows of all sites in one table, or a table for each, whose columns may differ.
+        groups : array-like of shape (n_rows,), optional
+            The site of each row. For a list of tables their names, or None; for a mapping None.
+        y : array-like of shape (n_rows,), optional
+            Labels: any two values. For a mapping or a list of tables one sequence per table, in the same form, or one for all.
+        robustness : float, default=0.9
+        numeric_interval : float, str, or mapping of columns to those, optional
+            u, by default "0.4 std" of all rows.
+        categorical_features : "from_dtype", None, or list, default="from_dtype"
+        subtract_chance : bool, default=True
+            False counts chance differences of small sites as shift.
+
+        Returns
+        -------
+        ShiftModel
+            With certainties and intervals, in units, by column.
+
+        Warns
+        -----
+        BelowChanceWarning
+            If a categorical column kept no more of its values than one drawn anew would: its certainty is raised to just above
+            chance, where a robust model hardly uses the column.
+        UnmeasuredColumnWarning
+            If a site has no value of a column at all; the message names columns and sites.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import surefoot as sf
+        >>> rng = np.random.default_rng(0)
+        >>> sites = np.repeat(["north", "south", "west"], 400)
+        >>> X = rng.normal(size=(1200, 2))
+        >>> X[sites == "north", 0] += 1.0
+        >>> weights = sf.ShiftModel.from_environments(X, sites).calibrate(X).numeric_weights
+        >>> weights["x0"] < 3 < 10 < weights["x1"]
+        True
+        """
+        found = read_environments(X, groups)
+        how = Comparison(correct=bool(subtract_chance))
+        estimated, categorical = cls._estimated(found, robustness, numeric_interval, categorical_features, how)
+        if y is None:
+            return estimated
+        doubt = flipped_share(found, categorical, read_signs(X, y, found), correct=how.correct)
+        return replace(estimated, label_certainty=max(1.0 - doubt, certainty_at_price(LEAST_PRICE, 2)))
+
+    @classmethod
     def from_two(
         cls,
         before: Any,
@@ -137,9 +224,10 @@ class ShiftModel:
     ) -> ShiftModel:
         """The certainties that two periods, or two sites, of one's own data speak for.
 
-        What is estimated is the least shift that turns one table into the other. For a numeric column that is the mean size b
-        of the moves, as Laplace noise: rho_x = 1 - exp(-u / b), so that calibration gives the weight 1 / b. For a categorical
-        column it is the share of rows that stay the same, rho_z.
+        This is :meth:`from_environments` for two tables, chance differences included. What is estimated is the least shift that
+        turns one table into the other. For a numeric column that is the mean size b of the moves, as Laplace noise:
+        rho_x = 1 - exp(-u / b), so that calibration gives the weight 1 / b. For a categorical column it is the share of rows
+        that stay the same, rho_z.
 
         With ``paired=True`` row i of both tables is the same person or thing, and moves are read off. Otherwise nobody knows
         which row became which, and the cheapest way is assumed: numbers keep their order, so b is the Wasserstein distance of
@@ -148,9 +236,12 @@ class ShiftModel:
         shift here, and much so for small tables. Columns are taken one by one, and tomorrow's shift is assumed to be as large
         as yesterday's.
 
+        Gaps count as in :meth:`from_environments`; of pairs those without a gap are compared.
+
         Parameters
         ----------
-        before, after : tables with the same columns
+        before, after : tables
+            A column that one of them lacks, or holds no value of, counts as never measured there.
         paired : bool, default=False
         robustness : float, default=0.9
         numeric_interval : float, str, or mapping of columns to those, optional
@@ -164,32 +255,33 @@ class ShiftModel:
 
         Warns
         -----
-        BelowChanceWarning
-            If a categorical column kept no more of its values than one drawn anew would: its certainty is raised to just above
-            chance, where a robust model hardly uses the column.
+        BelowChanceWarning, UnmeasuredColumnWarning
+            As from :meth:`from_environments`.
         """
-        plain = cls(
-            numeric_certainty=1.0,
-            numeric_interval=numeric_interval,
-            categorical_certainty=1.0,
-            robustness=robustness,
-            categorical_features=categorical_features,
-        )
-        table = RewritableTable(before, reference=after)
-        if paired and table.reference_table.n_rows != table.table.n_rows:
+        found = of_tables([before, after], ("before", "after"))
+        if paired and found.counts[0] != found.counts[1]:
             raise InvalidTableError(
-                f"paired tables need the same rows, but before has {table.table.n_rows} and after has "
-                f"{table.reference_table.n_rows}."
+                f"paired tables need the same rows, but before has {found.counts[0]:.0f} and after has {found.counts[1]:.0f}."
             )
-        columns = plain._columns(table, spread_of_source=True)
-        found = estimate_shift(table, columns, paired=paired)
-        return replace(
-            plain,
-            numeric_certainty=found.numeric_certainty,
-            numeric_interval=found.numeric_interval,
-            categorical_certainty=found.categorical_certainty,
-            categorical_features="from_dtype",
+        how = Comparison(paired=paired, correct=False, spread_of_first=True, place="table")
+        return cls._estimated(found, robustness, numeric_interval, categorical_features, how)[0]
+
+    @classmethod
+    def _estimated(
+        cls, found: Environments, robustness: float, numeric_interval: Any, categorical_features: Any, how: Comparison
+    ) -> tuple[ShiftModel, Sequence[str]]:
+        """The model that environments speak for, and the names of the columns that are categories."""
+        plain = cls(numeric_interval=numeric_interval, robustness=robustness, categorical_features=categorical_features)
+        columns = plain._columns(RewritableTable(found.table))
+        names = columns.numeric_names, columns.categorical_names
+        estimates = estimate_certainties(found, *names, numeric_interval, how)
+        model = cls(
+            numeric_certainty=estimates.numeric_certainty,
+            numeric_interval=estimates.numeric_interval,
+            categorical_certainty=estimates.categorical_certainty,
+            robustness=robustness,
         )
+        return model, columns.categorical_names
 
     def calibrate(self, X: Any) -> Ambiguity:
         """The ambiguity set around a table, usually the training table.
