@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,8 @@ class ShiftModel:
     _: KW_ONLY
     noise: Any = "laplace"
     categorical_features: Any = "from_dtype"
-    decimals: int | None = None
+    # Metadata tell what came later: a seal from before is still one of the same record.
+    decimals: int | None = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
