@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,8 +87,7 @@ class ShiftModel:
     _: KW_ONLY
     noise: Any = "laplace"
     categorical_features: Any = "from_dtype"
-    # Metadata tell what came later: a seal from before is still one of the same record.
-    decimals: int | None = field(default=None, metadata={"later": True})
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
