@@ -190,6 +190,7 @@ def test_labels_are_a_column_without_a_price_and_text_or_numbers() -> None:
     label = line(found, "(label)")
     assert label.shifted and "has no price here" in label.note and label.change.split()[0] in ("yes", "no")
     assert found.radius.estimate == 0 and "No shift beyond chance" in str(found.radius)
+    assert found.beyond_chance and not found.radius.beyond_chance
     amount = quick(a, b, a["x"].to_numpy(), b["x"].to_numpy() + 1.0)
     assert line(amount, "(label)").kind == "numeric" and "(label)" in amount.shifted
 

@@ -88,8 +88,8 @@ class Comparison:
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the tables differ by more than chance, in any column or in how columns go together."""
-        return self.radius.beyond_chance
+        """Whether the tables differ by more than chance: in a column, in the labels, or in how columns go together."""
+        return self.radius.beyond_chance or bool(self.shifted)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class Comparison:
             f"Whole rows, {joint.n_rows:,} of each: the cheapest plan costs {joint.cost:.3g}, by chance {joint.by_chance:.3g} "
             f"(p = {joint.p_value:.2g})."
         )
-        only = self.beyond_chance and not self.shifted
+        only = self.radius.beyond_chance and not self.shifted
         return [told, *(["No column shifted alone, but how columns go together has changed."] if only else [])]
 
 
