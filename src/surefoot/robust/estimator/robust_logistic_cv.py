@@ -35,6 +35,8 @@ from surefoot.sklearn_api.training_rows import TrainingRows, flat_labels
 
 # Levels of robustness in the experiments of Sun et al. (2025); the radius is -log(theta).
 PAPER_THETAS = (0.99, 0.96, 0.93, 0.9, 0.85, 0.8, 0.75, 0.65, 0.5)
+# How far the grid reaches to either side of the automatic radius, and how many radii it has.
+REACH, AROUND = 10.0, 9
 # Ends of the grid if only its size is given: from nearly plain to at most a constant model in most tables.
 SMALLEST_RADIUS, LARGEST_RADIUS = 1e-3, 1.0
 
@@ -56,8 +58,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     Parameters
     ----------
     radii : array-like of floats, int, or None, default=None
-        The grid. None: -log(theta) for the nine levels of robustness theta between 0.5 and 0.99 of the paper. A number: that
-        many radii from 0.001 to 1 in equal ratios.
+        The grid. None: nine radii in equal ratios, from a tenth of the automatic one (:ref:`automatic-radius`) to ten times as
+        much; with a shift model -log(theta) for the nine levels of robustness theta between 0.5 and 0.99 of the paper. A
+        number: that many radii from 0.001 to 1 in equal ratios.
     label_weights : array-like of floats, optional
         Prices kappa of flipping a label, ``inf`` among them if labels may also be right; every one is tried with every radius.
         None: only ``label_weight``.
@@ -174,6 +177,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         rows = self._read(X, y, sample_weight)
         prices = self._prices(X)
         scorer = self._scorer(rows.classes)
+        if self.radii is None and self.shift is None:
+            grid = self._grid(self._find_radius(rows, self._cost(rows, prices), solver).radius)
         (table,) = indexable(X)
         folds = self._folds(rows, y)
         scores = np.empty((len(grid), len(folds)))
@@ -238,12 +243,17 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         found: Callable[..., float] = scorer
         return found
 
-    def _grid(self) -> list[_GridPoint]:
-        """All radii with all label weights, in the order of the path: by rising caution."""
+    def _grid(self, centre: float | None = None) -> list[_GridPoint]:
+        """All radii with all label weights, in the order of the path: by rising caution.
+
+        ``centre`` is the automatic radius, around which the radii lie if no others are named.
+        """
         weights = [self.label_weight] if self.label_weights is None else _label_weight_grid(self.label_weights)
-        return [_GridPoint(float(radius), float(weight)) for radius in _radius_grid(self.radii) for weight in weights]
+        return [_GridPoint(float(radius), float(weight)) for radius in _radius_grid(self.radii, centre) for weight in weights]
 
     def _points(self) -> list[tuple[float, float]]:
+        if self.radii is None:  # they follow from the rows of the fit
+            return [(point.radius, point.label_weight) for point in self.path_.points]
         return [(point.radius, point.label_weight) for point in self._grid()]
 
     def _named(self, point: _GridPoint) -> str:
@@ -318,8 +328,10 @@ def _label_weight_grid(weights: Any) -> list[float]:
     return sorted(grid, reverse=True)
 
 
-def _radius_grid(radii: Any) -> FloatArray:
+def _radius_grid(radii: Any, centre: float | None = None) -> FloatArray:
     """Distinct radii in rising order."""
+    if radii is None and centre:
+        return np.asarray(np.geomspace(centre / REACH, centre * REACH, AROUND), dtype=np.float64)
     if radii is None:
         return np.array([-math.log(theta) for theta in PAPER_THETAS])
     if isinstance(radii, (int, np.integer)) and not isinstance(radii, bool):
