@@ -93,7 +93,7 @@ def test_a_report_says_what_the_model_and_the_metrics_say(robust: Any, tmp_path:
         assert f"{stress.of(metric).mean():.4f}" in text
     assert "The shift model that was given says that every number moves by at most 0.4 standard deviations with" in text
     assert f"{positive.sum()} ({positive.mean():.1%}) well" in text
-    assert "3 levels: " in text and "radius 0.05" not in text
+    assert "3 levels: " in text and "radius 0.05" in text and "tol 1e-06" not in text
 
 
 def test_a_report_is_one_well_formed_file_that_loads_nothing(robust: Any, card: Any, tmp_path: Path) -> None:

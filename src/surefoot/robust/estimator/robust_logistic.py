@@ -7,26 +7,19 @@ import time
 from dataclasses import replace
 from typing import Any, Self
 
-from surefoot.core.solve_options import SolveOptions
 from surefoot.design.read.dask_table import is_dask
-from surefoot.robust.estimator.automatic_radius import AUTO, FoundRadius, find_radius, given_radius, is_auto, sampling_error
+from surefoot.robust.estimator.automatic_radius import AUTO, given_radius, is_auto
 from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
 from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
-from surefoot.robust.problem.column_moments import RowTally, batch_sums
-from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm
-from surefoot.robust.problem.problem import RobustCoefficients
-from surefoot.robust.problem.row_batch import RowBatch
-from surefoot.robust.problem.terms import Terms
-from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
 from surefoot.sklearn_api.proven_model import ProofParts
-from surefoot.sklearn_api.training_rows import TrainingRows, refuse_groups
+from surefoot.sklearn_api.training_rows import refuse_groups
 
 
 class RobustLogisticRegression(RobustLogisticModel):
@@ -263,21 +256,6 @@ class RobustLogisticRegression(RobustLogisticModel):
             return "that of the shift model"
         error = self.sampling_error_
         return "as given" if error is None else error.reason(self.radius_, self.dual_price_)
-
-    def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
-        design = rows.design
-        sums = batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
-        terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
-        # The other solvers find the same optimum, but not from a neighbour's.
-        quick = solver if solver.name in WARM_STARTED else named_solver("auto")
-
-        def solve(radius: float, options: SolveOptions, nearest: RobustCoefficients | None) -> RobustCoefficients:
-            problem = self._problem(design, rows.labels, rows.weights, cost, radius)
-            return quick.solve(problem, options, warm_start=nearest).primal
-
-        error = sampling_error(terms, sums, RowTally.of(rows.counts))
-        # One solve is shown: that of the radius found.
-        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None))
 
     def _points(self) -> list[tuple[float, float]]:
         weight = require_label_weight(self.label_weight)

@@ -26,18 +26,21 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.estimator.automatic_radius import SamplingError
+from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.polished_plan import polished_plan
+from surefoot.robust.problem.column_moments import RowTally, batch_sums
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
+from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
@@ -167,6 +170,21 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         if started is not None:  # the search for a radius is part of the time
             options = replace(options, started=started)
         return solver.solve(problem, options, warm_start=warm_start)
+
+    def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
+        design = rows.design
+        sums = batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
+        terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
+        # The other solvers find the same optimum, but not from a neighbour's.
+        quick = solver if solver.name in WARM_STARTED else named_solver("auto")
+
+        def solve(radius: float, options: SolveOptions, nearest: RobustCoefficients | None) -> RobustCoefficients:
+            problem = self._problem(design, rows.labels, rows.weights, cost, radius)
+            return quick.solve(problem, options, warm_start=nearest).primal
+
+        error = sampling_error(terms, sums, RowTally.of(rows.counts))
+        # One solve is shown: that of the radius found.
+        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None))
 
     def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = progress_listener(title) if self.verbose else None
