@@ -314,7 +314,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             weights = [self.label_weight_ if own == math.inf and self.shift is not None else own]
         # Radii around the automatic one follow from the rows of the fit.
         automatic = self.radii is None and self.shift is None
-        radii = self.path_.radii if automatic else _radius_grid(self.radii)
+        radii = np.unique(self.path_.radii) if automatic else _radius_grid(self.radii)
         return [(float(radius), weight) for radius in radii for weight in weights]
 
     def _named(self, point: _GridPoint) -> str:
