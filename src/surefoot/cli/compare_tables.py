@@ -164,6 +164,7 @@ def _content(found: Comparison) -> dict[str, Any]:
         },
         "missing": list(found.missing),
         "extra": list(found.extra),
+        "remarks": list(found.remarks),
     }
     if parts is not None:
         told = {name: getattr(parts, name) for name in ("change", "inputs", "relation")}

@@ -6,6 +6,7 @@ from typing import Any
 
 from surefoot.reports.page import Fact, bar, bullets, paragraph, table
 from surefoot.reports.subject import Subject
+from surefoot.shift.comparison.column_pairs import price_text
 from surefoot.shift.comparison.compare import compare
 from surefoot.shift.comparison.comparison import Comparison
 from surefoot.shift.comparison.decomposition import Decomposition, Part
@@ -38,8 +39,8 @@ def comparison_fact(found: Comparison) -> Fact:
     if not radius.beyond_chance:
         others = f"; shifted: {', '.join(found.shifted)}" if found.shifted else ""
         return Fact("Shift", "none", f"beyond chance that a radius could cover{others}" if others else "beyond chance")
-    own = "" if radius.model_radius is None else f"; the model's radius is {radius.model_radius:.3g}"
-    return Fact("Shift", f"{radius.estimate:.3g}", f"as a radius, chance taken off{own}")
+    own = "" if radius.model_radius is None else f"; the model's radius is {price_text(radius.model_radius)}"
+    return Fact("Shift", price_text(radius.estimate), f"as a radius, chance taken off{own}")
 
 
 def comparison_blocks(found: Comparison) -> tuple[str, ...]:
@@ -52,22 +53,22 @@ def comparison_blocks(found: Comparison) -> tuple[str, ...]:
             line.note,
             "beyond chance" if line.shifted else "",
             bar(line.distance / longest),
-            f"{line.distance:.3g}",
-            f"{line.by_chance:.3g}",
+            price_text(line.distance),
+            price_text(line.by_chance),
             f"{line.p_value:.2g}",
         ]
         for line in found.lines[:_LISTED]
     ]
     more = len(found.lines) - len(rows)
     radius = found.radius
-    upper = "" if radius.upper != radius.upper else f" and at most {radius.upper:.3g}"
+    upper = "" if radius.upper != radius.upper else f" and at most {price_text(radius.upper)}"
     blocks = [
         paragraph(f"An earlier table of {found.n_rows[0]:,} rows beside the {found.n_rows[1]:,} of this report. {radius}"),
         table(("column", "change", "", "", "", "distance", "by chance", "p"), rows, left=4, ready=(4,)),
         paragraph(
             f"{f'{more:,} more columns shifted less. ' if more > 0 else ''}Distance: the least price per row of turning one "
             "column into the other. By chance: 95 of 100 pairs of samples of one population are nearer. p is for all columns "
-            f"together. Proven: turning all columns costs at least {radius.lower:.3g}{upper} per row, chance included.",
+            f"together. Proven: turning all columns costs at least {price_text(radius.lower)}{upper} per row, chance included.",
             "small",
         ),
     ]

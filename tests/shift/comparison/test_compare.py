@@ -165,6 +165,14 @@ def test_a_column_without_values_is_a_shift_and_named(name: str) -> None:
     assert line(both, name).distance == 0
 
 
+def test_levels_that_are_rare_go_by_chance_and_are_not_named() -> None:
+    a = pd.DataFrame({"c": ["p"] * 295 + ["q"] * 5})
+    rare = quick(a, pd.DataFrame({"c": ["p"] * 200})).lines[0]
+    common = quick(a, pd.DataFrame({"c": ["p"] * 400})).lines[0]
+    assert rare.note == "" and common.note == "gone: 'q' (1.7%)"
+    assert quick(pd.DataFrame({"c": ["p"] * 400}), a).lines[0].note == "new: 'q' (1.7%)"
+
+
 def test_more_gaps_are_a_shift() -> None:
     a, b = pair()
     b.loc[np.arange(len(b)) % 4 == 0, "gap"] = np.nan

@@ -137,13 +137,21 @@ def test_any_classifier_with_probabilities_is_decomposed() -> None:
     assert set(found.to_frame()["part"]) == {"column", "radius", "loss"}
 
 
-def test_labels_that_the_model_does_not_know_and_columns_that_it_lacks_are_refused(robust: Any) -> None:
+def test_a_table_that_the_model_refuses_is_still_compared_and_the_reason_said(robust: Any) -> None:
     X_b, y_b = applications(1, 100)
+    found = quick(X, X_b.drop(columns="income"), Y, y_b, robust)
+    assert found.missing == ("income",) and found.decomposition is None
+    assert "The model cannot judge both tables without 'income'." in repr(found)
+    found = quick(X, X_b.assign(channel=X_b["channel"].replace({"web": "app"})), Y, y_b, robust)
+    assert "channel" in found.shifted and found.decomposition is None
+    assert "The model cannot judge the second table: column 'channel', row" in repr(found) and "'app'" in found.unjudged
+    assert quick(X, X_b, model=robust).unjudged == ""
+
+
+def test_labels_that_the_model_does_not_know_and_models_that_are_not_fitted_are_refused(robust: Any) -> None:
+    X_b, _ = applications(1, 100)
     with pytest.raises(sf.InvalidTableError, match="y_b, row 0: 'late' is none of the classes"):
         quick(X, X_b, Y, np.full(100, "late"), robust)
-    with pytest.raises(sf.InvalidTableError, match="'income' is missing"):
-        quick(X, X_b.drop(columns="income"), Y, y_b, robust)
-    assert quick(X, X_b.drop(columns="income"), model=robust).missing == ("income",)
     with pytest.raises(ValueError, match="not fitted"):
         quick(X, X_b, model=LogisticRegression())
 

@@ -149,6 +149,11 @@ def scaled_values(before: FloatArray, after: FloatArray) -> tuple[tuple[FloatArr
     return ((before - centre) / unit, (after - centre) / unit), centre, unit
 
 
+def price_text(price: float) -> str:
+    """A price for a sentence or a table: three digits, or all before the point."""
+    return f"{price:,.0f}" if 1000 <= abs(price) < 1e9 else f"{price:.3g}"
+
+
 def shown_levels(levels: Sequence[Level], most: int = 3) -> str:
     """Some levels in a sentence."""
     named = ", ".join("(missing)" if level is None else repr(level) for level in levels[:most])

@@ -14,7 +14,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.robust.problem.numeric_norm import NumericNorm, gradient_norm
-from surefoot.shift.comparison.column_pairs import ColumnPair, NumericPair
+from surefoot.shift.comparison.column_pairs import ColumnPair, NumericPair, price_text
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,13 @@ class ObservedRadius:
             return f"No shift beyond chance (p = {self.p_value:.2g}): two samples of one population differ as much."
         if self.unpriced:
             return ""
-        interval = "" if self.low == self.high else f" ({self.low:.3g} to {self.high:.3g})"
-        return f"The shift amounts to a radius of about {self.estimate:.3g}{interval}, chance taken off."
+        interval = "" if self.low == self.high else f" ({price_text(self.low)} to {price_text(self.high)})"
+        return f"The shift amounts to a radius of about {price_text(self.estimate)}{interval}, chance taken off."
 
     def _verdict(self) -> str:
         if self.model_radius is None:
             return ""
-        own = f"{self.model_radius:.3g}"
+        own = price_text(self.model_radius)
         if self.upper <= self.model_radius:
             return f"Proven: the rows of the second table lie within the model's radius of {own} around the first."
         if not self.beyond_chance:
