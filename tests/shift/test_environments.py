@@ -106,6 +106,8 @@ def test_equal_sites_do_not_shift() -> None:
             into.append([*(1 - np.array(rho, dtype=float)), moves(found)["marker"], moves(found)["age"] / 12])
     mean, raw = np.mean(doubts, axis=0), np.mean(raw_doubts, axis=0)
     assert mean[0] < 1e-6
+    # What nobody has seen to shift is not known never to: of 2,500 rows one might.
+    assert np.all(np.min(doubts, axis=0)[1:3] > 0.99 / 2500) and np.min(np.array(doubts)[:, 0]) > 0
     assert np.all(mean[1:] < [0.018, 0.03, 0.03, 0.03])
     assert np.all(mean < 0.6 * raw)
 
@@ -169,6 +171,21 @@ def test_a_column_that_a_site_lacks_counts_as_filled_and_is_named() -> None:
     few = X.copy()
     few.loc[:5, "marker"] = np.nan
     sf.ShiftModel.from_environments(few, groups)
+
+
+def test_columns_that_no_site_shifts_still_have_a_price() -> None:
+    # The same rows at each site; two of a rare level, both with the outcome: a column without a price would separate them.
+    rng = np.random.default_rng(4)
+    one = pd.DataFrame({"age": rng.normal(60, 12, 80), "ward": ["rare"] * 2 + ["icu"] * 39 + ["day"] * 39})
+    ill = (rng.random(80) < 0.5) | (one["ward"] == "rare")
+    X, y, groups = pd.concat([one] * 3), np.tile(ill, 3), np.repeat(SITES[:3], 80)
+    shift = sf.ShiftModel.from_environments(X, groups)
+    assert shift.categorical_certainty["ward"] == 1 - 1 / 240
+    found = shift.calibrate(X)
+    assert max(*found.numeric_weights.values(), *found.categorical_weights.values()) < math.inf
+    assert sf.RobustLogisticRegression(shift=shift).fit(X, y).certificate_.verified
+    constant = sf.ShiftModel.from_environments(X.assign(age=3.0, ward="icu"), groups)
+    assert constant.numeric_certainty["age"] == 1.0
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -249,7 +266,7 @@ def test_a_category_below_chance_is_raised_and_told_of_sites() -> None:
     X = pd.DataFrame({"lab": ["a"] * 20 + ["b"] * 20 + ["c"] * 20, "town": ["x", "y"] * 30})
     with pytest.warns(sf.BelowChanceWarning, match="column 'lab': a share of 0.* from one site to the others"):
         found = sf.ShiftModel.from_environments(X, np.repeat([1, 2, 3], 20))
-    assert found.categorical_certainty["town"] > 0.99
+    assert found.categorical_certainty["town"] == 1 - 1 / 60
     assert 0 < found.calibrate(X).categorical_weights["lab"] < 1
 
 

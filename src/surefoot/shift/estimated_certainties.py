@@ -6,6 +6,10 @@ rows that keep their level is rho itself. ``site_distances`` has b and 1 - rho o
 A site that never measured a column shows the largest shift of all: its model sees what fills the gaps, the median of all values
 for numbers and a level of its own for categories. So gaps count as these.
 
+Where chance is taken off, nothing may be left of a column. That it never shifts does not follow: of N rows nobody sees a share
+below 1 / N, so a category is at most as sure as 1 - 1 / N, and a number as a double can say short of never. A column that costs
+nothing at all would let models grow without end along a level that occurs with one label only.
+
 A share that stays the same may be at or below chance, where a change has no positive price and the paper's formulas end: sites
 can differ more than a column drawn anew would. The nearest that a robust model can express is a change that costs next to
 nothing, so the certainty is raised to where its price is LEAST_PRICE, with a warning. Chance is that of the smallest number of
@@ -29,6 +33,9 @@ from surefoot.shift.column_settings import DEFAULT_INTERVAL, by_position, interv
 from surefoot.shift.environments import Environments
 from surefoot.shift.prices import LEAST_PRICE, certainty_at_price
 from surefoot.shift.site_distances import changed_share, mean_move
+
+# Just below 1, where the price of a number, -log(1 - rho) / u, still has three digits.
+SUREST = 1.0 - 1e-13
 
 
 @dataclass(frozen=True)
@@ -89,17 +96,24 @@ def estimate_certainties(
         width = interval_width(given, _spread(values, gaps, found, how) if isinstance(given, str) else 0.0)
         # A constant column has no width of its own; that of its moves gives the same price.
         ratio = width / size if size > 0 and width > 0 else 1.0
-        estimates.numeric_certainty[name] = -math.expm1(-ratio) if size > 0 else 1.0
+        certainty = -math.expm1(-ratio) if size > 0 else 1.0
+        shifts = how.correct and bool(np.any(values != values[0]))
+        estimates.numeric_certainty[name] = min(certainty, SUREST) if shifts else certainty
         estimates.numeric_interval[name] = width or size or 1.0
     for name in categorical:
         codes, n_levels, gaps = found.levels(place[name])
         unmeasured[name] = found.unmeasured(gaps)
-        unchanged = 1.0 - _changes(codes, n_levels, found, how)
+        unchanged = surest(1.0 - _changes(codes, n_levels, found, how), found, how)
         estimates.categorical_certainty[name] = _raised(
             name, unchanged, _fewest_levels(codes, n_levels, found), how, quietly=bool(unmeasured[name])
         )
     _warn_of_unmeasured({name: sites for name, sites in unmeasured.items() if sites}, how)
     return estimates
+
+
+def surest(certainty: float, found: Environments, how: Comparison) -> float:
+    """A certainty of categories or labels, or, where chance was taken off, the most that so many rows can tell."""
+    return min(certainty, 1.0 - 1.0 / found.codes.size) if how.correct else certainty
 
 
 def _move(values: Any, found: Environments, how: Comparison) -> float:

@@ -16,7 +16,7 @@ from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
 from surefoot.shift.column_settings import require_certainties, require_intervals
 from surefoot.shift.environments import Environments, of_tables, read_environments, read_signs
-from surefoot.shift.estimated_certainties import Comparison, estimate_certainties
+from surefoot.shift.estimated_certainties import Comparison, estimate_certainties, surest
 from surefoot.shift.label_distances import flipped_share
 from surefoot.shift.noise import named_noise
 from surefoot.shift.prices import (
@@ -153,8 +153,8 @@ class ShiftModel:
         rho_x = 1 - exp(-u / b), so that calibration gives the weight 1 / b. For a categorical column it is the share of rows
         that stay the same, rho_z, by total variation distance. Two sites of one population differ by chance; squared
         differences are taken less what they are on average if the names of the sites are shuffled among the rows, which is
-        known in closed form, so that equal sites have certainties of 1 or nearly so. Sites count by their rows n_g, with the
-        weight n_g (N - n_g) of N rows.
+        known in closed form, so that equal sites have certainties of nearly 1: at most 1 - 1 / N for categories. Sites count by
+        their rows n_g, with the weight n_g (N - n_g) of N rows.
 
         With ``y`` the certainty of labels is estimated too: one model for all sites sorts the rows into ten parts that are
         alike as far as the columns tell, and rho_y is the share of labels that stay if a site's shares of the second class in
@@ -209,7 +209,8 @@ class ShiftModel:
         if y is None:
             return estimated
         doubt = flipped_share(found, categorical, read_signs(X, y, found), correct=how.correct)
-        return replace(estimated, label_certainty=max(1.0 - doubt, certainty_at_price(LEAST_PRICE, 2)))
+        certainty = max(1.0 - doubt, certainty_at_price(LEAST_PRICE, 2))
+        return replace(estimated, label_certainty=surest(certainty, found, how))
 
     @classmethod
     def from_two(
