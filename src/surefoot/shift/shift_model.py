@@ -367,6 +367,12 @@ class ShiftModel:
         )
 
     def _columns(self, table: RewritableTable, *, spread_of_source: bool = False) -> ShiftingColumns:
+        if self.numeric_certainty is None and self.categorical_certainty is None and self.label_certainty is None:
+            raise ValueError(
+                "this shift model names no certainty, so nothing ever shifts, and a model fitted with it would be plain "
+                "logistic regression under another name. Give numeric_certainty, categorical_certainty or label_certainty; "
+                "1.0 says that columns, or labels, stay what they are."
+            )
         columns = read_shifting_columns(
             table,
             numeric_certainty=self.numeric_certainty,

@@ -44,8 +44,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         moves the gradient; see :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
     shift : ShiftModel, optional
         A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
-        (mappings by column name) and ``radius``, which then replace the parameters of the same names. With it, "auto" is the
-        radius of the shift model alone: what it says may happen is not enlarged by the sampling error.
+        (mappings by column name) and ``radius``. It says it all: ``radius`` and weights beside it are an error, its radius is
+        not enlarged by the sampling error, and under "from_dtype" columns are of the kind that it takes them for.
     numeric_weights : float, array-like or mapping, optional
         gamma: price of moving a numeric column by one unit; one number for all, one per numeric column in table order, or a
         mapping from columns to numbers. ``inf``: the column never shifts. None, and columns that a mapping leaves out:
@@ -61,7 +61,9 @@ class RobustLogisticRegression(RobustLogisticModel):
         "l2" lies between.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
-        or booleans.
+        or booleans. With "from_dtype" a column of 0 and 1 is a category too if ``categorical_weights`` names it or ``shift``
+        flips it, and a boolean one a number if ``numeric_weights`` or a numeric certainty names it (tables in memory, not
+        sparse).
     fit_intercept : bool, default=True
     solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"} or PublishedLpAdmm, default="auto"
         "auto" is "sqp", sequential quadratic steps, or "wide", which forms no Hessian, for numeric tables with more columns
@@ -248,6 +250,10 @@ class RobustLogisticRegression(RobustLogisticModel):
         if not solution.certificate.verified:
             warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
         return self
+
+    def _settings_beside_shift(self) -> list[str]:
+        radius = [] if is_auto(self.radius) else [f"radius = {self.radius!r:.80}"]
+        return [*radius, *super()._settings_beside_shift()]
 
     @property
     def radius_reason_(self) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
@@ -29,6 +30,7 @@ from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
+from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.polished_plan import polished_plan
@@ -116,16 +118,33 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         require_time_limit(self.time_limit)
         if self.shift is not None and not hasattr(self.shift, "calibrate"):
             raise ValueError(f"shift = {self.shift!r} must be None or a shift model with a method calibrate(X).")
+        beside = [] if self.shift is None else self._settings_beside_shift()
+        if beside:
+            raise ValueError(
+                f"{' and '.join(beside)} beside shift would count for nothing: a shift model says what may shift, how far, and "
+                "at what price. Leave them out; or leave out shift, and take what you want of found = shift.calibrate(X): "
+                "found.radius, found.numeric_weights, found.categorical_weights."
+            )
+
+    def _settings_beside_shift(self) -> list[str]:
+        """Parameters that a shift model would overrule, as they were given."""
+        weights = ("numeric_weights", "categorical_weights")
+        return [f"{name} = {getattr(self, name)!r:.80}" for name in weights if getattr(self, name) is not None]
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        return read_training_rows(self._encoder(), X, y, sample_weight)
+        return read_training_rows(self._encoder(None if scipy.sparse.issparse(X) else self._told_kinds(X)), X, y, sample_weight)
 
-    def _encoder(self) -> TableEncoder:
+    def _told_kinds(self, X: Any) -> ToldKinds:
+        prices = self._prices(X)
+        return (kinds_of_weights if self.shift is None else kinds_of_shift)(prices.numeric, prices.categorical)
+
+    def _encoder(self, told_kinds: ToldKinds | None = None) -> TableEncoder:
         return TableEncoder(
             categorical_features=self.categorical_features,
             missing_numeric=self.missing_numeric,
             missing_categorical=self.missing_categorical,
             unseen_categories=self.unseen_categories,
+            told_kinds=told_kinds,
         )
 
     def _prices(self, X: Any, shift: Any = None) -> ShiftPrices:
