@@ -303,6 +303,7 @@ class ShiftModel:
         ValueError
             If a certainty is not above chance, so that its delta would not be positive; the message names column and value.
         """
+        self._require_a_certainty()
         columns = self._columns(RewritableTable(X))
         gamma = dict.fromkeys(columns.numeric_names, math.inf)
         delta = dict.fromkeys(columns.categorical_names, math.inf)
@@ -356,6 +357,7 @@ class ShiftModel:
         """
         if scipy.sparse.issparse(X):
             raise InvalidTableError("X is a sparse matrix, but shifted numbers are hardly ever 0. Pass X.toarray().")
+        self._require_a_certainty()
         table = RewritableTable(X, reference)
         columns = self._columns(table)
         if certainties is not None:
@@ -366,13 +368,15 @@ class ShiftModel:
             tuple(column for column in columns.categorical if column.moves),
         )
 
-    def _columns(self, table: RewritableTable, *, spread_of_source: bool = False) -> ShiftingColumns:
+    def _require_a_certainty(self) -> None:
         if self.numeric_certainty is None and self.categorical_certainty is None and self.label_certainty is None:
             raise ValueError(
                 "this shift model names no certainty, so nothing ever shifts, and a model fitted with it would be plain "
                 "logistic regression under another name. Give numeric_certainty, categorical_certainty or label_certainty; "
                 "1.0 says that columns, or labels, stay what they are."
             )
+
+    def _columns(self, table: RewritableTable, *, spread_of_source: bool = False) -> ShiftingColumns:
         columns = read_shifting_columns(
             table,
             numeric_certainty=self.numeric_certainty,
