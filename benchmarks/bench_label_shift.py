@@ -17,6 +17,7 @@ from tables import Report, Table
 from surefoot.core.outcome import Progress
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.first_order.lp_admm import LpAdmm
+from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.sqp.sqp import SQP
 
@@ -29,6 +30,9 @@ TOLERANCE = 1e-6
 REFERENCE_TOLERANCE = 1e-8
 # Table 1 of the poster: seconds of YALMIP and of its LP-ADMM.
 POSTER = {(5_000, 100): (287.67, 0.64), (10_000, 10): (283.25, 0.50), (10_000, 100): (1165.40, 1.37)}
+
+# The poster names penalty and growth, and no stopping rules; these are common ones.
+COMMON_RULES = PublishedLpAdmm(coefficient_step="exact", residual=1e-6, max_steps=500, bracket_width=1e-3)
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,7 @@ def _compare(rows: int, columns: int, options: argparse.Namespace) -> Comparison
             if answer.solver_seconds is not None:
                 rivals.append(_rival(fit, "Clarabel alone", answer.solver_seconds, excess, answer.status))
     histories = {}
-    for name, solver in (("lp-admm", LpAdmm()), ("lp-admm published", LpAdmm(published=True))):
+    for name, solver in (("lp-admm", LpAdmm()), ("lp-admm published", LpAdmm(COMMON_RULES))):
         say(f"{rows} x {columns}: {name}")
         ended = timed_fit(solver, problem, tolerance=TOLERANCE, n_threads=options.threads, time_limit=options.time_limit)
         objective = certified(problem, ended.outcome, TOLERANCE).upper_bound

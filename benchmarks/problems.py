@@ -31,7 +31,7 @@ from scipy.special import ndtr, ndtri
 from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustLogisticProblem
-from surefoot.shift.prices import categorical_prices, shift_radius
+from surefoot.shift.prices import categorical_prices, rounded_prices, shift_radius
 
 THETAS = (0.5, 0.65, 0.75, 0.8, 0.85, 0.9, 0.93, 0.96, 0.99)
 MEANS = (0.6, 0.7, 0.8, 0.9)
@@ -273,16 +273,6 @@ def draw_certainty(
     return within
 
 
-def rounded(prices: FloatArray, decimals: int) -> FloatArray:
-    """Prices rounded to ``decimals`` places, those that would become 0 raised to one unit of the last place.
-
-    A price of 0 would let the adversary change that column for nothing, so that the model could not use it at all; the paper
-    does not say what it did with them, and its program keeps the zeros.
-    """
-    raised: FloatArray = np.maximum(np.round(prices, decimals), 10.0**-decimals)
-    return raised
-
-
 def calibrate(
     table: MixedTable, *, mean: float, random_state: int = 0, decimals: int | None = None, outside: str = "redraw"
 ) -> GroundCost:
@@ -305,7 +295,7 @@ def calibrate(
     delta = categorical_prices(categorical, table.n_levels)
     return GroundCost(
         numeric_weights=numeric_prices(numeric, INTERVAL * table.numeric.std(axis=0)),
-        categorical_weights=delta if decimals is None else rounded(delta, decimals),
+        categorical_weights=delta if decimals is None else rounded_prices(delta, decimals),
     )
 
 

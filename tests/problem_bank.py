@@ -34,10 +34,12 @@ def draw_problem(
     fit_intercept: bool = True,
     norm: NumericNorm = "l1",
     density: float | None = None,
+    ranged: int = 0,
 ) -> RobustLogisticProblem:
     """A random problem with noisy labels, real-valued weights and both labels present (if ``rows`` > 1).
 
-    With a ``density`` about that share of the numeric entries is kept and the columns are sparse.
+    The first ``ranged`` numeric columns have a range: what they hold, or up to a standard deviation more at either end. With a
+    ``density`` about that share of the numeric entries is kept and the columns are sparse.
     """
     draw = np.random.default_rng(seed)
     x = draw.normal(size=(rows, numeric))
@@ -50,6 +52,10 @@ def draw_problem(
     labels = np.where(score + 1.5 * draw.logistic(size=rows) > 0, 1.0, -1.0)
     if rows > 1 and np.abs(labels.sum()) == rows:
         labels[0] = -labels[0]
+    ranges = np.tile([-np.inf, np.inf], (numeric, 1))
+    if ranged and rows:
+        wider = np.maximum(np.random.default_rng((seed, 2)).uniform(-0.5, 1.0, size=(2, ranged)), 0.0)
+        ranges[:ranged] = np.column_stack((x[:, :ranged].min(axis=0) - wider[0], x[:, :ranged].max(axis=0) + wider[1]))
     return RobustLogisticProblem(
         numeric=x if density is None else scipy.sparse.csr_array(x),
         codes=codes,
@@ -61,6 +67,7 @@ def draw_problem(
             categorical_weights=draw.uniform(0.3, 1.7, size=len(levels)),
             label_weight=label_weight,
             numeric_norm=norm,
+            numeric_ranges=ranges,
         ),
         radius=radius,
         fit_intercept=fit_intercept,
@@ -406,4 +413,61 @@ SPARSE_BANK: dict[str, Callable[[], RobustLogisticProblem]] = {
     )
 }
 
-WHOLE_BANK = {**PROBLEM_BANK, **NORM_BANK, **SPARSE_BANK}
+
+def ranged_numeric() -> RobustLogisticProblem:
+    return draw_problem(61, rows=24, numeric=3, ranged=3)
+
+
+def ranged_mixed_with_label_price() -> RobustLogisticProblem:
+    return draw_problem(62, rows=16, numeric=2, levels=(3, 2), radius=0.1, label_weight=1.4, ranged=1)
+
+
+def ranged_without_an_intercept() -> RobustLogisticProblem:
+    return draw_problem(63, rows=20, numeric=3, levels=(2,), radius=0.2, fit_intercept=False, ranged=2)
+
+
+def ranged_scales_and_offsets() -> RobustLogisticProblem:
+    """Columns in units of 1e6 and 1e-6, far from 0."""
+    problem = draw_problem(64, rows=20, numeric=2, levels=(2,), ranged=2)
+    units, offsets = np.array([1e6, 1e-6]), np.array([30.0, -500.0])
+    cost = replace(
+        problem.cost,
+        numeric_weights=problem.cost.numeric_weights / units,
+        numeric_ranges=(problem.cost.numeric_ranges + offsets[:, None]) * units[:, None],
+    )
+    return replace(problem, numeric=(problem.numeric + offsets) * units, cost=cost)
+
+
+def ranged_one_column_never_moves() -> RobustLogisticProblem:
+    """A range without width is a column that never shifts."""
+    problem = draw_problem(65, rows=40, numeric=2, ranged=1)
+    table = np.column_stack((problem.numeric, np.full(40, 2.0)))
+    ranges = np.vstack((problem.cost.numeric_ranges, (2.0, 2.0)))
+    cost = replace(problem.cost, numeric_weights=np.append(problem.cost.numeric_weights, 1.0), numeric_ranges=ranges)
+    return replace(problem, numeric=table, cost=cost)
+
+
+def ranged_large_radius() -> RobustLogisticProblem:
+    """More than all rows could spend: the price is 0."""
+    problem = draw_problem(66, rows=18, numeric=2, levels=(2,), radius=50.0, ranged=2)
+    return replace(problem, labels=np.where(np.arange(18) % 3 == 0, 1.0, -1.0))
+
+
+def ranged_plain_logistic() -> RobustLogisticProblem:
+    return draw_problem(67, rows=60, numeric=2, levels=(3,), radius=0.0, ranged=2)
+
+
+RANGE_BANK: dict[str, Callable[[], RobustLogisticProblem]] = {
+    build.__name__: build
+    for build in (
+        ranged_numeric,
+        ranged_mixed_with_label_price,
+        ranged_without_an_intercept,
+        ranged_scales_and_offsets,
+        ranged_one_column_never_moves,
+        ranged_large_radius,
+        ranged_plain_logistic,
+    )
+}
+
+WHOLE_BANK = {**PROBLEM_BANK, **NORM_BANK, **SPARSE_BANK, **RANGE_BANK}

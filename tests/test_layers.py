@@ -76,8 +76,13 @@ ROOMS: dict[str, set[str]] = {
     "studio": {"", *BELOW_DOORS},
     "proofs": {"core", *EVERY_FAMILY},  # the verifier alone: certificates, and nothing that finds anything
 }
-# Folders that may do more than their room: stress tests look into fitted models, a fitted card prints itself.
-ALSO: dict[str, set[str]] = {"shift/stress": {"robust", "riskscore"}, "riskscore/estimator": {"reports"}}
+# Folders that may do more than their room: stress tests look into fitted models, a comparison takes the prices of one and draws
+# itself, a fitted card prints itself.
+ALSO: dict[str, set[str]] = {
+    "shift/stress": {"robust", "riskscore"},
+    "shift/comparison": {"robust", "reports"},
+    "riskscore/estimator": {"reports"},
+}
 # The package's own __init__ and its public modules collect names from the rooms; they are no rooms of their own.
 COLLECTORS: dict[str, set[str]] = {
     "__init__.py": {"constraints", "export", *BELOW_DOORS},

@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
@@ -54,7 +55,7 @@ struct WorstCaseRows {
 
 MixedTable make_table(const Columns& numeric, const Matrix<std::int32_t>& codes, const Vector<double>& labels,
                       const Vector<double>& weights, const Vector<std::int32_t>& n_levels, const Vector<double>& move_price,
-                      double flip_price) {
+                      double flip_price, const std::optional<Matrix<double>>& ranges) {
   MixedTable table;
   table.n_rows = static_cast<std::int64_t>(labels.shape(0));
   table.n_categorical = static_cast<int>(codes.shape(1));
@@ -80,6 +81,17 @@ MixedTable make_table(const Columns& numeric, const Matrix<std::int32_t>& codes,
       if (*code < 0 || *code >= n_levels.data()[l])
         throw std::invalid_argument("row " + std::to_string(row) + ", categorical column " + std::to_string(l) + ": code " +
                                     std::to_string(*code) + " is not a level");
+  if (ranges && ranges->shape(0) > 0) {
+    require(ranges->shape(1) == 4, "a range has a column, two ends and a price");
+    require(!table.entry_at, "the columns of a sparse table have no ranges");
+    for (std::size_t r = 0; r < ranges->shape(0); ++r) {
+      const double* line = ranges->data() + 4 * r;
+      require(line[0] >= 0 && line[0] < table.n_numeric && line[0] == std::floor(line[0]), "ranged column out of range");
+      require(std::isfinite(line[1]) && std::isfinite(line[2]) && line[1] < line[2] && line[3] > 0 && std::isfinite(line[3]),
+              "a range has two finite ends and a finite price");
+      table.ranges.push_back({static_cast<int>(line[0]), line[1], line[2], line[3]});
+    }
+  }
   return table;
 }
 
@@ -97,8 +109,8 @@ void bind_mixed_table(nb::module_& module) {
           "__init__",
           [](BoundTable* self, const Columns& numeric, Matrix<std::int32_t> codes, Vector<double> labels,
              Vector<double> weights, Vector<std::int32_t> n_levels, Vector<double> move_price, double flip_price,
-             bool fit_intercept, int n_extra) {
-            auto table = make_table(numeric, codes, labels, weights, n_levels, move_price, flip_price);
+             bool fit_intercept, int n_extra, std::optional<Matrix<double>> ranges) {
+            auto table = make_table(numeric, codes, labels, weights, n_levels, move_price, flip_price, ranges);
             require(n_extra >= 0, "n_extra must not be negative");
             LiftedLayout layout(table, fit_intercept, n_extra);
             std::vector<nb::object> owners{nb::cast(codes), nb::cast(labels), nb::cast(weights)};
@@ -113,7 +125,8 @@ void bind_mixed_table(nb::module_& module) {
             new (self) BoundTable{std::move(table), std::move(layout), std::move(owners)};
           },
           nb::kw_only(), nb::arg("numeric"), nb::arg("codes"), nb::arg("labels"), nb::arg("weights"), nb::arg("n_levels"),
-          nb::arg("move_price"), nb::arg("flip_price"), nb::arg("fit_intercept"), nb::arg("n_extra") = 0)
+          nb::arg("move_price"), nb::arg("flip_price"), nb::arg("fit_intercept"), nb::arg("n_extra") = 0,
+          nb::arg("ranges") = nb::none())
       .def_prop_ro("size", [](const BoundTable& self) { return self.layout.size; })
       .def_prop_ro("mask_words", [](const BoundTable& self) { return self.table.mask_words(); })
       .def_prop_ro("first_numeric", [](const BoundTable& self) { return self.layout.first_numeric; })
@@ -139,7 +152,7 @@ void bind_mixed_table(nb::module_& module) {
             const double* point = self.point(x);
             const auto n = static_cast<std::size_t>(self.table.n_rows);
             std::vector<double> value(n), cost(n);
-            std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(self.table.n_categorical)), flipped(n);
+            std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(self.table.n_moves())), flipped(n);
             {
               nb::gil_scoped_release released;
               worst_case_rows(self.table, self.layout, point, n_threads, value.data(), moved.data(), flipped.data(),

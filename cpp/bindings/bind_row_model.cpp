@@ -180,7 +180,7 @@ void bind_row_model(nb::module_& module) {
         require_plan(rows, plan);
         const auto n = static_cast<std::size_t>(rows.table.n_rows) - plan.row.size() + plan.mass.size();
         std::vector<std::int64_t> row(n);
-        std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(rows.table.n_categorical)), flipped(n);
+        std::vector<std::uint8_t> moved(n * static_cast<std::size_t>(rows.table.n_moves())), flipped(n);
         std::vector<double> piece_mass(n), slope(n);
         {
           nb::gil_scoped_release released;

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from surefoot.files.model_file import load, save
     from surefoot.files.proof_export import export_proof
     from surefoot.reports.card.score_card import ScoreCard
+    from surefoot.reports.displays.comparison_display import ComparisonDisplay
     from surefoot.reports.displays.radius_path_display import RadiusPathDisplay
     from surefoot.reports.displays.reliability_display import ReliabilityDisplay
     from surefoot.reports.displays.score_card_display import ScoreCardDisplay
@@ -47,10 +48,13 @@ if TYPE_CHECKING:
     from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
     from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
     from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
+    from surefoot.robust.first_order.parameters import PublishedLpAdmm
     from surefoot.robust.problem.ground_cost import GroundCost
     from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
     from surefoot.robust.sqp.adversary import worst_case_rows
     from surefoot.shift.ambiguity import Ambiguity
+    from surefoot.shift.comparison.compare import compare
+    from surefoot.shift.comparison.comparison import Comparison
     from surefoot.shift.shift_model import ShiftModel
     from surefoot.shift.stress.stress_report import StressReport
     from surefoot.shift.stress.stress_test import stress_test
@@ -70,6 +74,8 @@ _PLACES = {
     "ChanceConstrainedSVC": "chancesvm.estimator.chance_svc",
     "ChanceConstrainedSVCCV": "chancesvm.estimator.chance_svc_cv",
     "ChangedModelWarning": "exceptions",
+    "Comparison": "shift.comparison.comparison",
+    "ComparisonDisplay": "reports.displays.comparison_display",
     "ConvergenceLimitWarning": "exceptions",
     "ForwardSolveError": "exceptions",
     "GridEdgeWarning": "exceptions",
@@ -79,6 +85,7 @@ _PLACES = {
     "InvalidObservationError": "exceptions",
     "InvalidTableError": "exceptions",
     "ModelFileError": "exceptions",
+    "PublishedLpAdmm": "robust.first_order.parameters",
     "RadiusPathDisplay": "reports.displays.radius_path_display",
     "ReliabilityDisplay": "reports.displays.reliability_display",
     "RiskScoreClassifier": "riskscore.estimator.risk_score",
@@ -102,6 +109,7 @@ _PLACES = {
     "WeakModelWarning": "exceptions",
     "WorstCaseDisplay": "reports.displays.worst_case_display",
     "ZeroCostWarning": "exceptions",
+    "compare": "shift.comparison.compare",
     "constraints": "constraints",
     "export": "export",
     "export_proof": "files.proof_export",
@@ -121,6 +129,8 @@ __all__ = [
     "ChanceConstrainedSVC",
     "ChanceConstrainedSVCCV",
     "ChangedModelWarning",
+    "Comparison",
+    "ComparisonDisplay",
     "ConvergenceLimitWarning",
     "ForwardSolveError",
     "GridEdgeWarning",
@@ -130,6 +140,7 @@ __all__ = [
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
+    "PublishedLpAdmm",
     "RadiusPathDisplay",
     "ReliabilityDisplay",
     "RiskScoreClassifier",
@@ -154,6 +165,7 @@ __all__ = [
     "WorstCaseDisplay",
     "ZeroCostWarning",
     "__version__",
+    "compare",
     "constraints",
     "export",
     "export_proof",

@@ -36,6 +36,7 @@ class RobustRows:
         flip_price: float,
         fit_intercept: bool,
         n_extra: int = 0,
+        ranges: _Float | None = None,
     ) -> None: ...
     size: int
     mask_words: int

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surefoot.shift.prices import rounded_prices
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -173,8 +175,8 @@ def test_an_unknown_treatment_of_draws_outside_is_refused() -> None:
 
 def test_rounding_raises_zero_prices_to_one_unit() -> None:
     prices = np.array([0.004, 0.3, 0.6, 2.4, 2.6])
-    assert problems.rounded(prices, 0).tolist() == [1.0, 1.0, 1.0, 2.0, 3.0]
-    assert problems.rounded(prices, 1) == pytest.approx([0.1, 0.3, 0.6, 2.4, 2.6])
+    assert rounded_prices(prices, 0).tolist() == [1.0, 1.0, 1.0, 2.0, 3.0]
+    assert rounded_prices(prices, 1) == pytest.approx([0.1, 0.3, 0.6, 2.4, 2.6])
 
 
 def test_rounding_touches_categorical_prices_only() -> None:

@@ -257,6 +257,12 @@ def test_the_command_of_a_finding_repeats_it() -> None:
     assert failure["detail"] == "it died" and failure["command"].endswith("--problems 0 --tampered 1 --balls 0 --seed 25")
 
 
+def test_cones_on_a_sphere_are_told_to_hold_nothing_where_entries_differ_by_1e15() -> None:
+    # The linear programmes of the reference took a row with an entry of 1e-15 for met.
+    record = _module("verdict_inverse").trial(11002199)
+    assert record.found == {} and not record.answered
+
+
 @pytest.mark.parametrize("seed", [1005135, 1009973])
 def test_rounding_of_large_entries_has_room_in_the_gap_that_is_asked_for(seed: int) -> None:
     """Columns of 1e7 at a gap of 1e-6: the certificate was refused by a hundredth of it."""

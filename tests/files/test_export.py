@@ -222,7 +222,7 @@ def test_models_without_a_formula_are_refused_by_name(model: Any, message: str) 
 
 def test_what_a_format_cannot_hold_is_refused_by_name() -> None:
     rows = pd.DataFrame({"a\0b": [0.0, 1.0, 2.0, 3.0]})
-    model = sf.RobustLogisticRegression().fit(rows, [0, 1, 0, 1])
+    model = sf.RobustLogisticRegression(radius=0.05).fit(rows, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="zero byte"):
         sf.export.to_sql(model)
     with pytest.raises(ValueError, match="characters that XML does not have"):

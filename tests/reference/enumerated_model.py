@@ -1,4 +1,4 @@
-"""The whole robust problem with every category vector of every row written out, solved by cvxpy and Clarabel.
+"""The whole robust problem with every shift of every row written out, solved by cvxpy and Clarabel.
 
 One constraint per row and shift: loss after the shift - lambda * ground cost <= r_row. Its multiplier is the mass that the
 worst-case distribution moves there, so the model yields a shift plan as well as the optimum. Exponential in the number of
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 
-from reference.worst_case import all_shifts, dense_numeric, needed_price, objective
+from reference.worst_case import Shift, all_shifts, dense_numeric, needed_price, objective
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 
@@ -27,14 +27,18 @@ class ReferenceSolution:
     plan: ShiftPlan
 
 
-def _plan(
-    problem: RobustLogisticProblem, shifts: list[tuple[int, tuple[int, ...], float]], mass: np.ndarray, slope: np.ndarray
-) -> ShiftPlan:
+def _plan(problem: RobustLogisticProblem, shifts: list[tuple[int, Shift]], mass: np.ndarray, slope: np.ndarray) -> ShiftPlan:
     """Merge the multipliers of all shifts into a plan whose moved features share one level mix per final label."""
-    row = np.array([at for at, _, _ in shifts], dtype=np.int64)
-    codes = np.array([codes for _, codes, _ in shifts], dtype=np.int32).reshape(len(shifts), problem.n_categorical)
-    label = np.array([label for _, _, label in shifts])
-    moved = codes != problem.codes[row]
+    row = np.array([at for at, _ in shifts], dtype=np.int64)
+    codes = np.array([shift.codes for _, shift in shifts], dtype=np.int32).reshape(len(shifts), problem.n_categorical)
+    label = np.array([shift.label for _, shift in shifts])
+    features = codes != problem.codes[row]
+    ends = [features]
+    for column in np.flatnonzero(problem.cost.ranged):
+        number = np.array([shift.numeric[column] for _, shift in shifts])
+        goes = number != problem.numeric[row, column]
+        ends += [(goes & (number == end))[:, None] for end in problem.cost.numeric_ranges[column]]
+    moved = np.hstack(ends)
     mass = np.maximum(mass, 0.0)
     totals = np.bincount(row, weights=mass, minlength=problem.n_rows)
     # A row of weight 0 has no mass to move, and a row the solver left empty keeps its weight where it is.
@@ -47,7 +51,7 @@ def _plan(
         mix = np.zeros(int(problem.level_offsets[-1]))
         for l in range(problem.n_categorical):
             part = mix[problem.level_offsets[l] : problem.level_offsets[l + 1]]
-            used = moved[:, l] & (label == sign)
+            used = features[:, l] & (label == sign)
             part += np.bincount(codes[used, l], weights=(mass * slope)[used], minlength=len(part))
             if part.sum() > 0:
                 part /= part.sum()
@@ -86,26 +90,24 @@ def solve_enumerated(problem: RobustLogisticProblem) -> ReferenceSolution:
     scale = np.where(spread > 0, spread, np.where(largest > 0, largest, 1.0))
     centre = table.mean(axis=0) if problem.fit_intercept else np.zeros(problem.n_numeric)
     shifts = [
-        (row, shift.codes, shift.label, shift.cost)
-        for row in range(problem.n_rows)
-        for shift in all_shifts(problem, row)
-        if not plain or shift.cost == 0
+        (row, shift) for row in range(problem.n_rows) for shift in all_shifts(problem, row) if not plain or shift.cost == 0
     ]
     count, offsets = len(shifts), problem.level_offsets
-    row = np.array([at for at, _, _, _ in shifts])
-    sign = np.array([label for _, _, label, _ in shifts])
-    cost = np.array([price for _, _, _, price in shifts])
+    row = np.array([at for at, _ in shifts])
+    sign = np.array([shift.label for _, shift in shifts])
+    cost = np.array([shift.cost for _, shift in shifts])
+    numbers = np.array([shift.numeric for _, shift in shifts]).reshape(count, problem.n_numeric)
     onehot = np.zeros((count, int(offsets[-1])))
     for l in range(problem.n_categorical):
-        onehot[np.arange(count), [int(offsets[l]) + codes[l] for _, codes, _, _ in shifts]] = 1.0
+        onehot[np.arange(count), [int(offsets[l]) + shift.codes[l] for _, shift in shifts]] = 1.0
     intercept, price, losses = cp.Variable(), cp.Variable(nonneg=True), cp.Variable(problem.n_rows)
     numeric = cp.Variable(max(problem.n_numeric, 1))
     levels = cp.Variable(max(int(offsets[-1]), 1))
     scores: cp.Expression = intercept + np.zeros(count)
     constraints = [] if problem.fit_intercept else [intercept == 0]
     if problem.n_numeric:
-        scores = scores + ((table - centre) / scale)[row] @ numeric
-        limits = problem.cost.numeric_weights * scale
+        scores = scores + ((numbers - centre) / scale) @ numeric
+        limits = problem.cost.endless_weights * scale
         finite = np.flatnonzero(np.isfinite(limits))
         if finite.size and not plain:
             dual = {"l1": "inf", "l2": 2, "linf": 1}[problem.cost.numeric_norm]
@@ -129,7 +131,7 @@ def solve_enumerated(problem: RobustLogisticProblem) -> ReferenceSolution:
         # The solver keeps the dual norm of the coefficients below the price to its precision only.
         price=max(float(price.value), needed * (1 + 1e-12), 0.0),
     )
-    plan = _plan(problem, [(at, codes, label) for at, codes, label, _ in shifts], np.asarray(shifted_loss.dual_value), slope)
+    plan = _plan(problem, shifts, np.asarray(shifted_loss.dual_value), slope)
     # What the model attains is above the optimum, and what the solver reports may be above that.
     optimum = min(float(model.value), objective(problem, coefficients))
     return ReferenceSolution(optimum=optimum, coefficients=coefficients, plan=plan)

@@ -32,6 +32,11 @@ def random_plan(problem: RobustLogisticProblem, draw: np.random.Generator, entri
     totals = np.bincount(rows, weights=shares, minlength=problem.n_rows)
     busy = draw.random()
     movable = np.isfinite(problem.cost.categorical_weights)
+    moved = (draw.random((rows.size, problem.n_categorical)) < busy) & movable
+    if problem.cost.ranged.any():  # stay, low or high
+        end = draw.integers(0, 3, size=(rows.size, int(problem.cost.ranged.sum())))
+        ends = np.stack((end == 1, end == 2), axis=2).reshape(rows.size, -1)
+        moved = np.hstack((moved, ends & (draw.random(ends.shape) < busy)))
     mixes = []
     for _ in range(2):
         mix = draw.exponential(size=int(problem.level_offsets[-1])) ** 3
@@ -40,7 +45,7 @@ def random_plan(problem: RobustLogisticProblem, draw: np.random.Generator, entri
         mixes.append(mix)
     return ShiftPlan(
         row=rows.astype(np.int64),
-        moved=(draw.random((rows.size, problem.n_categorical)) < busy) & movable,
+        moved=moved,
         flipped=(draw.random(rows.size) < busy) & np.isfinite(problem.cost.label_weight),
         mass=problem.weights[rows] * shares / totals[rows],
         slope=np.clip(draw.normal(0.5, 0.4, size=rows.size), 0.0, 1.0),

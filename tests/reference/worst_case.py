@@ -1,4 +1,4 @@
-"""The worst case of one row by trying everything: every category vector and both labels, one after the other."""
+"""The worst case of one row by trying everything: every category vector, every end of a range and both labels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,33 @@ from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticPr
 
 @dataclass(frozen=True)
 class Shift:
-    """Where one row can go: new category vector, new label, and the ground cost of getting there."""
+    """Where one row can go: new category vector, new numbers, new label, and the ground cost of getting there."""
 
     codes: tuple[int, ...]
+    numeric: tuple[float, ...]
     label: float
     cost: float
 
 
-def all_shifts(problem: RobustLogisticProblem, row: int) -> Iterator[Shift]:
+# Where on the way to an end of its range a number may stop, besides staying and going there: nothing is ever gained by it.
+STOPS = (0.0, 1.0)
+
+
+def numbers_within_reach(problem: RobustLogisticProblem, row: int, stops: tuple[float, ...]) -> list[list[tuple[float, float]]]:
+    """For every numeric column the numbers to try, and the ground cost of each; columns without a range stay where they are."""
+    reach = []
+    for column, own in enumerate(dense_numeric(problem)[row].tolist()):
+        ends = (own, own) if problem.cost.numeric_ranges is None else problem.cost.numeric_ranges[column].tolist()
+        gamma = float(problem.cost.numeric_weights[column])
+        moves = math.isfinite(gamma) and all(map(math.isfinite, ends))
+        numbers = {own} | {end if part == 1 else own + (end - own) * part for end in ends for part in stops} if moves else {own}
+        reach.append([(number, 0.0 if number == own else gamma * abs(number - own)) for number in sorted(numbers)])
+    return reach
+
+
+def all_shifts(problem: RobustLogisticProblem, row: int, stops: tuple[float, ...] = STOPS) -> Iterator[Shift]:
     """Every shift of finite ground cost, the one that changes nothing included."""
+    reach = [list(options) for options in itertools.product(*numbers_within_reach(problem, row, stops))]
     own = tuple(int(code) for code in problem.codes[row])
     for codes in itertools.product(*(range(int(count)) for count in problem.n_levels)):
         moves = sum(
@@ -30,8 +48,10 @@ def all_shifts(problem: RobustLogisticProblem, row: int) -> Iterator[Shift]:
         )
         for label in (-1.0, 1.0):
             cost = moves + (float(problem.cost.label_weight) if label != problem.labels[row] else 0.0)
-            if math.isfinite(cost):
-                yield Shift(codes=codes, label=label, cost=cost)
+            for numbers in reach:
+                way = math.fsum(price for _, price in numbers)
+                if math.isfinite(cost + way):
+                    yield Shift(codes=codes, numeric=tuple(x for x, _ in numbers), label=label, cost=cost + way)
 
 
 def dense_numeric(problem: RobustLogisticProblem) -> np.ndarray:
@@ -40,11 +60,12 @@ def dense_numeric(problem: RobustLogisticProblem) -> np.ndarray:
 
 
 def needed_price(problem: RobustLogisticProblem, numeric: np.ndarray) -> float:
-    """The dual norm of beta / gamma, spelled out for each norm; columns that never move do not count."""
+    """The dual norm of beta / gamma, spelled out for each norm; columns that never move, or have a range, do not count."""
+    ranges = problem.cost.numeric_ranges
     ratios = [
         abs(float(slope)) / float(gamma)
-        for slope, gamma in zip(numeric, problem.cost.numeric_weights, strict=True)
-        if math.isfinite(gamma)
+        for column, (slope, gamma) in enumerate(zip(numeric, problem.cost.numeric_weights, strict=True))
+        if math.isfinite(gamma) and (ranges is None or math.isinf(ranges[column, 0]))
     ]
     if problem.cost.numeric_norm == "l1":
         return max(ratios, default=0.0)
@@ -53,10 +74,16 @@ def needed_price(problem: RobustLogisticProblem, numeric: np.ndarray) -> float:
     return math.fsum(ratios)
 
 
-def score(problem: RobustLogisticProblem, coefficients: RobustCoefficients, row: int, codes: tuple[int, ...]) -> float:
-    """Score of a row's numeric part with the given category vector."""
+def score(
+    problem: RobustLogisticProblem,
+    coefficients: RobustCoefficients,
+    row: int,
+    codes: tuple[int, ...],
+    numeric: tuple[float, ...] | None = None,
+) -> float:
+    """Score of a row with the given category vector, and with the given numbers or its own."""
     total = float(coefficients.intercept)
-    for value, slope in zip(dense_numeric(problem)[row], coefficients.numeric, strict=True):
+    for value, slope in zip(dense_numeric(problem)[row] if numeric is None else numeric, coefficients.numeric, strict=True):
         total += float(value) * float(slope)
     for l, code in enumerate(codes):
         total += float(coefficients.levels[int(problem.level_offsets[l]) + code])
@@ -68,11 +95,17 @@ def softplus(value: float) -> float:
     return max(value, 0.0) + math.log1p(math.exp(-abs(value)))
 
 
-def worst_case_loss(problem: RobustLogisticProblem, coefficients: RobustCoefficients, row: int, price: float) -> float:
+def worst_case_loss(
+    problem: RobustLogisticProblem,
+    coefficients: RobustCoefficients,
+    row: int,
+    price: float,
+    stops: tuple[float, ...] = STOPS,
+) -> float:
     """Largest loss minus price * ground cost over all shifts of the row."""
     return max(
-        softplus(-shift.label * score(problem, coefficients, row, shift.codes)) - price * shift.cost
-        for shift in all_shifts(problem, row)
+        softplus(-shift.label * score(problem, coefficients, row, shift.codes, shift.numeric)) - price * shift.cost
+        for shift in all_shifts(problem, row, stops)
     )
 
 

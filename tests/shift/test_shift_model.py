@@ -43,6 +43,37 @@ def test_weights_and_radius_follow_the_formulas_of_the_paper(rho: float, u: floa
     assert found.radius == pytest.approx(-math.log(theta))
 
 
+@pytest.mark.parametrize(
+    ("decimals", "weights"), [(None, [0.02, 0.68, 1.24, 3.0]), (0, [1, 1, 1, 3]), (1, [0.1, 0.7, 1.2, 3.0])]
+)
+def test_published_rounding_leaves_no_categorical_weight_at_0_and_no_numeric_one_changed(decimals: Any, weights: Any) -> None:
+    # Of two levels, delta = log(rho / (1 - rho)).
+    wanted = [0.02, 0.68, 1.24, 3.0]
+    X = pd.DataFrame({"x": [0.0, 1.0, 2.0], **{f"z{at}": ["a", "b", "a"] for at in range(4)}, "fixed": ["a", "b", "b"]})
+    certainty = {f"z{at}": 1 / (1 + math.exp(-price)) for at, price in enumerate(wanted)}
+    found = sf.ShiftModel(0.8, 1.7, certainty, 0.8, decimals=decimals).calibrate(X)
+    assert list(found.categorical_weights.values()) == [*map(pytest.approx, weights), math.inf]
+    assert found.numeric_weights == {"x": pytest.approx(math.log(5) / 1.7, rel=1e-12)}
+    assert found.radius == pytest.approx(-math.log(0.8))
+
+
+def test_a_model_with_rounded_weights_is_one_that_the_published_programmes_can_solve() -> None:
+    X = mixed().assign(smokes=lambda frame: frame["smokes"] == 1)
+    y = X["age"] + 4 * (X["job"] == "nurse") + 3 * X["smokes"] > 42
+    certainty = {"job": 0.71, "smokes": 0.83}
+    shift = sf.ShiftModel(0.8, None, certainty, decimals=0)
+    ours, graph = (sf.RobustLogisticRegression(shift=shift, solver=solver).fit(X, y) for solver in ("auto", "graph"))
+    np.testing.assert_array_equal(ours.ground_cost_.categorical_weights, [2.0, 2.0])
+    assert graph.certificate_.verified
+    assert graph.certificate_.upper_bound == pytest.approx(ours.certificate_.upper_bound, rel=2e-6)
+
+
+@pytest.mark.parametrize("decimals", [2, -1, 0.0, True, "1"])
+def test_other_roundings_are_refused(decimals: Any) -> None:
+    with pytest.raises(ValueError, match=r"decimals = .* must be None .*, 0 .* or 1"):
+        sf.ShiftModel(categorical_certainty=0.8, decimals=decimals)
+
+
 def test_an_interval_may_be_a_multiple_of_the_standard_deviation_and_is_four_tenths_by_default() -> None:
     X = mixed()
     spread = X["age"].std(ddof=0)

@@ -129,7 +129,8 @@ void ActiveRows::add_row(std::int64_t i) {
       if (hinge_active_[h]) position_[all_.hinge_level[h]] = position_[all_.hinge_envelope[h]] = 0;
   std::int32_t n_active = 0;
   for (std::int64_t e = 0; e < n_varied; ++e) {
-    bool all_zero = true, all_common = true;
+    // What moves change in a ranged column comes on top of its entry in the part.
+    bool all_zero = true, all_common = part.slot || slot[e] >= part.count;
     for (auto k = first; k < last; ++k) {
       if (!piece_active_[k]) continue;
       const double entry = entries[(k - first) * n_varied + e];

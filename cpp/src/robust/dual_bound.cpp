@@ -257,9 +257,14 @@ class DualEvaluator {
     const double assumed = parameters_.assumed_size * (1.0 + largest);
     const auto known = [&](double limit) { return std::isfinite(limit) ? limit : assumed; };
     double sum_of_penalties = known(limits_.price) * excess;
-    for (std::size_t j = 0; j < space_.numeric_weight.size(); ++j)
-      if (!std::isfinite(space_.numeric_weight[j]) || radius_ == 0)
-        sum_of_penalties += assumed * std::abs(residual[first_numeric() + j]);
+    // A ranged column has a limit of its own kind, below.
+    std::vector<double> unlimited(space_.numeric_weight.size());
+    for (std::size_t j = 0; j < unlimited.size(); ++j)
+      if (!std::isfinite(space_.numeric_weight[j]) || radius_ == 0) unlimited[j] = 1;
+    for (const auto& range : space_.prices.ranges)
+      if (std::isfinite(limits_.levels)) unlimited[static_cast<std::size_t>(range.column)] = 0;
+    for (std::size_t j = 0; j < unlimited.size(); ++j)
+      if (unlimited[j] != 0) sum_of_penalties += assumed * std::abs(residual[first_numeric() + j]);
     if (first_numeric() > 0) sum_of_penalties += known(limits_.intercept) * std::abs(residual[0]);
     double most = 0, total = 0;
     for (int l = 0; l < space_.prices.n_categorical; ++l) {
@@ -270,7 +275,13 @@ class DualEvaluator {
       if (!(sum <= most)) most = sum;
       total += sum;
     }
-    // The limit is on the sum over features of the largest coefficients; the assumed size is that of each coefficient alone.
+    if (std::isfinite(limits_.levels))
+      for (const auto& range : space_.prices.ranges) {
+        const double size = std::abs(residual[first_numeric() + static_cast<std::size_t>(range.column)]);
+        if (!(size / (range.high - range.low) <= most)) most = size / (range.high - range.low);
+      }
+    // The limit is on the sum over features of the largest coefficients, and over ranged columns of |beta_j| times the width of the
+    // range; the assumed size is that of each coefficient alone.
     return sum_of_penalties + (std::isfinite(limits_.levels) ? limits_.levels * most : assumed * total);
   }
 

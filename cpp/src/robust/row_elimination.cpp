@@ -178,6 +178,16 @@ void RowElimination::add_schur_complement(std::vector<double>& lower) {
     for (std::size_t a = 0; a < lower.size(); ++a) lower[a] += part.matrix[a];
 }
 
+// Lower triangle of M += scale * (v e^T + e v^T), where v holds the part and e is 1 at the slot. A slot of a dense part, that of a
+// ranged column, lies among its entries; all others lie behind them.
+void RowElimination::add_cross(std::vector<double>& M, const RowPart& part, std::int32_t slot, double scale) const {
+  double* const line = M.data() + static_cast<std::size_t>(slot) * stride_;
+  if (part.slot || slot >= part.count) return part.add_to(line, scale);
+  for (std::int32_t a = 0; a <= slot; ++a) line[a] += scale * part.value[a];
+  for (std::int32_t a = slot; a < part.count; ++a)
+    M[static_cast<std::size_t>(a) * stride_ + static_cast<std::size_t>(slot)] += scale * part.value[a];
+}
+
 void RowElimination::schur_row(std::int64_t i, Block& part, OuterSum& outer) {
   const auto first = tied_.piece_at[i], last = tied_.piece_at[i + 1];
   const auto width = static_cast<std::size_t>(n_varied(i));
@@ -247,7 +257,7 @@ void RowElimination::schur_row(std::int64_t i, Block& part, OuterSum& outer) {
   outer.add(part_of_row, shared, n_shared, spread);
   for (std::size_t e = 0; e < width; ++e) {
     if (slot[e] == fixed) continue;
-    part_of_row.add_to(M.data() + static_cast<std::size_t>(slot[e]) * stride_, cross[e]);
+    add_cross(M, part_of_row, slot[e], cross[e]);
     for (int q = 0; q < n_shared; ++q) {
       if (shared[q] == fixed) continue;
       const auto [low, high] = std::minmax(slot[e], shared[q]);

@@ -140,13 +140,13 @@ class ModelBuilder {
         masks_.resize((pieces_.size() + 1) * words_);
         std::uint64_t* mask = masks_.data() + pieces_.size() * words_;
         std::fill_n(mask, words_, 0);
-        for (int l = 0; l < table_.n_categorical; ++l) {
-          const double gain = slope * point_.gain[target > 0 ? 0 : 1][table_.level_offset[l] + view_.codes[l]] -
-                              point_.price * table_.move_price[l];
+        for (int l = 0; l < table_.n_moves(); ++l) {
+          const double price = table_.price_of(l, view_.row);
+          const double gain = slope * point_.gain_of(table_, view_.row, target > 0 ? 0 : 1, l) - point_.price * price;
           if (!(gain > 0)) continue;
           set_bit(mask, l);
           piece.value += gain;
-          piece.cost += table_.move_price[l];
+          piece.cost += price;
         }
         if (piece.value < least) {
           masks_.resize(pieces_.size() * words_);
@@ -160,11 +160,10 @@ class ModelBuilder {
 
   const std::uint64_t* mask_of(std::size_t piece) const { return masks_.data() + piece * words_; }
 
-  // Change of the tangent at a piece when the move of feature l is toggled.
+  // Change of the tangent at a piece when the move l is toggled.
   double toggle_gain(std::size_t piece, int l) const {
-    const int c = table_.level_offset[l] + view_.codes[l];
-    const double gain = point_.gain[view_.target(pieces_[piece].flipped) > 0 ? 0 : 1][c];
-    const double move = sigmoid(pieces_[piece].argument) * gain - point_.price * table_.move_price[l];
+    const double gain = point_.gain_of(table_, view_.row, view_.target(pieces_[piece].flipped) > 0 ? 0 : 1, l);
+    const double move = sigmoid(pieces_[piece].argument) * gain - point_.price * table_.price_of(l, view_.row);
     return has_bit(mask_of(piece), l) ? -move : move;
   }
 
@@ -172,7 +171,7 @@ class ModelBuilder {
   bool represents(std::size_t k, std::size_t p, double precision) const {
     if (pieces_[p].flipped != pieces_[k].flipped) return false;
     double straight = pieces_[k].value;
-    for (int l = 0; l < table_.n_categorical; ++l)
+    for (int l = 0; l < table_.n_moves(); ++l)
       if (has_bit(mask_of(k), l) != has_bit(mask_of(p), l)) straight += toggle_gain(k, l);
     return std::fabs(pieces_[p].value - straight) <= precision;
   }
@@ -198,7 +197,9 @@ class ModelBuilder {
     }
   }
 
-  void fill_slots(std::size_t piece) {
+  // The row as a piece sees it: entries of ranged columns, slots of features.
+  void take(std::size_t piece) {
+    view_.place(mask_of(piece));
     slots_.clear();
     for (int l = 0; l < table_.n_categorical; ++l)
       slots_.push_back(view_.slot(l, masks_.data() + piece * words_, pieces_[piece].flipped));
@@ -211,7 +212,7 @@ class ModelBuilder {
   void add_single() {
     const Piece& piece = pieces_[0];
     const double slope = sigmoid(piece.argument);
-    fill_slots(0);
+    take(0);
     add_gradient(gradient.data(), view_.part(), slots_, -view_.target(piece.flipped) * slope * view_.weight);
     gradient[layout_.price] -= view_.weight * piece.cost;
     add_curvature(slope, view_.weight);
@@ -225,22 +226,19 @@ class ModelBuilder {
     } else {
       fractions_[best_piece_] = 1.0;
     }
-    // Curvature belongs to the pieces that held the mass, whichever represents them now. Without categories a row has two
+    // Curvature belongs to the pieces that held the mass, whichever represents them now. Without moves a row has two
     // pieces, one the mirror image of the other, with equal curvature.
-    const std::size_t n_curved = table_.n_categorical ? pieces_.size() : 1;
+    const std::size_t n_curved = table_.n_moves() ? pieces_.size() : 1;
     for (std::size_t p = 0; p < n_curved; ++p) {
-      const double fraction = table_.n_categorical ? fractions_[p] : 1.0;
+      const double fraction = table_.n_moves() ? fractions_[p] : 1.0;
       if (fraction == 0) continue;
-      fill_slots(p);
+      take(p);
       add_curvature(sigmoid(pieces_[p].argument), view_.weight * fraction);
     }
     tied.row.push_back(row);
     tied.weight.push_back(view_.weight);
-    append(tied.part_value, view_.value);
-    append(tied.part_slot, view_.slot_);
-    tied.part_at.push_back(static_cast<std::int64_t>(tied.part_value.size()));
 
-    // Features of each representative that carry a hinge.
+    // Moves of each representative that carry a hinge.
     hinged_.clear();
     hinged_at_.assign(1, 0);
     for (std::size_t c = 0; c < chosen_.size(); ++c) {
@@ -250,8 +248,8 @@ class ModelBuilder {
       // A piece listed although it is well below the best is one that a long step brought up: the next may be as long.
       const double width =
           std::max({region.active_width, region.cut_radius, parameters.revived_width * (best - pieces_[chosen_[c]].value)});
-      for (int l = 0; straight && l < table_.n_categorical; ++l)
-        if (layout_.low[l] != layout_.size && toggle_gain(chosen_[c], l) >= -width) hinged_.push_back(l);
+      for (int l = 0; straight && l < table_.n_moves(); ++l)
+        if (can_move(l) && toggle_gain(chosen_[c], l) >= -width) hinged_.push_back(l);
       hinged_at_.push_back(hinged_.size());
     }
 
@@ -260,7 +258,7 @@ class ModelBuilder {
     owner_.clear();
     bool lowered = false, raised = false;
     for (const auto p : chosen_) (view_.target(pieces_[p].flipped) > 0 ? lowered : raised) = true;
-    entry_of_.assign(static_cast<std::size_t>(table_.n_categorical), -1);
+    entry_of_.assign(static_cast<std::size_t>(table_.n_moves()), -1);
     for (int l = 0; l < table_.n_categorical; ++l) {
       const std::int32_t own = view_.slot(l, mask_of(chosen_[0]), pieces_[chosen_[0]].flipped);
       bool shared = std::find(hinged_.begin(), hinged_.end(), l) == hinged_.end();
@@ -275,6 +273,10 @@ class ModelBuilder {
       if (lowered) tied.varied_slot.push_back(layout_.low[l]);
       if (raised) tied.varied_slot.push_back(layout_.high[l]);
     }
+    const auto nowhere = static_cast<std::int32_t>(add_ranged_slots(first_varied));
+    append(tied.part_value, view_.value);
+    append(tied.part_slot, view_.slot_);
+    tied.part_at.push_back(static_cast<std::int64_t>(tied.part_value.size()));
     for (std::size_t c = 0; c < chosen_.size(); ++c) {
       const std::size_t p = chosen_[c];
       const double slope = sigmoid(pieces_[p].argument);
@@ -291,6 +293,8 @@ class ModelBuilder {
         if (lowered) tied.varied.push_back(moved && target > 0 ? coef : 0.0);
         if (raised) tied.varied.push_back(moved && target < 0 ? coef : 0.0);
       }
+      for (const std::size_t r : varied_ranges_) tied.varied.push_back(coef * (view_.entry(r, mask_of(p)) - own(r)));
+      if (nowhere > 0) tied.varied.push_back(0.0);
       for (std::size_t u = hinged_at_[c]; u < hinged_at_[c + 1]; ++u) {
         const int l = hinged_[u];
         const double sign = has_bit(mask_of(p), l) ? -1.0 : 1.0;
@@ -298,9 +302,14 @@ class ModelBuilder {
         tied.hinge_feature.push_back(l);
         tied.hinge_value.push_back(toggle_gain(p, l));
         tied.hinge_level.push_back(entry);
-        tied.hinge_envelope.push_back(entry + (lowered && target < 0 ? 2 : 1));
-        tied.hinge_price_coef.push_back(-sign * table_.move_price[l]);
-        tied.hinge_level_coef.push_back(sign * target * slope);
+        tied.hinge_price_coef.push_back(-sign * table_.price_of(l, view_.row));
+        if (l < table_.n_categorical) {
+          tied.hinge_envelope.push_back(entry + (lowered && target < 0 ? 2 : 1));
+          tied.hinge_level_coef.push_back(sign * target * slope);
+        } else {
+          tied.hinge_envelope.push_back(nowhere);
+          tied.hinge_level_coef.push_back(-sign * target * slope * table_.way(l, view_.row));
+        }
       }
       tied.hinge_at.push_back(static_cast<std::int64_t>(tied.hinge_value.size()));
     }
@@ -310,6 +319,39 @@ class ModelBuilder {
     tied.varied_at.push_back(static_cast<std::int64_t>(tied.varied_slot.size()));
     tied.piece_at.push_back(static_cast<std::int64_t>(tied.value.size()));
     tied.entry_at.push_back(static_cast<std::int64_t>(tied.varied.size()));
+  }
+
+  bool can_move(int l) const {
+    return l < table_.n_categorical ? layout_.low[l] != layout_.size : table_.way(l, view_.row) != 0;
+  }
+
+  double own(std::size_t r) const { return table_.numeric[view_.row * table_.n_numeric + table_.ranges[r].column]; }
+
+  // Where all pieces have a ranged column at one place, and none can toggle its moves, the part holds it there. Of the others it
+  // holds the row's own value, and a varied slot, that of the column itself, what moves change. Hinges of such columns have no
+  // envelope: the slot of a coefficient that is fixed at 0 stands for it; its place among the varied ones, or 0 if there is none.
+  std::size_t add_ranged_slots(std::size_t first_varied) {
+    varied_ranges_.clear();
+    view_.place(mask_of(chosen_[0]));
+    bool any_hinge = false;
+    for (std::size_t r = 0; r < table_.ranges.size(); ++r) {
+      const int low = table_.n_categorical + 2 * static_cast<int>(r), slot = layout_.first_numeric + table_.ranges[r].column;
+      const bool has_hinge =
+          std::any_of(hinged_.begin(), hinged_.end(), [&](std::int32_t l) { return l == low || l == low + 1; });
+      bool shared = !has_hinge;
+      for (const auto p : chosen_)
+        for (const int l : {low, low + 1}) shared = shared && has_bit(mask_of(p), l) == has_bit(mask_of(chosen_[0]), l);
+      if (shared) continue;
+      any_hinge = any_hinge || has_hinge;
+      view_.value[static_cast<std::size_t>(slot)] = own(r);
+      entry_of_[static_cast<std::size_t>(low)] = entry_of_[static_cast<std::size_t>(low) + 1] =
+          static_cast<std::int32_t>(tied.varied_slot.size() - first_varied);
+      varied_ranges_.push_back(r);
+      tied.varied_slot.push_back(slot);
+    }
+    if (!any_hinge) return 0;
+    tied.varied_slot.push_back(layout_.size);
+    return tied.varied_slot.size() - 1 - first_varied;
   }
 
   const MixedTable& table_;
@@ -323,7 +365,7 @@ class ModelBuilder {
   std::vector<std::uint64_t> masks_;
   std::vector<double> fractions_;
   std::vector<std::int32_t> slots_, owner_, entry_of_, hinged_;
-  std::vector<std::size_t> by_value_, chosen_, hinged_at_;
+  std::vector<std::size_t> by_value_, chosen_, hinged_at_, varied_ranges_;
   std::vector<bool> has_hinges_;
   std::size_t best_piece_ = 0;
 };

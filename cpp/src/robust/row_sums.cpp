@@ -8,12 +8,12 @@
 namespace surefoot {
 namespace {
 
-// Which features of every row move in its worst case, and whether its label flips.
+// Which moves every row makes in its worst case, and whether its label flips.
 struct WorstMoves {
   std::vector<std::uint8_t> moved, flipped;
 
   WorstMoves(const MixedTable& table, const LiftedLayout& layout, const std::vector<double>& x, int n_threads)
-      : moved(static_cast<std::size_t>(table.n_rows * table.n_categorical)), flipped(static_cast<std::size_t>(table.n_rows)) {
+      : moved(static_cast<std::size_t>(table.n_rows * table.n_moves())), flipped(static_cast<std::size_t>(table.n_rows)) {
     worst_case_rows(table, layout, x.data(), n_threads, nullptr, moved.data(), flipped.data(), nullptr);
   }
 };
@@ -37,15 +37,15 @@ WorkingSet TableSums::worst_pieces(const std::vector<double>& x, const std::vect
   const auto words = static_cast<std::size_t>(table_.mask_words());
   WorkingSet worst;
   for (std::int64_t row = 0; row < table_.n_rows; ++row) {
-    const auto first = static_cast<std::ptrdiff_t>(row * table_.n_categorical);
+    const auto first = static_cast<std::ptrdiff_t>(row * table_.n_moves());
     const auto moved = here.moved.begin() + first;
     const auto flipped = here.flipped[static_cast<std::size_t>(row)];
     if (flipped == there.flipped[static_cast<std::size_t>(row)] &&
-        std::equal(moved, moved + table_.n_categorical, there.moved.begin() + first))
+        std::equal(moved, moved + table_.n_moves(), there.moved.begin() + first))
       continue;
     worst.row.push_back(row);
     worst.mask.resize(worst.mask.size() + words, 0);
-    for (int l = 0; l < table_.n_categorical; ++l)
+    for (int l = 0; l < table_.n_moves(); ++l)
       if (moved[l]) set_bit(worst.mask.data() + worst.mask.size() - words, l);
     worst.flipped.push_back(flipped);
     worst.fraction.push_back(0.0);

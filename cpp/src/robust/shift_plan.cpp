@@ -1,7 +1,7 @@
 #include "surefoot/robust/shift_plan.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
 
 #include "surefoot/core/softplus.hpp"
 #include "surefoot/robust/outer_product.hpp"
@@ -35,6 +35,13 @@ void for_each_plan_piece(const MixedTable& table, const LiftedLayout& layout, co
   }
 }
 
+// What is left of a piece's mass where a move is toggled, and what that adds to the cost.
+struct Toggle {
+  double left;
+  std::int32_t move;
+  double cost;
+};
+
 }  // namespace
 
 Plan make_plan(const MixedTable& table, const RowModel& model, const double* mass, const double* hinge_mass) {
@@ -44,12 +51,9 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
   plan.point = model.point;
   plan.row = tied.row;
   plan.piece_at.push_back(0);
-  std::vector<std::pair<double, std::int32_t>> hinged;
+  std::vector<Toggle> toggles;
   std::vector<std::uint64_t> mask(words);
-  const auto add_piece = [&](std::int64_t p, const std::vector<std::uint64_t>& mask, double piece_mass) {
-    double cost = tied.flipped[p] ? table.flip_price : 0.0;
-    for (int l = 0; l < table.n_categorical; ++l)
-      if (has_bit(mask.data(), l)) cost += table.move_price[l];
+  const auto add_piece = [&](std::int64_t p, double piece_mass, double cost) {
     plan.mask.insert(plan.mask.end(), mask.begin(), mask.end());
     plan.flipped.push_back(tied.flipped[p]);
     plan.mass.push_back(piece_mass);
@@ -58,20 +62,33 @@ Plan make_plan(const MixedTable& table, const RowModel& model, const double* mas
   for (std::int64_t i = 0; i < tied.size(); ++i) {
     const double negligible = ShiftPlanParameters{}.negligible_mass * tied.weight[i];
     const std::size_t begin = plan.mass.size();
+    const auto n_varied = tied.varied_at[i + 1] - tied.varied_at[i];
     for (auto p = tied.piece_at[i]; p < tied.piece_at[i + 1]; ++p) {
-      hinged.clear();
-      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h) hinged.emplace_back(hinge_mass[h], tied.hinge_feature[h]);
-      std::stable_sort(hinged.begin(), hinged.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-      std::copy_n(tied.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(p) * words), words, mask.begin());
-      double left = mass[p];
-      for (const auto& [toggled, l] : hinged) {
-        if (left - toggled > negligible) {
-          add_piece(p, mask, left - toggled);
-          left = toggled;
+      toggles.clear();
+      for (auto h = tied.hinge_at[p]; h < tied.hinge_at[p + 1]; ++h) {
+        const std::int32_t l = tied.hinge_feature[h];
+        const double cost = -tied.hinge_price_coef[h];
+        const std::uint64_t* own = tied.mask.data() + static_cast<std::size_t>(p) * words;
+        if (l < table.n_categorical || !table.to_high(l) || has_bit(own, l) || has_bit(own, l - 1)) {
+          toggles.push_back({hinge_mass[h], l, cost});
+        } else {
+          // A row goes to one end or to the other: where it stays so far, they are taken from the two ends of the mass.
+          toggles.push_back({INFINITY, l, cost});
+          toggles.push_back({mass[p] - hinge_mass[h], l, -cost});
         }
-        mask[static_cast<std::size_t>(l) >> 6] ^= std::uint64_t{1} << (l & 63);
       }
-      if (left > negligible) add_piece(p, mask, left);
+      std::stable_sort(toggles.begin(), toggles.end(), [](const auto& a, const auto& b) { return a.left > b.left; });
+      std::copy_n(tied.mask.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(p) * words), words, mask.begin());
+      double left = mass[p], cost = -tied.varied[tied.entry_at[i] + (p - tied.piece_at[i]) * n_varied];
+      for (const auto& toggle : toggles) {
+        if (left - toggle.left > negligible) {
+          add_piece(p, left - toggle.left, cost);
+          left = toggle.left;
+        }
+        mask[static_cast<std::size_t>(toggle.move) >> 6] ^= std::uint64_t{1} << (toggle.move & 63);
+        cost += toggle.cost;
+      }
+      if (left > negligible) add_piece(p, left, cost);
     }
     double retained = 0;
     for (std::size_t k = begin; k < plan.mass.size(); ++k) retained += plan.mass[k];
@@ -99,7 +116,7 @@ Plan Plan::of_rows(std::int64_t begin, std::int64_t end, std::size_t mask_words)
 
 Plan completed_plan(const MixedTable& table, const LiftedLayout& layout, const Plan& plan, int n_threads) {
   const auto n = static_cast<std::size_t>(table.n_rows), words = static_cast<std::size_t>(table.mask_words());
-  const auto features = static_cast<std::size_t>(table.n_categorical);
+  const auto features = static_cast<std::size_t>(table.n_moves());
   std::vector<std::uint8_t> moved(n * features), flipped(n);
   std::vector<double> cost(n);
   worst_case_rows(table, layout, plan.point.data(), n_threads, nullptr, moved.data(), flipped.data(), cost.data());
@@ -153,8 +170,8 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
     std::vector<std::int32_t> slots(static_cast<std::size_t>(table.n_categorical));
     std::int64_t at = -1;
     double score = 0;
-    // Without categories all pieces of a row have its own entries: one sum for the row will do.
-    const bool one_part = table.n_categorical == 0;
+    // Without moves all pieces of a row have its own entries: one sum for the row will do.
+    const bool one_part = table.n_moves() == 0;
     double slope_sum = 0, curvature_sum = 0;
     const auto add_row = [&] {
       if (at < 0) return;
@@ -180,6 +197,7 @@ PlanSums sum_plan(const MixedTable& table, const LiftedLayout& layout, const Pla
                             curvature_sum += piece_mass * slope * (1 - slope);
                             return;
                           }
+                          view.place(mask);
                           for (int l = 0; l < table.n_categorical; ++l)
                             slots[static_cast<std::size_t>(l)] = view.slot(l, mask, flipped);
                           add_gradient(part.gradient.data(), view.part(), slots, -view.target(flipped) * slope * piece_mass);
@@ -209,7 +227,7 @@ void write_plan(const MixedTable& table, const LiftedLayout& layout, const Plan&
                       [&](std::int64_t row, const std::uint64_t* mask, bool flipped, double piece_mass) {
                         view.move_to(row);
                         row_out[k] = row;
-                        for (int l = 0; l < table.n_categorical; ++l) moved[k * table.n_categorical + l] = has_bit(mask, l);
+                        for (int l = 0; l < table.n_moves(); ++l) moved[k * table.n_moves() + l] = has_bit(mask, l);
                         flipped_out[k] = flipped;
                         mass_out[k] = piece_mass;
                         slope[k] = sigmoid(view.argument(point, row_score(table, layout, point, row), mask, flipped));

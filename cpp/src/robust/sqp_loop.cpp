@@ -36,7 +36,7 @@ bool SqpLoop::bound_is_promising(const SqpStep& step) const {
 
 ModelRegion SqpLoop::region() const {
   const SqpParameters& p = options_.parameters;
-  const bool cuts = short_steps_ >= p.max_short_steps && options_.n_rows * space_.prices.n_categorical <= p.max_cut_cells;
+  const bool cuts = short_steps_ >= p.max_short_steps && options_.n_rows * space_.prices.n_moves() <= p.max_cut_cells;
   return {active_width, p.hinge_precision * predicted_decrease, cuts ? p.cut_radius : 0.0};
 }
 

@@ -12,14 +12,15 @@ namespace surefoot {
 
 PointTables::PointTables(const MixedTable& table, const LiftedLayout& layout, const double* lifted)
     : x(lifted), price(lifted[layout.price]) {
-  const int n_levels = table.n_levels();
+  const int n_levels = table.n_levels(), n_ranged = table.n_moves() - table.n_categorical;
+  const auto n_places = static_cast<std::size_t>(n_levels + n_ranged);
   level.resize(static_cast<std::size_t>(n_levels));
-  std::vector<double> ratio(static_cast<std::size_t>(n_levels));
-  std::vector<std::int32_t> sorted(static_cast<std::size_t>(n_levels));
+  std::vector<double> ratio(n_places);
+  std::vector<std::int32_t> sorted(n_places);
   for (int c = 0; c < n_levels; ++c) level[c] = x[layout.level[c]];
   for (int side = 0; side < 2; ++side) {
-    gain[side].resize(static_cast<std::size_t>(n_levels));
-    rank[side].resize(static_cast<std::size_t>(n_levels));
+    gain[side].resize(n_places);
+    rank[side].resize(n_places);
     for (int l = 0; l < table.n_categorical; ++l) {
       const bool movable = layout.low[l] != layout.size;
       for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
@@ -28,14 +29,25 @@ PointTables::PointTables(const MixedTable& table, const LiftedLayout& layout, co
         ratio[c] = gain[side][c] / table.move_price[l];
       }
     }
+    for (int k = 0; k < n_ranged; ++k) {
+      const int l = table.n_categorical + k;
+      const NumericRange& range = table.range_of(l);
+      const double beta = x[layout.first_numeric + range.column];
+      gain[side][n_levels + k] = (side == 0) == table.to_high(l) ? -beta : beta;
+      ratio[n_levels + k] = gain[side][n_levels + k] / range.price;
+    }
     std::iota(sorted.begin(), sorted.end(), 0);
     std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) { return ratio[a] > ratio[b]; });
-    for (int k = 0; k < n_levels; ++k) rank[side][sorted[k]] = k;
+    for (std::size_t k = 0; k < n_places; ++k) {
+      rank[side][sorted[k]] = static_cast<std::int32_t>(k);
+      if (sorted[k] >= n_levels && gain[side][sorted[k]] > 0)
+        ranged[side].push_back(table.n_categorical + sorted[k] - n_levels);
+    }
   }
 }
 
 RowScratch::RowScratch(const MixedTable& table) {
-  const auto m = static_cast<std::size_t>(table.n_categorical);
+  const auto m = static_cast<std::size_t>(table.n_moves());
   order[0].reserve(m);
   order[1].reserve(m);
   pieces.reserve(2 * (m + 1));
@@ -59,25 +71,25 @@ void enumerate_prefixes(const MixedTable& table, const PointTables& point, std::
                         RowScratch& scratch) {
   scratch.pieces.clear();
   scratch.best = 0;
-  const std::int32_t* codes = table.codes + row * table.n_categorical;
   const int n_sides = std::isfinite(table.flip_price) ? 2 : 1;
   for (int flip = 0; flip < n_sides; ++flip) {
     const double label = flip ? -table.labels[row] : table.labels[row];
     const int side = label > 0 ? 0 : 1;
     auto& order = scratch.order[flip];
     order.clear();
-    const auto& gain = point.gain[side];
     const auto& rank = point.rank[side];
-    for (int l = 0; l < table.n_categorical; ++l) {
-      const int c = table.level_offset[l] + codes[l];
+    const auto rank_of = [&](int l) { return rank[static_cast<std::size_t>(PointTables::place(table, row, l))]; };
+    const auto consider = [&](int l) {
+      const double gain = point.gain_of(table, row, side, l);
       // Softplus has slopes below 1, so a move can bring in at most its gain.
-      if (!(gain[c] > 0 && gain[c] > point.price * table.move_price[l] - slack)) continue;
+      if (!(gain > 0 && gain > point.price * table.price_of(l, row) - slack)) return;
       order.push_back(l);
       std::size_t at = order.size() - 1;
-      for (; at > 0 && rank[table.level_offset[order[at - 1]] + codes[order[at - 1]]] > rank[c]; --at)
-        order[at] = order[at - 1];
+      for (; at > 0 && rank_of(order[at - 1]) > rank_of(l); --at) order[at] = order[at - 1];
       order[at] = l;
-    }
+    };
+    for (const int l : point.ranged[side]) consider(l);
+    for (int l = 0; l < table.n_categorical; ++l) consider(l);
     double argument = -label * score;
     double cost = flip ? table.flip_price : 0.0;
     for (std::size_t k = 0;; ++k) {
@@ -85,8 +97,8 @@ void enumerate_prefixes(const MixedTable& table, const PointTables& point, std::
       scratch.pieces.push_back({argument, cost, value, flip == 1, static_cast<int>(k)});
       if (value > scratch.pieces[scratch.best].value) scratch.best = static_cast<int>(scratch.pieces.size()) - 1;
       if (k == order.size()) break;
-      argument += gain[table.level_offset[order[k]] + codes[order[k]]];
-      cost += table.move_price[order[k]];
+      argument += point.gain_of(table, row, side, order[k]);
+      cost += table.price_of(order[k], row);
     }
   }
 }
@@ -104,8 +116,8 @@ void worst_case_rows(const MixedTable& table, const LiftedLayout& layout, const 
       if (flipped) flipped[row] = worst.flipped;
       if (cost) cost[row] = worst.cost;
       if (moved) {
-        std::uint8_t* mine = moved + row * table.n_categorical;
-        std::fill(mine, mine + table.n_categorical, std::uint8_t{0});
+        std::uint8_t* mine = moved + row * table.n_moves();
+        std::fill(mine, mine + table.n_moves(), std::uint8_t{0});
         for (int k = 0; k < worst.n_moved; ++k) mine[scratch.order[worst.flipped][k]] = 1;
       }
     }

@@ -55,7 +55,8 @@ def _text(model: Any) -> str:
         card = last.score_card(meanings=getattr(before, "columns_", ()))
         lines.append(str(replace(card, proof=None) if has_changed(model) else card))
     elif isinstance(last, RobustLogisticModel):
-        lines += [f"log odds of {classes[1]}: radius {last.radius_:g}, intercept {last.intercept_[0]:.6g}"]
+        lines += [f"radius {last.radius_:g}: {last.radius_reason_}"]
+        lines += [f"log odds of {classes[1]}: intercept {last.intercept_[0]:.6g}"]
         numeric, levels = last.schema_.split_coefficients(last.coef_[0])
         rows = [["column", "level", "coefficient"]]
         values = {True: iter(numeric), False: iter(levels)}

@@ -70,7 +70,12 @@ def add_fit(subparsers: Any) -> None:
         "--unseen", choices=["error", "ignore"], default="error", help="levels that training never held, when scoring"
     )
     settings = parser.add_argument_group("settings of the model")
-    settings.add_argument("--radius", default=None, metavar="R", help="robust, risk-score: how far tables may shift, or 'cv'")
+    settings.add_argument(
+        "--radius",
+        default=None,
+        metavar="R",
+        help="robust, risk-score: how far tables may shift; robust also 'auto', the default, or 'cv'",
+    )
     settings.add_argument("--max-features", type=int, default=5, metavar="N", help="risk-score: most lines of the card")
     settings.add_argument("--max-points", type=int, default=5, metavar="N", help="risk-score: most points of a line")
     settings.add_argument(
@@ -153,6 +158,9 @@ def run_fit(args: argparse.Namespace) -> int:
         say_json(_summary(model, args, source, columns, left_out))
     else:
         say()
+        reason = getattr(last_step(model), "radius_reason_", None)
+        if reason is not None:
+            say(f"radius {last_step(model).radius_:g}: {reason}")
         say(proof.claim)
         say(f"model written to {place}")
     return DONE if proof.verified else NOT_PROVEN
@@ -291,7 +299,8 @@ def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
     }
     if _chooses_radius(args):
         return RobustLogisticRegressionCV(select=args.select or "mean", **shared)
-    return RobustLogisticRegression(radius=_radius(args.radius, 0.05), **shared)
+    radius = "auto" if args.radius in (None, "auto") else _radius(args.radius, 0.0)
+    return RobustLogisticRegression(radius=radius, **shared)
 
 
 def _chooses_radius(args: argparse.Namespace) -> bool:
@@ -304,7 +313,7 @@ def _radius(given: str | None, default: float) -> float:
     try:
         return float(given)
     except ValueError:
-        raise ValueError(f"--radius {given} must be a number at or above 0, or for --model robust 'cv'.") from None
+        raise ValueError(f"--radius {given} must be a number at or above 0, or for --model robust 'auto' or 'cv'.") from None
 
 
 def _show(source: TableSource, columns: list[ReadColumn], left_out: dict[str, Any], args: argparse.Namespace) -> None:
@@ -331,6 +340,7 @@ def _summary(
 ) -> dict[str, Any]:
     last = last_step(model)
     proof = last.certificate_
+    radius = {"radius": last.radius_, "radius_reason": last.radius_reason_} if hasattr(last, "radius_reason_") else {}
     return {
         "output": str(args.output),
         "model": type(last).__name__,
@@ -338,6 +348,7 @@ def _summary(
         "target": args.target,
         "weights": args.weights,
         "classes": last.classes_.tolist(),
+        **radius,
         "columns": [
             {"name": column.name, "kind": column.kind, "missing": source.tallies[column.name].n_missing} for column in columns
         ],

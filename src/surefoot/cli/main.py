@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from surefoot.cli.compare_tables import add_compare
 from surefoot.cli.console import note, warn
 from surefoot.cli.demo import add_demo
 from surefoot.cli.explain import add_explain
@@ -28,6 +29,7 @@ examples:
   surefoot score model.surefoot new_visits.csv --output scores.csv
   surefoot report model.surefoot test.csv --target bought --output report.html
   surefoot verify model.surefoot visits.csv --target bought
+  surefoot compare visits.csv new_visits.csv --model model.surefoot
 
 'surefoot COMMAND --help' shows the options of a command. Exit codes: 0 done, 1 the input cannot be used or does
 not verify, 2 wrong usage, 3 the output cannot be written, 4 a model was written without proof, 130 interrupted."""
@@ -80,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_fit, add_score, add_stress, add_report, add_explain, add_verify, add_demo):
+    for add in (add_fit, add_score, add_stress, add_report, add_explain, add_verify, add_compare, add_demo):
         add(subparsers)
     return parser
 

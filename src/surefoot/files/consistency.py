@@ -19,6 +19,7 @@ from surefoot.design.encode.schema import Schema
 from surefoot.exceptions import ModelFileError
 from surefoot.files.forward_problems import FORWARDS, fixed_size
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
+from surefoot.robust.estimator.automatic_radius import AUTO
 from surefoot.robust.estimator.path_choice import SELECTS
 
 
@@ -32,7 +33,15 @@ def robust_fault(model: Any) -> str | None:
         (_is_finite(model.intercept_, (1,)), "intercept_ is not one number"),
         ((cost.numeric_weights.size, cost.categorical_weights.size) == sizes, "ground_cost_ does not fit schema_"),
         (_matches_columns(model, schema), "the names of the columns contradict each other"),
+        (_explains_radius(model), "sampling_error_ does not fit radius_"),
     )
+
+
+def _explains_radius(model: Any) -> bool:
+    error = model.sampling_error_
+    if error is None:
+        return model.radius != AUTO or model.shift is not None if hasattr(model, "radius") else True
+    return bool(0 < error.rows < np.inf and error.coefficients >= 0 and 0 <= error.highest < np.inf)
 
 
 def path_fault(model: Any) -> str | None:

@@ -65,7 +65,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, w
     Examples
     --------
     >>> import tempfile, pathlib, surefoot as sf
-    >>> model = sf.RobustLogisticRegression().fit([[1.0], [2.0], [3.0], [4.0]], ["no", "yes", "no", "yes"])
+    >>> model = sf.RobustLogisticRegression(radius=0.05).fit([[1.0], [2.0], [3.0], [4.0]], ["no", "yes", "no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sf.save(model, pathlib.Path(folder) / "model.surefoot")
     ...     same = sf.load(pathlib.Path(folder) / "model.surefoot")

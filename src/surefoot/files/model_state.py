@@ -45,6 +45,7 @@ from surefoot.files.records import fits, is_library
 from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+from surefoot.robust.estimator.automatic_radius import SamplingError
 from surefoot.robust.estimator.radius_path import RadiusPath
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
@@ -94,7 +95,13 @@ _ROBUST: dict[str, Any] = {
     "_library": str | None,
 }
 KINDS: dict[str, ModelKind] = {
-    "RobustLogisticRegression": ModelKind(RobustLogisticRegression, _ROBUST, {**_COLUMNS, **_SEAL}, robust_fault),
+    "RobustLogisticRegression": ModelKind(
+        RobustLogisticRegression,
+        _ROBUST,
+        # Files from before radii were automatic lack it.
+        {**_COLUMNS, **_SEAL, "sampling_error_": SamplingError | None},
+        robust_fault,
+    ),
     "RobustLogisticRegressionCV": ModelKind(
         RobustLogisticRegressionCV,
         {**_ROBUST, "path_": RadiusPath},

@@ -38,7 +38,7 @@ def to_pmml(model: Any, *, name: str = "surefoot") -> str:
     Examples
     --------
     >>> import surefoot as sf
-    >>> model = sf.RobustLogisticRegression().fit([[1.0], [2.0], [3.0], [4.0]], ["no", "yes", "no", "yes"])
+    >>> model = sf.RobustLogisticRegression(radius=0.05).fit([[1.0], [2.0], [3.0], [4.0]], ["no", "yes", "no", "yes"])
     >>> sf.export.to_pmml(model).splitlines()[1]
     '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">'
     """

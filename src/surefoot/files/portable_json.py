@@ -33,7 +33,7 @@ def to_json(model: Any) -> str:
     Examples
     --------
     >>> import json, surefoot as sf
-    >>> model = sf.RobustLogisticRegression().fit([[1.0], [2.0], [3.0], [4.0]], ["no", "yes", "no", "yes"])
+    >>> model = sf.RobustLogisticRegression(radius=0.05).fit([[1.0], [2.0], [3.0], [4.0]], ["no", "yes", "no", "yes"])
     >>> formula = json.loads(sf.export.to_json(model))
     >>> formula["classes"], [term["feature"] for term in formula["terms"]]
     (['no', 'yes'], ['x0'])

@@ -43,7 +43,9 @@ from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.problem.score_proof import ScoreProof
 from surefoot.riskscore.search.exact_score import SearchTally
 from surefoot.riskscore.search.near_cards import NearOptimalCards
+from surefoot.robust.estimator.automatic_radius import SamplingError
 from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
+from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients, ShiftPlan
 from surefoot.shift.ambiguity import Ambiguity
@@ -80,11 +82,13 @@ RECORDS: dict[str, Any] = {
         PriorSet,
         PlattScaling,
         Progress,
+        PublishedLpAdmm,
         RadiusPath,
         RayProof,
         RepeatPool,
         RiskScore,
         RobustCoefficients,
+        SamplingError,
         Schema,
         ScoreProof,
         SearchTally,

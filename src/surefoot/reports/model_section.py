@@ -216,7 +216,8 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     negative, positive = subject.classes
     intercept = number_text(round(float(model.intercept_[0]), 4))
     price = (
-        f"It is protected against shifts of the training rows at a mean price of up to {model.radius_:.4g} per row."
+        f"It is protected against shifts of the training rows at a mean price of up to {model.radius_:.4g} per row "
+        f"(the radius; {model.radius_reason_})."
         if model.radius_ > 0
         else "It is not protected against shifts: its radius is 0, which is plain logistic regression."
     )

@@ -64,5 +64,5 @@ def _dear_columns(problem: RobustLogisticProblem, factor: float) -> BoolArray:
     """Numeric columns with a finite weight that is so many times the smallest of all weights, in standard units."""
     cost = StandardRows.of(problem).problem.cost
     least = min(cost.label_weight, cost.numeric_weights.min(initial=np.inf), cost.categorical_weights.min(initial=np.inf))
-    dear: BoolArray = np.isfinite(cost.numeric_weights) & (cost.numeric_weights > factor * least)
+    dear: BoolArray = np.isfinite(cost.endless_weights) & (cost.numeric_weights > factor * least)
     return dear

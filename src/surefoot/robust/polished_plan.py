@@ -66,7 +66,7 @@ def polished_plan(
     columns = slice(int(problem.fit_intercept), int(problem.fit_intercept) + problem.n_numeric)
     target = np.zeros(directions.shape[1])
     budget = max(0.0, problem.radius - float(plan.mass @ _prices(problem, plan)))
-    gamma = problem.cost.numeric_weights * scale
+    gamma = problem.cost.endless_weights * scale
     dear = ~(gamma <= PARAMETERS.too_dear * problem.radius)
     target[columns] = _target(
         problem, np.where(dear, np.inf, gamma), directions[:, columns].T @ (plan.mass * plan.slope), (1.0 - spare) * budget
@@ -80,9 +80,24 @@ def polished_plan(
 
 
 def _prices(problem: RobustLogisticProblem, plan: ShiftPlan) -> FloatArray:
-    moves = np.where(plan.moved, problem.cost.categorical_weights, 0.0).sum(axis=1)
+    features = plan.moved[:, : problem.n_categorical]
+    moves = np.where(features, problem.cost.categorical_weights, 0.0).sum(axis=1)
+    ways, ranged = _ways(problem, plan), problem.cost.ranged
     prices: FloatArray = moves + np.where(plan.flipped, problem.cost.label_weight, 0.0)
+    prices += np.abs(ways) @ problem.cost.numeric_weights[ranged]
     return prices
+
+
+def _ways(problem: RobustLogisticProblem, plan: ShiftPlan) -> FloatArray:
+    """How far each entry moves along each column with a range."""
+    if plan.moved.shape[1] == problem.n_categorical or problem.cost.numeric_ranges is None:
+        return np.zeros((plan.row.size, 0))
+    ranged = problem.cost.ranged
+    own = problem.numeric[plan.row][:, ranged]
+    low, high = problem.cost.numeric_ranges[ranged].T
+    to_low, to_high = plan.moved[:, problem.n_categorical :: 2], plan.moved[:, problem.n_categorical + 1 :: 2]
+    ways: FloatArray = to_low * (low - own) + to_high * (high - own)
+    return ways
 
 
 def _swept(problem: RobustLogisticProblem, plan: ShiftPlan, coarseness: float) -> ShiftPlan:
@@ -102,7 +117,7 @@ def _swept(problem: RobustLogisticProblem, plan: ShiftPlan, coarseness: float) -
     moved, flipped = moved[first], flipped[first]
     final = problem.labels[row] * np.where(flipped, -1.0, 1.0)
     lowest, highest = (
-        _without_small(problem, mix, (mass * (final == label)) @ moved, coarseness)
+        _without_small(problem, mix, (mass * (final == label)) @ moved[:, : problem.n_categorical], coarseness)
         for mix, label in ((plan.lowest, 1.0), (plan.highest, -1.0))
     )
     return ShiftPlan(row, moved, flipped, mass, slope, lowest, highest)
@@ -123,7 +138,9 @@ def _directions(problem: RobustLogisticProblem, plan: ShiftPlan, centre: FloatAr
     """One row -s (1, x, mixed z) per entry."""
     sign = problem.labels[plan.row] * np.where(plan.flipped, -1.0, 1.0)
     numeric = problem.numeric if isinstance(problem.numeric, np.ndarray) else problem.numeric.toarray()
-    parts = [np.ones((plan.row.size, int(problem.fit_intercept))), (numeric[plan.row] - centre) / scale]
+    numeric = numeric[plan.row]
+    numeric[:, problem.cost.ranged] += _ways(problem, plan)
+    parts = [np.ones((plan.row.size, int(problem.fit_intercept))), (numeric - centre) / scale]
     for l, count in enumerate(problem.n_levels):
         levels = slice(problem.level_offsets[l], problem.level_offsets[l + 1])
         own = problem.codes[plan.row, l, None] == np.arange(count)

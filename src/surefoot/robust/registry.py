@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from surefoot.core.outcome import SolveOutcome
 from surefoot.core.registry import SolverRegistry
 from surefoot.core.solve_options import SolveOptions
@@ -41,3 +43,11 @@ SOLVERS: SolverRegistry[RobustLogisticSolver] = SolverRegistry(
 )
 make_solver = SOLVERS.make
 require_acceptance = SOLVERS.require_acceptance
+
+
+def ranges_refused(problem: RobustLogisticProblem) -> str | None:
+    """Why a method that moves numeric columns without end, or not at all, cannot take the problem, or None."""
+    if problem.cost.numeric_ranges is None:
+        return None
+    at = int(np.flatnonzero(np.isfinite(problem.cost.numeric_ranges[:, 0]))[0])
+    return f"numeric column {at} has a range, and this method knows columns that move without end or never."

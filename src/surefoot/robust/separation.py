@@ -39,7 +39,7 @@ def separable_without_price(problem: RobustLogisticProblem) -> bool:
     """
     if problem.radius > 0 and np.isfinite(problem.cost.label_weight):
         return False
-    free_columns = np.isinf(problem.cost.numeric_weights) | (problem.radius == 0)
+    free_columns = problem.cost.immovable | (problem.radius == 0)
     free_features = (np.isinf(problem.cost.categorical_weights) | (problem.radius == 0)) & (problem.n_levels > 1)
     width = int(free_columns.sum()) + int(free_features.sum()) + int(problem.fit_intercept)
     if not (free_columns.any() or free_features.any()) or problem.n_rows * width > PARAMETERS.max_entries:

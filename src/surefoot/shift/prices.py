@@ -33,6 +33,16 @@ def categorical_prices(certainty: FloatArray, n_levels: IntArray) -> FloatArray:
     return prices
 
 
+def rounded_prices(prices: FloatArray, decimals: int) -> FloatArray:
+    """Prices rounded to so many places, those that would become 0 raised to one unit of the last place.
+
+    A price of 0 would let the adversary change a column for nothing, so that the model could not use it at all. The paper does
+    not say what it did with them, and the program of its authors keeps the zeros.
+    """
+    raised: FloatArray = np.maximum(np.round(prices, decimals), 10.0**-decimals)
+    return raised
+
+
 def certainty_at_price(price: float, n_levels: int) -> float:
     """rho = exp(delta) / (|C| - 1 + exp(delta)), the certainty that has this price."""
     return math.exp(price) / (n_levels - 1 + math.exp(price))

@@ -24,12 +24,16 @@ from surefoot.shift.prices import (
     categorical_prices,
     certainty_at_price,
     label_price,
+    rounded_prices,
     scaled_certainties,
     shift_radius,
 )
 from surefoot.shift.scenarios import EXPECTED
 from surefoot.shift.shifting_columns import ShiftingColumns, read_shifting_columns
 from surefoot.shift.table_shift import TableShift, set_seeds
+
+# Places to which the paper rounds weights.
+PUBLISHED_DECIMALS = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,21 @@ class ShiftModel:
         How cautiously all certainties are taken: the doubts 1 - rho are multiplied by it. 2 doubles the probability of a shift,
         0.5 halves it; None, like 1, takes them as they are. No certainty falls to chance or below: its price stays at or above
         0.01.
+    decimals : {None, 0, 1}, default=None
+        Places to which :meth:`calibrate` rounds the weights of categorical columns, as published results have them: 0 for whole
+        numbers, 1 for one decimal. None leaves them as they are. See the notes.
 
     Notes
     -----
     Laplace noise and a uniform choice among the other levels have the greatest entropy for their mean size and certainty, as in
     Section 3 of Sun, Justin, Gomez and Vayanos, "Mixed-feature Logistic Regression Robust to Distribution Shifts" (AISTATS
     2025). The weights of other laws are those of the Laplace law nearest to them, 1 / (mean size of a shift).
+
+    The paper rounds the weights of categories because its dynamic programmes have a state for every sum of them, and sums of
+    real numbers hardly ever agree; ``solver="graph"`` and ``solver="cutting-plane"`` are these programmes. The default solver
+    sorts features by gain per price and takes any weights, so there is no reason to round but to repeat what was published. A
+    weight that would become 0 becomes 1 (0.1 with one decimal), since changes that cost nothing make a column useless. Numeric
+    weights are not rounded: no state depends on them.
 
     Examples
     --------
@@ -93,6 +106,7 @@ class ShiftModel:
     categorical_features: Any = "from_dtype"
     label_certainty: float | None = field(default=None, metadata={"later": True})
     certainty_scale: float | None = field(default=None, metadata={"later": True})
+    decimals: int | None = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
@@ -117,6 +131,11 @@ class ShiftModel:
             )
         for law in self.noise.values() if isinstance(self.noise, Mapping) else [self.noise]:
             named_noise(law)
+        if not (self.decimals is None or (type(self.decimals) is int and self.decimals in PUBLISHED_DECIMALS)):
+            raise ValueError(
+                f"decimals = {self.decimals!r} must be None (weights as they are), 0 (whole numbers) or 1 (one decimal): the "
+                "roundings of the paper."
+            )
 
     @classmethod
     def from_environments(
@@ -256,7 +275,13 @@ class ShiftModel:
         cls, found: Environments, robustness: float, numeric_interval: Any, categorical_features: Any, how: Comparison
     ) -> tuple[ShiftModel, Sequence[str]]:
         """The model that environments speak for, and the names of the columns that are categories."""
-        plain = cls(numeric_interval=numeric_interval, robustness=robustness, categorical_features=categorical_features)
+        # Sure labels are a certainty too; without any a model would refuse to read columns.
+        plain = cls(
+            numeric_interval=numeric_interval,
+            robustness=robustness,
+            categorical_features=categorical_features,
+            label_certainty=1.0,
+        )
         columns = plain._columns(RewritableTable(found.table))
         names = columns.numeric_names, columns.categorical_names
         estimates = estimate_certainties(found, *names, numeric_interval, how)
@@ -279,8 +304,8 @@ class ShiftModel:
         -------
         Ambiguity
             ``numeric_weights`` gamma = 1 / (mean size of a shift), for Laplace noise -log(1 - rho_x) / u;
-            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels; ``radius`` = -log(robustness);
-            ``label_weight`` kappa = log(rho_y / (1 - rho_y)), or inf.
+            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels, rounded to ``decimals``; ``radius`` =
+            -log(robustness); ``label_weight`` kappa = log(rho_y / (1 - rho_y)), or inf.
 
         Raises
         ------
@@ -296,7 +321,7 @@ class ShiftModel:
         for changed in columns.categorical:
             if changed.moves:
                 price = categorical_prices(np.array([changed.certainty]), np.array([changed.n_levels], dtype=np.int32))
-                delta[changed.name] = float(price[0])
+                delta[changed.name] = float((price if self.decimals is None else rounded_prices(price, self.decimals))[0])
         kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self._scale)
         return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), label_weight=kappa)
 
@@ -355,6 +380,12 @@ class ShiftModel:
         )
 
     def _columns(self, table: RewritableTable, *, spread_of_source: bool = False) -> ShiftingColumns:
+        if self.numeric_certainty is None and self.categorical_certainty is None and self.label_certainty is None:
+            raise ValueError(
+                "this shift model names no certainty, so nothing ever shifts, and a model fitted with it would be plain "
+                "logistic regression under another name. Give numeric_certainty, categorical_certainty or label_certainty; "
+                "1.0 says that columns, or labels, stay what they are."
+            )
         columns = read_shifting_columns(
             table,
             numeric_certainty=self.numeric_certainty,

@@ -416,3 +416,25 @@ def test_a_plan_that_proves_too_little_is_solved_more_closely(tmp_path: Path) ->
     assert model.certificate_.verified, model.certificate_.claim
     sf.save(model, tmp_path / "model.surefoot")
     assert sf.verify(sf.load(tmp_path / "model.surefoot"), batches).verified
+
+
+def test_the_automatic_radius_is_that_of_the_table_in_memory(tmp_path: Path) -> None:
+    X, y, w = draw_rows()
+    reference = sf.RobustLogisticRegression().fit(X, y, sample_weight=w)
+    model = sf.RobustLogisticRegression().fit(Batches(X, y, w))
+    assert model.radius_ == reference.radius_
+    assert (model.sampling_error_.rows, model.sampling_error_.coefficients) == (w.sum(), 5)
+    assert model.sampling_error_.highest == pytest.approx(reference.sampling_error_.highest, rel=1e-12)
+    assert sf.verify(model, Batches(X, y, w)).verified
+    shares = sf.RobustLogisticRegression().fit(Batches(X, y, w / 7))
+    assert shares.sampling_error_.rows == pytest.approx(w.sum() ** 2 / np.square(w).sum())
+    X.assign(answer=y, times=w).to_parquet(tmp_path / "rows.parquet")
+    read = sf.RobustLogisticRegression().fit(tmp_path / "rows.parquet", "answer", sample_weight="times")
+    assert read.radius_ == reference.radius_
+
+
+def test_prices_that_leave_nothing_to_shift_are_refused_with_the_automatic_radius_too() -> None:
+    X, y, _ = draw_rows()
+    model = sf.RobustLogisticRegression(numeric_weights=np.inf, categorical_weights=np.inf)
+    with pytest.raises(sf.UnsupportedProblemError, match=r"radius is 0|infinite"):
+        model.fit(Batches(X, y))

@@ -103,6 +103,15 @@ def test_a_cluster_finds_the_model_of_the_table_in_memory(client, options):
     assert_nothing_kept(client)
 
 
+def test_the_automatic_radius_is_that_of_the_table_in_memory():
+    table, labels, weights = survey(3000)
+    reference = robust(radius="auto").fit(table, labels, weights)
+    model = robust(radius="auto").fit(*in_dask(table, labels, weights))
+    assert model.radius_ == reference.radius_
+    assert model.sampling_error_.rows == weights.sum()
+    assert_same_model(model, reference)
+
+
 def test_threads_without_a_cluster_find_the_model_of_the_table_in_memory():
     table, labels, weights = survey(3000)
     assert_same_model(robust().fit(*in_dask(table, labels, weights)), robust().fit(table, labels, weights))

@@ -36,7 +36,7 @@ def sharp(**parameters: Any) -> sf.RobustLogisticRegression:
 
 def test_every_default_is_the_one_that_the_documentation_promises() -> None:
     assert sf.RobustLogisticRegression().get_params() == {
-        "radius": 0.05,
+        "radius": "auto",
         "shift": None,
         "numeric_weights": None,
         "categorical_weights": None,
@@ -57,7 +57,7 @@ def test_every_default_is_the_one_that_the_documentation_promises() -> None:
 
 
 def test_fit_leaves_the_documented_attributes(survey: Any) -> None:
-    model = sf.RobustLogisticRegression().fit(survey.X, survey.y)
+    model = sf.RobustLogisticRegression(radius=0.05).fit(survey.X, survey.y)
     assert model.coef_.shape == (1, 5)
     assert model.intercept_.shape == (1,)
     assert model.classes_.tolist() == ["leaves", "stays"]
@@ -236,7 +236,7 @@ def test_a_shift_model_replaces_weights_and_radius(survey: Any) -> None:
     )
     seen = []
     shift = SimpleNamespace(calibrate=lambda X: seen.append(X) or ambiguity)
-    model = sf.RobustLogisticRegression(shift=shift, radius=0.01, numeric_weights=7.0).fit(survey.X, survey.y)
+    model = sf.RobustLogisticRegression(shift=shift).fit(survey.X, survey.y)
     explicit = sf.RobustLogisticRegression(radius=0.3, numeric_weights=[0.1, 0.2], categorical_weights=[0.5, 3.0]).fit(
         survey.X, survey.y
     )
@@ -247,10 +247,10 @@ def test_a_shift_model_replaces_weights_and_radius(survey: Any) -> None:
 
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"time_limit": 1e-9}])
 def test_a_limit_keeps_the_model_and_a_bound_and_warns_once(survey: Any, limit: dict[str, Any]) -> None:
-    best = sharp().fit(survey.X, survey.y).certificate_.upper_bound
+    best = sharp(radius=0.05).fit(survey.X, survey.y).certificate_.upper_bound
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = sf.RobustLogisticRegression(tol=1e-12, **limit).fit(survey.X, survey.y)
+        model = sf.RobustLogisticRegression(radius=0.05, tol=1e-12, **limit).fit(survey.X, survey.y)
     assert [warning.category for warning in caught] == [sf.ConvergenceLimitWarning]
     message = str(caught[0].message)
     assert f"{rounded_down(model.certificate_.lower_bound, 9)} still holds" in message
@@ -297,7 +297,7 @@ def test_a_failed_fit_leaves_the_fitted_model_as_it_was(survey: Any, monkeypatch
 def test_verbose_shows_the_start_and_one_line_per_iteration_with_the_gap(
     survey: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = sf.RobustLogisticRegression(verbose=1).fit(survey.X, survey.y)
+    model = sf.RobustLogisticRegression(radius=0.05, verbose=1).fit(survey.X, survey.y)
     shown = capsys.readouterr()
     lines = shown.err.splitlines()
     assert shown.out == ""

@@ -122,7 +122,7 @@ def test_a_wide_table_is_never_made_dense(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(sparse.csr_array, "toarray", one_row_at_most)
     monkeypatch.setattr("surefoot.robust.estimator.robust_logistic_model.make_solver", lambda name: GivenAnswer())
-    model = sf.RobustLogisticRegression(norm="linf")
+    model = sf.RobustLogisticRegression(radius=0.05, norm="linf")
     with pytest.warns(sf.ConvergenceLimitWarning, match="still holds for every model"):
         model.fit(wide, y)
     assert model.solver_ == "given"

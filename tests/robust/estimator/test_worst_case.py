@@ -116,7 +116,7 @@ def test_no_distribution_is_worse(survey: Any, name: str, radius: float) -> None
 
 
 def test_the_summary_adds_up_to_the_radius(survey: Any) -> None:
-    model = sf.RobustLogisticRegression(label_weight=0.5, categorical_weights=0.7).fit(survey.X, survey.y)
+    model = sf.RobustLogisticRegression(radius=0.05, label_weight=0.5, categorical_weights=0.7).fit(survey.X, survey.y)
     worst = model.worst_case(survey.X, survey.y)
     summary = worst.summary()
     assert list(summary.columns) == ["feature", "from", "to", "mass", "budget"]
@@ -166,7 +166,7 @@ def test_in_other_norms_all_numeric_columns_move_together_and_share_the_bill(sur
 
 
 def test_label_flips_are_named_by_the_classes(survey: Any) -> None:
-    model = sf.RobustLogisticRegression(label_weight=0.5, categorical_weights=50.0, numeric_weights=50.0)
+    model = sf.RobustLogisticRegression(radius=0.05, label_weight=0.5, categorical_weights=50.0, numeric_weights=50.0)
     moves = model.fit(survey.X, survey.y).worst_case(survey.X, survey.y).table
     flips = moves[moves["feature"] == "(label)"]
     assert flips["mass"].sum() == pytest.approx(0.05 / 0.5, rel=0.1)
@@ -190,7 +190,7 @@ def test_the_printed_form_lists_at_most_ten_moves() -> None:
 
 
 def test_other_tables_and_other_radii_can_be_asked_about(survey: Any) -> None:
-    model = sf.RobustLogisticRegression().fit(survey.X, survey.y)
+    model = sf.RobustLogisticRegression(radius=0.05).fit(survey.X, survey.y)
     losses = [model.worst_case(survey.X[:30], survey.y[:30], radius=radius).expected_loss for radius in (0.0, 0.05, 0.5)]
     assert losses == sorted(losses) and losses[0] < losses[1] < losses[2]
     assert losses[0] == pytest.approx(log_losses(model, survey.X[:30], survey.y[:30]).mean())

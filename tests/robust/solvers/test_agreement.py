@@ -21,6 +21,9 @@ def test_all_solvers_agree_and_prove_it(name):
     problem = WHOLE_BANK[name]()
     optimum = solve_enumerated(problem).optimum
     for solver, precision in PRECISION.items():
+        if problem.cost.numeric_ranges is not None and solver != "sqp":
+            assert "has a range" in make_solver(solver).refuses(problem)
+            continue
         if solver in ("lp-admm", "wide") and make_solver(solver).refuses(problem) is not None:
             never_moves = np.isinf(problem.cost.numeric_weights).any()
             assert problem.n_categorical or problem.radius == 0 or (solver == "wide" and never_moves)

@@ -21,7 +21,7 @@ from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.first_order.admm_splitting import Splitting
 from surefoot.robust.first_order.ball_least_squares import BallLeastSquares
 from surefoot.robust.first_order.lp_admm import LpAdmm
-from surefoot.robust.first_order.parameters import AdmmParameters
+from surefoot.robust.first_order.parameters import AdmmParameters, PublishedLpAdmm
 from surefoot.robust.first_order.price_search import PriceSearch, Tangent
 from surefoot.robust.first_order.signed_rows import SignedRows
 from surefoot.robust.first_order.value_minorants import MinorantBundle, combined, minorant_of, shift_plan, zero_minorant
@@ -159,7 +159,8 @@ def test_a_tight_tolerance_is_reached_too():
 
 def test_the_published_settings_freeze_above_the_optimum_and_say_so():
     problem = synthetic(5000, 100)
-    outcome = LpAdmm(published=True).solve(problem, SolveOptions())
+    common_rules = PublishedLpAdmm(coefficient_step="exact", residual=1e-6, max_steps=500, bracket_width=1e-3)
+    outcome = LpAdmm(common_rules).solve(problem, SolveOptions())
     assert outcome.status is Status.STALLED
     assert_monotone(outcome)
     assert outcome.lower_bound <= 0.66772637 <= outcome.upper_bound * (1 + 1e-7)

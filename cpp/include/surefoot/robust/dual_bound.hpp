@@ -30,7 +30,7 @@
 namespace surefoot {
 
 // What is known of every model at least as good as the one at hand: its price, the size of its intercept, and the sum over
-// features of the largest level coefficient. Infinite where nothing is known.
+// features of the largest level coefficient and over ranged columns of the coefficient times the width of the range. Infinite where nothing is known.
 struct CoefficientLimits {
   double price, intercept, levels;
 };

@@ -98,6 +98,7 @@ class RowElimination {
   void add_vectors(std::vector<double>& out) const;
 
   void residual_row(std::int64_t i, const std::vector<double>& d, Block& block);
+  void add_cross(std::vector<double>& M, const RowPart& part, std::int32_t slot, double scale) const;
   void schur_row(std::int64_t i, Block& block, OuterSum& outer);
   void rhs_row(std::int64_t i, const CentralityTarget& target, Block& block);
   void recover_row(std::int64_t i, const std::vector<double>& step, Block& block);

@@ -12,7 +12,7 @@
 
 namespace surefoot {
 
-// Which features moved: mask_words() words of 64 bits.
+// Which moves are made: mask_words() words of 64 bits.
 inline bool has_bit(const std::uint64_t* mask, int l) { return (mask[l >> 6] >> (l & 63)) & 1u; }
 inline void set_bit(std::uint64_t* mask, int l) { mask[l >> 6] |= std::uint64_t{1} << (l & 63); }
 
@@ -23,6 +23,7 @@ struct RowView {
   std::vector<double> value;        // of the row's part: 1 for the intercept, then the numeric columns
   std::vector<std::int32_t> slot_;  // sparse only
   const std::int32_t* codes = nullptr;
+  std::int64_t row = 0;
   double label = 0;
   double weight = 0;
 
@@ -32,7 +33,8 @@ struct RowView {
     if (t.entry_at) slot_.assign(static_cast<std::size_t>(l.first_numeric), 0);
   }
 
-  void move_to(std::int64_t row) {
+  void move_to(std::int64_t r) {
+    row = r;
     if (table.entry_at) {
       const auto first = static_cast<std::size_t>(layout.first_numeric);
       const auto begin = table.entry_at[row], end = table.entry_at[row + 1];
@@ -50,6 +52,21 @@ struct RowView {
 
   RowPart part() const { return {value.data(), table.entry_at ? slot_.data() : nullptr, static_cast<int>(value.size())}; }
 
+  // The entry of a ranged column after the moves of a mask; `high` is the second of its two moves.
+  double entry(std::size_t r, const std::uint64_t* mask) const {
+    const int l = table.n_categorical + 2 * static_cast<int>(r);
+    const NumericRange& range = table.ranges[r];
+    const bool low = has_bit(mask, l), high = has_bit(mask, l + 1);
+    const double own = table.numeric[row * table.n_numeric + range.column];
+    return low && high ? range.low + range.high - own : low ? range.low : high ? range.high : own;
+  }
+
+  // Puts the ranged columns of the row's part where a mask moves them.
+  void place(const std::uint64_t* mask) {
+    for (std::size_t r = 0; r < table.ranges.size(); ++r)
+      value[static_cast<std::size_t>(layout.first_numeric + table.ranges[r].column)] = entry(r, mask);
+  }
+
   double target(bool flipped) const { return flipped ? -label : label; }
 
   std::int32_t slot(int l, const std::uint64_t* mask, bool flipped) const {
@@ -60,15 +77,15 @@ struct RowView {
   double argument(const PointTables& point, double score, const std::uint64_t* mask, bool flipped) const {
     const double s = target(flipped);
     double t = -s * score;
-    for (int l = 0; l < table.n_categorical; ++l)
-      if (has_bit(mask, l)) t += point.gain[s > 0 ? 0 : 1][table.level_offset[l] + codes[l]];
+    for (int l = 0; l < table.n_moves(); ++l)
+      if (has_bit(mask, l)) t += point.gain_of(table, row, s > 0 ? 0 : 1, l);
     return t;
   }
 
   double cost(const std::uint64_t* mask, bool flipped) const {
     double sum = flipped ? table.flip_price : 0.0;
-    for (int l = 0; l < table.n_categorical; ++l)
-      if (has_bit(mask, l)) sum += table.move_price[l];
+    for (int l = 0; l < table.n_moves(); ++l)
+      if (has_bit(mask, l)) sum += table.price_of(l, row);
     return sum;
   }
 };

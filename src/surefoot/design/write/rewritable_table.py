@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from surefoot.design.encode.schema import Level
-from surefoot.design.read.column import plain_level, sorted_levels
+from surefoot.design.read.column import plain_level
+from surefoot.design.read.shared_levels import shared_levels
 from surefoot.design.read.table import Table, read_table
 from surefoot.exceptions import InvalidTableError
 
@@ -98,20 +99,8 @@ class RewritableTable:
             kind = self._number_type(position)
             theirs = self.reference_table.columns[position].numbers().astype(np.int32)
             return LevelColumn((0, 1), column.numbers().astype(np.int32), theirs, np.array([0, 1], dtype=kind))
-        readings = [column.categories()]
-        if self.reference is not None:
-            readings.append(self.reference_table.columns[position].categories())
-        found = [value for reading in readings for value in reading.values]
-        # By their plain form: two tables may hold the same level as values of different types.
-        levels: tuple[Level, ...] = sorted_levels(list(dict.fromkeys(found)), column.label)
-        if any(np.any(reading.codes < 0) for reading in readings):
-            levels = (*levels, None)
-        place = {level: code for code, level in enumerate(levels)}
-        coded = []
-        for reading in readings:
-            arrived = [plain_level(value, column.label) for value in reading.values]
-            translation = np.array([place.get(level, -1) for level in (*arrived, None)], dtype=np.int32)
-            coded.append(translation[reading.codes])
+        columns = [column] if self.reference is None else [column, self.reference_table.columns[position]]
+        levels, coded = shared_levels(columns)
         rows: dict[int, tuple[int, int]] = {}
         for which, codes in reversed(list(enumerate(coded))):
             own, first = np.unique(codes, return_index=True)

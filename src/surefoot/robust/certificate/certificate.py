@@ -102,7 +102,10 @@ def _certificate(source: Any, coefficients: Any, parts: Any, tolerance: float, w
         )
     # Sparse columns are never centred: that would make them dense.
     centre = columns / total.mid if setting.fit_intercept and not sparse_parts else 0.0 * columns
-    frame = setting, total, np.where(np.isfinite(centre), centre, 0.0)
+    centre = np.where(np.isfinite(centre), centre, 0.0)
+    if setting.fit_intercept:  # a mean lies in its range, but for its rounding
+        centre[setting.ranged] = np.clip(centre[setting.ranged], setting.ranges[:, 1], setting.ranges[:, 2])
+    frame = setting, total, centre
 
     def gather(work: Callable[..., Any], *arguments: Any) -> Any:
         """Sums over all parts, which must have the weight that the first pass has met."""
@@ -114,6 +117,7 @@ def _certificate(source: Any, coefficients: Any, parts: Any, tolerance: float, w
     wrong = flaw(setting, model)
     upper, lower, wrong = (np.inf, 0.0, wrong) if wrong else _bounds(setting, model, tolerance, gather)
     shifted = f", where rows may shift at a mean ground cost of up to {setting.radius!r} at these prices ({setting.norm} norm)"
+    shifted += f", {len(setting.ranges)} of the columns within their ranges" if setting.ranges.size else ""
     statement = Statement(
         models=f"linear logistic model with these columns{'' if setting.fit_intercept else ' and without an intercept'}",
         quantity="worst-case log loss" if setting.radius > 0 else "log loss",
@@ -126,9 +130,14 @@ def _certificate(source: Any, coefficients: Any, parts: Any, tolerance: float, w
         lower=lower,
         tolerance=tolerance,
         witness=None if wrong else witness,
-        problem_digest=digest("robust logistic problem", {**vars(setting), "rows": rows}),
+        problem_digest=digest("robust logistic problem", {**_named(setting), "rows": rows}),
         model_digest=digest("robust logistic model", vars(model)),
     )
+
+
+def _named(setting: Setting) -> dict[str, Any]:
+    """The fields of a setting; ranges only where there are any, so that proofs from before there were any have their names."""
+    return {name: value for name, value in vars(setting).items() if name != "ranges" or value.size}
 
 
 def _bounds(setting: Setting, model: Any, tolerance: float, gather: Callable[..., Any]) -> tuple[float, float, str]:

@@ -9,7 +9,8 @@ more than ``DEVIATION`` is refused all the same: it is a plan for another proble
 masses that doubles cannot tell from 0 do not count: the loss of such a row counts as 0, and it is at least that.
 
 A feature that moved goes to a mix of levels, the same for all entries with the same final label. Each feature l has
-n_levels[l] + 2 places: its levels, then "mixed to lowest", then "mixed to highest".
+n_levels[l] + 2 places: its levels, then "mixed to lowest", then "mixed to highest". A column with a range has three: where the
+row has it, the low end, the high end, and with both moves the mirror image of the number: any place in a range may be gone to.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from surefoot.core.arrays import AnyArray, FloatArray, RowArray
 from surefoot.core.enclosure import Enclosure, choose, enclose, join
 from surefoot.exceptions import CertificateError
-from surefoot.robust.certificate.posed_rows import Part, read_array
+from surefoot.robust.certificate.posed_rows import Part, Setting, read_array
 
 # Relative deviation of a sum, and size of a negative mass or probability, up to which a plan is repaired.
 DEVIATION = 1e-9
@@ -37,8 +38,8 @@ class RefusedPlanError(CertificateError):
 class CheckedPlan:
     """The entries of positive mass of a valid plan; build it with :func:`check_plan`.
 
-    Per entry: row, mass, slope, final label s, place of each feature, ground cost. ``mixes`` are "lowest" and "highest", not
-    yet divided by the sums of each feature.
+    Per entry: row, mass, slope, final label s, place of each feature and of each column with a range, ground cost. ``mixes``
+    are "lowest" and "highest", not yet divided by the sums of each feature.
     """
 
     part: Part
@@ -47,8 +48,18 @@ class CheckedPlan:
     slope: FloatArray
     sign: FloatArray
     places: RowArray
+    ends: RowArray
     price: Enclosure
     mixes: list[FloatArray]
+
+    def dense(self, entries: RowArray) -> AnyArray:
+        """The numeric columns of some entries: where they moved to, not centred."""
+        numeric = self.part.dense(self.row[entries])
+        return moved_columns(self.part.setting, numeric, self.ends[entries]) if self.ends.size else numeric
+
+    def columns(self, entries: RowArray) -> Any:
+        """The same minus the centre: an enclosure, or sparse and exact."""
+        return self.part.centred(self.dense(entries)) if self.ends.size else self.part.columns(self.row[entries])
 
     def mixed(self, feature: int) -> Enclosure:
         """The level vectors of the places "mixed to lowest" and "mixed to highest" of the feature, (2, n_levels)."""
@@ -67,6 +78,15 @@ class CheckedPlan:
         return levels + [sum((p * v for p, v in zip(mix, levels, strict=True)), Fraction(0)) / sum(mix) for mix in mixes]
 
 
+def moved_columns(setting: Setting, numeric: AnyArray, ends: RowArray) -> AnyArray:
+    """Rows of numeric columns, those with a range where ``ends`` says: 0 where they are, 1 low, 2 high, 3 mirrored."""
+    moved, columns, (low, high) = numeric.copy(), setting.ranged, setting.ranges[:, 1:3].T
+    own = numeric[:, columns]
+    places = np.where(ends == 1, low, np.where(ends == 2, high, np.clip(low - own + high, low, high)))
+    moved[:, columns] = np.where(ends == 0, own, places)
+    return moved
+
+
 def check_plan(part: Part, plan: Any) -> CheckedPlan:
     """The plan, repaired; raises ``CertificateError`` for wrong shapes, and ``RefusedPlanError`` for what is no plan."""
     if plan is None:
@@ -78,7 +98,7 @@ def check_plan(part: Part, plan: Any) -> CheckedPlan:
 
     row, flipped = read("row", "iu", n_entries).astype(np.int64), read("flipped", "b", n_entries)
     given, slope = read("mass", "f", n_entries), read("slope", "f", n_entries)
-    moved = read("moved", "b", n_entries, setting.delta.size)
+    moves = read("moved", "b", n_entries, setting.delta.size + 2 * len(setting.ranges))
     mixes = [read("lowest", "f", n_levels), read("highest", "f", n_levels)]
 
     def refuse(wrong: Any, values: AnyArray, what: str) -> None:
@@ -92,7 +112,8 @@ def check_plan(part: Part, plan: Any) -> CheckedPlan:
     totals = enclose(np.maximum(given, 0.0)).sums_by_place(row, n_rows)
     refuse(np.abs(totals.mid - part.shares.mid) > allowed, totals.mid, "the masses do not sum to the row's weight; the sum")
     full = (given > 0) & (totals.low > 0)[row]
-    row, mass, slope, moved, flipped = row[full], enclose(given[full]), slope[full], moved[full], flipped[full]
+    row, mass, slope, moves, flipped = row[full], enclose(given[full]), slope[full], moves[full], flipped[full]
+    moved, ends = moves[:, : setting.delta.size], moves[:, setting.delta.size :: 2] + 2 * moves[:, setting.delta.size + 1 :: 2]
     refuse(~((slope >= -DEVIATION) & (slope <= 1 + DEVIATION)), slope, "a slope, which must lie between 0 and 1,")
     refuse(flipped & np.isinf(setting.kappa), row, "a label flips although label_weight is inf; its row")
     refuse((moved & np.isinf(setting.delta)).any(axis=1), row, "a feature moves although its weight is inf; its row")
@@ -104,5 +125,9 @@ def check_plan(part: Part, plan: Any) -> CheckedPlan:
     places = np.where(moved, setting.n_levels + (sign < 0)[:, None], part.codes[row])
     movable, kappa = np.isfinite(setting.delta), setting.kappa if np.isfinite(setting.kappa) else 0.0
     price = enclose(moved[:, movable] * setting.delta[movable]).sum(axis=1) + kappa * flipped
+    if ends.size:
+        own = part.dense(row)
+        ways = enclose(moved_columns(setting, own, ends)[:, setting.ranged]) - own[:, setting.ranged]
+        price = price + (abs(ways) * setting.ranges[:, 3]).sum(axis=1)
     mass, mixes = mass / totals[row] * part.shares[row], [np.maximum(mix, 0.0) for mix in mixes]
-    return CheckedPlan(part, row, mass, slope.clip(0.0, 1.0), sign, places, price, mixes)
+    return CheckedPlan(part, row, mass, slope.clip(0.0, 1.0), sign, places, ends, price, mixes)

@@ -22,6 +22,9 @@ the next section, which hold for every model that could be better than the one a
 max_l (sum_c |g_lc|) * sum_l max_c |beta_lc|. A residual without a limit proves nothing. The parts of a table may mix their
 levels differently: (1) looks at one entry at a time.
 
+A column j with a range is like a feature here: an entry has x_ij or an end of the range in a_k, price_k contains gamma_j times
+the way there, and nothing limits |beta_j| by lambda, so g_j must vanish or be paid for by a limit of its own.
+
 Limits on coefficients
 ----------------------
 Let (beta, lambda) be any point with F(beta, lambda) <= U. Every r_i >= 0 (staying costs nothing and the loss is positive), so
@@ -51,6 +54,14 @@ and the rows of the other label (W', xbar') bound B. The right-hand side is line
 Adding the two sides before bounding lets beta_0 and c cancel:
 
     sum_l max_c |beta_lc| <= sum_l (high_l - low_l) = B - A <= max(U (1/W + 1/W'), L (2 Delta + |xbar - xbar'|)).
+
+A column j with a range [lo_j, hi_j] counts among the features, each row going to the end that hurts: low_j and high_j are the
+smaller and the larger one of beta_j (lo_j - c_j) and beta_j (hi_j - c_j), Delta contains gamma_j (hi_j - lo_j), the most that a
+row pays for it, and beta_x . (x_i - c), xbar - c and xbar - xbar' leave the column out. low_j <= 0 <= high_j holds if c_j lies
+in the range; without an intercept c = 0 need not, but then b0 = 0 is known. As high_j - low_j = |beta_j| (hi_j - lo_j),
+
+    sum_l max_c |beta_lc| + sum_j |beta_j| (hi_j - lo_j) <= B - A,    and residuals cost at most this limit times
+    max(max_l (sum_c |g_lc|), max_j |g_j| / (hi_j - lo_j)).
 
 Where a weight is infinite, or a label has no rows, nothing holds and the bounds are ``inf``.
 
@@ -117,7 +128,7 @@ def plan_sums(plan: CheckedPlan) -> Sums:
     entropy = (plan.mass * enclose(np.minimum(plan.slope, 1.0 - plan.slope)).entropy()).sum()
     numeric, places = enclose(np.zeros(plan.part.setting.gamma.size)), [enclose(np.zeros(count + 2)) for count in counts]
     for at in blocks(plan.row.size):
-        numeric = numeric + turned(plan.part.columns(plan.row[at])) @ flow[at]
+        numeric = numeric + turned(plan.columns(np.arange(plan.row.size)[at])) @ flow[at]
         places = [sums + flow[at].sums_by_place(plan.places[at, l], counts[l] + 2) for l, sums in enumerate(places)]
     levels = join([np.zeros(0), *(sums[:-2] + plan.mixed(l).transposed @ sums[-2:] for l, sums in enumerate(places))])
     shifts = int((plan.price.mid > 0).sum())
@@ -125,14 +136,15 @@ def plan_sums(plan: CheckedPlan) -> Sums:
 
 
 def coefficient_limits(setting: Setting, weights: Enclosure, columns: Enclosure, upper: float) -> tuple[Enclosure, ...]:
-    """Limits on lambda, |b0| and the sum over features of the largest |beta_lc| of models with an objective up to ``upper``.
+    """Limits on lambda, |b0| and the sum over features and ranges (see above) of models with an objective up to ``upper``.
 
     ``weights`` and ``columns`` are W and the weighted sums of the centred numeric columns, over the rows of label +1 and -1.
     """
     price, moving = enclose(upper) / setting.radius, setting.delta[setting.n_levels > 1]
-    if not (setting.radius > 0 and np.isfinite(setting.gamma).all() and np.isfinite(moving).all()):
+    if not (setting.radius > 0 and setting.all_move and np.isfinite(moving).all()):
         return price, between(0.0, np.inf), between(0.0, np.inf)
     shares, means, delta = upper / weights, columns / weights, enclose(moving).sum()
+    delta = delta + (setting.widths * setting.ranges[:, 3]).sum()
     charges = [delta + setting.shift_price(means[:, label]) for label in (0, 1)]
     intercept = shares.max().maximum(price * charges[0].maximum(charges[1]))
     levels = shares.sum().maximum(price * (delta + delta + setting.shift_price(means[:, 0] - means[:, 1])))
@@ -142,15 +154,15 @@ def coefficient_limits(setting: Setting, weights: Enclosure, columns: Enclosure,
 def weak_duality_bound(setting: Setting, sums: Sums, limits: tuple[Enclosure, ...]) -> float:
     """The lower bound of (1) less the residual penalty; ``-inf`` if a residual has no limit."""
     entropy, price, intercept, numeric, levels, *_ = sums
-    if np.isinf(setting.gamma).any():
+    if not setting.all_move:
         return -np.inf
     excess = setting.shift_price(numeric) + price - setting.radius
     lower = entropy - excess.maximum(0.0) * limits[0] if excess.high > 0 else entropy
     if setting.fit_intercept:
         lower = lower - abs(intercept) * limits[1]
-    if setting.others.any():
-        sizes = abs(levels[setting.others])
-        lower = lower - sizes.sums_by_place(setting.features[setting.others], setting.n_levels.size).max() * limits[2]
+    if setting.others.any() or setting.ranges.size:
+        sizes = abs(levels[setting.others]).sums_by_place(setting.features[setting.others], setting.n_levels.size)
+        lower = lower - join([sizes, abs(numeric[setting.ranged]) / setting.widths]).max() * limits[2]
     return float(lower.low)
 
 
@@ -175,7 +187,7 @@ def curvature_sums(plan: CheckedPlan) -> Sums:
     hessian: Any = 0.0
     for at in blocks(plan.row.size):
         entries = np.arange(plan.row.size)[at][used[at]]
-        numeric = enclose(plan.part.dense(plan.row[entries])) - plan.part.centre
+        numeric = enclose(plan.dense(entries)) - plan.part.centre
         moves = (plan.level_vectors(l, entries)[:, 1:] for l in range(setting.n_levels.size))
         vectors = join([np.ones((entries.size, int(setting.fit_intercept))), numeric, *moves], axis=1)
         hessian = vectors.transposed @ (vectors * weight[entries][:, None]) + hessian
@@ -194,7 +206,7 @@ def _exact_sums(plan: CheckedPlan, z: FloatArray) -> Sums:
     setting, flows, values = plan.part.setting, plan.slope > 0, np.zeros(plan.part.setting.features.size)
     values[setting.others] = z[setting.gamma.size :]
     columns, features = np.flatnonzero(z[: setting.gamma.size]), np.unique(setting.features[values != 0])
-    numeric = [plan.part.dense(plan.row[flows][at])[:, columns] for at in blocks(int(flows.sum()))]
+    numeric = [plan.dense(np.flatnonzero(flows)[at])[:, columns] for at in blocks(int(flows.sum()))]
     cells = np.column_stack((np.concatenate([np.zeros((0, columns.size)), *numeric]), plan.places[flows][:, features]))
     # What each cell adds, by what it holds: a number, or a place.
     terms = [{x: Fraction(x) * Fraction(z[j]) for x in np.unique(cells[:, k]).tolist()} for k, j in enumerate(columns)]

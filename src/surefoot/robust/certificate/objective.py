@@ -2,20 +2,24 @@
 
     F(beta, lambda) = lambda * radius + sum_i w_i r_i,     subject to  || (beta_j / gamma_j)_j ||_* <= lambda,
 
-    r_i = max over a target label s, over sets S of categorical features of
+    r_i = max over a target label s, over sets S of moves of
           log(1 + exp(v_s + sum_{l in S} u_sl)) - lambda sum_{l in S} delta_l - lambda kappa 1[s != y_i],
 
 where v_s = -s * score of row i, and u_sl >= 0 is what feature l adds when it moves from the row's own level to the worst level
 for label s: own - smallest coefficient for s = +1, largest - own for s = -1. Features with delta = inf never move, and labels
-with kappa = inf never flip. With radius 0 the price lambda is free, prices out every shift, and the plain loss remains.
+with kappa = inf never flip. A column j with a range adds u = |beta_j| d at the price gamma_j d, where d is the way from x_ij to
+the end that hurts: the low one if s beta_j > 0. Rows may stop on the way. Then gain and price are the same part of both,
+softplus is convex, and so the loss less its price is largest at one of the ends of the way. With radius 0 the price lambda is
+free, prices out every shift, and the plain loss remains.
 
 Why prefixes suffice. softplus(v) = log(1 + exp(v)) is the maximum over q in [0, 1] of q v - f*(q), with f*(q) = q log q +
 (1 - q) log(1 - q). Exchange the two maxima:
 
     max_S softplus(v + sum_S u_l) - lambda sum_S delta_l  =  max_q  q v - f*(q) + sum_l max(0, q u_l - lambda delta_l).
 
-At the best q the set is {l : u_l / delta_l > lambda / q}: the first few features in the order of u_l / delta_l, so the m + 1
-prefixes of that order are enough, for any positive delta (features tied at the threshold add nothing).
+(with d to the other end u would be negative: such moves have no part in it.) At the best q the set is {l : u_l / delta_l >
+lambda / q}: the first few features in the order of u_l / delta_l, so the m + 1 prefixes of that order are enough, for any
+positive delta (features tied at the threshold add nothing).
 
 Rounding. Let t_l be a double at or above u_l / delta_l, and take u'_l = t_l delta_l. These gains are at or above the true
 ones, so the maximum is too; and t_l is their exact ratio, so sorting the doubles t_l is their exact order.
@@ -31,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.enclosure import Enclosure, choose, enclose, exact_dot
+from surefoot.core.enclosure import Enclosure, choose, enclose, exact_dot, join
 from surefoot.robust.certificate.posed_rows import Part, Setting, Sums, blocks, read_array, turned
 
 
@@ -70,9 +74,10 @@ def row_sums(part: Part, model: Any, price: float) -> Sums:
         columns, labels, shares = part.columns(rows), part.labels[rows], part.shares[rows]
         own = model.levels[setting.starts + part.codes[rows]]
         scores = columns @ enclose(model.numeric) + intercept + enclose(own).sum(axis=1)
-        worst = _worst(setting, price, model.levels, own, scores, labels)
+        ranged = part.numeric[rows][:, setting.ranged] if setting.ranges.size else np.zeros((labels.size, 0))
+        worst = _worst(setting, price, model, own, ranged, scores, labels)
         if setting.radius > 0 and np.isfinite(setting.kappa):
-            flipped = _worst(setting, price, model.levels, own, scores, -labels)
+            flipped = _worst(setting, price, model, own, ranged, scores, -labels)
             worst = worst.maximum(flipped - enclose(price) * setting.kappa)
         losses = losses + (worst * shares).sum()
         by_label = choose(labels[:, None] == np.array([1.0, -1.0]), shares[:, None], 0.0)
@@ -81,17 +86,25 @@ def row_sums(part: Part, model: Any, price: float) -> Sums:
 
 
 def _worst(
-    setting: Setting, price: float, levels: FloatArray, own: FloatArray, scores: Enclosure, targets: FloatArray
+    setting: Setting, price: float, model: Any, own: FloatArray, ranged: FloatArray, scores: Enclosure, targets: FloatArray
 ) -> Enclosure:
     """The largest loss of some rows over sets of moves, with their final labels as given."""
     moves, stay = np.isfinite(setting.delta) & (setting.radius > 0), scores * -targets
-    if not moves.any():
+    ratios, prices = np.zeros((targets.size, 0)), enclose(np.zeros((targets.size, 0)))
+    if moves.any():
+        delta, own = setting.delta[moves], own[:, moves]
+        lowest, highest = (extreme.reduceat(model.levels, setting.starts)[moves] for extreme in (np.minimum, np.maximum))
+        gains = choose(targets[:, None] > 0, enclose(own) - lowest, highest - enclose(own))
+        ratios, prices = (gains / delta).high, enclose(np.tile(delta, (targets.size, 1)))
+    if setting.ranges.size and setting.radius > 0:
+        (low, high, rate), slopes = setting.ranges[:, 1:].T, model.numeric[setting.ranged]
+        ends = np.where(targets[:, None] * slopes > 0, low, high)
+        ratios = np.column_stack((ratios, np.tile((abs(enclose(slopes)) / rate).high, (targets.size, 1))))
+        prices = join([prices, abs(enclose(ranged) - ends) * rate], axis=1)
+    if not ratios.size:
         return stay.softplus()
-    delta, own = setting.delta[moves], own[:, moves]
-    lowest, highest = (extreme.reduceat(levels, setting.starts)[moves] for extreme in (np.minimum, np.maximum))
-    gains = choose(targets[:, None] > 0, enclose(own) - lowest, highest - enclose(own))
-    ratios = (gains / delta).high
     order = np.argsort(-ratios, axis=1)
-    gained = (enclose(np.take_along_axis(ratios, order, axis=1)) * delta[order]).cumsum(axis=1)
-    charged = (enclose(delta[order]) * price).cumsum(axis=1)
+    prices = prices[np.arange(targets.size)[:, None], order]
+    gained = (enclose(np.take_along_axis(ratios, order, axis=1)) * prices).cumsum(axis=1)
+    charged = (prices * price).cumsum(axis=1)
     return ((gained + stay[:, None]).softplus() - charged).max(axis=1).maximum(stay.softplus())

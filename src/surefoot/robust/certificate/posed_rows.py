@@ -5,12 +5,15 @@ What all parts have in common is known after a first pass: the total that weight
 the numeric columns. With an intercept, beta_0 + beta_x . x = (beta_0 + beta_x . c) + beta_x . (x - c), so centring does not
 change the problem, but its numbers keep their digits: x - c is right to half a unit in the last place, and the first bracket is
 computed exactly. Without an intercept, and for sparse columns, c = 0.
+
+A column with a range moves to one of its ends or stays. In a :class:`Setting` it is no part of ``gamma``, where it counts as
+one that never moves, but a line of ``ranges``; a range without width, or with an infinite price, is left with the former alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,7 +37,7 @@ class Sums(tuple[Any, ...]):
 
 @dataclass(frozen=True)
 class Setting:
-    """A problem without its rows: levels, prices of shifts (gamma, delta, kappa), norm of numeric shifts, radius."""
+    """A problem without its rows: levels, prices of shifts (gamma, delta, kappa), norm of numeric shifts, radius, ranges."""
 
     n_levels: RowArray
     gamma: FloatArray
@@ -43,6 +46,23 @@ class Setting:
     norm: str
     radius: float
     fit_intercept: bool
+    # Column, low end, high end and price per unit of each column with a range.
+    ranges: FloatArray = field(default_factory=lambda: np.zeros((0, 4)))
+
+    @property
+    def ranged(self) -> RowArray:
+        """The columns with a range."""
+        return self.ranges[:, 0].astype(np.int64)
+
+    @property
+    def widths(self) -> Enclosure:
+        """Of the ranges."""
+        return enclose(self.ranges[:, 2]) - self.ranges[:, 1]
+
+    @property
+    def all_move(self) -> bool:
+        """Whether every numeric column can move."""
+        return int(np.isinf(self.gamma).sum()) == len(self.ranges)
 
     @property
     def starts(self) -> RowArray:
@@ -100,7 +120,10 @@ class Part:
 
     def columns(self, rows: Any) -> Any:
         """Numeric columns of some rows minus the centre: an enclosure, or sparse and exact."""
-        block = self.numeric[rows]
+        return self.centred(self.numeric[rows])
+
+    def centred(self, block: Any) -> Any:
+        """Rows of numeric columns minus the centre."""
         return block if self.is_sparse else enclose(block) - self.centre if self.centre.any() else enclose(block)
 
 
@@ -124,7 +147,17 @@ def read_setting(source: Any) -> Setting:
     _require((gamma > 0).all() and (delta > 0).all() and kappa > 0, "a weight is not positive")
     _require(norm in DUAL, f"the norm {norm!r} is not known")
     _require(0 <= radius < np.inf, f"the radius {radius} is not a finite number at or above 0")
-    return Setting(n_levels, gamma, delta, kappa, norm, radius, bool(source.fit_intercept))
+    ends = np.tile([-np.inf, np.inf], (gamma.size, 1))
+    if getattr(source.cost, "numeric_ranges", None) is not None:
+        ends = read_array("numeric_ranges", source.cost.numeric_ranges, "f", ends.shape)
+    low, high = ends.T
+    limited = ~((low == -np.inf) & (high == np.inf))
+    _require((~limited | (np.isfinite(high - low) & (low <= high))).all(), "a range does not have two finite ends in order")
+    _require(norm == "l1" or not limited.any(), "there are ranges under another norm than l1")
+    moves = limited & (low < high) & np.isfinite(gamma)
+    ranges = np.column_stack((np.flatnonzero(moves).astype(np.float64), low[moves], high[moves], gamma[moves]))
+    gamma = np.where(limited, np.inf, gamma)
+    return Setting(n_levels, gamma, delta, kappa, norm, radius, bool(source.fit_intercept), ranges)
 
 
 def read_part(rows: Any, setting: Setting, total: Enclosure | float = 1.0, centre: FloatArray | float = 0.0) -> Part:
@@ -137,6 +170,10 @@ def read_part(rows: Any, setting: Setting, total: Enclosure | float = 1.0, centr
     _require(not is_sparse or _is_canonical(rows.numeric), "sparse rows name columns twice, not in order, or unknown ones")
     numbers = rows.numeric.data if is_sparse else rows.numeric
     _require(np.isfinite(numbers).all(), "a numeric column holds a number that is not finite")
+    if setting.ranges.size:
+        _require(not is_sparse, "a column of a sparse table has a range")
+        own = rows.numeric[:, setting.ranged]
+        _require(((own >= setting.ranges[:, 1]) & (own <= setting.ranges[:, 2])).all(), "a number lies outside its range")
     for row, column in np.argwhere((rows.codes < 0) | (rows.codes >= setting.n_levels))[:1]:
         _require(False, f"categorical column {column} holds code {rows.codes[row, column]} in row {first_row + row}")
     _require((np.abs(rows.labels) == 1.0).all(), "labels are -1.0 and +1.0")

@@ -38,7 +38,7 @@ from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
 from surefoot.robust.conic.softplus_programme import ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.registry import RobustOutcome, require_acceptance
+from surefoot.robust.registry import RobustOutcome, ranges_refused, require_acceptance
 
 
 class Digraphs:
@@ -226,7 +226,7 @@ class Graph:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        if (reason := too_wide(problem, self.parameters)) is not None or problem.radius == 0:
+        if (reason := ranges_refused(problem) or too_wide(problem, self.parameters)) is not None or problem.radius == 0:
             return reason
         distinct = collapse_rows(problem.numeric, problem.codes, problem.labels, problem.weights).representatives.size
         graphs = max(distinct, 1) * (2 if np.isfinite(problem.cost.label_weight) else 1)

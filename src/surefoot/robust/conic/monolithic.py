@@ -32,7 +32,7 @@ from surefoot.robust.conic.pieces import Coordinates, Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
 from surefoot.robust.conic.softplus_programme import ConeSolution, SoftplusProgramme
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.registry import RobustOutcome, require_acceptance
+from surefoot.robust.registry import RobustOutcome, ranges_refused, require_acceptance
 
 
 def piece_programme(coordinates: Coordinates, pieces: Pieces, *, box: float = np.inf) -> SoftplusProgramme:
@@ -112,7 +112,7 @@ class Monolithic:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        if (reason := too_wide(problem, self.parameters)) is not None:
+        if (reason := ranges_refused(problem) or too_wide(problem, self.parameters)) is not None:
             return reason
         most = self.parameters.max_pieces
         if problem.radius == 0 or Pieces.count(problem) <= most:

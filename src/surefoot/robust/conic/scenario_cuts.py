@@ -35,7 +35,7 @@ from surefoot.robust.conic.parameters import ConicParameters, ScenarioCutParamet
 from surefoot.robust.conic.pieces import Pieces
 from surefoot.robust.conic.proven_plan import Multipliers
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.registry import RobustOutcome, require_acceptance
+from surefoot.robust.registry import RobustOutcome, ranges_refused, require_acceptance
 
 Separation = Literal["dynamic-programme", "prefix"]
 CutsPerRound = Literal["per-row", "most-violated"]
@@ -78,7 +78,7 @@ class ScenarioCuts:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
-        reason = too_wide(problem, self.conic_parameters)
+        reason = ranges_refused(problem) or too_wide(problem, self.conic_parameters)
         if reason is not None or self.separation == "prefix" or problem.radius == 0:
             return reason
         most = self.parameters.max_states // max(problem.n_rows, 1)

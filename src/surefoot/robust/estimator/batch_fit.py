@@ -20,6 +20,7 @@ from surefoot.design.read.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.read.parquet import ParquetBatches, is_parquet_path, open_parquet
 from surefoot.exceptions import CertificateError, InvalidTableError
 from surefoot.robust.certificate.certificate import certify_parts
+from surefoot.robust.estimator.automatic_radius import told
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support, with_plan
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.problem import ShiftPlan
@@ -144,12 +145,12 @@ def _parts_proof(model: RobustLogisticModel, parts: Iterable[RowBatch], outcome:
     return ProofParts("robust", arguments, lambda: certify_rows(model, terms, outcome, parts))
 
 
-def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: RobustLogisticSolver, radius: float) -> None:
+def fit_batches(model: RobustLogisticModel, source: Iterable[Any], solver: RobustLogisticSolver, radius: float | None) -> None:
     """Fit a model to batches; nothing of the model changes before the fit has succeeded."""
     require_support(model, solver, "batches")
     table = learn_batches(source, model._encoder())
     parts = EncodedParts(table)
-    options = model._options(f"{type(model).__name__}, radius {radius:g}, {len(table.counts)} batches")
+    options = model._options(f"{type(model).__name__}, radius {told(radius)}, {len(table.counts)} batches")
 
     def certify(terms: Terms, outcome: PartitionedOutcome) -> Certificate:
         return certify_rows(model, terms, outcome, parts)

@@ -24,6 +24,7 @@ from surefoot.design.read.dask_table import open_dask_table
 from surefoot.design.read.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_parts
+from surefoot.robust.estimator.automatic_radius import told
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support, with_plan
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.row_batch import RowBatch
@@ -70,14 +71,14 @@ class PlannedParts:
 
 
 def fit_dask(
-    model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, solver: RobustLogisticSolver, radius: float
+    model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, solver: RobustLogisticSolver, radius: float | None
 ) -> None:
     """Fit a model to a Dask table; nothing of the model changes before the fit has succeeded."""
     require_support(model, solver, "partitions")
     table = open_dask_table(X, y, sample_weight)
     with ExitStack() as keeping:
         parts, learned = _encoded_parts(model, table.delayed, keeping)
-        options = model._options(f"{type(model).__name__}, radius {radius:g}, {len(parts.counts)} partitions")
+        options = model._options(f"{type(model).__name__}, radius {told(radius)}, {len(parts.counts)} partitions")
 
         def certify(terms: Terms, outcome: PartitionedOutcome) -> Certificate:
             return _certify(model, terms, outcome, parts)

@@ -20,8 +20,10 @@ from surefoot.design.read.batches import BatchTable
 from surefoot.design.read.partitioned_table import PartitionedTable
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.robust.automatic import Automatic
+from surefoot.robust.estimator.automatic_radius import FoundRadius, find_radius, sampling_error
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution
 from surefoot.robust.problem.column_moments import BatchSums
+from surefoot.robust.problem.problem import RobustCoefficients
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
@@ -52,7 +54,7 @@ def fit_partitions(
     table: BatchTable | PartitionedTable,
     parts: RawPartitions,
     options: SolveOptions,
-    radius: float,
+    radius: float | None,
     certify: Callable[[Terms, PartitionedOutcome], Certificate],
     sample: Any,
 ) -> Solution:
@@ -65,7 +67,8 @@ def fit_partitions(
         What has been learned about the columns.
     parts : the encoded rows
     options : SolveOptions
-    radius : float
+    radius : float or None
+        None: it follows from the sampling error of the table.
     certify : callable
         Certifies an outcome for the given terms.
     sample : table or None
@@ -74,9 +77,13 @@ def fit_partitions(
     sums = partition_sums(parts, table.schema.n_levels)
     summary = summary_rows(table, sums)
     prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
-    terms = Terms(table.schema.n_levels, model._cost(summary, prices), radius, bool(model.fit_intercept))
+    terms = Terms(table.schema.n_levels, model._cost(summary, prices), radius or 0.0, bool(model.fit_intercept))
+    found = None
+    if radius is None:
+        found = _find_radius(terms, parts, options, sums)
+        terms = replace(terms, radius=found.radius)
     require_streamable(terms)
-    outcome = solve_partitions(terms, parts, options, sums=sums)
+    outcome = solve_partitions(terms, parts, options, sums=sums, warm_start=None if found is None else found.nearest)
     certificate = certify(terms, outcome)
     if outcome.status is Status.OPTIMAL and not certificate.verified:
         # A solver's own bound may be a claim, and plans in partitions are not polished: some steps more.
@@ -87,8 +94,18 @@ def fit_partitions(
             outcome, certificate = replace(again, iterations=outcome.iterations + again.iterations), judged
     solution = Solution(terms, outcome, certificate, SQP.name)
     model._unpack(sample, summary, terms, outcome.primal)
+    model.sampling_error_ = None if found is None else found.error
     model._unpack_proof(solution)
     return solution
+
+
+def _find_radius(terms: Terms, parts: RawPartitions, options: SolveOptions, sums: BatchSums) -> FoundRadius:
+    def solve(radius: float, own: SolveOptions, nearest: RobustCoefficients | None) -> RobustCoefficients:
+        posed = replace(terms, radius=radius)
+        require_streamable(posed)
+        return solve_partitions(posed, parts, own, sums=sums, warm_start=nearest).primal
+
+    return find_radius(sampling_error(terms, sums, sums.tally), solve, options)
 
 
 def with_plan(

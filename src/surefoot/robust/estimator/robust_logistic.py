@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from typing import Any, Self
 
 from surefoot.design.read.dask_table import is_dask
+from surefoot.robust.estimator.automatic_radius import AUTO, given_radius, is_auto
 from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
 from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
+from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.numeric_norm import NumericNorm
+from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
@@ -33,11 +37,15 @@ class RobustLogisticRegression(RobustLogisticModel):
 
     Parameters
     ----------
-    radius : float, default=0.05
-        Mean cost that the adversary may spend per row. 0 is plain logistic regression.
+    radius : float or "auto", default="auto"
+        Mean cost that the adversary may spend per row. 0 is plain logistic regression. "auto" follows from the sampling error
+        of the table, and nothing else: the largest radius whose premium, radius times ``dual_price_``, is at most what a fit
+        gains by chance, (number of coefficients) / (2 x number of rows), and that is not above the length by which chance alone
+        moves the gradient; see :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
     shift : ShiftModel, optional
         A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
-        (mappings by column name) and ``radius``, which then replace the parameters of the same names.
+        (mappings by column name) and ``radius``. It says it all: ``radius`` and weights beside it are an error, its radius is
+        not enlarged by the sampling error, and under "from_dtype" columns are of the kind that it takes them for.
     numeric_weights : float, array-like or mapping, optional
         gamma: price of moving a numeric column by one unit; one number for all, one per numeric column in table order, or a
         mapping from columns to numbers. ``inf``: the column never shifts. None, and columns that a mapping leaves out:
@@ -53,12 +61,15 @@ class RobustLogisticRegression(RobustLogisticModel):
         "l2" lies between.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
-        or booleans.
+        or booleans. With "from_dtype" a column of 0 and 1 is a category too if ``categorical_weights`` names it or ``shift``
+        flips it, and a boolean one a number if ``numeric_weights`` or a numeric certainty names it (tables in memory, not
+        sparse).
     fit_intercept : bool, default=True
-    solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"}, default="auto"
+    solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"} or PublishedLpAdmm, default="auto"
         "auto" is "sqp", sequential quadratic steps, or "wide", which forms no Hessian, for numeric tables with more columns
         than a dense one allows. "graph", "cutting-plane" and "lp-admm" are published methods, "conic" is the monolithic model
-        for small tables; all find the same optimum.
+        for small tables; all find the same optimum. :class:`~surefoot.PublishedLpAdmm` is LP-ADMM to the letter, with its
+        settings; where it ends depends on them, and the certificate says how far from the optimum.
     tol : float, default=1e-6
         Relative gap between the model's objective and a proven lower bound at which to stop.
     max_iter : int, optional
@@ -107,6 +118,10 @@ class RobustLogisticRegression(RobustLogisticModel):
         The prices used.
     radius_ : float
         The radius used.
+    radius_reason_ : str
+        Where it comes from, as a sentence.
+    sampling_error_ : SamplingError or None
+        Rows, coefficients and bounds behind ``radius="auto"``; None if the radius was given.
     label_weight_ : float
         The price of a label flip used.
     public_rounding_ : float
@@ -147,7 +162,7 @@ class RobustLogisticRegression(RobustLogisticModel):
     def __init__(
         self,
         *,
-        radius: float = 0.05,
+        radius: float | str = AUTO,
         shift: Any = None,
         numeric_weights: Any = None,
         categorical_weights: Any = None,
@@ -155,7 +170,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         norm: NumericNorm = "l1",
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
-        solver: str = "auto",
+        solver: str | PublishedLpAdmm = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -207,7 +222,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         """
         self._require_parameters()
         solver = named_solver(self.solver)
-        radius = require_radius(self.radius)
+        radius = given_radius(self.radius)
         if is_dask(X):
             fit_dask(self, X, y, sample_weight, solver, radius)
             return self
@@ -217,21 +232,42 @@ class RobustLogisticRegression(RobustLogisticModel):
             return self
         rows = self._read(X, y, sample_weight)
         prices = self._prices(X)
+        cost = self._cost(rows, prices)
+        found, started = None, time.perf_counter()
         if prices.radius is not None:
             radius = require_radius(prices.radius, "radius from shift")
-        problem = self._problem(rows.design, rows.labels, rows.weights, self._cost(rows, prices), radius)
-        outcome = self._solve(solver, problem, f"{type(self).__name__}, radius {radius:g}")
+        elif radius is None:
+            found = self._find_radius(rows, cost, solver)
+            radius = found.radius
+        problem = self._problem(rows.design, rows.labels, rows.weights, cost, radius)
+        title = f"{type(self).__name__}, radius {radius:g}"
+        nearest = found.nearest if found is not None and solver.name in WARM_STARTED else None
+        outcome = self._solve(solver, problem, title, nearest, started=started)
         solution = self._certify(problem, outcome, solver)
         self._unpack(X, rows, problem.terms, solution.outcome.primal)
+        self.sampling_error_ = None if found is None else found.error
         self._unpack_proof(solution)
         if not solution.certificate.verified:
             warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
         return self
 
+    def _settings_beside_shift(self) -> list[str]:
+        radius = [] if is_auto(self.radius) else [f"radius = {self.radius!r:.80}"]
+        return [*radius, *super()._settings_beside_shift()]
+
+    @property
+    def radius_reason_(self) -> str:
+        """Where ``radius_`` comes from."""
+        if self.shift is not None:
+            return "that of the shift model"
+        error = self.sampling_error_
+        return "as given" if error is None else error.reason(self.radius_, self.dual_price_)
+
     def _points(self) -> list[tuple[float, float]]:
         weight = require_label_weight(self.label_weight)
         if self.shift is None:
-            return [(require_radius(self.radius), weight)]
+            # An automatic radius follows from the rows of the fit.
+            return [(self.radius_ if is_auto(self.radius) else require_radius(self.radius), weight)]
         # Calibrated on the rows of the fit, but for a finite price of labels, which is the parameter.
         return [(self.radius_, weight if weight < math.inf else self.label_weight_)]
 

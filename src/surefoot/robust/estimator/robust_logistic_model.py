@@ -18,6 +18,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
@@ -26,16 +27,22 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
+from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
+from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.polished_plan import polished_plan
+from surefoot.robust.problem.column_moments import RowTally, batch_sums
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
+from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
@@ -86,7 +93,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     label_weight: float
     norm: NumericNorm
     categorical_features: Any
-    solver: str
+    solver: str | PublishedLpAdmm
     tol: float
     max_iter: int | None
     time_limit: float | None
@@ -95,6 +102,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     unseen_categories: Any
 
     n_iter_: int
+    sampling_error_: SamplingError | None = None
     certificate_: Certificate
     outcome_: RobustOutcome | PartitionedOutcome
     solver_: str
@@ -110,16 +118,33 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         require_time_limit(self.time_limit)
         if self.shift is not None and not hasattr(self.shift, "calibrate"):
             raise ValueError(f"shift = {self.shift!r} must be None or a shift model with a method calibrate(X).")
+        beside = [] if self.shift is None else self._settings_beside_shift()
+        if beside:
+            raise ValueError(
+                f"{' and '.join(beside)} beside shift would count for nothing: a shift model says what may shift, how far, and "
+                "at what price. Leave them out; or leave out shift, and take what you want of found = shift.calibrate(X): "
+                "found.radius, found.numeric_weights, found.categorical_weights."
+            )
+
+    def _settings_beside_shift(self) -> list[str]:
+        """Parameters that a shift model would overrule, as they were given."""
+        weights = ("numeric_weights", "categorical_weights")
+        return [f"{name} = {getattr(self, name)!r:.80}" for name in weights if getattr(self, name) is not None]
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        return read_training_rows(self._encoder(), X, y, sample_weight)
+        return read_training_rows(self._encoder(None if scipy.sparse.issparse(X) else self._told_kinds(X)), X, y, sample_weight)
 
-    def _encoder(self) -> TableEncoder:
+    def _told_kinds(self, X: Any) -> ToldKinds:
+        prices = self._prices(X)
+        return (kinds_of_weights if self.shift is None else kinds_of_shift)(prices.numeric, prices.categorical)
+
+    def _encoder(self, told_kinds: ToldKinds | None = None) -> TableEncoder:
         return TableEncoder(
             categorical_features=self.categorical_features,
             missing_numeric=self.missing_numeric,
             missing_categorical=self.missing_categorical,
             unseen_categories=self.unseen_categories,
+            told_kinds=told_kinds,
         )
 
     def _prices(self, X: Any, shift: Any = None) -> ShiftPrices:
@@ -158,8 +183,27 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         warm_start: RobustCoefficients | None = None,
         *,
         polish: bool = True,
+        started: float | None = None,
     ) -> RobustOutcome:
-        return solver.solve(problem, replace(self._options(title), polish=polish), warm_start=warm_start)
+        options = replace(self._options(title), polish=polish)
+        if started is not None:  # the search for a radius is part of the time
+            options = replace(options, started=started)
+        return solver.solve(problem, options, warm_start=warm_start)
+
+    def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
+        design = rows.design
+        sums = batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
+        terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
+        # The other solvers find the same optimum, but not from a neighbour's.
+        quick = solver if solver.name in WARM_STARTED else named_solver("auto")
+
+        def solve(radius: float, options: SolveOptions, nearest: RobustCoefficients | None) -> RobustCoefficients:
+            problem = self._problem(design, rows.labels, rows.weights, cost, radius)
+            return quick.solve(problem, options, warm_start=nearest).primal
+
+        error = sampling_error(terms, sums, RowTally.of(rows.counts))
+        # One solve is shown: that of the radius found.
+        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None))
 
     def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = progress_listener(title) if self.verbose else None
@@ -231,7 +275,10 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "dual_price_", "classes_", "radius_", "label_weight_", "ground_cost_")
-        return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
+        found = {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
+        if self.sampling_error_ is not None:  # models with a radius of their own, and those from before, have none
+            found["sampling_error_"] = self.sampling_error_
+        return found
 
     def _points(self) -> list[tuple[float, float]]:
         """Radii with label weights that the parameters allow."""
@@ -303,8 +350,13 @@ def certified(
     return certificate, outcome
 
 
-def named_solver(name: Any) -> RobustLogisticSolver:
-    """The solver of that name."""
-    if not isinstance(name, str):
-        raise ValueError(f"solver = {name!r} must be the name of a solver, such as 'auto'.")
-    return make_solver(name)
+def named_solver(solver: Any) -> RobustLogisticSolver:
+    """The solver of that name, or the one that a record of settings is for."""
+    if isinstance(solver, PublishedLpAdmm):
+        return make_solver("lp-admm", solver)
+    if not isinstance(solver, str):
+        raise ValueError(
+            f"solver = {solver!r} must be the name of a solver, such as 'auto', or the settings of the published LP-ADMM, "
+            "PublishedLpAdmm(...)."
+        )
+    return make_solver(solver)

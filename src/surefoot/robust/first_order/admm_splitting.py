@@ -42,7 +42,8 @@ from scipy.special import expit
 
 from surefoot.core.arrays import FloatArray
 from surefoot.robust.first_order.ball_least_squares import BallLeastSquares
-from surefoot.robust.first_order.parameters import AdmmParameters, PublishedParameters
+from surefoot.robust.first_order.box_least_squares import BoxLeastSquares
+from surefoot.robust.first_order.parameters import AdmmParameters, PublishedLpAdmm
 from surefoot.robust.first_order.signed_rows import SignedRows
 
 
@@ -58,12 +59,24 @@ class Splitting:
     penalty : rho
     """
 
-    def __init__(self, rows: SignedRows, parameters: AdmmParameters | None = None) -> None:
+    def __init__(
+        self, rows: SignedRows, parameters: AdmmParameters | None = None, published: PublishedLpAdmm | None = None
+    ) -> None:
         self.rows = rows
         self.parameters = parameters or AdmmParameters()
         gram = rows.gram()
         gram[np.diag_indices_from(gram)] += self.parameters.proximal_weight
-        self.least_squares = BallLeastSquares(gram, rows.gamma, rows.problem.cost.numeric_norm)
+        self.least_squares: BallLeastSquares | BoxLeastSquares
+        if published is None or published.coefficient_step == "exact":
+            self.least_squares = BallLeastSquares(gram, rows.gamma, rows.problem.cost.numeric_norm)
+        else:
+            self.least_squares = BoxLeastSquares(
+                gram,
+                rows.gamma,
+                published.coefficient_step,
+                tolerance=published.step_tolerance,
+                max_steps=self.parameters.max_coefficient_steps,
+            )
         self.penalty = 1.0
         self.corrections = 0
         self.primal_residual = self.dual_residual = 0.0
@@ -75,6 +88,16 @@ class Splitting:
         self.scores = self.margins = self.rows.rows @ coefficients
         self.multipliers = expit(-self.scores) - (self.scores > price * self.rows.kappa)
         self.slopes = -self.multipliers
+
+    def published_start(self, published: PublishedLpAdmm) -> None:
+        """Begin at zeros or ones, in the multipliers of the paper, which count rows and not their weights."""
+        first, rows = float(published.start == "ones"), self.rows.row_weights.size
+        self.coefficients = np.full(self.rows.gamma.size, first)
+        self.margins = np.full(rows, first)
+        self.scores = self.rows.rows @ self.coefficients
+        self.multipliers = np.full(rows, first * rows)
+        self.slopes = -self.multipliers
+        self.penalty = published.penalty * rows
 
     def newton_price(self) -> float:
         """The price of the Newton step from the model 0 on the plain loss: the scale of prices that matter."""
@@ -110,7 +133,7 @@ class Splitting:
         curvature = np.minimum(0.25, curvature * np.exp(np.minimum(np.abs(trial - self.margins), 50.0)))
         self._update_margins(self._proximal_margins(price, relaxed, slope, curvature), relaxed)
 
-    def published_step(self, price: float, published: PublishedParameters) -> None:
+    def published_step(self, price: float, published: PublishedLpAdmm) -> None:
         """One iteration as published: no curvature, no relaxation, and a penalty that always grows."""
         scores = self._update_coefficients(price)
         slope = expit(-self.margins)

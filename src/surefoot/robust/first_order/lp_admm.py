@@ -22,12 +22,18 @@ loss. Outer iteration:
 
 Termination: the duality gap is the only test that ends a solve as optimal; a gap that no longer falls ends it as stalled.
 
-``LpAdmm(published=True)`` runs the published settings for comparison: golden section over the price, a first penalty of 0.001
-in the plain sum of squares, 5 % growth, residuals as the only stopping rule. Its outcome is judged by the same bounds.
+``LpAdmm(PublishedLpAdmm(...))`` is the published method itself, on the columns as they are: golden section over the price, a
+first penalty of 0.001 in the plain sum of squares, 5 % growth, residuals as the only stopping rule. Its bracket begins at 0 and
+ends where no optimal price can lie: along (t b, t lambda) the objective has slope 0 at an optimum, t = 1, so that
+
+    radius lambda = sum_i w_i (m_i / (1 + exp(m_i)) - max(m_i - lambda kappa, 0))  <=  max over m of m / (1 + exp(m)) = 0.2785.
+
+Its outcome is judged by the same bounds, and ends as stalled unless they meet.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import replace
 from typing import NoReturn
@@ -39,17 +45,19 @@ from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.first_order.admm_splitting import Splitting
 from surefoot.robust.first_order.numeric_run import NumericRun
-from surefoot.robust.first_order.parameters import AdmmParameters, PublishedParameters
+from surefoot.robust.first_order.parameters import AdmmParameters, PublishedLpAdmm
 from surefoot.robust.first_order.price_search import PriceSearch, Tangent
 from surefoot.robust.first_order.signed_rows import SignedRows
 from surefoot.robust.first_order.value_minorants import Minorant, minorant_of
 from surefoot.robust.problem.numeric_columns import as_dense
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.registry import RobustOutcome, require_acceptance
+from surefoot.robust.registry import RobustOutcome, ranges_refused, require_acceptance
 from surefoot.robust.scaling.standard_rows import StandardRows
 from surefoot.robust.separation import require_attained
 
 GOLDEN_RATIO = 0.5 * (np.sqrt(5.0) - 1.0)
+# max over m of m / (1 + exp(m)): what an optimal price times the radius is at most.
+LARGEST_CHARGE = 0.2784645427610738
 
 
 class _Ended(Exception):  # noqa: N818 - a message, not an error
@@ -63,7 +71,14 @@ class _Ended(Exception):  # noqa: N818 - a message, not an error
 class _Run(NumericRun):
     """One solve, in standard coordinates."""
 
-    def __init__(self, rows: SignedRows, options: SolveOptions, started: float, parameters: AdmmParameters) -> None:
+    def __init__(
+        self,
+        rows: SignedRows,
+        options: SolveOptions,
+        started: float,
+        parameters: AdmmParameters,
+        published: PublishedLpAdmm | None = None,
+    ) -> None:
         super().__init__(
             rows,
             options,
@@ -72,7 +87,7 @@ class _Run(NumericRun):
             stall_iterations=parameters.stall_iterations,
         )
         self.parameters = parameters
-        self.splitting = Splitting(rows, parameters)
+        self.splitting = Splitting(rows, parameters, published)
 
     def evaluate_bounds(self, price: float) -> tuple[float, Minorant]:
         """Both bounds from the iterates: the objective at this price, and the better of two minorants there."""
@@ -136,9 +151,9 @@ class _Run(NumericRun):
                 self.splitting.restart_penalty(price)
                 last_error, without_progress = error, 0
 
-    def golden_section(self, published: PublishedParameters) -> NoReturn:
-        """The published method; raises :class:`_Ended` when it would have stopped."""
-        low, high = 0.0, self.upper_bound / self.rows.radius
+    def golden_section(self, published: PublishedLpAdmm) -> NoReturn:
+        """The published method; raises :class:`_Ended` when it has ended by its own rules."""
+        low, high = 0.0, LARGEST_CHARGE / self.rows.radius
         width = published.bracket_width * high
         inner = [high - GOLDEN_RATIO * (high - low), low + GOLDEN_RATIO * (high - low)]
         values = [self.published_solve(price, published) for price in inner]
@@ -151,24 +166,23 @@ class _Run(NumericRun):
                 low, inner[0], values[0] = inner[0], inner[1], values[1]
                 inner[1] = low + GOLDEN_RATIO * (high - low)
                 values[1] = self.published_solve(inner[1], published)
+        self.published_solve(0.5 * (inner[0] + inner[1]), published)
         raise _Ended(Status.STALLED)
 
-    def published_solve(self, price: float, published: PublishedParameters) -> float:
-        """The published splitting from the model 0; the objective it ends with."""
+    def published_solve(self, price: float, published: PublishedLpAdmm) -> float:
+        """The published splitting at one price; the objective it ends with."""
         splitting = self.splitting
-        splitting.start(np.zeros(self.rows.gamma.size), price)
-        splitting.multipliers = np.zeros(self.rows.row_weights.size)
-        splitting.penalty = published.initial_penalty * self.rows.row_weights.size
+        splitting.published_start(published)
         value = np.inf
-        for step in range(published.max_iterations):
-            before = splitting.margins
+        for step in range(published.max_steps):
             splitting.published_step(price, published)
-            change = float(np.abs(splitting.margins - before).max())
             primal_residual = float(np.abs(splitting.margins - splitting.scores).max())
-            solved = max(change, primal_residual) <= published.residual or step + 1 == published.max_iterations
+            solved = primal_residual <= published.residual or step + 1 == published.max_steps
             if solved or self.evaluation_due:
                 value = self.evaluate(splitting.coefficients, splitting.scores, price)
-                self.add_minorant(minorant_of(self.rows, splitting.slopes, price, splitting.coefficients))
+                both = (splitting.slopes, -splitting.multipliers)
+                for slopes in both:
+                    self.add_minorant(minorant_of(self.rows, slopes, price, splitting.coefficients))
             self.next_iteration()
             if solved:
                 break
@@ -180,24 +194,32 @@ class LpAdmm:
 
     Parameters
     ----------
-    published : bool, default=False
-        Run the published settings literally. For benchmarks: the bounds are as true as ever, but the model may be well above
-        the optimum, and the status then says ``STALLED``.
+    published : PublishedLpAdmm, optional
+        Run the published method with these settings: the bounds are as true as ever, but the model may be well above the
+        optimum, and the status then says ``STALLED``.
     parameters : AdmmParameters, optional
     """
 
     name = "lp-admm"
 
-    def __init__(self, *, published: bool = False, parameters: AdmmParameters | None = None) -> None:
+    def __init__(self, published: PublishedLpAdmm | None = None, *, parameters: AdmmParameters | None = None) -> None:
         self.published = published
         self.parameters = parameters or AdmmParameters()
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
+        if (reason := ranges_refused(problem)) is not None:
+            return reason
         if problem.n_categorical:
             return f"it has {problem.n_categorical} categorical columns, and this method knows numeric columns only."
         if problem.radius == 0:
             return "its radius is 0, so there is no price to search over."
+        norm = problem.cost.numeric_norm
+        if self.published is not None and self.published.coefficient_step != "exact" and norm != "l1":
+            return (
+                f"coefficient_step={self.published.coefficient_step!r} knows boxes only, which is norm='l1', and its norm is "
+                f"{norm!r}. Take coefficient_step='exact'."
+            )
         most = self.parameters.max_columns
         if problem.n_numeric > most:
             return f"it has {problem.n_numeric} columns, more than the {most} whose dense Gram matrix can be factorised."
@@ -213,15 +235,30 @@ class LpAdmm:
         require_acceptance(self, problem)
         started = time.perf_counter()
         dense = replace(problem, numeric=as_dense(problem.numeric))
-        standard = StandardRows.of(dense)
+        standard = StandardRows.of(dense) if self.published is None else StandardRows.unchanged(dense)
         require_attained(standard.problem)
         with blas_threads(options.n_threads):
-            run = _Run(SignedRows(standard.problem), options, started, self.parameters)
-            status = _ended(run, standard.standardize(warm_start) if warm_start is not None else None, self.published)
+            rows = SignedRows(standard.problem)
+            if self.published is not None:
+                # The published method has no rule for the solve as a whole.
+                endless = replace(self.parameters, max_iterations=sys.maxsize, stall_iterations=sys.maxsize)
+                run = _Run(rows, options, started, endless, self.published)
+                status = _published_end(run, self.published)
+            else:
+                run = _Run(rows, options, started, self.parameters)
+                status = _ended(run, standard.standardize(warm_start) if warm_start is not None else None)
         return run.restored_outcome(status, standard)
 
 
-def _ended(run: _Run, warm_start: RobustCoefficients | None, published: bool) -> Status:
+def _published_end(run: _Run, published: PublishedLpAdmm) -> Status:
+    """Run the published method until its end; a warm start is nothing to it."""
+    try:
+        run.golden_section(published)
+    except _Ended as ended:
+        return ended.status
+
+
+def _ended(run: _Run, warm_start: RobustCoefficients | None) -> Status:
     """Run until the end; the status that ended it."""
     rows, splitting = run.rows, run.splitting
     ceiling = float(np.log(2.0)) / rows.radius
@@ -233,9 +270,6 @@ def _ended(run: _Run, warm_start: RobustCoefficients | None, published: bool) ->
         price = run.price if run.price > 0 else price
         splitting.start(coefficients, price)
     try:
-        if published:
-            run.golden_section(PublishedParameters())
-        else:
-            run.search(price)
+        run.search(price)
     except _Ended as ended:
         return ended.status

@@ -29,7 +29,15 @@ Adding the two sides before bounding lets beta_0 and c cancel:
 
     B - A = sum_l (high_l - low_l) <= max(U (1/W + 1/W'), L (2 Delta + kappa'' + |xbar - xbar'|)).
 
-So sum_l max_c |beta_lc| <= B - A. Each side may use the rows of either label, those of the other label at the extra price
+So sum_l max_c |beta_lc| <= B - A.
+
+A numeric column with a range [lo_j, hi_j] counts as a feature of which each row moves to the worse end: low_j and high_j are
+the smaller and the larger one of beta_j (lo_j - c_j) and beta_j (hi_j - c_j), high_j - low_j = |beta_j| (hi_j - lo_j), and
+Delta grows by gamma_j (hi_j - lo_j), the most that the move can cost. It leaves xbar - c and xbar - xbar'. The centre must lie
+in the range for low_j <= 0 <= high_j, which only the bound on |b0| needs. So the last bound is one on sum_l max_c |beta_lc| +
+sum_j |beta_j| (hi_j - lo_j).
+
+Each side may use the rows of either label, those of the other label at the extra price
 kappa; the smallest bound counts. With one label only and kappa = inf, or with an infinite weight, nothing holds and the
 bounds are ``inf``.
 """
@@ -62,7 +70,8 @@ class CoefficientBounds:
     intercept : float
         Bound on |beta_0 + beta_x . centre|; 0 without an intercept.
     levels : float
-        Bound on the sum over features of the largest |coefficient| of a level.
+        Bound on the sum over features of the largest |coefficient| of a level, and over columns with a range of |coefficient|
+        times the width of the range.
     """
 
     price: float
@@ -118,9 +127,13 @@ def label_sums(problem: PosedRows, centre: FloatArray) -> LabelSums:
 
 
 def _moving_weights(terms: Terms) -> FloatArray:
-    """The weights of the categorical features that can move at all."""
+    """What it costs at most to move each categorical feature that can move at all, and each column with a range to an end."""
     weights: FloatArray = terms.cost.categorical_weights[terms.n_levels > 1]
-    return weights
+    if terms.cost.numeric_ranges is None:
+        return weights
+    ranged = terms.cost.ranged
+    widths = np.diff(terms.cost.numeric_ranges[ranged], axis=1)[:, 0]
+    return np.concatenate((weights, terms.cost.numeric_weights[ranged] * widths))
 
 
 def _sides(terms: Terms, sums_of: LabelSums) -> tuple[list[_Side], list[_Side]]:
@@ -158,9 +171,13 @@ class BoundingRows:
     @classmethod
     def of(cls, terms: Terms, sums: LabelSums) -> BoundingRows:
         """From the sums of a table; the radius of the terms does not matter."""
-        if not (np.isfinite(terms.cost.numeric_weights).all() and np.isfinite(_moving_weights(terms)).all()):
+        if terms.cost.immovable.any() or not np.isfinite(_moving_weights(terms)).all():
             return cls((), (), (), terms.fit_intercept)
-        distance = terms.cost.numeric_price
+        endless = ~terms.cost.ranged
+
+        def distance(shift: FloatArray) -> float:
+            return terms.cost.numeric_price(np.where(endless, shift, 0.0))
+
         above, below = _sides(terms, sums)
         each_above, each_below = (
             tuple((side.weight, side.price + distance(side.mean)) for side in sides) for sides in (above, below)

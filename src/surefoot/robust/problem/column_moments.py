@@ -73,6 +73,40 @@ class ColumnMoments:
 
 
 @dataclass(frozen=True)
+class RowTally:
+    """How many rows there are, by their weights.
+
+    Attributes
+    ----------
+    total : float
+    norm : float
+        Root of the sum of their squares.
+    whole : bool
+        Whether all of them are whole numbers.
+    """
+
+    total: float
+    norm: float
+    whole: bool
+
+    def __add__(self, other: RowTally) -> RowTally:
+        return RowTally(self.total + other.total, float(np.hypot(self.norm, other.norm)), self.whole and other.whole)
+
+    @classmethod
+    def of(cls, weights: FloatArray) -> RowTally:
+        largest = float(weights.max(initial=0.0))
+        if largest == 0:
+            return cls(0.0, 0.0, True)
+        whole = bool(np.all(weights == np.rint(weights)))
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        # Relative to the largest, no square overflows; where the sum does, only the shares are left.
+        scaled = weights / largest
+        norm = float(np.linalg.norm(scaled))
+        return cls(total, norm * largest, whole) if np.isfinite(total) else cls(float(scaled.sum()), norm, False)
+
+
+@dataclass(frozen=True)
 class BatchSums:
     """What a first pass over a table learns about the rows of either label, by which it can be standardised.
 
@@ -86,6 +120,8 @@ class BatchSums:
         Number of rows with positive weight.
     is_sparse : bool
         Whether any of the rows are sparse.
+    tally : RowTally
+        Of the weights of all rows.
     """
 
     positive: ColumnMoments
@@ -94,6 +130,7 @@ class BatchSums:
     negative_levels: FloatArray
     n_rows: int
     is_sparse: bool
+    tally: RowTally
 
     def __add__(self, other: BatchSums) -> BatchSums:
         return BatchSums(
@@ -103,6 +140,7 @@ class BatchSums:
             self.negative_levels + other.negative_levels,
             self.n_rows + other.n_rows,
             self.is_sparse or other.is_sparse,
+            self.tally + other.tally,
         )
 
     @property
@@ -125,6 +163,7 @@ def batch_sums(batch: RowBatch, n_levels: IntArray) -> BatchSums:
         negative_levels=levels(below),
         n_rows=int(np.count_nonzero(batch.weights > 0)),
         is_sparse=batch.is_sparse,
+        tally=RowTally.of(batch.weights),
     )
 
 

@@ -11,6 +11,10 @@ The norm is the dual of the one in the ground cost: for l1, the default, the con
 every numeric column j; for l2 it is an ellipsoid, for linf sum_j |beta_j| / gamma_j <= lambda. Columns with gamma_j = inf never
 move and their coefficients are free.
 
+A numeric column j may have a range [lo_j, hi_j]. It then takes part in r_i as a category does: the row stays, or goes to an end
+at the price lambda gamma_j |end - x_ij|, and nothing limits its coefficient. That a row goes all the way follows from what
+cpp/include/surefoot/robust/worst_case.hpp says. Under the l1 norm only; see :mod:`~surefoot.robust.problem.ground_cost`.
+
 This is Theorem 1 of Sun, Justin, Gomez and Vayanos (AISTATS 2025), with row weights, a label price and other norms. With
 ``radius = 0`` the multiplier lambda costs nothing, every shift can be priced out, and what remains is plain logistic
 regression.
@@ -47,7 +51,7 @@ from surefoot.core.array_checks import WEIGHT_SLACK, require_dimensions, whole_n
 from surefoot.core.arrays import BoolArray, FloatArray, IntArray, NumericArray, RowArray
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import as_numeric_columns, fingerprint_parts, is_sparse
-from surefoot.robust.problem.row_checks import require_sound_rows
+from surefoot.robust.problem.row_checks import require_sound_rows, require_terms
 from surefoot.robust.problem.terms import Terms
 
 
@@ -110,6 +114,8 @@ class RobustLogisticProblem:
         object.__setattr__(posed, "cost", cost)
         object.__setattr__(posed, "radius", radius)
         _check_shapes(posed)
+        if cost.numeric_ranges is not None:
+            require_terms(posed, posed.terms)
         _check_radius(posed)
         return posed
 
@@ -157,6 +163,7 @@ class RobustLogisticProblem:
             self.weights,
             self.cost.numeric_weights,
             self.cost.categorical_weights,
+            *(() if self.cost.numeric_ranges is None else (self.cost.numeric_ranges,)),
             np.array([self.cost.label_weight, self.radius, float(self.fit_intercept)]),
         ):
             mark.update(str(part.shape).encode())
@@ -224,10 +231,12 @@ class RobustCoefficients:
 class ShiftPlan:
     """A dual point: the adversary's plan, which mass of which row moves where.
 
-    Entry k takes ``mass[k]`` of row ``row[k]``, moves the categorical features ``moved[k]``, flips the label if ``flipped[k]``
-    and leaves the rest. ``slope[k]`` in [0, 1] is the slope of the loss there. Moved features go to level c with probability
-    ``lowest[c]`` if the (possibly flipped) label is +1 and ``highest[c]`` if it is -1; both vectors run over all levels of all
-    features and sum to 1 within each feature. The masses of a row sum to its weight.
+    Entry k takes ``mass[k]`` of row ``row[k]``, makes the moves ``moved[k]``, flips the label if ``flipped[k]`` and leaves the
+    rest. Moves are numbered: one per categorical feature, then, per numeric column with a range (``cost.ranged``), one to its
+    low and one to its high end; the columns in their order. Both together take a number to its mirror image in the range.
+    ``slope[k]`` in [0, 1] is the slope of the loss there. Moved features go to level c with probability ``lowest[c]`` if the
+    (possibly flipped) label is +1 and ``highest[c]`` if it is -1; both vectors run over all levels of all features and sum to 1
+    within each feature. The masses of a row sum to its weight.
 
     For ANY such plan weak duality gives a lower bound on the optimum: with s_k the final label, zbar_k the one-hot vector of
     the row's own levels (features that stayed) and of the mixed levels (features that moved), price_k the ground cost of the
@@ -238,6 +247,9 @@ class ShiftPlan:
         optimum >= - sum_k mass_k f*(slope_k)
         if g vanishes on the intercept and on all non-reference levels and
         || (gamma_j g_j)_j || <= radius - sum_k mass_k price_k  over the numeric columns j, in the norm of the ground cost.
+
+    A numeric column that moved to an end of its range has that end for x_j, price_k contains gamma_j times the way, and g
+    vanishes on columns with a range, as it does on levels; they are no part of the norm.
 
     In particular g vanishes on columns with gamma_j = inf. The reason is Hoelder's inequality, g . beta >= - || (gamma_j
     g_j)_j || lambda for every model; with the l1 norm the left-hand side is sum_j gamma_j |g_j|.

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.core.array_checks import require_dimensions
 from surefoot.core.arrays import FloatArray, IntArray, NumericArray
-from surefoot.robust.problem.numeric_columns import require_sound_columns
+from surefoot.robust.problem.numeric_columns import is_sparse, require_sound_columns
 from surefoot.robust.problem.terms import Terms
 
 
@@ -50,9 +50,25 @@ def require_terms(rows: Rows, terms: Terms, *, first_row: int = 0) -> None:
     for what, found, wanted in columns:
         if found != wanted:
             raise ValueError(f"these rows have {found} {what} columns, but the problem has {wanted}.")
+    _require_within_ranges(rows, terms, first_row)
     if rows.labels.size and np.any((rows.codes.min(axis=0) < 0) | (rows.codes.max(axis=0) >= terms.n_levels)):
         row, column = np.argwhere((rows.codes < 0) | (rows.codes >= terms.n_levels))[0]
         raise ValueError(
             f"categorical column {column} holds code {rows.codes[row, column]} in row {first_row + row}, but it has "
             f"{terms.n_levels[column]} levels; codes run from 0 to {terms.n_levels[column] - 1}."
+        )
+
+
+def _require_within_ranges(rows: Rows, terms: Terms, first_row: int) -> None:
+    ranges = terms.cost.numeric_ranges
+    if ranges is None:
+        return
+    if is_sparse(rows.numeric):
+        raise ValueError("the columns of a sparse table have no ranges; make the table dense, or leave numeric_ranges out.")
+    outside = (rows.numeric < ranges[:, 0]) | (rows.numeric > ranges[:, 1])
+    for row, column in np.argwhere(outside)[:1]:
+        low, high = ranges[column].tolist()
+        raise ValueError(
+            f"numeric column {column} holds {rows.numeric[row, column]} in row {first_row + row}, outside its range from {low} "
+            f"to {high}."
         )

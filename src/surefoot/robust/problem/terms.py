@@ -28,6 +28,11 @@ class Terms:
     def n_categorical(self) -> int:
         return int(self.n_levels.size)
 
+    @property
+    def n_moves(self) -> int:
+        """How many moves a shift chooses from: one per categorical column, two per numeric column with a range."""
+        return self.n_categorical + 2 * int(np.count_nonzero(self.cost.ranged))
+
     @cached_property
     def level_offsets(self) -> IntArray:
         """Start of each feature's slice in the level vector, and its total length last."""

@@ -50,11 +50,18 @@ class StandardRows(StandardUnits):
         else:
             centre = _mean(numeric, weights) if original.fit_intercept else np.zeros(original.n_numeric)
             numeric, scale = _centred_and_scaled(numeric, weights, centre)
-        cost, unit = standard_cost(original.cost, scale)
+        cost, unit = standard_cost(original.cost, centre, scale)
         problem = replace(
             original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost, radius=original.radius / unit
         )
         return cls(problem, original, centre, scale, unit, weighted, np.asarray(collapsed.groups, dtype=np.int64))
+
+    @classmethod
+    def unchanged(cls, original: RobustLogisticProblem) -> StandardRows:
+        """The problem as it is, for methods that are to see it so."""
+        rows = np.arange(original.n_rows)
+        nothing, ones = np.zeros(original.n_numeric), np.ones(original.n_numeric)
+        return cls(original, original, nothing, ones, 1.0, rows, rows.astype(np.int64))
 
     def posed_as(self, original: RobustLogisticProblem) -> StandardRows | None:
         """These rows for a problem that has the same ones, but perhaps another radius or other prices; None if it has not."""
@@ -68,7 +75,7 @@ class StandardRows(StandardUnits):
         ):
             return None
         same = original.cost is mine.cost
-        cost, unit = (self.problem.cost, self.unit) if same else standard_cost(original.cost, self.scale)
+        cost, unit = (self.problem.cost, self.unit) if same else standard_cost(original.cost, self.centre, self.scale)
         return replace(self, problem=self.problem.priced(cost, original.radius / unit), original=original, unit=unit)
 
     @property

@@ -83,8 +83,8 @@ def _restored(centred: float, numeric: FloatArray, centre: FloatArray, scale: Fl
     return float(exact + best * change), nearer
 
 
-def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, float]:
-    """The cost of moving in scaled columns, in a unit near its typical weight; and that unit."""
+def standard_cost(cost: GroundCost, centre: FloatArray, scale: FloatArray) -> tuple[GroundCost, float]:
+    """The cost of moving in centred and scaled columns, in a unit near its typical weight; and that unit."""
     gamma, delta, kappa = cost.numeric_weights * scale, cost.categorical_weights, cost.label_weight
     unit = _typical(np.concatenate((gamma, delta, [kappa])))
     with np.errstate(over="ignore"):
@@ -95,7 +95,16 @@ def standard_cost(cost: GroundCost, scale: FloatArray) -> tuple[GroundCost, floa
             "its coefficient, or what its shifts cost, is beyond double precision. Measure the column in a smaller unit, so "
             "that its numbers are larger, or leave it out."
         )
-    return replace(cost, numeric_weights=gamma / unit, categorical_weights=delta / unit, label_weight=kappa / unit), unit
+    # Computed as the values of the columns are: rounding keeps the order, so none of them leaves its range.
+    ranges = None if cost.numeric_ranges is None else (cost.numeric_ranges - centre[:, None]) / scale[:, None]
+    standard = replace(
+        cost,
+        numeric_weights=gamma / unit,
+        categorical_weights=delta / unit,
+        label_weight=kappa / unit,
+        numeric_ranges=ranges,
+    )
+    return standard, unit
 
 
 def _typical(weights: FloatArray) -> float:

@@ -13,7 +13,7 @@ A given model sees the numeric columns through one number, their part beta . x o
 :mod:`surefoot.robust.problem.numeric_norm`) the cheapest way to change it by t costs |t| / || (beta_j / gamma_j)_j ||_*,
 whatever the norm. So the adversary of a given model needs no more than a table with the single numeric column beta . x, with
 coefficient 1 and weight 1 / || (beta_j / gamma_j)_j ||_*, be the original dense or sparse; :func:`steepest_move` says which
-columns move.
+columns move. Columns with a range stand beside it as they are: what they gain differs by row.
 
 For a fixed model the right-hand side is convex and piecewise linear in lambda. Two tangents, one falling and one rising, meet
 at a new lambda; the search ends when the function meets their crossing, which is then the exact minimum. The worst rows behind
@@ -41,8 +41,9 @@ class WorstCaseRows:
     ----------
     loss : ndarray of shape (n_rows,)
         Worst-case loss, the adversary's price subtracted.
-    moved : ndarray of shape (n_rows, n_categorical)
-        Which features move: to the level with the lowest coefficient if the final label is +1, the highest if it is -1.
+    moved : ndarray of shape (n_rows, n_moves)
+        Which moves are made. First which features move: to the level with the lowest coefficient if the final label is +1, the
+        highest if it is -1. Then, for each numeric column with a range, whether it goes to the low end and to the high end.
     flipped : ndarray of shape (n_rows,)
         Whether the label flips.
     cost : ndarray of shape (n_rows,)
@@ -59,7 +60,7 @@ class WorstCaseRows:
 class WorstCaseDistribution:
     """The adversary's best distribution within the radius, for one model.
 
-    Entry k puts ``mass[k]`` on row ``row[k]`` with the features ``moved[k]`` moved and the label flipped if ``flipped[k]``.
+    Entry k puts ``mass[k]`` on row ``row[k]`` with the moves ``moved[k]`` made and the label flipped if ``flipped[k]``.
 
     Attributes
     ----------
@@ -69,8 +70,8 @@ class WorstCaseDistribution:
         Expected loss under the distribution.
     row, moved, flipped, mass
     numeric_budget : float
-        The part of the radius spent on numeric columns. The adversary spends it by moving ever less mass ever farther along
-        :func:`steepest_move`; it adds ``price * numeric_budget`` to the expected loss in the limit.
+        The part of the radius spent on numeric columns without a range. The adversary spends it by moving ever less mass ever
+        farther along :func:`steepest_move`; it adds ``price * numeric_budget`` to the expected loss in the limit.
     """
 
     price: float
@@ -91,7 +92,7 @@ def steepest_move(cost: GroundCost, coefficients: FloatArray) -> FloatArray:
         l2      v_j = sign(beta_j) / gamma_j * r_j / || r ||_2
         linf    v_j = sign(beta_j) / gamma_j for every column with a coefficient
 
-    Columns of infinite weight stay; without a movable coefficient v is 0.
+    Columns of infinite weight, and those with a range, stay; without a movable coefficient v is 0.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def steepest_move(cost: GroundCost, coefficients: FloatArray) -> FloatArray:
     coefficients : ndarray of shape (n_numeric,)
         beta.
     """
-    ratios = np.abs(coefficients) / cost.numeric_weights
+    ratios = np.abs(coefficients) / cost.endless_weights
     largest = float(ratios.max(initial=0.0))
     if largest == 0:
         return np.zeros(ratios.size)
@@ -116,14 +117,17 @@ def steepest_move(cost: GroundCost, coefficients: FloatArray) -> FloatArray:
 def _seen_by(
     problem: RobustLogisticProblem, coefficients: RobustCoefficients, n_threads: int
 ) -> tuple[TableRows, RobustCoefficients]:
-    """The table as the model sees it, with beta . x for its only numeric column; see the module docstring."""
+    """The table as the model sees it, with beta . x for a numeric column; see the module docstring."""
     slope = problem.cost.admitting_price(coefficients.numeric)
-    seen = replace(
-        problem,
-        numeric=(problem.numeric @ coefficients.numeric)[:, None],
-        cost=replace(problem.cost, numeric_weights=np.array([1.0 / slope if slope > 0 else np.inf]), numeric_norm="l1"),
-    )
-    return TableRows(seen, n_threads), replace(coefficients, numeric=np.ones(1))
+    weight, ranged = 1.0 / slope if slope > 0 else np.inf, problem.cost.ranged
+    cost = replace(problem.cost, numeric_weights=np.array([weight]), numeric_norm="l1", numeric_ranges=None)
+    numeric, own = (problem.numeric @ np.where(ranged, 0.0, coefficients.numeric))[:, None], np.ones(1)
+    if ranged.any() and problem.cost.numeric_ranges is not None:
+        weights = np.append(cost.numeric_weights, problem.cost.numeric_weights[ranged])
+        ranges = np.vstack(([-np.inf, np.inf], problem.cost.numeric_ranges[ranged]))
+        cost = replace(cost, numeric_weights=weights, numeric_ranges=ranges)
+        numeric, own = np.column_stack((numeric, problem.numeric[:, ranged])), np.append(own, coefficients.numeric[ranged])
+    return TableRows(replace(problem, numeric=numeric, cost=cost), n_threads), replace(coefficients, numeric=own)
 
 
 def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoefficients, *, n_threads: int = 1) -> WorstCaseRows:
@@ -171,7 +175,7 @@ def worst_case_rows(problem: RobustLogisticProblem, coefficients: RobustCoeffici
 
 def _worst_rows(rows: TableRows, x: FloatArray) -> WorstCaseRows:
     worst = rows.native.worst_case_rows(x, rows.n_threads)
-    shape = (rows.problem.n_rows, rows.problem.n_categorical)
+    shape = (rows.problem.n_rows, rows.terms.n_moves)
     return WorstCaseRows(worst.loss, worst.moved.view(np.bool_).reshape(shape), worst.flipped.view(np.bool_), worst.cost)
 
 

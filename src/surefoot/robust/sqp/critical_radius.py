@@ -146,7 +146,9 @@ def _imbalance(problem: RobustLogisticProblem) -> _Imbalance | None:
 
 def _applies(terms: Terms, positive: float, negative: float) -> bool:
     """Whether there is a closed form."""
-    return terms.fit_intercept and not np.isfinite(terms.cost.label_weight) and positive > 0 and negative > 0
+    if not terms.fit_intercept or np.isfinite(terms.cost.label_weight) or terms.cost.ranged.any():
+        return False
+    return positive > 0 and negative > 0
 
 
 def _from_sums(
@@ -192,7 +194,8 @@ def critical_radius(problem: RobustLogisticProblem) -> float | None:
     -------
     float or None
         ``inf`` if a column that never shifts tells the labels apart. None where there is no such closed form: without an
-        intercept, with a finite label price, with rows of one label only, or where columns are too large for double precision.
+        intercept, with a finite label price, with a numeric column that has a range, with rows of one label only, or where
+        columns are too large for double precision.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         imbalance = _imbalance(problem)

@@ -34,7 +34,7 @@ class PlanBound:
         """The proof, for all rows or for a part of them that starts at ``first_row``."""
         part = self.native_plan.of_rows(first_row, first_row + rows.n_rows, rows.mask_words)
         written = _native.write_plan(rows.native, part, self.point)
-        shape = (len(written.row), rows.terms.n_categorical)
+        shape = (len(written.row), rows.terms.n_moves)
         return ShiftPlan(
             row=written.row,
             moved=written.moved.view(np.bool_).reshape(shape),

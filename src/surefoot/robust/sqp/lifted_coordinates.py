@@ -6,9 +6,10 @@ so every piece of the loss is smooth, and the constraints
 
     low_l <= beta_lc <= high_l        dual norm of (beta_j / gamma_j)_j <= lambda        lambda >= 0
 
-are the same for all rows. Envelopes couple two coordinates each. The dual norm depends on the ground cost's: for "l1" it is a
-maximum, two coordinates each again; for "l2" it is a second-order cone; for "linf" it is a sum, for which the lifted vector
-holds a magnitude t_j >= |beta_j| per column and one constraint runs over all of them.
+are the same for all rows. A numeric column with a range is like a feature without envelopes: a row that moved has another entry
+there, and the coefficient is not in the norm. Envelopes couple two coordinates each. The dual norm depends on the ground
+cost's: for "l1" it is a maximum, two coordinates each again; for "l2" it is a second-order cone; for "linf" it is a sum, for
+which the lifted vector holds a magnitude t_j >= |beta_j| per column and one constraint runs over all of them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from surefoot import _native
 from surefoot.core.arrays import FloatArray, IntArray, RowArray
+from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.problem import RobustCoefficients
 from surefoot.robust.problem.terms import Terms
 
@@ -64,8 +66,8 @@ class LiftedCoordinates:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         cost = terms.cost
-        # Columns whose shifts have a price; the others' coefficients are free.
-        self.priced = np.flatnonzero(np.isfinite(cost.numeric_weights)) if terms.radius > 0 else np.empty(0, np.intp)
+        # Columns whose shifts have a price and no end; the others' coefficients are free.
+        self.priced = np.flatnonzero(np.isfinite(cost.endless_weights)) if terms.radius > 0 else np.empty(0, np.intp)
         # Rows are needed for sums only; the layout and the prices of shifts are the same without them.
         self.layout = self._native_rows(
             np.empty((0, terms.n_numeric)), np.empty((0, terms.n_categorical), np.int32), np.empty(0), np.empty(0)
@@ -99,6 +101,7 @@ class LiftedCoordinates:
             flip_price=cost.label_weight,
             fit_intercept=self.terms.fit_intercept,
             n_extra=self.priced.size if cost.numeric_norm == "linf" else 0,
+            ranges=_range_lines(cost),
         )
 
     def _pair_constraints(self) -> PairConstraints:
@@ -138,7 +141,7 @@ class LiftedCoordinates:
         pairs, norm, cost = self.constraints, self.norm_constraint, self.terms.cost
         return _native.LiftedSpace(
             self.layout,
-            numeric_weights=cost.numeric_weights,
+            numeric_weights=cost.endless_weights,
             norm=cost.numeric_norm,
             priced=self.priced.astype(np.int32),
             constrained_levels=self.constrained_levels.astype(np.int32),
@@ -176,7 +179,7 @@ class LiftedCoordinates:
     def fully_priced(self) -> bool:
         """Whether every direction costs the model something, so that its coefficients are bounded a priori."""
         cost = self.terms.cost
-        finite = np.isfinite(cost.numeric_weights).all() and np.isfinite(cost.categorical_weights).all()
+        finite = not cost.immovable.any() and np.isfinite(cost.categorical_weights).all()
         return self.terms.radius > 0 and bool(finite)
 
     def unlift(self, x: FloatArray) -> RobustCoefficients:
@@ -187,3 +190,11 @@ class LiftedCoordinates:
             levels=x[self.level_slots],
             price=float(x[self.price_slot]),
         )
+
+
+def _range_lines(cost: GroundCost) -> FloatArray | None:
+    """Column, low end, high end and price of each numeric column with a range, as the native rows take them."""
+    if cost.numeric_ranges is None:
+        return None
+    ranged = np.flatnonzero(cost.ranged)
+    return np.column_stack((ranged.astype(np.float64), cost.numeric_ranges[ranged], cost.numeric_weights[ranged]))

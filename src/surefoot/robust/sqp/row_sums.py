@@ -139,6 +139,9 @@ class TableRows(RowSums):
         if self.problem.n_categorical:
             with np.errstate(over="ignore"):  # infinite where a shift costs next to nothing
                 prices.append(float(np.max((x[self.high_slots] - x[self.low_slots]) / cost.categorical_weights)))
+        ranged = cost.ranged
+        if ranged.any():
+            prices.append(float(np.max(np.abs(x[self.numeric_slots][ranged]) / cost.numeric_weights[ranged])))
         if np.isfinite(cost.label_weight):
             # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) -
             # 1).

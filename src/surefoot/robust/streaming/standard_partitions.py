@@ -62,7 +62,7 @@ class Standard(StandardUnits):
         centre = moments.mean if centred else np.zeros(terms.n_numeric)
         scale = moments.spread.copy() if centred else moments.size_about(centre)
         scale[scale == 0] = 1.0
-        cost, unit = standard_cost(terms.cost, scale)
+        cost, unit = standard_cost(terms.cost, centre, scale)
         return cls(replace(terms, cost=cost, radius=terms.radius / unit), moments.weight, centre, scale, unit)
 
     def rows(self, batch: RowBatch) -> tuple[RowBatch, RowArray]:

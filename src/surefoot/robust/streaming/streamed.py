@@ -89,9 +89,9 @@ def partition_sums(partitions: RawPartitions, n_levels: IntArray) -> BatchSums:
 
 def require_streamable(terms: Terms) -> None:
     """Raise ``UnsupportedProblemError`` if a problem with these terms cannot be solved from partitions of its rows."""
-    infinite = np.isinf(terms.cost.numeric_weights).any() or np.isinf(terms.cost.categorical_weights).any()
+    infinite = terms.cost.immovable.any() or np.isinf(terms.cost.categorical_weights).any()
     if terms.radius == 0 or infinite:
-        cause = "the radius is 0" if terms.radius == 0 else "some columns have an infinite weight"
+        cause = "the radius is 0" if terms.radius == 0 else "some columns have an infinite weight, or a range without width"
         raise UnsupportedProblemError(
             f"{cause}, and whether such a model exists, and is optimal, can only be told from all rows at once. Fit a table in "
             "memory instead of batches, or choose a radius above 0 and finite weights."

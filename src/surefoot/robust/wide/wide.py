@@ -39,7 +39,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.first_order.numeric_run import NumericRun
 from surefoot.robust.first_order.value_minorants import minorant_of
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.registry import RobustOutcome, require_acceptance
+from surefoot.robust.registry import RobustOutcome, ranges_refused, require_acceptance
 from surefoot.robust.scaling.standard_rows import StandardRows
 from surefoot.robust.separation import require_attained
 from surefoot.robust.wide.augmented_lagrangian import AugmentedLagrangian
@@ -187,6 +187,8 @@ class Wide:
 
     def refuses(self, problem: RobustLogisticProblem) -> str | None:
         """Why the problem cannot be taken, or None."""
+        if (reason := ranges_refused(problem)) is not None:
+            return reason
         if problem.n_categorical:
             return f"it has {problem.n_categorical} categorical columns, and this method knows numeric columns only."
         if problem.radius == 0:
