@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,9 +66,10 @@ class ShiftModel:
     label_certainty : float, optional
         rho_y, above 1/2 and at most 1: the probability that a label stays what it is. None: labels never flip. It sets the
         label weight of robust models; :meth:`perturb` leaves labels alone.
-    certainty_scale : float, default=1.0
+    certainty_scale : float, optional
         How cautiously all certainties are taken: the doubts 1 - rho are multiplied by it. 2 doubles the probability of a shift,
-        0.5 halves it. No certainty falls to chance or below: its price stays at or above 0.01.
+        0.5 halves it; None, like 1, takes them as they are. No certainty falls to chance or below: its price stays at or above
+        0.01.
     decimals : {None, 0, 1}, default=None
         Places to which :meth:`calibrate` rounds the weights of categorical columns, as published results have them: 0 for whole
         numbers, 1 for one decimal. None leaves them as they are. See the notes.
@@ -103,9 +104,9 @@ class ShiftModel:
     _: KW_ONLY
     noise: Any = "laplace"
     categorical_features: Any = "from_dtype"
-    label_certainty: float | None = None
-    certainty_scale: float = 1.0
-    decimals: int | None = None
+    label_certainty: float | None = field(default=None, metadata={"later": True})
+    certainty_scale: float | None = field(default=None, metadata={"later": True})
+    decimals: int | None = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
@@ -124,8 +125,10 @@ class ShiftModel:
                 "it is. None or 1: labels never flip."
             )
         scale = self.certainty_scale
-        if not (isinstance(scale, numbers.Real) and not isinstance(scale, bool) and 0 < scale < math.inf):
-            raise ValueError(f"certainty_scale = {scale!r} must be a positive number: what doubts, 1 - rho, are multiplied by.")
+        if scale is not None and not (isinstance(scale, numbers.Real) and not isinstance(scale, bool) and 0 < scale < math.inf):
+            raise ValueError(
+                f"certainty_scale = {scale!r} must be None or a positive number: what doubts, 1 - rho, are multiplied by."
+            )
         for law in self.noise.values() if isinstance(self.noise, Mapping) else [self.noise]:
             named_noise(law)
         if not (self.decimals is None or (type(self.decimals) is int and self.decimals in PUBLISHED_DECIMALS)):
@@ -272,7 +275,13 @@ class ShiftModel:
         cls, found: Environments, robustness: float, numeric_interval: Any, categorical_features: Any, how: Comparison
     ) -> tuple[ShiftModel, Sequence[str]]:
         """The model that environments speak for, and the names of the columns that are categories."""
-        plain = cls(numeric_interval=numeric_interval, robustness=robustness, categorical_features=categorical_features)
+        # Sure labels are a certainty too; without any a model would refuse to read columns.
+        plain = cls(
+            numeric_interval=numeric_interval,
+            robustness=robustness,
+            categorical_features=categorical_features,
+            label_certainty=1.0,
+        )
         columns = plain._columns(RewritableTable(found.table))
         names = columns.numeric_names, columns.categorical_names
         estimates = estimate_certainties(found, *names, numeric_interval, how)
@@ -314,12 +323,16 @@ class ShiftModel:
             if changed.moves:
                 price = categorical_prices(np.array([changed.certainty]), np.array([changed.n_levels], dtype=np.int32))
                 delta[changed.name] = float((price if self.decimals is None else rounded_prices(price, self.decimals))[0])
-        kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self.certainty_scale)
-        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), kappa)
+        kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self._scale)
+        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), label_weight=kappa)
 
     def scaled(self, scale: float) -> ShiftModel:
         """The same with ``certainty_scale`` multiplied by a number: above 1 more cautious, below 1 less."""
-        return replace(self, certainty_scale=self.certainty_scale * scale)
+        return replace(self, certainty_scale=self._scale * scale)
+
+    @property
+    def _scale(self) -> float:
+        return 1.0 if self.certainty_scale is None else float(self.certainty_scale)
 
     def perturb(self, X: Any, n_sets: int = 1, random_state: Any = None, *, reference: Any = None) -> Iterator[Any]:
         """Random shifts of a table.
@@ -386,4 +399,4 @@ class ShiftModel:
             categorical_features=self.categorical_features,
             spread_of_source=spread_of_source,
         )
-        return columns if self.certainty_scale == 1 else columns.with_certainties(scaled_certainties(self.certainty_scale))
+        return columns if self._scale == 1 else columns.with_certainties(scaled_certainties(self._scale))
