@@ -209,3 +209,13 @@ def test_without_overlap_no_answer_is_given(fitted: Any) -> None:
     found = quick(a[0], b[0], a[1], b[1], fitted).decomposition
     assert found.inputs is None and found.relation is None and not found.told_apart and found.answers_changed is None
     assert "cannot be told apart" in str(found) and found.overlap < 0.05
+    few = quick(a[0], a[0][:5], a[1], a[1][:5], fitted).decomposition
+    assert not few.told_apart and few.overlap <= 1 and "worth" in str(few)
+
+
+def test_a_model_and_tables_that_were_never_named_go_by_order() -> None:
+    rows, y = normal_rows(1, 200, 0.0, 2.0, 0.0)
+    model = sf.RobustLogisticRegression(numeric_weights=[2.0, 0.5]).fit(rows, y)
+    for table in (rows, pd.DataFrame(rows, columns=["u", "v"])):
+        found = quick(table, table, model=model)
+        assert {own.name: own.price for own in found.lines} == {"x0": 2.0, "x1": 0.5}
