@@ -32,7 +32,7 @@ class ComparisonParameters:
     """Sizes that keep a comparison to seconds. Not tuned."""
 
     # Rows of each table that are exchanged at random, column by column; distances are of all rows.
-    exchanged_rows: int = 100_000
+    exchanged_rows: int = 30_000
     # Rows of each sample that is matched row by row, again and again.
     matched_rows: int = 300
     # Exchanges of matched rows for every one that the level needs, and those that say what chance pays.
