@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -88,6 +89,20 @@ def test_a_shift_of_a_column_that_never_shifts_is_covered_by_no_radius() -> None
     assert found.radius.estimate == np.inf and found.radius.covered is False and found.beyond_chance
     assert np.isnan(found.radius.upper), "without that column no plan is one between the tables"
     assert "No radius of this model covers the shift of 'income'" in str(found.radius)
+
+
+def test_values_beyond_the_range_of_the_model_are_covered_by_no_radius(robust: Any) -> None:
+    model = copy.copy(robust)
+    model.ground_cost_ = copy.copy(robust.ground_cost_)
+    ends = np.array([[20.0, 70.0], [-np.inf, np.inf]])
+    object.__setattr__(model.ground_cost_, "numeric_ranges", ends)
+    within = quick(X, X.assign(age=X["age"].clip(25, 65)), model=model).radius
+    assert within.outside == () and within.covered and within.upper < 0.2
+    older = X.assign(age=np.where(np.arange(len(X)) < 8, 71.0, X["age"]))
+    found = quick(X, older, model=model)
+    assert found.radius.outside == ("age",) and found.radius.covered is False and np.isnan(found.radius.upper)
+    assert "beyond the range of the model in 1.0% of the rows" in line(found, "age").note
+    assert "covers the values of 'age' beyond the range" in str(found.radius)
 
 
 def test_labels_count_at_the_label_weight_of_the_model() -> None:

@@ -173,6 +173,9 @@ def _priced_pair(name: str, columns: tuple[Column, Column], priced: PricedModel)
     counted = price < math.inf
     if column.kind == "numeric":
         numeric = _numeric_pair(name, columns, column)
+        low, high = priced.ends(name)
+        values = columns[1].numbers()
+        numeric = replace(numeric, outside=float(np.mean((values < low) | (values > high))))
         return replace(numeric, price=price) if counted else replace(numeric, counted=False)
     categorical = _categorical_pair(name, columns)
     return replace(categorical, price=price) if counted else replace(categorical, counted=False)
