@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -88,6 +89,20 @@ def test_a_shift_of_a_column_that_never_shifts_is_covered_by_no_radius() -> None
     assert found.radius.estimate == np.inf and found.radius.covered is False and found.beyond_chance
     assert np.isnan(found.radius.upper), "without that column no plan is one between the tables"
     assert "No radius of this model covers the shift of 'income'" in str(found.radius)
+
+
+def test_values_beyond_the_range_of_the_model_are_covered_by_no_radius(robust: Any) -> None:
+    model = copy.copy(robust)
+    model.ground_cost_ = copy.copy(robust.ground_cost_)
+    ends = np.array([[20.0, 70.0], [-np.inf, np.inf]])
+    object.__setattr__(model.ground_cost_, "numeric_ranges", ends)
+    within = quick(X, X.assign(age=X["age"].clip(25, 65)), model=model).radius
+    assert within.outside == () and within.covered and within.upper < 0.2
+    older = X.assign(age=np.where(np.arange(len(X)) < 8, 71.0, X["age"]))
+    found = quick(X, older, model=model)
+    assert found.radius.outside == ("age",) and found.radius.covered is False and np.isnan(found.radius.upper)
+    assert "beyond the range of the model in 1.0% of the rows" in line(found, "age").note
+    assert "covers the values of 'age' beyond the range" in str(found.radius)
 
 
 def test_labels_count_at_the_label_weight_of_the_model() -> None:
@@ -209,3 +224,13 @@ def test_without_overlap_no_answer_is_given(fitted: Any) -> None:
     found = quick(a[0], b[0], a[1], b[1], fitted).decomposition
     assert found.inputs is None and found.relation is None and not found.told_apart and found.answers_changed is None
     assert "cannot be told apart" in str(found) and found.overlap < 0.05
+    few = quick(a[0], a[0][:5], a[1], a[1][:5], fitted).decomposition
+    assert not few.told_apart and few.overlap <= 1 and "worth" in str(few)
+
+
+def test_a_model_and_tables_that_were_never_named_go_by_order() -> None:
+    rows, y = normal_rows(1, 200, 0.0, 2.0, 0.0)
+    model = sf.RobustLogisticRegression(numeric_weights=[2.0, 0.5]).fit(rows, y)
+    for table in (rows, pd.DataFrame(rows, columns=["u", "v"])):
+        found = quick(table, table, model=model)
+        assert {own.name: own.price for own in found.lines} == {"x0": 2.0, "x1": 0.5}

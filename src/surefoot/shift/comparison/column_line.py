@@ -81,7 +81,10 @@ def _number_notes(column: NumericPair) -> list[str]:
     missing = [float(gaps.mean()) for gaps in column.gaps]
     if missing[1] == 1 > missing[0] or missing[0] == 1 > missing[1]:
         return ["no value in " + ("the second table" if missing[1] == 1 else "the first table")]
-    return [f"missing {missing[0]:.1%} to {missing[1]:.1%}"] if max(missing) > 0 else []
+    found = [f"missing {missing[0]:.1%} to {missing[1]:.1%}"] if max(missing) > 0 else []
+    if column.outside > 0:
+        found.append(f"beyond the range of the model in {column.outside:.1%} of the rows")
+    return found
 
 
 def _level_notes(column: CategoricalPair, *, label: bool) -> list[str]:

@@ -37,6 +37,8 @@ class NumericPair:
     counted : bool
         Whether the price is part of a joint cost. Not so for columns of which the model says that they never shift (``price``
         is then that of a default model), and for labels without a price.
+    outside : float
+        The share of rows of the second table beyond the range that the model was told.
     """
 
     name: str
@@ -47,6 +49,7 @@ class NumericPair:
     price: float
     gap_price: float
     counted: bool = True
+    outside: float = 0.0
 
     kind = "numeric"
 

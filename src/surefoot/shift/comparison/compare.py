@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from surefoot.design.write.output_frame import frame_library
 from surefoot.shift.comparison.column_distance import ColumnChance, column_chance, resampled_shifts
 from surefoot.shift.comparison.column_line import ColumnLine, change_words, notes
-from surefoot.shift.comparison.column_pairs import LABEL_NAME, ColumnPair, SharedColumns
+from surefoot.shift.comparison.column_pairs import LABEL_NAME, ColumnPair, NumericPair, SharedColumns
 from surefoot.shift.comparison.comparison import Comparison
 from surefoot.shift.comparison.decomposition import Decomposition
 from surefoot.shift.comparison.joint_chance import JointChance, joint_chance
@@ -32,7 +32,7 @@ class ComparisonParameters:
     """Sizes that keep a comparison to seconds. Not tuned."""
 
     # Rows of each table that are exchanged at random, column by column; distances are of all rows.
-    exchanged_rows: int = 100_000
+    exchanged_rows: int = 30_000
     # Rows of each sample that is matched row by row, again and again.
     matched_rows: int = 300
     # Exchanges of matched rows for every one that the level needs, and those that say what chance pays.
@@ -154,8 +154,8 @@ def compare(
     if max(shared.n_rows) <= settings.max_rows:
         bounds = transport_bounds(*priced_rows(columns, norm))
         lower = max(lower, bounds.lower)
-        # A plan that leaves out columns that never shift is no plan between the tables.
-        if all(column.counted for column in shared.columns):
+        # A plan that leaves out columns that never shift is no plan between the tables, and none ends beyond a range.
+        if all(column.counted for column in shared.columns) and not _outside(columns):
             upper = bounds.upper
     radius = _radius(columns, shared.n_rows, chance, joint, (lower, upper), priced, settings, streams[2])
     parts, reason = _decomposition(whole, (X_a, X_b), (y_a, y_b), shared, settings, streams[3])
@@ -263,7 +263,13 @@ def _radius(
         joint=joint.excess,
         model_radius=None if priced is None else priced.radius,
         unpriced=tuple(columns[at].name for at in fixed),
+        outside=_outside(columns),
     )
+
+
+def _outside(columns: tuple[ColumnPair, ...]) -> tuple[str, ...]:
+    """Columns with values beyond the range of the model."""
+    return tuple(column.name for column in columns if isinstance(column, NumericPair) and column.outside > 0)
 
 
 def _lines(columns: tuple[ColumnPair, ...], chance: ColumnChance, joint: JointChance, level: float) -> tuple[ColumnLine, ...]:

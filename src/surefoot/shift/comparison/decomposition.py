@@ -141,7 +141,7 @@ class Decomposition:
             return said, self._verdict()
         return said, (
             "Whether inputs or their relation to the label changed cannot be told apart: the tables share too few rows "
-            f"(overlap {self.overlap:.2f})."
+            f"(overlap {self.overlap:.2f}, worth {min(self.effective_rows):.0f} rows)."
         )
 
     def __str__(self) -> str:
@@ -216,7 +216,7 @@ def decomposition(
     first = domains.second < 0
     shares = np.where(first, probabilities, 1.0 - probabilities)
     # The mean of 2 pi over rows of a, and that of 2 (1 - pi) over rows of b, are the same integral.
-    overlap = float(shares[first].mean() + shares[~first].mean())
+    overlap = min(float(shares[first].mean() + shares[~first].mean()), 1.0)
     effective = [float(np.square(own.sum()) / np.square(own).sum()) for own in (shares[first], shares[~first])]
     found = _terms(shares, outcomes, once, first)
     enough = overlap >= PARAMETERS.least_overlap and min(effective) >= PARAMETERS.least_effective_rows

@@ -43,6 +43,8 @@ class ObservedRadius:
         That of a robust model.
     unpriced : tuple of str
         Columns beyond chance of which the model says that they never shift.
+    outside : tuple of str
+        Columns with values beyond the range that the model was told.
     """
 
     estimate: float
@@ -56,6 +58,7 @@ class ObservedRadius:
     joint: float
     model_radius: float | None = None
     unpriced: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def __float__(self) -> float:
         return self.estimate
@@ -69,6 +72,8 @@ class ObservedRadius:
         """Whether the model's radius covers the shift; None without a model, or if the rows are too few to tell."""
         if self.model_radius is None:
             return None
+        if self.outside:
+            return False
         if self.upper <= self.model_radius or not self.beyond_chance or self.high <= self.model_radius:
             return True
         return False if self.low > self.model_radius else None
@@ -88,6 +93,9 @@ class ObservedRadius:
         if self.model_radius is None:
             return ""
         own = price_text(self.model_radius)
+        if self.outside:
+            named = ", ".join(map(repr, self.outside))
+            return f"No radius of this model covers the values of {named} beyond the range that it was told."
         if self.upper <= self.model_radius:
             return f"Proven: the rows of the second table lie within the model's radius of {own} around the first."
         if not self.beyond_chance:
