@@ -24,6 +24,7 @@ BENCHMARKS = {
     "real_weights": "bench_real_weights",
     "large": "bench_large",
     "parameters": "bench_parameters",
+    "ranges": "bench_ranges",
     "label_shift": "bench_label_shift",
     "adult_series": "bench_adult_series",
     "dense_rows": "bench_dense_rows",

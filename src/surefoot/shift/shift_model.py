@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.write.rewritable_table import RewritableTable
 from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
@@ -46,6 +47,9 @@ class ShiftModel:
     noise : {"laplace", "gaussian", "uniform"}, callable, or mapping of columns to those, default="laplace"
         Law of numeric shifts. A callable gets (generator, size) and returns that many independent shifts in any unit; they are
         scaled so that rho_x and u hold. Columns that a mapping leaves out: "laplace".
+    numeric_range : None, "observed", "observed +- 10 %", or mapping, optional
+        Where numbers move to, as ``numeric_range`` of :class:`RobustLogisticRegression` says it: None is without end. Random
+        shifts beyond an end stop there, and a number that is outside already goes no farther.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical) and columns of numbers that are all
         0 or 1; none; or a list of names, positions or booleans. Columns named in a mapping of certainties are what that
@@ -75,11 +79,13 @@ class ShiftModel:
     _: KW_ONLY
     noise: Any = "laplace"
     categorical_features: Any = "from_dtype"
+    numeric_range: Any = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
         require_certainties(self.categorical_certainty, "categorical_certainty")
         require_intervals(self.numeric_interval, "numeric_interval")
+        require_numeric_range(self.numeric_range)
         theta = self.robustness
         if not (isinstance(theta, numbers.Real) and not isinstance(theta, bool) and 0 < theta <= 1):
             raise ValueError(
@@ -167,7 +173,8 @@ class ShiftModel:
         -------
         Ambiguity
             ``numeric_weights`` gamma = 1 / (mean size of a shift), for Laplace noise -log(1 - rho_x) / u;
-            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels; ``radius`` = -log(robustness).
+            ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels; ``radius`` = -log(robustness);
+            ``numeric_ranges`` the ends between which numbers move, where ``numeric_range`` says any.
 
         Raises
         ------
@@ -184,7 +191,8 @@ class ShiftModel:
             if changed.moves:
                 price = categorical_prices(np.array([changed.certainty]), np.array([changed.n_levels], dtype=np.int32))
                 delta[changed.name] = float(price[0])
-        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)))
+        ends = {column.name: column.ends for column in columns.numeric if column.scale > 0 and math.isfinite(column.ends[0])}
+        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), ends or None)
 
     def perturb(self, X: Any, n_sets: int = 1, random_state: Any = None, *, reference: Any = None) -> Iterator[Any]:
         """Random shifts of a table.
@@ -196,8 +204,8 @@ class ShiftModel:
         random_state : None, int, or NumPy generator
             A number makes the tables reproducible; table k does not depend on ``n_sets``.
         reference : table, optional
-            Where standard deviations, and levels that X happens not to hold, come from: usually the training table. None means
-            X itself.
+            Where standard deviations, observed ranges, and levels that X happens not to hold, come from: usually the training
+            table. None means X itself.
 
         Returns
         -------
@@ -239,6 +247,7 @@ class ShiftModel:
             numeric_interval=self.numeric_interval,
             categorical_certainty=self.categorical_certainty,
             noise=self.noise,
+            numeric_range=self.numeric_range,
             categorical_features=self.categorical_features,
             spread_of_source=spread_of_source,
         )

@@ -73,8 +73,13 @@ def fit_partitions(
     """
     sums = partition_sums(parts, table.schema.n_levels)
     summary = summary_rows(table, sums)
-    prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
-    terms = Terms(table.schema.n_levels, model._cost(summary, prices), radius, bool(model.fit_intercept))
+    prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None, model.numeric_range)
+    if model.numeric_range is not None and sums.is_sparse:
+        raise UnsupportedProblemError(
+            "the columns of sparse parts have no ranges: make the parts dense, or leave numeric_range out."
+        )
+    cost = model._cost(summary, prices, (sums.all_rows.low, sums.all_rows.high))
+    terms = Terms(table.schema.n_levels, cost, radius, bool(model.fit_intercept))
     require_streamable(terms)
     outcome = solve_partitions(terms, parts, options, sums=sums)
     certificate = certify(terms, outcome)
