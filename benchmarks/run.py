@@ -26,6 +26,7 @@ BENCHMARKS = {
     "real_weights": "bench_real_weights",
     "large": "bench_large",
     "parameters": "bench_parameters",
+    "ranges": "bench_ranges",
     "label_shift": "bench_label_shift",
     "adult_series": "bench_adult_series",
     "beta_subproblem": "bench_beta_subproblem",

@@ -348,6 +348,21 @@ def test_every_benchmark_can_be_imported(name: str) -> None:
     assert importlib.import_module(name).DESCRIPTION
 
 
+@pytest.mark.skipif(
+    not (DATA.parent / "uci" / "online_shoppers.csv.gz").exists(), reason="the UCI tables are not beside the repository"
+)
+def test_ranges_are_measured_beside_the_fit_without(tmp_path: Path) -> None:
+    page = _run(tmp_path, "ranges")
+    rows = _rows(tmp_path / "ranges.csv")
+    assert [row["numeric_range"] for row in rows] == ["none", "observed", "observed +- 10 %"]
+    assert {row["data"] for row in rows} == {"online-shopper"}
+    assert float(rows[0]["over_unbounded"]) == 1.0
+    # More room to move is a worse worst case.
+    none, observed, wider = (float(row["worst_case_loss"]) for row in rows)
+    assert observed < wider < none
+    assert "All fits are proven" in page
+
+
 @pytest.mark.skipif(not (DATA.parent / "riskslim").is_dir(), reason="the tables of score cards are not beside the repository")
 def test_verify_cost_sets_the_certificate_beside_the_search(tmp_path: Path) -> None:
     page = _run(tmp_path, "verify_cost")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.write.rewritable_table import RewritableTable
 from surefoot.exceptions import InvalidTableError
 from surefoot.shift.ambiguity import Ambiguity
@@ -59,6 +60,9 @@ class ShiftModel:
     noise : {"laplace", "gaussian", "uniform"}, callable, or mapping of columns to those, default="laplace"
         Law of numeric shifts. A callable gets (generator, size) and returns that many independent shifts in any unit; they are
         scaled so that rho_x and u hold. Columns that a mapping leaves out: "laplace".
+    numeric_range : None, "observed", "observed +- 10 %", or mapping, optional
+        Where numbers move to, as ``numeric_range`` of :class:`RobustLogisticRegression` says it: None is without end. Random
+        shifts beyond an end stop there, and a number that is outside already goes no farther.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical) and columns of numbers that are all
         0 or 1; none; or a list of names, positions or booleans. Columns named in a mapping of certainties are what that
@@ -107,11 +111,13 @@ class ShiftModel:
     label_certainty: float | None = field(default=None, metadata={"later": True})
     certainty_scale: float | None = field(default=None, metadata={"later": True})
     decimals: int | None = field(default=None, metadata={"later": True})
+    numeric_range: Any = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         require_certainties(self.numeric_certainty, "numeric_certainty")
         require_certainties(self.categorical_certainty, "categorical_certainty")
         require_intervals(self.numeric_interval, "numeric_interval")
+        require_numeric_range(self.numeric_range)
         theta = self.robustness
         if not (isinstance(theta, numbers.Real) and not isinstance(theta, bool) and 0 < theta <= 1):
             raise ValueError(
@@ -305,7 +311,8 @@ class ShiftModel:
         Ambiguity
             ``numeric_weights`` gamma = 1 / (mean size of a shift), for Laplace noise -log(1 - rho_x) / u;
             ``categorical_weights`` delta = log(rho_z (k - 1) / (1 - rho_z)) for k levels, rounded to ``decimals``; ``radius`` =
-            -log(robustness); ``label_weight`` kappa = log(rho_y / (1 - rho_y)), or inf.
+            -log(robustness); ``label_weight`` kappa = log(rho_y / (1 - rho_y)), or inf; ``numeric_ranges`` the ends between
+            which numbers move, where ``numeric_range`` says any.
 
         Raises
         ------
@@ -324,7 +331,8 @@ class ShiftModel:
                 price = categorical_prices(np.array([changed.certainty]), np.array([changed.n_levels], dtype=np.int32))
                 delta[changed.name] = float((price if self.decimals is None else rounded_prices(price, self.decimals))[0])
         kappa = math.inf if self.label_certainty is None else label_price(float(self.label_certainty), self._scale)
-        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), label_weight=kappa)
+        ends = {column.name: column.ends for column in columns.numeric if column.scale > 0 and math.isfinite(column.ends[0])}
+        return Ambiguity(gamma, delta, shift_radius(float(self.robustness)), label_weight=kappa, numeric_ranges=ends or None)
 
     def scaled(self, scale: float) -> ShiftModel:
         """The same with ``certainty_scale`` multiplied by a number: above 1 more cautious, below 1 less."""
@@ -344,8 +352,8 @@ class ShiftModel:
         random_state : None, int, or NumPy generator
             A number makes the tables reproducible; table k does not depend on ``n_sets``.
         reference : table, optional
-            Where standard deviations, and levels that X happens not to hold, come from: usually the training table. None means
-            X itself.
+            Where standard deviations, observed ranges, and levels that X happens not to hold, come from: usually the training
+            table. None means X itself.
 
         Returns
         -------
@@ -396,6 +404,7 @@ class ShiftModel:
             numeric_interval=self.numeric_interval,
             categorical_certainty=self.categorical_certainty,
             noise=self.noise,
+            numeric_range=self.numeric_range,
             categorical_features=self.categorical_features,
             spread_of_source=spread_of_source,
         )

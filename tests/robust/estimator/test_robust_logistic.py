@@ -42,6 +42,7 @@ def test_every_default_is_the_one_that_the_documentation_promises() -> None:
         "categorical_weights": None,
         "label_weight": math.inf,
         "norm": "l1",
+        "numeric_range": None,
         "categorical_features": "from_dtype",
         "fit_intercept": True,
         "solver": "auto",

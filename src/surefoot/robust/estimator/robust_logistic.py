@@ -59,6 +59,12 @@ class RobustLogisticRegression(RobustLogisticModel):
         How the prices of numeric columns combine if a row moves in several of them: "l1" adds them, so that the penalty is
         the largest ``|beta_j| / gamma_j``; "linf" takes the largest, so that the penalty is the sum of all, as in the lasso;
         "l2" lies between.
+    numeric_range : None, "observed", "observed +- 10 %", or mapping, optional
+        Where numeric columns move to. None: without end. "observed": from the smallest to the largest number of the training
+        rows, perhaps widened at either end by a share of the way between them. A mapping gives each column its own: two finite
+        ends such as (18, 100), or one of these texts; columns left out have no range. A range without width is a column that
+        never shifts. Needs the norm "l1". Worst cases then end at the ends of ranges, and nothing limits a coefficient but what
+        moves within them can do.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
         or booleans. With "from_dtype" a column of 0 and 1 is a category too if ``categorical_weights`` names it or ``shift``
@@ -130,7 +136,8 @@ class RobustLogisticRegression(RobustLogisticModel):
     Raises
     ------
     InvalidTableError
-        If the table, labels or sample weights cannot be used; the message names column, row and value.
+        If the table, labels or sample weights cannot be used, or a row holds a number outside its range; the message names
+        column, row and value.
     SeparableDataError
         If ``radius`` is 0 and the classes can be separated, so that no finite model is best.
 
@@ -168,6 +175,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         categorical_weights: Any = None,
         label_weight: float = math.inf,
         norm: NumericNorm = "l1",
+        numeric_range: Any = None,
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
         solver: str | PublishedLpAdmm = "auto",
@@ -186,6 +194,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         self.categorical_weights = categorical_weights
         self.label_weight = label_weight
         self.norm = norm
+        self.numeric_range = numeric_range
         self.categorical_features = categorical_features
         self.fit_intercept = fit_intercept
         self.solver = solver

@@ -83,8 +83,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     shift : ShiftModel, optional
         A shift model, of whose calibration the weights are used, the label weight too if it has one and neither
         ``label_weights`` nor ``label_weight`` says otherwise; the radius comes from ``radii``.
-    numeric_weights, categorical_weights, label_weight, norm, categorical_features, fit_intercept, solver, tol, max_iter
-        As for :class:`RobustLogisticRegression`.
+    numeric_weights, categorical_weights, label_weight, norm, numeric_range, categorical_features, fit_intercept, solver, tol, \
+    max_iter
+        As for :class:`RobustLogisticRegression`. Ranges that are observed are those of the training rows of each fold.
     time_limit : float, optional
         Most seconds for each single solve.
     verbose, n_jobs, missing_numeric, missing_categorical, unseen_categories
@@ -145,6 +146,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         categorical_weights: Any = None,
         label_weight: float = math.inf,
         norm: NumericNorm = "l1",
+        numeric_range: Any = None,
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
         solver: str | PublishedLpAdmm = "auto",
@@ -168,6 +170,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self.categorical_weights = categorical_weights
         self.label_weight = label_weight
         self.norm = norm
+        self.numeric_range = numeric_range
         self.categorical_features = categorical_features
         self.fit_intercept = fit_intercept
         self.solver = solver

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import joblib
 import numpy as np
@@ -24,12 +24,14 @@ from threadpoolctl import threadpool_limits
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
+from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
-from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
+from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
 from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
@@ -72,6 +74,7 @@ class ShiftPrices:
     categorical: Any
     radius: float | None
     label: float = math.inf
+    ranges: Any = None
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,14 @@ class Solution:
 class RobustLogisticModel(ProvenModel, FittedRobustModel):
     """Base of the robust logistic estimators; it has no constructor, its subclasses name the parameters."""
 
+    later_parameters: ClassVar[Mapping[str, Any]] = {"numeric_range": None}
+
     shift: Any
     numeric_weights: Any
     categorical_weights: Any
     label_weight: float
     norm: NumericNorm
+    numeric_range: Any
     categorical_features: Any
     solver: str | PublishedLpAdmm
     tol: float
@@ -116,6 +122,12 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         if self.max_iter is not None and not (isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1):
             raise ValueError(f"max_iter = {self.max_iter!r} must be None or a whole number of at least 1.")
         require_time_limit(self.time_limit)
+        require_numeric_range(self.numeric_range)
+        if self.numeric_range is not None and self.norm != "l1":
+            raise ValueError(
+                f"numeric_range needs norm='l1', not {self.norm!r}: under another norm the price of a move along one column "
+                "depends on the moves along the others, and worst cases end between the ends of ranges."
+            )
         if self.shift is not None and not hasattr(self.shift, "calibrate"):
             raise ValueError(f"shift = {self.shift!r} must be None or a shift model with a method calibrate(X).")
         beside = [] if self.shift is None else self._settings_beside_shift()
@@ -151,22 +163,27 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         """Prices by a shift model, which is the model's own unless another one is given."""
         shift = self.shift if shift is None else shift
         if shift is None:
-            return ShiftPrices(self.numeric_weights, self.categorical_weights, None)
+            return ShiftPrices(self.numeric_weights, self.categorical_weights, None, ranges=self.numeric_range)
         ambiguity = shift.calibrate(X)
-        # Whatever else can calibrate may say nothing about labels.
+        # Whatever else can calibrate may say nothing about labels and ranges.
         label = require_label_weight(getattr(ambiguity, "label_weight", math.inf), "label_weight from shift")
-        return ShiftPrices(ambiguity.numeric_weights, ambiguity.categorical_weights, ambiguity.radius, label)
+        ranges = getattr(ambiguity, "numeric_ranges", None)
+        if ranges and self.numeric_range is not None:
+            raise ValueError("numeric_range is given twice, here and in the shift model. Leave it out of one of them.")
+        weights = ambiguity.numeric_weights, ambiguity.categorical_weights
+        return ShiftPrices(*weights, ambiguity.radius, label, ranges or self.numeric_range)
 
     def _label_weight(self, prices: ShiftPrices) -> float:
         """The price of a flip: the parameter where it is finite, and otherwise that of the shift model."""
         own = float(self.label_weight)
         return own if own < math.inf else prices.label
 
-    def _cost(self, rows: TrainingRows, prices: ShiftPrices) -> GroundCost:
+    def _cost(self, rows: TrainingRows, prices: ShiftPrices, observed: Observed | None = None) -> GroundCost:
+        """The ground cost; ``observed`` says what numbers the columns hold where the rows at hand only stand for others."""
         numeric, categorical = prices.numeric, prices.categorical
         if self.shift is not None:
             numeric, categorical = shift_prices(rows.design, numeric, categorical)
-        return ground_cost(
+        cost = ground_cost(
             rows.design,
             rows.weights,
             numeric=numeric,
@@ -174,6 +191,10 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             label=self._label_weight(prices),
             norm=self.norm,
         )
+        if prices.ranges is None:
+            return cost
+        seen = observed_numbers(rows.design.numeric) if observed is None else observed
+        return with_ranges(cost, prices.ranges, rows.design.schema, seen, rows if observed is None else None)
 
     def _solve(
         self,
@@ -292,12 +313,17 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             ones = np.ones(len(schema.categorical_positions))
             require_proven_prices("numeric", self.numeric_weights, schema, cost.numeric_weights, cost.numeric_weights)
             require_proven_prices("categorical", self.categorical_weights, schema, cost.categorical_weights, ones)
+            require_proven_ranges(schema, cost.numeric_ranges, unknown_ranges(self.numeric_range, schema))
 
     def _require_usual_prices(self, rows: TrainingRows) -> None:
         """Raise unless the numeric columns that no parameter prices have the price that follows from the rows of the proof."""
         if self.shift is None:
             usual = unit_free_weights(rows.design.numeric, rows.weights)
-            require_proven_prices("numeric", self.numeric_weights, self.schema_, self.ground_cost_.numeric_weights, usual)
+            cost, schema = self.ground_cost_, self.schema_
+            require_proven_prices("numeric", self.numeric_weights, schema, cost.numeric_weights, usual)
+            if self.numeric_range is not None:
+                usual_cost = with_ranges(cost, self.numeric_range, schema, observed_numbers(rows.design.numeric), rows)
+                require_proven_ranges(schema, cost.numeric_ranges, usual_cost.numeric_ranges)
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         refuse_groups(groups)
