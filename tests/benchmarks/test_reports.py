@@ -371,3 +371,17 @@ def test_verify_cost_sets_the_certificate_beside_the_search(tmp_path: Path) -> N
     assert int(row["claims"]) > 100 and int(row["witness_bytes"]) > 1000
     assert all(float(row[name]) > 0 for name in ("search_s", "certificate_s", "verify_s"))
     assert "All claims of all proofs were recomputed" in page
+
+
+@pytest.mark.skipif(not (DATA.parent / "uci").is_dir(), reason="the UCI tables are not beside the repository")
+def test_default_radius_compares_with_the_cross_validated_rival(tmp_path: Path) -> None:
+    page = _run(tmp_path, "default_radius", "--data", "hepatitis")
+    (row,) = _rows(tmp_path / "default_radius_tables.csv")
+    assert (row["data"], row["part"], row["rows"], row["splits"]) == ("hepatitis", "confirmed", "50", "2")
+    apart = float(row["loss auto"]) - float(row["loss LogisticRegressionCV"])
+    assert float(row["difference auto"]) == pytest.approx(apart, abs=2e-4)
+    # The share of the second class is what a model without columns says.
+    assert float(row["loss auto"]) < float(row["loss class share"])
+    (mean,) = _rows(tmp_path / "default_radius.csv")
+    assert mean["mean auto"] == row["difference auto"]
+    assert "2 of 2 fits with the automatic radius are proven optimal." in page
