@@ -46,6 +46,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", nargs="+", type=int, default=(3, 6), help="measurements of each input")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of noise")
     parser.add_argument("--draws", type=int, default=5, help="draws of rows and noise for each table, repeats and kind")
+    parser.add_argument("--violation", type=float, help="of ours with repeats, to choose defaults on some tables")
+    parser.add_argument("--covariance", help="the same")
+    parser.add_argument("--price", type=float, help="the same: each input costs this power of its repeats, by default 1")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=min(2, available_cores()), help="processes")
     parser.add_argument("--random-state", type=int, default=0)
@@ -95,7 +98,7 @@ def run(options: argparse.Namespace) -> Report:
             "smaller tables two thirds and a third), in standard units, each the true value of an input, and of the noise. "
             "Noise alike for all inputs: " + "; ".join(f"{kind!r}: {LAWS[kind]}" for kind in ALIKE) + ".",
             "Inputs that differ: " + "; ".join(f"{kind!r}: {LAWS[kind]}" for kind in VARYING) + ".",
-            "ours is ChanceConstrainedSVC().fit(X, y, groups), rows SVC() on all rows and means SVC() on the means, both "
+            f"ours is {_spelled(options)}.fit(X, y, groups), rows SVC() on all rows and means SVC() on the means, both "
             "behind a StandardScaler. A held-out input is measured by the same rule: ours by predict(X, groups), rows by the "
             "mean of its scores, means by its mean. single: the share of single readings that are put into the right class, "
             "each input counting the same.",
@@ -108,6 +111,13 @@ def run(options: argparse.Namespace) -> Report:
         ],
         not_measured=["Tables with real repeats: there are none in the collection. Other kernels than the default."],
     )
+
+
+def _spelled(options: argparse.Namespace) -> str:
+    given = [f"{name}={getattr(options, name)!r}" for name in ("violation", "covariance") if getattr(options, name) is not None]
+    if options.price is not None:
+        given.append(f"C=(rows / inputs) ** {options.price - 1.0:g}")
+    return f"ChanceConstrainedSVC({', '.join(given)})"
 
 
 def _drawn(name: str, options: argparse.Namespace) -> tuple[FloatArray, AnyArray]:
@@ -153,7 +163,7 @@ def _repeated(name: str, kind: str, repeats: int | None, number: int, options: a
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakModelWarning)
         started = time.perf_counter()
-        ours = ChanceConstrainedSVC().fit(known.rows, known.row_labels, groups=known.inputs)
+        ours = _ours(known, options).fit(known.rows, known.row_labels, groups=known.inputs)
         seconds = time.perf_counter() - started
         on_rows = make_pipeline(StandardScaler(), SVC()).fit(known.rows, known.row_labels)
         on_means = make_pipeline(StandardScaler(), SVC()).fit(known.means, known.labels)
@@ -168,6 +178,15 @@ def _repeated(name: str, kind: str, repeats: int | None, number: int, options: a
         **{f"single_{key}": value for key, value in single.items()},
         "certified": float(ours.certificate_.verified), "seconds": seconds,
     }  # fmt: skip
+
+
+def _ours(known: MeasuredInputs, options: argparse.Namespace) -> ChanceConstrainedSVC:
+    """The model with defaults, or with what is asked for in their place."""
+    params = {name: getattr(options, name) for name in ("violation", "covariance") if getattr(options, name) is not None}
+    if options.price is not None:
+        # C counts once for each repeat of an input, in the mean.
+        params["C"] = float(len(known.rows) / len(known.labels)) ** (options.price - 1.0)
+    return ChanceConstrainedSVC(**params)
 
 
 def _single(model: Any, new: MeasuredInputs) -> float:
