@@ -56,7 +56,7 @@ BENCHMARKS = {
 }
 ALL = "all"
 HELP = ("-h", "--help")
-PATHS = ("--output", "--dro-python", "--rivals-python", "--kept", "--cod-rna", "--instances")
+PATHS = ("--output", "--dro-python", "--skwdro-python", "--rivals-python", "--kept", "--cod-rna", "--instances")
 
 
 class Benchmark(Protocol):

@@ -175,18 +175,6 @@ def test_the_lasso_of_the_evaluation_is_that_of_scikit_learn(monkeypatch: pytest
         assert model.predict_proba(parts.X_train) == pytest.approx(own.predict_proba(design), abs=1e-3)
 
 
-@pytest.mark.skipif(not (DATA.parent / "shift").is_dir(), reason="the tables of real shifts are not beside the repository")
-def test_real_shift_fits_before_and_tests_after(tmp_path: Path) -> None:
-    page = _run(tmp_path, "real_shift", "--data", "compas", "--threads", "1")
-    rows = _rows(tmp_path / "real_shift.csv")
-    assert len(rows) == 7 and {row["data"] for row in rows} == {"compas"}
-    (table,) = _rows(tmp_path / "real_shift_tables.csv")
-    assert sum(int(table[f"{part} rows"]) for part in ("early", "late", "after")) == 1500
-    # Those screened after March 2014 are in the file only if they reoffended, which nobody could predict from.
-    assert 0.3 < float(table["after positive"]) < 0.4
-    assert all(float(row["auc after"]) > 0.6 for row in rows) and "compas, after the shift: best auc" in page
-
-
 def test_dense_rows_grows_rows_and_columns_apart(tmp_path: Path) -> None:
     page = _run(tmp_path, "dense_rows", "--rows", "200", "400", "--columns", "2", "4", "--fixed-rows", "300")
     fits = _rows(tmp_path / "dense_rows.csv")
