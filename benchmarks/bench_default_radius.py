@@ -13,6 +13,7 @@ import numpy as np
 from default_tables import CHOSEN, CONFIRMED, load_frame
 from measure import say
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -63,6 +64,8 @@ def run(options: argparse.Namespace) -> Report:
         # Levels that no training row has are part of small samples.
         warnings.filterwarnings("ignore", message="Found unknown categories", category=UserWarning)
         warnings.simplefilter("ignore", FutureWarning)
+        # The rival's largest C of separable samples, which its cross-validation does not choose.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         for name in names:
             X, y = load_frame(name)
             for rows, times in (QUICK_SPLITS if options.quick else SPLITS).items():

@@ -5,7 +5,7 @@
 
 every unit of every column costs the adversary 1. Radius 0.1, kappa = 1 and the l1 metric (|beta_j| <= lambda) are the settings
 that the optima in ``KNOWN_OPTIMA`` and the poster of Li, Huang and So (NeurIPS 2019) are compared at. The poster names neither
-its radius nor its label price, and its Gaussian data are not public.
+its radius nor its label price; Section 5.1 of the paper behind it does, and they are these. Its Gaussian data are not public.
 """
 
 from __future__ import annotations

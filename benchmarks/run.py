@@ -21,11 +21,15 @@ RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = {
     "data": "bench_data",
     "sqp_vs_graph": "bench_sqp_vs_graph",
+    "mixed_table_1": "bench_mixed_table_1",
+    "mixed_headlines": "bench_mixed_headlines",
     "real_weights": "bench_real_weights",
     "large": "bench_large",
     "parameters": "bench_parameters",
+    "ranges": "bench_ranges",
     "label_shift": "bench_label_shift",
     "adult_series": "bench_adult_series",
+    "beta_subproblem": "bench_beta_subproblem",
     "dense_rows": "bench_dense_rows",
     "wide": "bench_wide",
     "streamed": "bench_streamed",
@@ -52,7 +56,7 @@ BENCHMARKS = {
 }
 ALL = "all"
 HELP = ("-h", "--help")
-PATHS = ("--output", "--dro-python", "--rivals-python", "--kept", "--cod-rna")
+PATHS = ("--output", "--dro-python", "--skwdro-python", "--rivals-python", "--kept", "--cod-rna", "--instances")
 
 
 class Benchmark(Protocol):

@@ -77,6 +77,10 @@ class GridEdgeWarning(UserWarning):
     """The choice over held-out environments is at the edge of its grid; the message says which values to add."""
 
 
+class UnmeasuredColumnWarning(UserWarning):
+    """A column was never measured at some sites, which counts as a shift of its own; the message names columns and sites."""
+
+
 class ZeroCostWarning(UserWarning):
     """The best cost is 0, which prices all decisions alike; the message says what to do about it."""
 

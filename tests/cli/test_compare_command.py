@@ -86,6 +86,13 @@ def test_a_table_without_answers_is_compared_without_them(run: Run, folder: Path
     assert "missing" not in out
 
 
+def test_a_report_compares_with_the_table_that_is_named(run: Run, folder: Path, tmp_path: Path) -> None:
+    words = ["report", folder / "model.sf", folder / "after.csv", "--target", "bought", "--output", tmp_path / "r.html"]
+    code, _, err = run(*words, "--sets", "0", "--compare-with", folder / "before.csv")
+    assert code == 0, err
+    assert "What has shifted" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_what_the_user_says_about_columns_holds_and_errors_name_the_file(run: Run, folder: Path) -> None:
     words = ["compare", folder / "before.csv", folder / "after.csv"]
     code, out, _ = run(*words, "--drop", "age,opened", "--categorical", "customer", "--level", "0.1")

@@ -104,7 +104,7 @@ def test_fit_verify_and_report_take_the_same_weights(
     assert ["which are those of training" in page for page in pages] == [False, True]
     if model == "robust":
         frame = pd.read_csv(table)
-        direct = sf.RobustLogisticRegression(radius=0.05).fit(frame[["age", "bmi"]], frame.outcome, frame.visits)
+        direct = sf.RobustLogisticRegression().fit(frame[["age", "bmi"]], frame.outcome, frame.visits)
         assert direct.certificate_.upper_bound == pytest.approx(told["certificate"]["upper_bound"], rel=1e-6)
 
 

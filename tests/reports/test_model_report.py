@@ -93,7 +93,7 @@ def test_a_report_says_what_the_model_and_the_metrics_say(robust: Any, tmp_path:
         assert f"{stress.of(metric).mean():.4f}" in text
     assert "The shift model that was given says that every number moves by at most 0.4 standard deviations with" in text
     assert f"{positive.sum()} ({positive.mean():.1%}) well" in text
-    assert "3 levels: " in text and "radius 0.05" not in text
+    assert "3 levels: " in text and "radius 0.05" in text and "tol 1e-06" not in text
 
 
 def test_a_report_is_one_well_formed_file_that_loads_nothing(robust: Any, card: Any, tmp_path: Path) -> None:
@@ -236,3 +236,30 @@ def test_the_accuracy_of_a_support_vector_machine_is_that_of_its_predictions(tmp
     assert f"{by_class:.1%}" != f"{by_chance:.1%}"
     text = sf.report(model, points, label, tmp_path / "report.html", n_sets=0).read_text(encoding="utf-8")
     assert f"the predicted class is right in {by_class:.1%} of the rows" in text
+
+
+def test_a_report_says_what_has_shifted_since_an_earlier_table(robust: Any, card: Any, machine: Any, tmp_path: Path) -> None:
+    older = X_NEW.assign(age=X_NEW["age"] + 15)
+    page, text = read(sf.report(robust, older, Y_NEW, tmp_path / "r.html", n_sets=0, compare_with=(X, Y)))
+    found = sf.compare(X, older, Y, Y_NEW, robust)
+    assert "<h2><span>4</span> What has shifted</h2>" in page
+    assert str(found.radius) in text and "beyond chance" in text
+    assert f"Mean log loss {found.decomposition.loss_a:.4f} to {found.decomposition.loss_b:.4f}" in text
+    assert "Other answers to the same rows:" in text
+    _, again = read(sf.report(robust, older, Y_NEW, tmp_path / "again.html", n_sets=0, compare_with=found))
+    assert str(found.radius) in again
+    hostile = older.rename(columns={"age": HOSTILE})
+    model = sf.RobustLogisticRegression().fit(X.rename(columns={"age": HOSTILE}), Y)
+    page, text = read(
+        sf.report(model, hostile, Y_NEW, tmp_path / "h.html", n_sets=0, compare_with=X.rename(columns={"age": HOSTILE}))
+    )
+    assert "<script>" not in page and "Mean log loss" not in text
+    for own, table in ((card, X_NEW), (machine, X_NEW[["age", "smoker"]])):
+        earlier = X[list(table.columns)]
+        _, text = read(
+            sf.report(own, table, Y_NEW, tmp_path / f"{type(own).__name__}.html", n_sets=0, compare_with=(earlier, Y))
+        )
+        assert "What has shifted" in text
+    three = sf.ChanceConstrainedSVC(batches="rows").fit(X[["age"]], np.digitize(X["age"], [40, 60]))
+    with pytest.raises(ValueError, match="two classes"):
+        sf.report(three, X[["age"]], np.digitize(X["age"], [40, 60]), tmp_path / "three.html", compare_with=X[["age"]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.stats import norm, wasserstein_distance
 
 import surefoot as sf
 from surefoot.shift.noise import named_noise
+from surefoot.sklearn_api.parameter_marks import parameter_mark
 
 
 def mixed(n: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -229,7 +231,7 @@ def test_a_certainty_scale_multiplies_doubts(scale: float) -> None:
     assert one.label_weight == pytest.approx(other.label_weight)
     moved, expected = (next(shift.perturb(table, random_state=0)) for shift in (given.scaled(scale), doubted))
     pd.testing.assert_frame_equal(moved, expected)
-    assert given.scaled(scale).scaled(1 / scale) == given
+    assert given.scaled(scale).scaled(1 / scale).calibrate(table) == given.calibrate(table)
 
 
 def test_doubts_that_are_scaled_beyond_chance_stop_where_a_change_costs_next_to_nothing() -> None:
@@ -251,6 +253,14 @@ def test_labels_have_a_price_if_they_may_flip() -> None:
     assert "labels" not in str(sf.ShiftModel(label_certainty=1.0).calibrate(mixed()))
 
 
+def test_the_mark_of_a_shift_model_is_that_of_files_from_before_labels_and_scales() -> None:
+    # The digest was written down when neither could be said.
+    shift = sf.ShiftModel(0.8, "0.3 std", {"ward": 0.9}, 0.85)
+    assert parameter_mark("shift", shift) == "63f62b4112e582ba"
+    for other in (replace(shift, label_certainty=0.9), shift.scaled(2.0)):
+        assert parameter_mark("shift", other) != "63f62b4112e582ba"
+
+
 def test_a_shift_model_is_a_value_that_can_be_compared_and_pickled() -> None:
     model = sf.ShiftModel({"age": 0.8}, "0.4 std", 0.9, 0.7, noise="gaussian")
     assert pickle.loads(pickle.dumps(model)) == model != sf.ShiftModel({"age": 0.7})
@@ -269,7 +279,7 @@ def test_a_shift_model_is_a_value_that_can_be_compared_and_pickled() -> None:
         ({"robustness": 0}, "robustness = 0 must be above 0 and at most 1"),
         ({"robustness": 1.5}, r"robustness = 1\.5"),
         ({"label_certainty": 0.5}, r"label_certainty = 0\.5 must be above 1/2"),
-        ({"certainty_scale": 0.0}, r"certainty_scale = 0\.0 must be a positive number"),
+        ({"certainty_scale": 0.0}, r"certainty_scale = 0\.0 must be None or a positive number"),
         ({"noise": "cauchy"}, "noise = 'cauchy' is not a law of shifts; use 'laplace'"),
     ],
 )

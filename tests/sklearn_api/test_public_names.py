@@ -46,6 +46,7 @@ PUBLIC = {
     "SurefootError",
     "ThresholdBinarizer",
     "UncertainInputsDisplay",
+    "UnmeasuredColumnWarning",
     "UnsupportedProblemError",
     "WeakModelWarning",
     "WorstCaseDisplay",

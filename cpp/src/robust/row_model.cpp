@@ -249,7 +249,7 @@ class ModelBuilder {
       const double width =
           std::max({region.active_width, region.cut_radius, parameters.revived_width * (best - pieces_[chosen_[c]].value)});
       for (int l = 0; straight && l < table_.n_moves(); ++l)
-        if (can_move(l) && toggle_gain(chosen_[c], l) >= -width) hinged_.push_back(l);
+        if (can_move(l) && toggle_gain(chosen_[c], l) >= -width * table_.reach(l, view_.row)) hinged_.push_back(l);
       hinged_at_.push_back(hinged_.size());
     }
 

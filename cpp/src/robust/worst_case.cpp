@@ -82,13 +82,17 @@ void enumerate_prefixes(const MixedTable& table, const PointTables& point, std::
     const auto consider = [&](int l) {
       const double gain = point.gain_of(table, row, side, l);
       // Softplus has slopes below 1, so a move can bring in at most its gain.
-      if (!(gain > 0 && gain > point.price * table.price_of(l, row) - slack)) return;
+      if (!(gain > 0 && gain > point.price * table.price_of(l, row) - slack * table.reach(l, row))) return;
       order.push_back(l);
       std::size_t at = order.size() - 1;
       for (; at > 0 && rank_of(order[at - 1]) > rank_of(l); --at) order[at] = order[at - 1];
       order[at] = l;
     };
-    for (const int l : point.ranged[side]) consider(l);
+    for (const int l : point.ranged[side]) {
+      // Per unit of the way what counts is the same for all rows, and most columns gain too little everywhere.
+      const double gain = point.gain[side][static_cast<std::size_t>(PointTables::place(table, row, l))];
+      if (gain > point.price * table.range_of(l).price - slack) consider(l);
+    }
     for (int l = 0; l < table.n_categorical; ++l) consider(l);
     double argument = -label * score;
     double cost = flip ? table.flip_price : 0.0;

@@ -21,8 +21,8 @@ _EXAMPLES = """\
   surefoot compare training.csv june.csv --model model.surefoot --target bought
   surefoot compare training.csv june.csv --model model.surefoot --fail-on-shift --json
 
-exit codes: 0 done, 1 the tables, the model or an option cannot be used, or --fail-on-shift was said and there is a shift
-beyond chance, 2 wrong usage"""
+exit codes: 0 done, 1 the tables, the model or an option cannot be used, or --fail-on-shift was said and columns, labels or
+the answers to the same rows have changed beyond chance, 2 wrong usage"""
 # Told apart from a table that cannot be read by what is printed.
 SHIFTED = 1
 
@@ -43,7 +43,9 @@ def add_compare(subparsers: Any) -> None:
     parser.add_argument(
         "--level", type=float, default=0.05, metavar="P", help="how often chance may count as a shift; default 0.05"
     )
-    parser.add_argument("--fail-on-shift", action="store_true", help="exit code 1 if there is a shift beyond chance")
+    parser.add_argument(
+        "--fail-on-shift", action="store_true", help="exit code 1 if columns, labels or answers have changed beyond chance"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the random exchanges; default 0")
     add_table_options(parser)
     add_common_options(parser)
@@ -79,7 +81,8 @@ def run_compare(args: argparse.Namespace) -> int:
         say_json(_content(found))
     else:
         say(repr(found))
-    return SHIFTED if args.fail_on_shift and found.beyond_chance else DONE
+    answers = found.decomposition is not None and bool(found.decomposition.answers_changed)
+    return SHIFTED if args.fail_on_shift and (found.beyond_chance or answers) else DONE
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,7 @@ def _content(found: Comparison) -> dict[str, Any]:
         },
         "missing": list(found.missing),
         "extra": list(found.extra),
+        "remarks": list(found.remarks),
     }
     if parts is not None:
         told = {name: getattr(parts, name) for name in ("change", "inputs", "relation")}

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
+from surefoot.cli import range_option
 from surefoot.cli.console import aligned, note, say, say_json
 from surefoot.cli.loaded_model import last_step
 from surefoot.cli.options import (
@@ -37,6 +38,7 @@ from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 _EXAMPLES = """\
   surefoot fit visits.csv --target bought --output model.surefoot
   surefoot fit visits.csv --target bought --output model.surefoot --radius 0.1 --categorical region --drop customer
+  surefoot fit visits.csv --target bought --output model.surefoot --range age=18:100 --range income=observed
   surefoot fit patients.parquet --target ill --output card.surefoot --model risk-score --max-features 4
   surefoot fit survey.csv --target vote --output model.surefoot --weights households
   surefoot fit patients.csv --target ill --output model.surefoot --groups hospital --select worst
@@ -76,6 +78,7 @@ def add_fit(subparsers: Any) -> None:
         metavar="R",
         help="robust, risk-score: how far tables may shift; robust also 'auto', the default, or 'cv'",
     )
+    settings.add_argument("--range", dest="ranges", action="append", metavar="RANGE", help=range_option.HELP)
     settings.add_argument("--max-features", type=int, default=5, metavar="N", help="risk-score: most lines of the card")
     settings.add_argument("--max-points", type=int, default=5, metavar="N", help="risk-score: most points of a line")
     settings.add_argument(
@@ -126,6 +129,8 @@ def run_fit(args: argparse.Namespace) -> int:
         raise ValueError("--select is for --model robust.")
     if args.select is not None and args.radius not in (None, "cv"):
         raise ValueError(f"--select chooses the radius, but --radius is {args.radius}. Give one of them.")
+    if args.ranges and args.model != "robust":
+        raise ValueError("--range is for --model robust.")
     if args.class_weight is not None and args.model != "svm":
         raise ValueError("--class-weight is for --model svm.")
     if args.weights is not None:
@@ -292,6 +297,7 @@ def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
         )
         return Pipeline([("columns", binarizer), ("card", card)])
     shared |= {
+        "numeric_range": range_option.numeric_range(args.ranges),
         "categorical_features": [column.name for column in columns if column.kind == "categorical"],
         "missing_numeric": "median" if fill else "error",
         "missing_categorical": "level" if fill else "error",

@@ -13,13 +13,14 @@ OPTIONS = {
     "class_weight": "--class-weight",
     "C": "--C",
     "sample_weight": "--weights",
+    "numeric_range": "--range",
     "n_jobs": "--jobs",
     "radius": "--radius",
     "tol": "--gap",
     "gap": "--gap",
 }
 # Words that mean nothing else in a sentence; the others are options only where a value or advice shows it.
-_UNIQUE = "time_limit|max_features|max_points|sample_weight|n_jobs|class_weight"
+_UNIQUE = "numeric_range|time_limit|max_features|max_points|sample_weight|n_jobs|class_weight"
 # Names in quotes are columns or files.
 _BEFORE, _BEHIND = r"(?<!['\"\w.])", r"(?!['\"\w])"
 _WORDS = (

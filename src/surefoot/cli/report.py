@@ -35,6 +35,9 @@ def add_report(subparsers: Any) -> None:
     parser.add_argument("--target", required=True, metavar="NAME")
     add_output_options(parser, required=True, what="the HTML file")
     add_weights_option(parser, "the column with the weights of the fit: its proof is checked with them; no figure uses them")
+    parser.add_argument(
+        "--compare-with", metavar="TABLE", help="an earlier table, such as the training rows: what has shifted since"
+    )
     parser.add_argument("--title", default="", help="heading of the page")
     parser.add_argument("--sets", type=int, default=1000, metavar="N", help="shifted tables of the stress test; default 1000")
     add_shift_options(parser, PARAMETERS.certainty)
@@ -60,9 +63,16 @@ def run_report(args: argparse.Namespace) -> int:
         overwrite=args.force,
         verbose=not args.quiet,
         sample_weight=weights,
+        compare_with=None if args.compare_with is None else _earlier(args, model),
     )
     if args.json:
         say_json({"output": str(path), "rows": len(y)})
     else:
         say(f"report written to {path}")
     return DONE
+
+
+def _earlier(args: argparse.Namespace, model: Any) -> tuple[Any, Any]:
+    """The earlier table and its answers, read like the table of the report."""
+    X, y, _ = labelled_rows(argparse.Namespace(**{**vars(args), "table": args.compare_with}), model)
+    return X, y

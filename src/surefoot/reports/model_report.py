@@ -15,6 +15,7 @@ from surefoot.core.new_file import require_free, write_new
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.reports.charts import reliability_chart, roc_chart
 from surefoot.reports.classes_report import class_page, has_several_classes, read_class_subject
+from surefoot.reports.comparison_section import comparison_blocks, comparison_fact, comparison_with
 from surefoot.reports.data_summary import summary_blocks
 from surefoot.reports.model_section import (
     certificate_blocks,
@@ -55,6 +56,7 @@ def report(
     overwrite: bool = False,
     verbose: int = 0,
     sample_weight: Any = None,
+    compare_with: Any = None,
 ) -> Path:
     """Write one self-contained HTML file about a fitted model, for the screen and for paper.
 
@@ -97,6 +99,10 @@ def report(
     sample_weight : array-like of shape (n_rows,), optional
         The weights of the fit, where the rows are those of training: its proof is then checked once more, on them. In all
         figures each row counts once.
+    compare_with : table, tuple (table, labels), or Comparison, optional
+        An earlier table, such as the training rows, or what :func:`~surefoot.compare` found already: the report then says what
+        has shifted since, whether the radius of the model covers it, and with labels what changed its loss. Not for models of
+        more than two classes.
 
     Returns
     -------
@@ -127,10 +133,13 @@ def report(
         raise ValueError(f"time_limit = {time_limit!r} must be a positive number of seconds.")
     footer = f"Written by surefoot {_version()} on {datetime.date.today().isoformat()}."
     if has_several_classes(model):
+        if compare_with is not None:
+            raise ValueError("compare_with is for models of two classes; use surefoot.compare for a model of more.")
         page = class_page(read_class_subject(model, X, y), title=title, sample_weight=sample_weight, footer=footer)
         write_new(place, page.html, overwrite=overwrite)
         return place
     subject = read_subject(model, X, y)
+    compared = comparison_with(subject, compare_with, random_state)
     worst = worst_case_of(subject)
     stress = None
     if n_sets:
@@ -152,10 +161,13 @@ def report(
         facts.append(Fact("Worst case", f"{worst.expected_loss:.3f}", note))
     if stress is not None and stress.fact is not None:
         facts.append(stress.fact)
+    if compared is not None:
+        facts.append(comparison_fact(compared))
     sections = [
         Section("The model", model_blocks(subject, meanings)),
         Section("What is proven", certificate_blocks(subject.model, check)),
         Section("How well it does", _quality_blocks(subject, bins, same_rows=check.same_rows)),
+        *([] if compared is None else [Section("What has shifted", comparison_blocks(compared))]),
         Section("What shift would hurt most", worst_case_blocks(subject, worst)),
         *([] if stress is None else [Section("Stress test", stress.blocks)]),
         Section("The data", _data_blocks(subject)),

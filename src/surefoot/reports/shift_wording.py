@@ -88,11 +88,19 @@ def _sentences(moves: Mapping[str, Any], radius: float, label_feature: str) -> l
     ]
 
 
+def _change(old: Any, new: Any) -> str:
+    # Numbers that go to an end of their range come as a text, such as "18 to 45".
+    return f"{new} instead of {old}" if isinstance(old, str) and not isinstance(new, str) else f"{old} becomes {new}"
+
+
 def _sentence(own: list[tuple[Any, ...]], radius: float, is_label: bool) -> str:
     share = risk_text(sum(float(move[3]) for move in own) / radius)
     if own[0][0] is None and own[0][1] is None:
-        return f"takes {share} of the price: very few rows with a number very far from where it was, the fewer the farther."
-    parts = [f"{old} becomes {new} in {risk_text(float(mass))} of all rows" for old, new, mass, _ in own[:_MOST_LEVELS]]
+        return (
+            f"takes {share} of the price: very few rows with a number very far from where it was, the fewer the farther. If it "
+            "cannot be that far away, fit the model with a numeric_range for this column."
+        )
+    parts = [f"{_change(old, new)} in {risk_text(float(mass))} of all rows" for old, new, mass, _ in own[:_MOST_LEVELS]]
     more = f", and {len(own) - _MOST_LEVELS} other changes" if len(own) > _MOST_LEVELS else ""
     what = "are recorded wrongly and take" if is_label else "takes"
     return f"{what} {share} of the price: {'; '.join(parts)}{more}."

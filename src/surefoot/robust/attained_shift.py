@@ -1,10 +1,10 @@
 """A distribution within the radius that nearly attains the worst-case expected loss of a model.
 
-The adversary's best distribution splits the mass of each row into atoms: one stays, others change categories or flip the label.
-What is left of the radius goes to the numeric columns, where the supremum is approached and not attained: an ever smaller mass
-moves ever further in the direction u that changes the score most for its cost, beta . u = || (beta_j / gamma_j)_j ||_* at cost
-1 (:func:`surefoot.robust.sqp.adversary.steepest_move`). With the l1 norm that is the one column with the largest |beta_j| /
-gamma_j, with l2 and linf all columns move together.
+The adversary's best distribution splits the mass of each row into atoms: one stays, others change categories, go to the ends of
+ranges or flip the label. What is left of the radius goes to the numeric columns without a range, where the supremum is
+approached and not attained: an ever smaller mass moves ever further in the direction u that changes the score most for its
+cost, beta . u = || (beta_j / gamma_j)_j ||_* at cost 1 (:func:`surefoot.robust.sqp.adversary.steepest_move`). With the l1 norm
+that is the one column with the largest |beta_j| / gamma_j, with l2 and linf all columns move together.
 
 Mass t of an atom with loss argument v that moves by (budget / t) u against its label has the loss argument v + price budget /
 t. The loss log(1 + exp(.)) lies above its argument, so that mass adds at least
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.core.arrays import FloatArray, RowArray
+from surefoot.core.arrays import FloatArray, NumericArray, RowArray
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.sqp.adversary import WorstCaseDistribution, steepest_move
 
@@ -31,7 +31,10 @@ SUPREMUM_GAP = 1e-6
 
 @dataclass(frozen=True)
 class Atoms:
-    """A discrete distribution atom by atom: the row it comes from, its mass, and labels and categories there and here."""
+    """A discrete distribution atom by atom: the row it comes from, its mass, and labels and categories there and here.
+
+    ``ends`` has an entry per numeric column with a range: 0 where it stays, 1 at the low end, 2 at the high end.
+    """
 
     row: RowArray
     mass: FloatArray
@@ -39,6 +42,7 @@ class Atoms:
     codes: RowArray
     final_label: FloatArray
     final_codes: RowArray
+    ends: RowArray
 
     @classmethod
     def of(cls, problem: RobustLogisticProblem, coefficients: RobustCoefficients, distribution: WorstCaseDistribution) -> Atoms:
@@ -50,8 +54,20 @@ class Atoms:
         lowest = np.array([np.argmin(coefficients.levels[own]) for own in slices], dtype=np.int64)
         highest = np.array([np.argmax(coefficients.levels[own]) for own in slices], dtype=np.int64)
         worst = np.where(final_label[:, None] > 0, lowest, highest)
-        final_codes = np.where(distribution.moved, worst, codes)
-        return cls(distribution.row.astype(np.int64), distribution.mass, label, codes, final_label, final_codes)
+        features = distribution.moved[:, : problem.n_categorical]
+        to_low, to_high = (distribution.moved[:, problem.n_categorical + end :: 2] for end in (0, 1))
+        final_codes = np.where(features, worst, codes)
+        row = distribution.row.astype(np.int64)
+        return cls(row, distribution.mass, label, codes, final_label, final_codes, to_low + 2 * to_high.astype(np.int64))
+
+    def numeric(self, problem: RobustLogisticProblem) -> NumericArray:
+        """The numeric columns where the atoms went to."""
+        numeric = problem.numeric[self.row]
+        if problem.cost.numeric_ranges is not None:
+            ranged = problem.cost.ranged
+            low, high = problem.cost.numeric_ranges[ranged].T
+            numeric[:, ranged] = np.where(self.ends == 0, numeric[:, ranged], np.where(self.ends == 1, low, high))
+        return numeric
 
     def split(self, atom: int, mass: float) -> Atoms:
         """The same distribution with some mass of one atom set apart, as the last atom."""
@@ -59,7 +75,7 @@ class Atoms:
         masses = self.mass[doubled]
         masses[atom] -= mass
         masses[-1] = mass
-        parts = (part[doubled] for part in (self.label, self.codes, self.final_label, self.final_codes))
+        parts = (part[doubled] for part in (self.label, self.codes, self.final_label, self.final_codes, self.ends))
         return Atoms(self.row[doubled], masses, *parts)
 
 
@@ -83,7 +99,7 @@ def numeric_move(
     columns = np.flatnonzero(move)
     if columns.size == 0 or not budget > 0:
         return None
-    scores = coefficients.intercept + (problem.numeric @ coefficients.numeric)[atoms.row]
+    scores = coefficients.intercept + atoms.numeric(problem) @ coefficients.numeric
     scores = scores + coefficients.levels[problem.level_offsets[:-1] + atoms.final_codes].sum(axis=1)
     argument = np.where(atoms.mass > 0, -atoms.final_label * scores, -np.inf)
     atom = int(np.argmax(argument))

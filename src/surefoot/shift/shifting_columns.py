@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
+from surefoot.design.encode.numeric_range import is_observed, range_of
 from surefoot.design.encode.schema import Kind
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.read.table import Table
@@ -20,13 +22,14 @@ from surefoot.shift.noise import Noise, named_noise
 
 @dataclass(frozen=True)
 class NumericShift:
-    """What is known about the shift of a numeric column; ``interval`` is u, in its units."""
+    """What is known about the shift of a numeric column; ``interval`` is u, in its units, ``ends`` are those of its range."""
 
     position: int
     name: str
     certainty: float
     interval: float
     noise: Noise
+    ends: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def scale(self) -> float:
@@ -90,6 +93,7 @@ def read_shifting_columns(
     numeric_interval: Any,
     categorical_certainty: Any,
     noise: Any,
+    numeric_range: Any,
     categorical_features: Any,
     spread_of_source: bool,
 ) -> ShiftingColumns:
@@ -98,7 +102,7 @@ def read_shifting_columns(
     Parameters
     ----------
     table : RewritableTable
-    numeric_certainty, numeric_interval, categorical_certainty, noise, categorical_features
+    numeric_certainty, numeric_interval, categorical_certainty, noise, numeric_range, categorical_features
         As in :class:`~surefoot.ShiftModel`.
     spread_of_source : bool
         Take standard deviations from the table itself even if there is a reference.
@@ -113,8 +117,9 @@ def read_shifting_columns(
     categorical = by_position(categorical_certainty, read, "categorical_certainty")
     widths = by_position(numeric_interval, read, "numeric_interval")
     laws = by_position(noise, read, "noise")
+    ranges = by_position(numeric_range, read, "numeric_range")
     kinds = _kinds(table, numeric, categorical, categorical_features)
-    for parameter, named in (("numeric_interval", widths), ("noise", laws)):
+    for parameter, named in (("numeric_interval", widths), ("noise", laws), ("numeric_range", ranges)):
         for at in named:
             if kinds[at][0] == "categorical":
                 raise ValueError(f"{parameter} names {read.columns[at].label}, which is categorical: its values do not move.")
@@ -130,7 +135,9 @@ def read_shifting_columns(
             width = DEFAULT_INTERVAL if width is None else width
             u = interval_width(width, _spread(spreads, at) if isinstance(width, str) else 0.0)
             law = laws.get(at, "laplace") if isinstance(noise, Mapping) else noise
-            moving.append(NumericShift(at, read.names[at], float(certainty), u, named_noise(law)))
+            spec = ranges.get(at) if isinstance(numeric_range, Mapping) else numeric_range
+            ends = range_of(spec, *(_extremes(spreads, at) if is_observed(spec) else (0.0, 0.0)))
+            moving.append(NumericShift(at, read.names[at], float(certainty), u, named_noise(law), ends))
         else:
             shift = CategoricalShift(at, read.names[at], float(certainty), table.levels(at, binary=binary))
             _require_above_chance(shift, read.columns[at].label)
@@ -185,6 +192,17 @@ def _is_binary(table: RewritableTable, at: int) -> bool:
         if not np.all((values == 0) | (values == 1)):
             return False
     return True
+
+
+def _extremes(table: Table, at: int) -> tuple[float, float]:
+    """The smallest and the largest of the values that are there."""
+    column = table.columns[at]
+    values = column.numbers()
+    values = values[~np.isnan(values)]
+    if values.size == 0 or not np.isfinite(values).all():
+        what = "holds no value" if values.size == 0 else "holds an infinite value"
+        raise InvalidTableError(f"{column.label} {what}, so it has no observed range. Give numeric_range in numbers.")
+    return float(values.min()), float(values.max())
 
 
 def _spread(table: Table, at: int) -> float:

@@ -3,7 +3,8 @@
     x'_ij = x_ij + s_j d_ij,           d_ij independent draws of the law of column j, s_j its scale
     z'_il = z_il                       with probability rho_l, else one of the other levels, all equally likely
 
-A gap in a numeric column stays one; in a categorical column a gap is a level like others.
+In a column with a range a number goes no farther than to the end of it, and stays where it is if it is outside and would go
+away from the range. A gap in a numeric column stays one; in a categorical column a gap is a level like others.
 """
 
 from __future__ import annotations
@@ -92,6 +93,15 @@ class TableShift:
         return gaps if gaps.any() else None
 
     @cached_property
+    def _reach(self) -> tuple[FloatArray, FloatArray] | None:
+        """How far every number may go down and up, if any column has a range."""
+        ends = np.array([column.ends for column in self.numeric]).reshape(-1, 2)
+        if not np.isfinite(ends).any():
+            return None
+        with np.errstate(invalid="ignore"):
+            return np.minimum(ends[:, :1] - self.base, 0.0), np.maximum(ends[:, 1:] - self.base, 0.0)
+
+    @cached_property
     def _runs(self) -> list[tuple[Noise, int, int]]:
         """Neighbouring columns of one law, which are drawn at once."""
         runs: list[tuple[Noise, int, int]] = []
@@ -115,6 +125,9 @@ class TableShift:
                 noise[start:stop, at] = block
             generator.random(out=chance[at])
         noise *= self._scales[:, None, None]
+        if self._reach is not None:
+            least, most = self._reach
+            np.clip(noise, least[:, None], most[:, None], out=noise)
         if self._gaps is not None:
             noise.transpose(0, 2, 1)[self._gaps] = 0.0
         # One number tells both whether a value changes and to which of the others: below 1 - rho it is uniform there.
@@ -129,6 +142,9 @@ class TableShift:
     def write(self, drawn: Perturbation, which: int = 0) -> Any:
         """One perturbed table, of the type of the one that came in."""
         moved = self.base + drawn.noise[:, which]
+        if self._reach is not None:  # a sum may round to beyond the end
+            ends = np.array([column.ends for column in self.numeric])
+            moved = np.clip(moved, np.minimum(ends[:, :1], self.base), np.maximum(ends[:, 1:], self.base))
         return self.table.write(
             {column.position: moved[at] for at, column in enumerate(self.numeric)},
             {column.position: drawn.codes[at, which] for at, column in enumerate(self.categorical)},

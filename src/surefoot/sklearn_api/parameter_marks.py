@@ -24,6 +24,17 @@ def parameter_marks(model: Any) -> dict[str, str]:
     return {name: parameter_mark(name, value) for name, value in given.items() if name not in _FREE}
 
 
+def sealed_fields(record: Any) -> dict[str, Any]:
+    """The fields of a record by name; those that came later, which their metadata say, only where they differ from the default.
+
+    So a seal from before a field existed is still the seal of the same record.
+    """
+    fields = {field.name: (getattr(record, field.name), field) for field in dataclasses.fields(record)}
+    return {
+        name: value for name, (value, field) in fields.items() if not (field.metadata.get("later") and value is field.default)
+    }
+
+
 def parameter_mark(name: str, value: Any) -> str:
     """The mark of one value."""
     return digest(name, {"value": _spelled(value)})[:_MARK_LENGTH]
@@ -56,7 +67,8 @@ def _spelled(value: Any, depth: int = 0) -> str:
     if hasattr(value, "__array__"):  # a series of a data frame library
         return f"{own} {_spelled(np.asarray(value), depth + 1)}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        made = {field.name for field in dataclasses.fields(value) if field.init}
+        fields = {field: own_value for field, own_value in sealed_fields(value).items() if field in made}
         return f"{own} {_spelled(fields, depth + 1)}"
     if own.startswith(("surefoot ", "sklearn ")) and hasattr(value, "__dict__"):  # forward problems, folds
         return f"{own} {_spelled(vars(value), depth + 1)}"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surefoot.core.certificate import Certificate, Statement, digest, verdict
-from surefoot.sklearn_api.parameter_marks import parameter_mark, parameter_marks
+from surefoot.sklearn_api.parameter_marks import parameter_mark, parameter_marks, sealed_fields
 
 CHANGED = "the model has changed since it was proven"
 # A last step does not see the steps before it: what they did in its fit can be told from the rows alone.
@@ -179,8 +179,7 @@ def _flat(numbers: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in numbers.items():
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            own = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-            found |= _flat({f"{name}.{key}": part for key, part in own.items()})
+            found |= _flat({f"{name}.{key}": part for key, part in sealed_fields(value).items()})
         elif type(value) is np.ndarray and value.dtype.kind in "biuf":
             found[name] = value
         elif isinstance(value, float | np.floating):

@@ -43,12 +43,14 @@ def test_a_shift_model_names_radius_and_prices():
     named = {"diabetes": 0.3, "smoker": math.inf}
     defaults = {"age >= 40": 1.0, "age >= 65": 1.0}
     table = X.drop(columns="visits")
-    shifted = RiskScoreClassifier(**SMALL, radius=9.0, shift=Calibrated(named, {}, 0.05)).fit(table, Y)
+    shifted = RiskScoreClassifier(**SMALL, shift=Calibrated(named, {}, 0.05)).fit(table, Y)
     spelled = RiskScoreClassifier(**SMALL, shift=Calibrated({}, {**named, **defaults}, 0.05)).fit(table, Y)
     even = RiskScoreClassifier(**SMALL, radius=0.05).fit(table, Y)
     assert shifted.outcome_.upper_bound == spelled.outcome_.upper_bound != even.outcome_.upper_bound
     calm = RiskScoreClassifier(**SMALL, shift=Calibrated({}, {}, 0.0)).fit(table, Y)
     assert calm.points_ == RiskScoreClassifier(**SMALL).fit(table, Y).points_
+    with pytest.raises(ValueError, match=r"radius = 9.0 beside shift would count for nothing"):
+        RiskScoreClassifier(**SMALL, radius=9.0, shift=Calibrated(named, {}, 0.05)).fit(table, Y)
 
 
 def test_columns_that_move_are_priced_by_their_spread():

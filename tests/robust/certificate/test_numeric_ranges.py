@@ -16,7 +16,7 @@ from surefoot.core.enclosure import enclose
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.certificate.lower_bound import coefficient_limits, plan_sums
+from surefoot.robust.certificate.lower_bound import coefficient_limits, curvature_sums, plan_sums
 from surefoot.robust.certificate.objective import row_sums
 from surefoot.robust.certificate.posed_rows import read_part, read_setting
 from surefoot.robust.problem.ground_cost import GroundCost
@@ -218,3 +218,20 @@ def test_enclosures_of_ways_hold_rounding():
     assert isinstance(found, type(enclose(0.0)))
     assert found.low - 1e-16 <= wanted <= found.high + 1e-16
     assert found.high > found.low
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_curvature_is_taken_where_rows_have_gone_to(seed):
+    problem = draw_problem(seed, rows=6, numeric=2, radius=0.3, ranged=1)
+    plan = random_plan(problem, np.random.default_rng(seed))
+    sound = checked(problem, plan)
+    wanted = np.zeros((3, 3))
+    for k, row in enumerate(plan.row.tolist()):
+        x = problem.numeric[row].copy()
+        for end in (0, 1):
+            if plan.moved[k, end]:
+                x[0] = problem.cost.numeric_ranges[0, end]
+        vector = np.append(1.0, x - sound.part.centre)
+        wanted += plan.mass[k] * plan.slope[k] * (1.0 - plan.slope[k]) * np.outer(vector, vector)
+    found, *_ = curvature_sums(sound)
+    assert found.mid == pytest.approx(wanted, rel=1e-9, abs=1e-12)

@@ -42,6 +42,7 @@ def test_every_default_is_the_one_that_the_documentation_promises() -> None:
         "categorical_weights": None,
         "label_weight": math.inf,
         "norm": "l1",
+        "numeric_range": None,
         "categorical_features": "from_dtype",
         "fit_intercept": True,
         "solver": "auto",
@@ -236,7 +237,7 @@ def test_a_shift_model_replaces_weights_and_radius(survey: Any) -> None:
     )
     seen = []
     shift = SimpleNamespace(calibrate=lambda X: seen.append(X) or ambiguity)
-    model = sf.RobustLogisticRegression(shift=shift, radius=0.01, numeric_weights=7.0).fit(survey.X, survey.y)
+    model = sf.RobustLogisticRegression(shift=shift).fit(survey.X, survey.y)
     explicit = sf.RobustLogisticRegression(radius=0.3, numeric_weights=[0.1, 0.2], categorical_weights=[0.5, 3.0]).fit(
         survey.X, survey.y
     )

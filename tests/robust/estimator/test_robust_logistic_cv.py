@@ -126,7 +126,6 @@ def test_folds_of_single_rows_can_be_scored_although_they_hold_one_class(survey:
 @pytest.mark.parametrize(
     ("radii", "expected"),
     [
-        (None, [-math.log(theta) for theta in (0.99, 0.96, 0.93, 0.9, 0.85, 0.8, 0.75, 0.65, 0.5)]),
         (4, [0.001, 0.01, 0.1, 1.0]),
         (np.array([0.3, 0.1, 0.3]), [0.1, 0.3]),
     ],
@@ -134,6 +133,21 @@ def test_folds_of_single_rows_can_be_scored_although_they_hold_one_class(survey:
 def test_the_grid_can_be_left_open_counted_or_listed(survey: Any, radii: Any, expected: list[float]) -> None:
     model = sf.RobustLogisticRegressionCV(radii=radii, cv=2).fit(survey.X, survey.y)
     np.testing.assert_allclose(model.path_.radii, expected, rtol=1e-12)
+
+
+def test_a_grid_left_open_lies_around_the_automatic_radius(survey: Any) -> None:
+    model = sf.RobustLogisticRegressionCV(cv=2).fit(survey.X, survey.y)
+    automatic = sf.RobustLogisticRegression().fit(survey.X, survey.y).radius_
+    np.testing.assert_allclose(model.path_.radii, automatic * 10.0 ** np.linspace(-1, 1, 9), rtol=1e-12)
+    assert model.radius_reason_ == "the best of 9 by cross-validation"
+    assert sf.verify(model, survey.X, survey.y).verified
+
+
+def test_a_grid_left_open_with_a_shift_model_is_that_of_the_paper(survey: Any) -> None:
+    shift = sf.ShiftModel(numeric_certainty=0.8, categorical_certainty=0.9)
+    model = sf.RobustLogisticRegressionCV(cv=2, shift=shift).fit(survey.X, survey.y)
+    thetas = (0.99, 0.96, 0.93, 0.9, 0.85, 0.8, 0.75, 0.65, 0.5)
+    np.testing.assert_allclose(model.path_.radii, [-math.log(theta) for theta in thetas], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

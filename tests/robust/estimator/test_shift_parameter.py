@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,11 +28,11 @@ def test_robust_logistic_regression_takes_weights_and_radius_from_a_shift_model(
     X, y = rows()
     model = sf.RobustLogisticRegression(shift=SHIFT).fit(X, y)
     assert model.radius_ == pytest.approx(RADIUS)
-    # A 0/1 column that the shift model flips is a number to this model: one unit costs the flip.
-    assert model.ground_cost_.numeric_weights == pytest.approx([GAMMA, FLIP])
-    assert model.ground_cost_.categorical_weights == pytest.approx([DELTA])
+    # A 0/1 column that the shift model flips is a category to this model too.
+    assert model.ground_cost_.numeric_weights == pytest.approx([GAMMA])
+    assert model.ground_cost_.categorical_weights == pytest.approx([DELTA, FLIP])
     same = sf.RobustLogisticRegression(
-        radius=RADIUS, numeric_weights={"x": GAMMA, "b": FLIP}, categorical_weights={"z": DELTA}
+        radius=RADIUS, numeric_weights={"x": GAMMA}, categorical_weights={"z": DELTA, "b": FLIP}
     ).fit(X, y)
     assert model.coef_ == pytest.approx(same.coef_, abs=1e-7) and model.certificate_.verified
     assert clone(model).fit(pl.from_pandas(X), y).coef_ == pytest.approx(model.coef_, abs=1e-7)
@@ -54,7 +55,7 @@ def test_columns_that_never_shift_are_trusted_fully() -> None:
 def test_cross_validation_takes_the_weights_and_searches_the_radius() -> None:
     X, y = rows()
     model = sf.RobustLogisticRegressionCV(shift=SHIFT, radii=[0.01, 0.1], cv=3).fit(X, y)
-    assert model.ground_cost_.categorical_weights == pytest.approx([DELTA]) and model.radius_ in (0.01, 0.1)
+    assert model.ground_cost_.categorical_weights == pytest.approx([DELTA, FLIP]) and model.radius_ in (0.01, 0.1)
 
 
 def test_a_score_card_takes_flips_from_a_shift_model() -> None:
@@ -78,4 +79,65 @@ def test_what_the_shift_model_and_the_model_read_differently_must_not_shift() ->
         sf.RobustLogisticRegression(shift=SHIFT, categorical_features=["z", "region"]).fit(X, y)
     changing = sf.ShiftModel(categorical_certainty={"region": 0.9})
     with pytest.raises(ValueError, match="shift model changes levels of column 'region', which this model reads as numbers"):
-        sf.RobustLogisticRegression(shift=changing).fit(X, y)
+        sf.RobustLogisticRegression(shift=changing, categorical_features=["z"]).fit(X, y)
+
+
+def test_a_certainty_decides_the_kind_of_a_column_of_whole_numbers() -> None:
+    X, y = rows()
+    X["region"] = np.arange(150) % 4
+    model = sf.RobustLogisticRegression(shift=sf.ShiftModel(categorical_certainty={"region": 0.9})).fit(X, y)
+    assert [column.name for column in model.schema_.categorical_columns] == ["z", "b", "region"]
+    price = math.log(0.9 * 3 / 0.1)
+    assert model.ground_cost_.categorical_weights == pytest.approx([math.inf, math.inf, price])
+
+
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_a_column_of_two_answers_is_one_thing_however_it_is_written(kind: type) -> None:
+    X, y = rows()
+    X["b"] = X["b"].astype(kind)
+    shift = sf.ShiftModel(categorical_certainty={"b": 0.7}, robustness=0.98)
+    model = sf.RobustLogisticRegression(shift=shift).fit(X, y)
+    table = model.coefficients()
+    assert table.loc[table["feature"] == "b", "level"].tolist() == [0, 1]
+    moves = model.worst_case(X, y).summary()
+    assert set(moves["feature"]) == {"b"}
+    assert set(zip(moves["from"], moves["to"], strict=True)) <= {(0, 1), (1, 0)}
+    priced = sf.RobustLogisticRegression(radius=0.1, categorical_weights={"b": 0.4}).fit(X, y)
+    assert [column.name for column in priced.schema_.categorical_columns] == ["z", "b"]
+    assert priced.ground_cost_.categorical_weights.tolist() == [1.0, 0.4]
+    assert sf.verify(priced, X, y).verified
+
+
+def test_a_numeric_price_makes_numbers_of_truth_values() -> None:
+    X, y = rows()
+    X["b"] = X["b"].astype(bool)
+    model = sf.RobustLogisticRegression(numeric_weights={"b": 3.0}).fit(X, y)
+    assert [column.name for column in model.schema_.numeric_columns] == ["x", "b"]
+    shift = sf.ShiftModel(numeric_certainty={"b": 0.8}, numeric_interval={"b": 0.5})
+    assert sf.RobustLogisticRegression(shift=shift).fit(X, y).ground_cost_.numeric_weights == pytest.approx([math.inf, GAMMA])
+
+
+@pytest.mark.parametrize(
+    ("beside", "named"),
+    [
+        ({"radius": 0.1}, "radius = 0.1 beside shift"),
+        ({"numeric_weights": 2.0}, "numeric_weights = 2.0 beside shift"),
+        ({"radius": 0.0, "categorical_weights": {"z": 1.0}}, r"radius = 0.0 and categorical_weights = {'z': 1.0} beside shift"),
+    ],
+)
+def test_a_shift_model_beside_what_it_would_overrule_is_an_error(beside: dict[str, Any], named: str) -> None:
+    X, y = rows()
+    with pytest.raises(ValueError, match=f"{named} would count for nothing.*shift.calibrate"):
+        sf.RobustLogisticRegression(shift=SHIFT, **beside).fit(X, y)
+    if "radius" not in beside:
+        with pytest.raises(ValueError, match=named):
+            sf.RobustLogisticRegressionCV(shift=SHIFT, **beside).fit(X, y)
+
+
+def test_a_shift_model_that_says_nothing_is_refused() -> None:
+    X, y = rows()
+    for use in (lambda: sf.ShiftModel().calibrate(X), lambda: sf.RobustLogisticRegression(shift=sf.ShiftModel()).fit(X, y)):
+        with pytest.raises(ValueError, match="names no certainty, so nothing ever shifts"):
+            use()
+    # To say that everything stays is something.
+    assert sf.ShiftModel(1.0, None, 1.0).calibrate(X).radius > 0

@@ -99,6 +99,17 @@ def test_a_constant_penalty_ends_at_the_optimum_with_every_coefficient_step(step
     assert certificate.verified
 
 
+@pytest.mark.parametrize(
+    ("limit", "status"), [({"max_iter": 7}, Status.ITERATION_LIMIT), ({"time_limit": 1e-6}, Status.TIME_LIMIT)]
+)
+def test_a_limit_ends_it_with_a_model_and_true_bounds(limit, status):
+    problem = paper_problem()
+    outcome = LpAdmm(PublishedLpAdmm()).solve(problem, SolveOptions(**limit))
+    assert outcome.status is status and outcome.iterations == len(outcome.history) == limit.get("max_iter", 1)
+    optimum = SQP().solve(problem, SolveOptions(tolerance=1e-9)).upper_bound
+    assert 0 < outcome.lower_bound <= optimum * (1 + 1e-9) <= outcome.upper_bound * (1 + 1e-8)
+
+
 def test_what_starts_at_ones_freezes_where_what_starts_at_zeros_does_not():
     problem = paper_problem(rows=400)
     ends = {}
@@ -197,13 +208,13 @@ def test_settings_that_make_no_sense_are_refused(wrong, words):
 def test_a_norm_that_is_no_box_needs_the_exact_step():
     X, y = survey()
     with pytest.raises(UnsupportedProblemError, match=r"knows boxes only.*norm is 'l2'. Take coefficient_step='exact'"):
-        sf.RobustLogisticRegression(solver=sf.PublishedLpAdmm(), norm="l2").fit(X, y)
+        sf.RobustLogisticRegression(solver=sf.PublishedLpAdmm(), radius=0.05, norm="l2").fit(X, y)
     exact = sf.PublishedLpAdmm(penalty=0.05, penalty_growth=1.0, coefficient_step="exact", residual=1e-7)
-    model = sf.RobustLogisticRegression(solver=exact, norm="l2", label_weight=1.0, tol=1e-3).fit(X, y)
+    model = sf.RobustLogisticRegression(solver=exact, radius=0.05, norm="l2", label_weight=1.0, tol=1e-3).fit(X, y)
     assert model.certificate_.verified
 
 
 def test_a_solver_that_is_neither_a_name_nor_settings_is_refused():
     X, y = survey()
     with pytest.raises(ValueError, match=r"solver = 3 must be the name of a solver.*PublishedLpAdmm"):
-        sf.RobustLogisticRegression(solver=3).fit(X, y)
+        sf.RobustLogisticRegression(solver=3, radius=0.05).fit(X, y)

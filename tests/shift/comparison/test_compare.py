@@ -165,6 +165,14 @@ def test_a_column_without_values_is_a_shift_and_named(name: str) -> None:
     assert line(both, name).distance == 0
 
 
+def test_levels_that_are_rare_go_by_chance_and_are_not_named() -> None:
+    a = pd.DataFrame({"c": ["p"] * 295 + ["q"] * 5})
+    rare = quick(a, pd.DataFrame({"c": ["p"] * 200})).lines[0]
+    common = quick(a, pd.DataFrame({"c": ["p"] * 400})).lines[0]
+    assert rare.note == "" and common.note == "gone: 'q' (1.7%)"
+    assert quick(pd.DataFrame({"c": ["p"] * 400}), a).lines[0].note == "new: 'q' (1.7%)"
+
+
 def test_more_gaps_are_a_shift() -> None:
     a, b = pair()
     b.loc[np.arange(len(b)) % 4 == 0, "gap"] = np.nan
@@ -178,6 +186,8 @@ def test_constant_columns_and_single_rows_are_compared() -> None:
     assert same.lines[0].distance == 0 and same.lines[0].p_value == 1
     moved = quick(np.ones((20, 1)), np.full((25, 1), 3.0))
     assert moved.lines[0].distance == 2 and moved.shifted == ("x0",)  # a constant column costs 1 per unit
+    cheap = quick(np.c_[np.ones(50), np.arange(50)], np.c_[np.full(50, 1 + 1e-7), np.arange(50)])
+    assert cheap.shifted == ("x0",) and cheap.radius.estimate == pytest.approx(1e-7, rel=0.1)
     one = quick([[1.0, "a"]], [[2.0, "b"]])
     assert not one.beyond_chance and one.radius.lower == pytest.approx(2.0) and one.radius.upper == pytest.approx(2.0)
     assert quick(np.ones((1, 1)), np.zeros((30, 1))).n_rows == (1, 30)
@@ -190,6 +200,7 @@ def test_labels_are_a_column_without_a_price_and_text_or_numbers() -> None:
     label = line(found, "(label)")
     assert label.shifted and "has no price here" in label.note and label.change.split()[0] in ("yes", "no")
     assert found.radius.estimate == 0 and "No shift beyond chance" in str(found.radius)
+    assert found.beyond_chance and not found.radius.beyond_chance
     amount = quick(a, b, a["x"].to_numpy(), b["x"].to_numpy() + 1.0)
     assert line(amount, "(label)").kind == "numeric" and "(label)" in amount.shifted
 
@@ -218,6 +229,8 @@ def test_tables_and_options_that_cannot_be_used_are_refused_in_words() -> None:
     a, b = pair(40, 40)
     with pytest.raises(sf.InvalidTableError, match="holds numbers in X_a and text in X_b"):
         quick(a, b.assign(x="text"))
+    with pytest.raises(sf.InvalidTableError, match=r"holds text in y_a and numbers in y_b\. Give both the same type\.$"):
+        quick(a, b, np.full(40, "yes"), np.ones(40))
     with pytest.raises(sf.InvalidTableError, match="X_b: Input X contains infinity: column 'x', row 3"):
         quick(a, b.assign(x=np.where(np.arange(40) == 3, np.inf, b["x"])))
     with pytest.raises(ValueError, match="y_b is missing"):

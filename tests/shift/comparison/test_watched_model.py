@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -90,6 +91,20 @@ def test_a_shift_of_a_column_that_never_shifts_is_covered_by_no_radius() -> None
     assert "No radius of this model covers the shift of 'income'" in str(found.radius)
 
 
+def test_values_beyond_the_range_of_the_model_are_covered_by_no_radius(robust: Any) -> None:
+    model = copy.copy(robust)
+    model.ground_cost_ = copy.copy(robust.ground_cost_)
+    ends = np.array([[20.0, 70.0], [-np.inf, np.inf]])
+    object.__setattr__(model.ground_cost_, "numeric_ranges", ends)
+    within = quick(X, X.assign(age=X["age"].clip(25, 65)), model=model).radius
+    assert within.outside == () and within.covered and within.upper < 0.2
+    older = X.assign(age=np.where(np.arange(len(X)) < 8, 71.0, X["age"]))
+    found = quick(X, older, model=model)
+    assert found.radius.outside == ("age",) and found.radius.covered is False and np.isnan(found.radius.upper)
+    assert "beyond the range of the model in 1.0% of the rows" in line(found, "age").note
+    assert "covers the values of 'age' beyond the range" in str(found.radius)
+
+
 def test_labels_count_at_the_label_weight_of_the_model() -> None:
     model = sf.RobustLogisticRegression(radius=0.2, label_weight=2.0).fit(X, Y)
     X_b, y_b = applications(1, 800, harder=1.5)
@@ -137,13 +152,21 @@ def test_any_classifier_with_probabilities_is_decomposed() -> None:
     assert set(found.to_frame()["part"]) == {"column", "radius", "loss"}
 
 
-def test_labels_that_the_model_does_not_know_and_columns_that_it_lacks_are_refused(robust: Any) -> None:
+def test_a_table_that_the_model_refuses_is_still_compared_and_the_reason_said(robust: Any) -> None:
     X_b, y_b = applications(1, 100)
+    found = quick(X, X_b.drop(columns="income"), Y, y_b, robust)
+    assert found.missing == ("income",) and found.decomposition is None
+    assert "The model cannot judge both tables without 'income'." in repr(found)
+    found = quick(X, X_b.assign(channel=X_b["channel"].replace({"web": "app"})), Y, y_b, robust)
+    assert "channel" in found.shifted and found.decomposition is None
+    assert "The model cannot judge the second table: column 'channel', row" in repr(found) and "'app'" in found.unjudged
+    assert quick(X, X_b, model=robust).unjudged == ""
+
+
+def test_labels_that_the_model_does_not_know_and_models_that_are_not_fitted_are_refused(robust: Any) -> None:
+    X_b, _ = applications(1, 100)
     with pytest.raises(sf.InvalidTableError, match="y_b, row 0: 'late' is none of the classes"):
         quick(X, X_b, Y, np.full(100, "late"), robust)
-    with pytest.raises(sf.InvalidTableError, match="'income' is missing"):
-        quick(X, X_b.drop(columns="income"), Y, y_b, robust)
-    assert quick(X, X_b.drop(columns="income"), model=robust).missing == ("income",)
     with pytest.raises(ValueError, match="not fitted"):
         quick(X, X_b, model=LogisticRegression())
 
@@ -201,3 +224,13 @@ def test_without_overlap_no_answer_is_given(fitted: Any) -> None:
     found = quick(a[0], b[0], a[1], b[1], fitted).decomposition
     assert found.inputs is None and found.relation is None and not found.told_apart and found.answers_changed is None
     assert "cannot be told apart" in str(found) and found.overlap < 0.05
+    few = quick(a[0], a[0][:5], a[1], a[1][:5], fitted).decomposition
+    assert not few.told_apart and few.overlap <= 1 and "worth" in str(few)
+
+
+def test_a_model_and_tables_that_were_never_named_go_by_order() -> None:
+    rows, y = normal_rows(1, 200, 0.0, 2.0, 0.0)
+    model = sf.RobustLogisticRegression(numeric_weights=[2.0, 0.5]).fit(rows, y)
+    for table in (rows, pd.DataFrame(rows, columns=["u", "v"])):
+        found = quick(table, table, model=model)
+        assert {own.name: own.price for own in found.lines} == {"x0": 2.0, "x1": 0.5}

@@ -56,6 +56,10 @@ struct MixedTable {
     return (to_high(l) ? range.high : range.low) - numeric[row * n_numeric + range.column];
   }
 
+  // How far a step must change the loss for a move to begin or to end, over what it takes for a way of one unit: the columns of
+  // solvers have a spread of one, and along a short way coefficients gain as little as they cost.
+  double reach(int l, std::int64_t row) const { return l < n_categorical ? 1.0 : std::fmin(1.0, std::fabs(way(l, row))); }
+
   // What a move of a row costs, per unit of price.
   double price_of(int l, std::int64_t row) const {
     return l < n_categorical ? move_price[l] : range_of(l).price * std::fabs(way(l, row));

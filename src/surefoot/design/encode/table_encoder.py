@@ -11,7 +11,7 @@ the caller chose another policy when the encoder was made. Rows are counted from
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -60,6 +60,8 @@ class TableEncoder:
         an unseen level.
     unseen_categories : {"error", "reference"}
         Levels that no training row had are errors, or count as the reference level.
+    told_kinds : callable, optional
+        From a table to the kinds of columns, by position, that something else than their type decides; for "from_dtype" only.
 
     Attributes
     ----------
@@ -76,6 +78,7 @@ class TableEncoder:
         missing_numeric: MissingNumeric = "error",
         missing_categorical: MissingCategorical = "error",
         unseen_categories: UnseenCategories = "error",
+        told_kinds: Callable[[Table], Mapping[int, Kind]] | None = None,
     ) -> None:
         require_policy("missing_numeric", missing_numeric, MissingNumeric)
         require_policy("missing_categorical", missing_categorical, MissingCategorical)
@@ -84,6 +87,7 @@ class TableEncoder:
         self.missing_numeric: MissingNumeric = missing_numeric
         self.missing_categorical: MissingCategorical = missing_categorical
         self.unseen_categories: UnseenCategories = unseen_categories
+        self.told_kinds = told_kinds
 
     @classmethod
     def from_schema(cls, schema: Schema) -> TableEncoder:
@@ -168,7 +172,8 @@ class TableEncoder:
                     f"categorical_features = {chosen!r} is not understood; use 'from_dtype', None, "
                     f"or a list such as [{chosen!r}]."
                 )
-            return [column.natural_kind() for column in table.columns]
+            told = {} if self.told_kinds is None else self.told_kinds(table)
+            return [told.get(at) or column.natural_kind() for at, column in enumerate(table.columns)]
         positions = _positions([] if chosen is None else list(chosen), table)
         return ["categorical" if at in positions else "numeric" for at in range(len(table.columns))]
 

@@ -59,7 +59,7 @@ class ComparisonDisplay(PlainDisplay):
             raise ValueError(f"max_columns = {max_columns!r} must be a whole number of at least 1.")
         lines = comparison.lines[:max_columns]
         radius = comparison.radius
-        amount = f"a radius of {radius.estimate:.3g}" if comparison.beyond_chance else "no shift beyond chance"
+        amount = f"a radius of {radius.estimate:.3g}" if radius.beyond_chance else "no shift beyond chance"
         own = "" if radius.model_radius is None else f"; the model's is {radius.model_radius:.3g}"
         return cls(
             names=[line.name for line in lines],

@@ -40,7 +40,10 @@ def score_shift(
 def score_prices(
     design: MixedDesign, weights: FloatArray, binary: NDArray[np.bool_], *, radius: Any, model: Any, table: Any
 ) -> tuple[float, FloatArray]:
-    """Radius and prices of that shift, a radius of 0 among them."""
+    """Radius and prices of that shift, a radius of 0 among them.
+
+    Ranges of a shift model are left out: a card is safe against moves beyond them too.
+    """
     prices: dict[Any, Any] = {}
     budget = require_radius(radius)
     if model is not None:

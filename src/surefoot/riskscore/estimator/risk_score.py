@@ -76,7 +76,7 @@ class RiskScoreClassifier(RiskScoreModel):
         :class:`~surefoot.RobustLogisticRegression`: flipping a 0/1 column costs 1, moving another by one standard deviation 1.
     shift : ShiftModel, optional
         A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
-        (mappings by column name) and ``radius``, which then replace these prices and ``radius``.
+        (mappings by column name) and ``radius``, which then replace these prices; ``radius`` beside it is an error.
     solver : {"auto", "exact", "heuristic", "lcpa", "cpa", "rd", "rsrd", "seqrd", "rd*", "rsrd*", "seqrd*"}, default="auto"
         "auto" is "exact" wherever that will finish in the time given. "exact" is branch and bound over columns and points, and
         "heuristic" only what it begins with. "lcpa" and "cpa" are the published cutting-plane methods, which
@@ -222,6 +222,11 @@ class RiskScoreClassifier(RiskScoreModel):
         started = time.perf_counter()
         read_limits(self)
         solver = self._named_solver()
+        if self.shift is not None and self.radius != 0:
+            raise ValueError(
+                f"radius = {self.radius!r:.80} beside shift would count for nothing: a shift model names the radius. Leave one "
+                "of the two out."
+            )
         rows, posed = self._pose(X, y, sample_weight)
         block = posed.problem.columns
         require_score_acceptance(solver, posed.problem)

@@ -97,10 +97,12 @@ def _worst(
         gains = choose(targets[:, None] > 0, enclose(own) - lowest, highest - enclose(own))
         ratios, prices = (gains / delta).high, enclose(np.tile(delta, (targets.size, 1)))
     if setting.ranges.size and setting.radius > 0:
-        (low, high, rate), slopes = setting.ranges[:, 1:].T, model.numeric[setting.ranged]
+        steep = (abs(enclose(model.numeric[setting.ranged])) / setting.ranges[:, 3]).high
+        pays = np.flatnonzero(steep > price)  # q u <= lambda delta for all q in [0, 1] otherwise, whatever the row
+        (low, high, rate), slopes = setting.ranges[pays, 1:].T, model.numeric[setting.ranged[pays]]
         ends = np.where(targets[:, None] * slopes > 0, low, high)
-        ratios = np.column_stack((ratios, np.tile((abs(enclose(slopes)) / rate).high, (targets.size, 1))))
-        prices = join([prices, abs(enclose(ranged) - ends) * rate], axis=1)
+        ratios = np.column_stack((ratios, np.tile(steep[pays], (targets.size, 1))))
+        prices = join([prices, abs(enclose(ranged[:, pays]) - ends) * rate], axis=1)
     if not ratios.size:
         return stay.softplus()
     order = np.argsort(-ratios, axis=1)

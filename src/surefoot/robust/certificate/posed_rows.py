@@ -172,7 +172,7 @@ def read_part(rows: Any, setting: Setting, total: Enclosure | float = 1.0, centr
     _require(np.isfinite(numbers).all(), "a numeric column holds a number that is not finite")
     if setting.ranges.size:
         _require(not is_sparse, "a column of a sparse table has a range")
-        own = rows.numeric[:, setting.ranged]
+        own = rows.numeric[:, setting.ranged][rows.weights > 0]
         _require(((own >= setting.ranges[:, 1]) & (own <= setting.ranges[:, 2])).all(), "a number lies outside its range")
     for row, column in np.argwhere((rows.codes < 0) | (rows.codes >= setting.n_levels))[:1]:
         _require(False, f"categorical column {column} holds code {rows.codes[row, column]} in row {first_row + row}")

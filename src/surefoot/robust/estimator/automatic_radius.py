@@ -47,6 +47,8 @@ from surefoot.sklearn_api.parameter_checks import require_radius
 AUTO = "auto"
 # Beyond that, floats do not tell one row more.
 MOST_ROWS = 2.0**53
+# Below so many rows per coefficient the bounds of chance are wide, and a strong relation may be shrunk for nothing.
+FEW_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,9 @@ class SamplingError:
         if radius == 0:
             return "automatic: nothing that the model uses may shift"
         if radius >= _rounded(self.highest):
-            return f"automatic: as far as chance alone moves {table}; the columns say too little for a smaller one"
+            few = self.rows < FEW_ROWS * self.coefficients
+            advice = f"with fewer than {FEW_ROWS} rows per coefficient, cross-validation may find a better one"
+            return f"automatic: as far as chance alone moves {table}" + (f"; {advice}" if few else "")
         premium = f"radius x price = {radius:g} x {price:.3g} = {radius * price:.2g}"
         return (
             f"automatic: its premium, {premium}, is what {table} gain by chance, "

@@ -14,6 +14,7 @@ from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.design.write.output_frame import build_frame, frame_library
+from surefoot.robust.estimator.column_ranges import widened
 from surefoot.robust.estimator.linear_scores import linear_scores
 from surefoot.robust.estimator.worst_case import WorstCase, describe_worst_case
 from surefoot.robust.problem.ground_cost import GroundCost
@@ -99,7 +100,7 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
             Labels among ``classes_``.
         sample_weight : array-like of shape (n_rows,), optional
         radius : float, optional
-            How much the table may shift; None means as much as in the fit.
+            How much the table may shift; None means as much as in the fit. Numbers outside the range of their column widen it.
 
         Returns
         -------
@@ -109,7 +110,7 @@ class FittedRobustModel(LogisticClassifier, BaseEstimator):
         rows = reread_training_rows(self, X, y, sample_weight)
         design, labels, weights = rows.design, rows.labels, rows.weights
         budget = self.radius_ if radius is None else require_radius(radius)
-        problem = self._problem(design, labels, weights, self.ground_cost_, budget)
+        problem = self._problem(design, labels, weights, widened(self.ground_cost_, design.numeric), budget)
         coefficients = self._answer()
         return describe_worst_case(
             problem,

@@ -76,8 +76,13 @@ def fit_partitions(
     """
     sums = partition_sums(parts, table.schema.n_levels)
     summary = summary_rows(table, sums)
-    prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None)
-    terms = Terms(table.schema.n_levels, model._cost(summary, prices), radius or 0.0, bool(model.fit_intercept))
+    prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None, ranges=model.numeric_range)
+    if model.numeric_range is not None and sums.is_sparse:
+        raise UnsupportedProblemError(
+            "the columns of sparse parts have no ranges: make the parts dense, or leave numeric_range out."
+        )
+    cost = model._cost(summary, prices, (sums.all_rows.low, sums.all_rows.high))
+    terms = Terms(table.schema.n_levels, cost, radius or 0.0, bool(model.fit_intercept))
     found = None
     if radius is None:
         found = _find_radius(terms, parts, options, sums)

@@ -64,3 +64,17 @@ def require_proven_prices(kind: Kind, given: Any, schema: Schema, proven: FloatA
             f"{CHANGED}: by its parameters {schema.label(columns[at])} has the price {float(weights[at])!r}, and "
             f"{float(proven[at])!r} was proven."
         )
+
+
+def require_proven_ranges(schema: Schema, proven: FloatArray | None, wanted: FloatArray | None) -> None:
+    """Raise unless parameters lead to the ranges that were proven; ends that nobody knows here are NaN."""
+    none = np.tile([-np.inf, np.inf], (len(schema.numeric_positions), 1))
+    found, known = (none if ends is None else ends for ends in (proven, wanted))
+    scale = np.where(np.isfinite(found).all(axis=1), np.abs(found).max(axis=1, initial=0.0), 0.0)[:, None]
+    with np.errstate(invalid="ignore"):
+        wrong = np.flatnonzero(~(np.isnan(known) | (found == known) | (np.abs(found - known) <= SAME * scale)).all(axis=1))
+    for at in wrong[:1].tolist():
+        raise CertificateError(
+            f"{CHANGED}: by its parameters {schema.label(schema.numeric_positions[at])} has the range {known[at].tolist()!r}, "
+            f"and {found[at].tolist()!r} was proven."
+        )

@@ -7,26 +7,19 @@ import time
 from dataclasses import replace
 from typing import Any, Self
 
-from surefoot.core.solve_options import SolveOptions
 from surefoot.design.read.dask_table import is_dask
-from surefoot.robust.estimator.automatic_radius import AUTO, FoundRadius, find_radius, given_radius, is_auto, sampling_error
+from surefoot.robust.estimator.automatic_radius import AUTO, given_radius, is_auto
 from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
 from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
-from surefoot.robust.problem.column_moments import RowTally, batch_sums
-from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm
-from surefoot.robust.problem.problem import RobustCoefficients
-from surefoot.robust.problem.row_batch import RowBatch
-from surefoot.robust.problem.terms import Terms
-from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
 from surefoot.sklearn_api.proven_model import ProofParts
-from surefoot.sklearn_api.training_rows import TrainingRows, refuse_groups
+from surefoot.sklearn_api.training_rows import refuse_groups
 
 
 class RobustLogisticRegression(RobustLogisticModel):
@@ -51,8 +44,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         moves the gradient; see :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
     shift : ShiftModel, optional
         A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
-        (mappings by column name) and ``radius``, which then replace the parameters of the same names. With it, "auto" is the
-        radius of the shift model alone: what it says may happen is not enlarged by the sampling error.
+        (mappings by column name) and ``radius``. It says it all: ``radius`` and weights beside it are an error, its radius is
+        not enlarged by the sampling error, and under "from_dtype" columns are of the kind that it takes them for.
     numeric_weights : float, array-like or mapping, optional
         gamma: price of moving a numeric column by one unit; one number for all, one per numeric column in table order, or a
         mapping from columns to numbers. ``inf``: the column never shifts. None, and columns that a mapping leaves out:
@@ -66,9 +59,17 @@ class RobustLogisticRegression(RobustLogisticModel):
         How the prices of numeric columns combine if a row moves in several of them: "l1" adds them, so that the penalty is
         the largest ``|beta_j| / gamma_j``; "linf" takes the largest, so that the penalty is the sum of all, as in the lasso;
         "l2" lies between.
+    numeric_range : None, "observed", "observed +- 10 %", or mapping, optional
+        Where numeric columns move to. None: without end. "observed": from the smallest to the largest number of the training
+        rows, perhaps widened at either end by a share of the way between them. A mapping gives each column its own: two finite
+        ends such as (18, 100), or one of these texts; columns left out have no range. A range without width is a column that
+        never shifts. Needs the norm "l1". Worst cases then end at the ends of ranges, and nothing limits a coefficient but what
+        moves within them can do.
     categorical_features : "from_dtype", None, or list, default="from_dtype"
         Which columns are categories: those whose type says so (text, boolean, categorical), none, or a list of names, positions
-        or booleans.
+        or booleans. With "from_dtype" a column of 0 and 1 is a category too if ``categorical_weights`` names it or ``shift``
+        flips it, and a boolean one a number if ``numeric_weights`` or a numeric certainty names it (tables in memory, not
+        sparse).
     fit_intercept : bool, default=True
     solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"} or PublishedLpAdmm, default="auto"
         "auto" is "sqp", sequential quadratic steps, or "wide", which forms no Hessian, for numeric tables with more columns
@@ -135,7 +136,8 @@ class RobustLogisticRegression(RobustLogisticModel):
     Raises
     ------
     InvalidTableError
-        If the table, labels or sample weights cannot be used; the message names column, row and value.
+        If the table, labels or sample weights cannot be used, or a row holds a number outside its range; the message names
+        column, row and value.
     SeparableDataError
         If ``radius`` is 0 and the classes can be separated, so that no finite model is best.
 
@@ -173,6 +175,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         categorical_weights: Any = None,
         label_weight: float = math.inf,
         norm: NumericNorm = "l1",
+        numeric_range: Any = None,
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
         solver: str | PublishedLpAdmm = "auto",
@@ -191,6 +194,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         self.categorical_weights = categorical_weights
         self.label_weight = label_weight
         self.norm = norm
+        self.numeric_range = numeric_range
         self.categorical_features = categorical_features
         self.fit_intercept = fit_intercept
         self.solver = solver
@@ -256,6 +260,10 @@ class RobustLogisticRegression(RobustLogisticModel):
             warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
         return self
 
+    def _settings_beside_shift(self) -> list[str]:
+        radius = [] if is_auto(self.radius) else [f"radius = {self.radius!r:.80}"]
+        return [*radius, *super()._settings_beside_shift()]
+
     @property
     def radius_reason_(self) -> str:
         """Where ``radius_`` comes from."""
@@ -263,21 +271,6 @@ class RobustLogisticRegression(RobustLogisticModel):
             return "that of the shift model"
         error = self.sampling_error_
         return "as given" if error is None else error.reason(self.radius_, self.dual_price_)
-
-    def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
-        design = rows.design
-        sums = batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
-        terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
-        # The other solvers find the same optimum, but not from a neighbour's.
-        quick = solver if solver.name in WARM_STARTED else named_solver("auto")
-
-        def solve(radius: float, options: SolveOptions, nearest: RobustCoefficients | None) -> RobustCoefficients:
-            problem = self._problem(design, rows.labels, rows.weights, cost, radius)
-            return quick.solve(problem, options, warm_start=nearest).primal
-
-        error = sampling_error(terms, sums, RowTally.of(rows.counts))
-        # One solve is shown: that of the radius found.
-        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None))
 
     def _points(self) -> list[tuple[float, float]]:
         weight = require_label_weight(self.label_weight)

@@ -33,6 +33,8 @@ from surefoot.sklearn_api.training_rows import TrainingRows, flat_labels
 
 # Levels of robustness in the experiments of Sun et al. (2025); the radius is -log(theta).
 PAPER_THETAS = (0.99, 0.96, 0.93, 0.9, 0.85, 0.8, 0.75, 0.65, 0.5)
+# How far the grid reaches to either side of the automatic radius, and how many radii it has.
+REACH, AROUND = 10.0, 9
 # Ends of the grid if only its size is given: from nearly plain to at most a constant model in most tables.
 SMALLEST_RADIUS, LARGEST_RADIUS = 1e-3, 1.0
 
@@ -57,8 +59,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     Parameters
     ----------
     radii : array-like of floats, int, or None, default=None
-        The grid. None: -log(theta) for the nine levels of robustness theta between 0.5 and 0.99 of the paper. A number: that
-        many radii from 0.001 to 1 in equal ratios.
+        The grid. None: nine radii in equal ratios, from a tenth of the automatic one (:ref:`automatic-radius`) to ten times as
+        much; with a shift model -log(theta) for the nine levels of robustness theta between 0.5 and 0.99 of the paper. A
+        number: that many radii from 0.001 to 1 in equal ratios.
     label_weights : array-like of floats, optional
         Prices kappa of flipping a label, ``inf`` among them if labels may also be right; every one is tried with every radius.
         None: only ``label_weight``.
@@ -80,8 +83,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     shift : ShiftModel, optional
         A shift model, of whose calibration the weights are used, the label weight too if it has one and neither
         ``label_weights`` nor ``label_weight`` says otherwise; the radius comes from ``radii``.
-    numeric_weights, categorical_weights, label_weight, norm, categorical_features, fit_intercept, solver, tol, max_iter
-        As for :class:`RobustLogisticRegression`.
+    numeric_weights, categorical_weights, label_weight, norm, numeric_range, categorical_features, fit_intercept, solver, tol, \
+    max_iter
+        As for :class:`RobustLogisticRegression`. Ranges that are observed are those of the training rows of each fold.
     time_limit : float, optional
         Most seconds for each single solve.
     verbose, n_jobs, missing_numeric, missing_categorical, unseen_categories
@@ -142,6 +146,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         categorical_weights: Any = None,
         label_weight: float = math.inf,
         norm: NumericNorm = "l1",
+        numeric_range: Any = None,
         categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
         solver: str | PublishedLpAdmm = "auto",
@@ -165,6 +170,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self.categorical_weights = categorical_weights
         self.label_weight = label_weight
         self.norm = norm
+        self.numeric_range = numeric_range
         self.categorical_features = categorical_features
         self.fit_intercept = fit_intercept
         self.solver = solver
@@ -201,7 +207,10 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         y = flat_labels(y)
         rows = self._read(X, y, sample_weight)
         prices = self._scaled_prices(X)
-        grid = self._grid(prices)
+        centre = None
+        if self.radii is None and self.shift is None:
+            centre = self._find_radius(rows, self._cost(rows, prices[1.0]), solver).radius
+        grid = self._grid(prices, centre)
         folds = self._folds(rows, y, groups)
         held_out = HeldOutScores(self, self.scoring, X, rows, folds, len(grid), weighted=sample_weight is not None)
         unproven: list[str] = []
@@ -267,12 +276,15 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             )
         return {scale: self._prices(X, self.shift.scaled(scale)) for scale in scales}
 
-    def _grid(self, prices: Mapping[float, ShiftPrices]) -> list[_GridPoint]:
-        """All radii with all label weights and certainty scales, in the order of the path: by rising caution."""
+    def _grid(self, prices: Mapping[float, ShiftPrices], centre: float | None) -> list[_GridPoint]:
+        """All radii with all label weights and certainty scales, in the order of the path: by rising caution.
+
+        ``centre`` is the automatic radius, around which the radii lie if no others are named.
+        """
         listed = None if self.label_weights is None else _label_weight_grid(self.label_weights)
         grid = {
             _GridPoint(float(radius), float(weight), scale)
-            for radius in _radius_grid(self.radii)
+            for radius in _radius_grid(self.radii, centre)
             for scale, priced in prices.items()
             for weight in (listed or [self._label_weight(priced)])
         }
@@ -303,7 +315,10 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
             # A finite price is the user's; without one the shift model's counts, which was calibrated on the rows of the fit.
             own = require_label_weight(self.label_weight)
             weights = [self.label_weight_ if own == math.inf and self.shift is not None else own]
-        return [(float(radius), weight) for radius in _radius_grid(self.radii) for weight in weights]
+        # Radii around the automatic one follow from the rows of the fit.
+        automatic = self.radii is None and self.shift is None
+        radii = np.unique(self.path_.radii) if automatic else _radius_grid(self.radii)
+        return [(float(radius), weight) for radius in radii for weight in weights]
 
     def _named(self, point: _GridPoint) -> str:
         """How messages call a point; label weights and certainty scales are mentioned only to those who listed some."""
@@ -379,8 +394,10 @@ def _certainty_scale_grid(scales: Any) -> list[float]:
     return sorted(grid)
 
 
-def _radius_grid(radii: Any) -> FloatArray:
+def _radius_grid(radii: Any, centre: float | None = None) -> FloatArray:
     """Distinct radii in rising order."""
+    if radii is None and centre:
+        return np.asarray(np.geomspace(centre / REACH, centre * REACH, AROUND), dtype=np.float64)
     if radii is None:
         return np.array([-math.log(theta) for theta in PAPER_THETAS])
     if isinstance(radii, (int, np.integer)) and not isinstance(radii, bool):

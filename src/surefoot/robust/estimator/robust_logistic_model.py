@@ -14,30 +14,37 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import joblib
 import numpy as np
+import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
-from surefoot.robust.estimator.automatic_radius import SamplingError
+from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
+from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
-from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_settings
+from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
+from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.polished_plan import polished_plan
+from surefoot.robust.problem.column_moments import RowTally, batch_sums
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
+from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
@@ -67,6 +74,7 @@ class ShiftPrices:
     categorical: Any
     radius: float | None
     label: float = math.inf
+    ranges: Any = None
 
 
 @dataclass(frozen=True)
@@ -82,11 +90,14 @@ class Solution:
 class RobustLogisticModel(ProvenModel, FittedRobustModel):
     """Base of the robust logistic estimators; it has no constructor, its subclasses name the parameters."""
 
+    later_parameters: ClassVar[Mapping[str, Any]] = {"numeric_range": None}
+
     shift: Any
     numeric_weights: Any
     categorical_weights: Any
     label_weight: float
     norm: NumericNorm
+    numeric_range: Any
     categorical_features: Any
     solver: str | PublishedLpAdmm
     tol: float
@@ -111,40 +122,68 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         if self.max_iter is not None and not (isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1):
             raise ValueError(f"max_iter = {self.max_iter!r} must be None or a whole number of at least 1.")
         require_time_limit(self.time_limit)
+        require_numeric_range(self.numeric_range)
+        if self.numeric_range is not None and self.norm != "l1":
+            raise ValueError(
+                f"numeric_range needs norm='l1', not {self.norm!r}: under another norm the price of a move along one column "
+                "depends on the moves along the others, and worst cases end between the ends of ranges."
+            )
         if self.shift is not None and not hasattr(self.shift, "calibrate"):
             raise ValueError(f"shift = {self.shift!r} must be None or a shift model with a method calibrate(X).")
+        beside = [] if self.shift is None else self._settings_beside_shift()
+        if beside:
+            raise ValueError(
+                f"{' and '.join(beside)} beside shift would count for nothing: a shift model says what may shift, how far, and "
+                "at what price. Leave them out; or leave out shift, and take what you want of found = shift.calibrate(X): "
+                "found.radius, found.numeric_weights, found.categorical_weights."
+            )
+
+    def _settings_beside_shift(self) -> list[str]:
+        """Parameters that a shift model would overrule, as they were given."""
+        weights = ("numeric_weights", "categorical_weights")
+        return [f"{name} = {getattr(self, name)!r:.80}" for name in weights if getattr(self, name) is not None]
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        return read_training_rows(self._encoder(), X, y, sample_weight)
+        return read_training_rows(self._encoder(None if scipy.sparse.issparse(X) else self._told_kinds(X)), X, y, sample_weight)
 
-    def _encoder(self) -> TableEncoder:
+    def _told_kinds(self, X: Any) -> ToldKinds:
+        prices = self._prices(X)
+        return (kinds_of_weights if self.shift is None else kinds_of_shift)(prices.numeric, prices.categorical)
+
+    def _encoder(self, told_kinds: ToldKinds | None = None) -> TableEncoder:
         return TableEncoder(
             categorical_features=self.categorical_features,
             missing_numeric=self.missing_numeric,
             missing_categorical=self.missing_categorical,
             unseen_categories=self.unseen_categories,
+            told_kinds=told_kinds,
         )
 
     def _prices(self, X: Any, shift: Any = None) -> ShiftPrices:
         """Prices by a shift model, which is the model's own unless another one is given."""
         shift = self.shift if shift is None else shift
         if shift is None:
-            return ShiftPrices(self.numeric_weights, self.categorical_weights, None)
+            return ShiftPrices(self.numeric_weights, self.categorical_weights, None, ranges=self.numeric_range)
         ambiguity = shift.calibrate(X)
-        # Whatever else can calibrate may say nothing about labels.
+        # Whatever else can calibrate may say nothing about labels and ranges.
         label = require_label_weight(getattr(ambiguity, "label_weight", math.inf), "label_weight from shift")
-        return ShiftPrices(ambiguity.numeric_weights, ambiguity.categorical_weights, ambiguity.radius, label)
+        ranges = getattr(ambiguity, "numeric_ranges", None)
+        if ranges and self.numeric_range is not None:
+            raise ValueError("numeric_range is given twice, here and in the shift model. Leave it out of one of them.")
+        weights = ambiguity.numeric_weights, ambiguity.categorical_weights
+        return ShiftPrices(*weights, ambiguity.radius, label, ranges or self.numeric_range)
 
     def _label_weight(self, prices: ShiftPrices) -> float:
         """The price of a flip: the parameter where it is finite, and otherwise that of the shift model."""
         own = float(self.label_weight)
         return own if own < math.inf else prices.label
 
-    def _cost(self, rows: TrainingRows, prices: ShiftPrices) -> GroundCost:
+    def _cost(self, rows: TrainingRows, prices: ShiftPrices, observed: Observed | None = None) -> GroundCost:
+        """The ground cost; ``observed`` says what numbers the columns hold where the rows at hand only stand for others."""
         numeric, categorical = prices.numeric, prices.categorical
         if self.shift is not None:
             numeric, categorical = shift_prices(rows.design, numeric, categorical)
-        return ground_cost(
+        cost = ground_cost(
             rows.design,
             rows.weights,
             numeric=numeric,
@@ -152,6 +191,10 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             label=self._label_weight(prices),
             norm=self.norm,
         )
+        if prices.ranges is None:
+            return cost
+        seen = observed_numbers(rows.design.numeric) if observed is None else observed
+        return with_ranges(cost, prices.ranges, rows.design.schema, seen, rows if observed is None else None)
 
     def _solve(
         self,
@@ -167,6 +210,21 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         if started is not None:  # the search for a radius is part of the time
             options = replace(options, started=started)
         return solver.solve(problem, options, warm_start=warm_start)
+
+    def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
+        design = rows.design
+        sums = batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
+        terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
+        # The other solvers find the same optimum, but not from a neighbour's.
+        quick = solver if solver.name in WARM_STARTED else named_solver("auto")
+
+        def solve(radius: float, options: SolveOptions, nearest: RobustCoefficients | None) -> RobustCoefficients:
+            problem = self._problem(design, rows.labels, rows.weights, cost, radius)
+            return quick.solve(problem, options, warm_start=nearest).primal
+
+        error = sampling_error(terms, sums, RowTally.of(rows.counts))
+        # One solve is shown: that of the radius found.
+        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None))
 
     def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = progress_listener(title) if self.verbose else None
@@ -255,12 +313,17 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             ones = np.ones(len(schema.categorical_positions))
             require_proven_prices("numeric", self.numeric_weights, schema, cost.numeric_weights, cost.numeric_weights)
             require_proven_prices("categorical", self.categorical_weights, schema, cost.categorical_weights, ones)
+            require_proven_ranges(schema, cost.numeric_ranges, unknown_ranges(self.numeric_range, schema))
 
     def _require_usual_prices(self, rows: TrainingRows) -> None:
         """Raise unless the numeric columns that no parameter prices have the price that follows from the rows of the proof."""
         if self.shift is None:
             usual = unit_free_weights(rows.design.numeric, rows.weights)
-            require_proven_prices("numeric", self.numeric_weights, self.schema_, self.ground_cost_.numeric_weights, usual)
+            cost, schema = self.ground_cost_, self.schema_
+            require_proven_prices("numeric", self.numeric_weights, schema, cost.numeric_weights, usual)
+            if self.numeric_range is not None:
+                usual_cost = with_ranges(cost, self.numeric_range, schema, observed_numbers(rows.design.numeric), rows)
+                require_proven_ranges(schema, cost.numeric_ranges, usual_cost.numeric_ranges)
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         refuse_groups(groups)

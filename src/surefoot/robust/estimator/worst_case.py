@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.arrays import AnyArray, FloatArray, RowArray
+from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, RowArray
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
 from surefoot.robust.attained_shift import Atoms, NumericMove, numeric_move
@@ -29,7 +29,10 @@ _FLIP_MOVES, _FIRST_NUMERIC_MOVE = (-2, -1), -3
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """Every single move of a distribution; moves that one atom makes together carry the same ``shift``."""
+    """Every single move of a distribution; moves that one atom makes together carry the same ``shift``.
+
+    ``ranged`` says which go to an end of the range of a numeric column.
+    """
 
     row: RowArray
     mass: FloatArray
@@ -39,6 +42,7 @@ class Moves:
     budget: FloatArray
     kind: RowArray
     shift: RowArray
+    ranged: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,7 @@ class WorstCase:
         How much the expected loss would grow per unit of additional radius.
     radius : float
     numeric_budget : float
-        The part of the radius that is spent on numeric columns.
+        The part of the radius that is spent on numeric columns without a range.
     shift : ndarray of shape (n_lines,)
         Number of the joint move that each line of ``table`` belongs to.
     """
@@ -82,7 +86,9 @@ class WorstCase:
         -------
         data frame
             ``feature``, ``from``, ``to``, ``mass`` (fraction of the table that makes this move) and ``budget`` (the part of the
-            radius that it costs), by falling budget. A move along a numeric column has neither ``from`` nor ``to``.
+            radius that it costs), by falling budget. A move of a numeric column to an end of its range comes ``from`` all the
+            numbers that go there, such as "18 to 45". One along a numeric column without a range has neither ``from`` nor
+            ``to``.
         """
         return build_frame(self.summed(), self._library)
 
@@ -94,11 +100,19 @@ class WorstCase:
         budget = np.bincount(group, weights=moves.budget, minlength=kinds.size).astype(np.float64)
         order = np.argsort(-budget, kind="stable")
         at = first[order].tolist()
-        numeric = kinds[order] <= _FIRST_NUMERIC_MOVE
+        origins: list[Level] = [moves.origin[k] for k in at]
+        targets: list[Level] = [moves.target[k] for k in at]
+        for line, (k, g) in enumerate(zip(at, order.tolist(), strict=True)):
+            if moves.ranged[k]:
+                numbers = np.array([moves.origin[member] for member in np.flatnonzero(group == g)], dtype=np.float64)
+                origins[line] = " to ".join(dict.fromkeys(f"{end:.6g}" for end in (numbers.min(), numbers.max())))
+                targets[line] = _plain_number(float(str(moves.target[k])))
+            elif kinds[g] <= _FIRST_NUMERIC_MOVE:
+                origins[line] = targets[line] = None
         return {
             "feature": [moves.feature[k] for k in at],
-            "from": [None if unit else moves.origin[k] for k, unit in zip(at, numeric, strict=True)],
-            "to": [None if unit else moves.target[k] for k, unit in zip(at, numeric, strict=True)],
+            "from": origins,
+            "to": targets,
             "mass": mass[order],
             "budget": budget[order],
         }
@@ -124,6 +138,10 @@ class WorstCase:
             for line in cells
         ]
         more = [f"  ... and {count - _LISTED} more"] if count > _LISTED else []
+        parts = zip(summed["feature"], summed["from"], summed["to"], strict=True)
+        endless = [str(name) for name, old, new in parts if old is None and new is None]
+        if endless:
+            more.append(f"  ({', '.join(endless)}: no numeric_range says how far)")
         return "\n".join([heading, *(f"  {line}" for line in lines), *more])
 
     __repr__ = __str__
@@ -196,6 +214,28 @@ def _label_moves(problem: RobustLogisticProblem, atoms: Atoms, schema: Schema, c
     return _UnorderedMoves(atom, position, names[origin], names[1 - origin], price, np.array(_FLIP_MOVES)[origin])
 
 
+def _range_moves(problem: RobustLogisticProblem, atoms: Atoms, schema: Schema) -> _UnorderedMoves:
+    own, now = (as_dense(numbers)[:, problem.cost.ranged] for numbers in (problem.numeric[atoms.row], atoms.numeric(problem)))
+    atom, place = np.nonzero((own != now) & (atoms.mass > 0)[:, None])
+    columns = np.flatnonzero(problem.cost.ranged)[place]
+    origin, target = own[atom, place], now[atom, place]
+    # Behind the numbers of the columns without a range come those of the low ends, then those of the high ends.
+    kind = _FIRST_NUMERIC_MOVE - columns - problem.n_numeric * atoms.ends[atom, place]
+    return _UnorderedMoves(
+        atom=atom,
+        position=np.array(schema.numeric_positions, dtype=np.int64)[columns],
+        origin=_objects(origin.tolist()),
+        target=_objects(target.tolist()),
+        price=problem.cost.numeric_weights[columns] * np.abs(target - origin),
+        kind=kind,
+    )
+
+
+def _plain_number(value: float) -> float | int:
+    """A whole number without its point."""
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
 def _numeric_moves(problem: RobustLogisticProblem, atoms: Atoms, schema: Schema, numeric: NumericMove) -> _UnorderedMoves:
     start = as_dense(problem.numeric[atoms.row[-1:]])[0, numeric.columns]
     return _UnorderedMoves(
@@ -212,6 +252,8 @@ def _name_moves(
     problem: RobustLogisticProblem, atoms: Atoms, numeric: NumericMove | None, schema: Schema, classes: AnyArray
 ) -> Moves:
     parts = [_category_moves(problem, atoms, schema), _label_moves(problem, atoms, schema, classes)]
+    if problem.cost.ranged.any():
+        parts.append(_range_moves(problem, atoms, schema))
     if numeric is not None:
         parts.append(_numeric_moves(problem, atoms, schema, numeric))
     joined = _UnorderedMoves(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
@@ -227,6 +269,7 @@ def _name_moves(
         budget=mass * joined.price[order],
         kind=joined.kind[order],
         shift=np.unique(atom, return_inverse=True)[1].astype(np.int64),
+        ranged=joined.kind[order] <= _FIRST_NUMERIC_MOVE - problem.n_numeric,
     )
 
 

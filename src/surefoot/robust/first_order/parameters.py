@@ -88,7 +88,8 @@ class PublishedLpAdmm:
     residual : float, default=1e-5
         A price is solved when no margin is farther than this from the score of its row.
     step_tolerance : float, default=1e-5
-        Change of the coefficients at which ``coefficient_step`` ends; "exact" has none.
+        Change of the coefficients, in their own units, at which ``coefficient_step`` ends; "exact" has none. On columns of very
+        different sizes "conjugate-gradient" and "projected-gradient" then end early, and the fit far from the optimum.
     max_steps : int, default=100000
         Most iterations at a price.
     bracket_width : float, default=1e-6

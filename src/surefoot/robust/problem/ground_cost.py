@@ -12,7 +12,7 @@ costs not depend on how far the others move, so that a worst case goes all the w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class GroundCost:
     categorical_weights: FloatArray
     label_weight: float = np.inf
     numeric_norm: NumericNorm = "l1"
-    numeric_ranges: FloatArray | None = None
+    numeric_ranges: FloatArray | None = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         for name in ("numeric_weights", "categorical_weights"):

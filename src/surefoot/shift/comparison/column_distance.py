@@ -155,7 +155,7 @@ def column_chance(
     pooled = [pooled_column(column, rows) for column in columns]
     drawn = np.empty((n_permutations + 1, len(columns)))
     for at in range(n_permutations + 1):
-        order = np.arange(few[0]) if at == 0 else np.sort(rng.permutation(sum(few))[: few[0]])
+        order = np.arange(few[0]) if at == 0 else _some_rows(sum(few), few[0], rng)
         drawn[at] = [column.distance(order) for column in pooled]
     # Chance falls like the root of 1/n_a + 1/n_b: from the rows exchanged to all rows.
     scale = float(np.sqrt((1 / n_rows[0] + 1 / n_rows[1]) / (1 / few[0] + 1 / few[1])))
@@ -171,7 +171,10 @@ def column_chance(
 
 
 def _some_rows(count: int, chosen: int, rng: np.random.Generator) -> RowArray:
-    rows: RowArray = np.sort(rng.choice(count, chosen, replace=False))
+    """Distinct rows in their order."""
+    taken = np.zeros(count, dtype=bool)
+    taken[rng.permutation(count)[:chosen]] = True
+    rows: RowArray = np.flatnonzero(taken)
     return rows
 
 

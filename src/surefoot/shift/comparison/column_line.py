@@ -11,6 +11,8 @@ from surefoot.shift.comparison.column_pairs import CategoricalPair, ColumnPair, 
 
 # Levels of a column whose names are spelled out.
 _MOST_NAMED = 3
+# A level that has gone is named if so many rows of the second table should have had it; rarer ones go by chance.
+_EXPECTED_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,10 @@ def _number_notes(column: NumericPair) -> list[str]:
     missing = [float(gaps.mean()) for gaps in column.gaps]
     if missing[1] == 1 > missing[0] or missing[0] == 1 > missing[1]:
         return ["no value in " + ("the second table" if missing[1] == 1 else "the first table")]
-    return [f"missing {missing[0]:.1%} to {missing[1]:.1%}"] if max(missing) > 0 else []
+    found = [f"missing {missing[0]:.1%} to {missing[1]:.1%}"] if max(missing) > 0 else []
+    if column.outside > 0:
+        found.append(f"beyond the range of the model in {column.outside:.1%} of the rows")
+    return found
 
 
 def _level_notes(column: CategoricalPair, *, label: bool) -> list[str]:
@@ -87,8 +92,9 @@ def _level_notes(column: CategoricalPair, *, label: bool) -> list[str]:
     found = []
     if column.levels[-1] is None and (after[-1] == 1 > before[-1] or before[-1] == 1 > after[-1]):
         return ["no value in " + ("the second table" if after[-1] == 1 else "the first table")]
-    for what, here, there in (("new", after, before), ("gone", before, after)):
-        levels = [at for at in range(len(column.levels)) if here[at] > 0 and there[at] == 0]
+    for what, here, there, fewest in (("new", after, before, 0.0), ("gone", before, after, _EXPECTED_ROWS)):
+        least = fewest / column.codes[1].size
+        levels = [at for at in range(len(column.levels)) if here[at] > 0 and there[at] == 0 and here[at] >= least]
         if levels:
             named = shown_levels([column.levels[at] for at in levels], _MOST_NAMED)
             found.append(f"{what}: {named} ({float(here[levels].sum()):.1%})")

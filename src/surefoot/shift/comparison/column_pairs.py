@@ -37,6 +37,8 @@ class NumericPair:
     counted : bool
         Whether the price is part of a joint cost. Not so for columns of which the model says that they never shift (``price``
         is then that of a default model), and for labels without a price.
+    outside : float
+        The share of rows of the second table beyond the range that the model was told.
     """
 
     name: str
@@ -47,6 +49,7 @@ class NumericPair:
     price: float
     gap_price: float
     counted: bool = True
+    outside: float = 0.0
 
     kind = "numeric"
 
@@ -147,6 +150,11 @@ def scaled_values(before: FloatArray, after: FloatArray) -> tuple[tuple[FloatArr
     if unit == 0:
         return (np.zeros(before.size), np.zeros(after.size)), low, 1.0
     return ((before - centre) / unit, (after - centre) / unit), centre, unit
+
+
+def price_text(price: float) -> str:
+    """A price for a sentence or a table: three digits, or all before the point."""
+    return f"{price:,.0f}" if 1000 <= abs(price) < 1e9 else f"{price:.3g}"
 
 
 def shown_levels(levels: Sequence[Level], most: int = 3) -> str:

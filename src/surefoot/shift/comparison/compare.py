@@ -11,20 +11,19 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from surefoot.design.write.output_frame import frame_library
-from surefoot.exceptions import InvalidTableError
 from surefoot.shift.comparison.column_distance import ColumnChance, column_chance, resampled_shifts
 from surefoot.shift.comparison.column_line import ColumnLine, change_words, notes
-from surefoot.shift.comparison.column_pairs import LABEL_NAME, ColumnPair, SharedColumns
+from surefoot.shift.comparison.column_pairs import LABEL_NAME, ColumnPair, NumericPair, SharedColumns
 from surefoot.shift.comparison.comparison import Comparison
 from surefoot.shift.comparison.decomposition import Decomposition
 from surefoot.shift.comparison.joint_chance import JointChance, joint_chance
-from surefoot.shift.comparison.model_losses import loss_decomposition
+from surefoot.shift.comparison.model_losses import class_places, decomposed_losses
 from surefoot.shift.comparison.observed_radius import ObservedRadius, column_bound, combined
 from surefoot.shift.comparison.priced_model import PricedModel, priced_model
 from surefoot.shift.comparison.read_pairs import read_labels, read_shared_columns
 from surefoot.shift.comparison.transport import priced_rows, transport_bounds
 from surefoot.shift.table_shift import seed_entropy
-from surefoot.sklearn_api.own_rows import seen_by_last_step
+from surefoot.sklearn_api.own_rows import own_rows, seen_by_last_step
 from surefoot.sklearn_api.proven_model import refitted
 
 
@@ -33,7 +32,7 @@ class ComparisonParameters:
     """Sizes that keep a comparison to seconds. Not tuned."""
 
     # Rows of each table that are exchanged at random, column by column; distances are of all rows.
-    exchanged_rows: int = 100_000
+    exchanged_rows: int = 30_000
     # Rows of each sample that is matched row by row, again and again.
     matched_rows: int = 300
     # Exchanges of matched rows for every one that the level needs, and those that say what chance pays.
@@ -155,14 +154,16 @@ def compare(
     if max(shared.n_rows) <= settings.max_rows:
         bounds = transport_bounds(*priced_rows(columns, norm))
         lower = max(lower, bounds.lower)
-        # A plan that leaves out columns that never shift is no plan between the tables.
-        if all(column.counted for column in shared.columns):
+        # A plan that leaves out columns that never shift is no plan between the tables, and none ends beyond a range.
+        if all(column.counted for column in shared.columns) and not _outside(columns):
             upper = bounds.upper
     radius = _radius(columns, shared.n_rows, chance, joint, (lower, upper), priced, settings, streams[2])
+    parts, reason = _decomposition(whole, (X_a, X_b), (y_a, y_b), shared, settings, streams[3])
     return Comparison(
         lines=_lines(columns, chance, joint, settings.level),
         radius=radius,
-        decomposition=_decomposition(whole, (X_a, X_b), (y_a, y_b), shared, settings, streams[3]),
+        decomposition=parts,
+        unjudged=reason,
         joint=joint,
         n_rows=shared.n_rows,
         n_chance_rows=chance.n_rows,
@@ -262,7 +263,13 @@ def _radius(
         joint=joint.excess,
         model_radius=None if priced is None else priced.radius,
         unpriced=tuple(columns[at].name for at in fixed),
+        outside=_outside(columns),
     )
+
+
+def _outside(columns: tuple[ColumnPair, ...]) -> tuple[str, ...]:
+    """Columns with values beyond the range of the model."""
+    return tuple(column.name for column in columns if isinstance(column, NumericPair) and column.outside > 0)
 
 
 def _lines(columns: tuple[ColumnPair, ...], chance: ColumnChance, joint: JointChance, level: float) -> tuple[ColumnLine, ...]:
@@ -296,12 +303,27 @@ def _decomposition(
     shared: SharedColumns,
     settings: _Settings,
     rng: np.random.Generator,
-) -> Decomposition | None:
+) -> tuple[Decomposition | None, str]:
+    """Where the change of the loss comes from, or why that is not known: no reason if nobody asked."""
     if model is None or labels[0] is None:
-        return None
-    if shared.missing or shared.lacking:
-        names = ", ".join(map(repr, (*shared.missing, *shared.lacking)))
-        raise InvalidTableError(
-            f"the model cannot judge both tables: {names} is missing. Leave out the labels to compare the other columns."
-        )
-    return loss_decomposition(model, tables, labels, shared, n_resamples=settings.n_resamples, level=settings.level, rng=rng)
+        return None, ""
+    places = [class_places(y, model.classes_, name) for y, name in zip(labels, ("y_a", "y_b"), strict=True)]
+    lost = (*shared.missing, *shared.lacking)
+    if lost:
+        return None, f"The model cannot judge both tables without {', '.join(map(repr, lost))}."
+    probabilities = []
+    for table, which in zip(tables, ("first", "second"), strict=True):
+        try:
+            probabilities.append(np.asarray(model.predict_proba(own_rows(table)), dtype=np.float64))
+        except ValueError as error:  # a level that the model does not know, a gap: shifts too, and no reason to stop watching
+            return None, f"The model cannot judge the {which} table: {error}"
+    judged = decomposed_losses(
+        (probabilities[0], probabilities[1]),
+        (places[0], places[1]),
+        str(np.asarray(model.classes_).tolist()[1]),
+        shared,
+        n_resamples=settings.n_resamples,
+        level=settings.level,
+        rng=rng,
+    )
+    return judged, ""

@@ -14,12 +14,13 @@ from surefoot.design.encode.schema import Level
 from surefoot.design.write.output_frame import build_frame
 from surefoot.reports.displays.comparison_display import ComparisonDisplay
 from surefoot.shift.comparison.column_line import ColumnLine
+from surefoot.shift.comparison.column_pairs import price_text
 from surefoot.shift.comparison.decomposition import Decomposition
 from surefoot.shift.comparison.joint_chance import JointChance
 from surefoot.shift.comparison.observed_radius import ObservedRadius
 
-# Columns of the printed form before it says "and so many more", and letters of their names and changes.
-_LISTED, _NAME, _CHANGE = 12, 24, 34
+# Columns of the printed form before it says "and so many more", and letters of their names, changes and notes.
+_LISTED, _NAME, _CHANGE, _NOTE = 12, 24, 34, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,9 @@ class Comparison:
         Columns that the second table lacks, and columns of it that were not compared.
     lacking : tuple of str
         Columns of the model that the first table lacks.
+    unjudged : str
+        Why there is no decomposition although model and labels were given: the model refuses a level or a gap, or lacks a
+        column.
     library : str or None
         Data frame library of ``columns``.
     """
@@ -58,6 +62,7 @@ class Comparison:
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
+    unjudged: str = ""
     library: str | None = None
 
     @cached_property
@@ -88,12 +93,12 @@ class Comparison:
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the tables differ by more than chance, in any column or in how columns go together."""
-        return self.radius.beyond_chance
+        """Whether the tables differ by more than chance: in a column, in the labels, or in how columns go together."""
+        return self.radius.beyond_chance or bool(self.shifted)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Columns that could not be compared, in sentences."""
+        """What could not be compared or judged, in sentences."""
         found = []
         for names, told in (
             (self.missing, "The second table lacks"),
@@ -103,7 +108,7 @@ class Comparison:
             if names:
                 shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
                 found.append(f"{told} {'the column' if len(names) == 1 else 'the columns'} {shown}.")
-        return tuple(found)
+        return (*found, self.unjudged) if self.unjudged else tuple(found)
 
     def to_frame(self) -> Any:
         """Every number in long form, for a log that grows by one comparison a month.
@@ -193,10 +198,10 @@ class Comparison:
                 "*" if line.shifted else "",
                 _short(line.name, _NAME),
                 _short(line.change, _CHANGE),
-                f"{line.distance:.3g}",
-                f"{line.by_chance:.3g}",
+                price_text(line.distance),
+                price_text(line.by_chance),
                 f"{line.p_value:.2g}",
-                line.note,
+                _short(line.note, _NOTE),
             ]
             for line in self.lines[:_LISTED]
         ]
@@ -222,18 +227,17 @@ class Comparison:
 
     def _bounds(self) -> str:
         radius = self.radius
-        upper = "" if math.isnan(radius.upper) else f" and at most {radius.upper:.3g}"
-        return (
-            f"Proven: turning the one table into the other costs at least {radius.lower:.3g}{upper} per row, chance included."
-        )
+        least = price_text(radius.lower)
+        most = "" if math.isnan(radius.upper) else f" and at most {price_text(radius.upper)}"
+        return f"Proven: turning the one table into the other costs at least {least}{most} per row, chance included."
 
     def _joint_words(self) -> list[str]:
         joint = self.joint
         told = (
-            f"Whole rows, {joint.n_rows:,} of each: the cheapest plan costs {joint.cost:.3g}, by chance {joint.by_chance:.3g} "
-            f"(p = {joint.p_value:.2g})."
+            f"Whole rows, {joint.n_rows:,} of each: the cheapest plan costs {price_text(joint.cost)}, by chance "
+            f"{price_text(joint.by_chance)} (p = {joint.p_value:.2g})."
         )
-        only = self.beyond_chance and not self.shifted
+        only = self.radius.beyond_chance and not self.shifted
         return [told, *(["No column shifted alone, but how columns go together has changed."] if only else [])]
 
 

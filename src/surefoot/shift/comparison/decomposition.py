@@ -133,15 +133,25 @@ class Decomposition:
         """Whether the tables share enough for an answer."""
         return self.inputs is not None
 
-    def __str__(self) -> str:
+    @property
+    def in_words(self) -> tuple[str, str]:
+        """The change of the loss and of what is observed, and what to make of it."""
         said = f"Mean log loss {self.loss_a:.4f} to {self.loss_b:.4f}: {self.change}."
-        if self.inputs is None or self.relation is None:
-            return (
-                f"{said}\nWhether inputs or their relation to the label changed cannot be told apart: the tables share too few "
-                f"rows (overlap {self.overlap:.2f})."
-            )
-        observed = "" if self.calibration is None else f"  {self.calibration}\n"
-        return f"{said}\n  inputs    {self.inputs}\n  relation  {self.relation}\n{observed}{self._verdict()}"
+        if self.told_apart:
+            return said, self._verdict()
+        return said, (
+            "Whether inputs or their relation to the label changed cannot be told apart: the tables share too few rows "
+            f"(overlap {self.overlap:.2f}, worth {min(self.effective_rows):.0f} rows)."
+        )
+
+    def __str__(self) -> str:
+        said, verdict = self.in_words
+        lines = [said]
+        if self.told_apart:
+            lines += [f"  inputs    {self.inputs}", f"  relation  {self.relation}"]
+        if self.calibration is not None:
+            lines.append(f"  {self.calibration}")
+        return "\n".join([*lines, verdict])
 
     @property
     def answers_changed(self) -> bool | None:
@@ -206,7 +216,7 @@ def decomposition(
     first = domains.second < 0
     shares = np.where(first, probabilities, 1.0 - probabilities)
     # The mean of 2 pi over rows of a, and that of 2 (1 - pi) over rows of b, are the same integral.
-    overlap = float(shares[first].mean() + shares[~first].mean())
+    overlap = min(float(shares[first].mean() + shares[~first].mean()), 1.0)
     effective = [float(np.square(own.sum()) / np.square(own).sum()) for own in (shares[first], shares[~first])]
     found = _terms(shares, outcomes, once, first)
     enough = overlap >= PARAMETERS.least_overlap and min(effective) >= PARAMETERS.least_effective_rows

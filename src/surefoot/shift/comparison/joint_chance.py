@@ -30,6 +30,8 @@ class JointChance:
     ----------
     cost, by_chance : float
         The cost, and its mean over exchanges of rows.
+    reach : float
+        The greatest cost of these exchanges.
     p_value : float
         The share of exchanges with as great a cost in standard deviations of both samples, the samples as they are among them.
     parts, parts_by_chance : ndarray of shape (n_columns,)
@@ -40,6 +42,7 @@ class JointChance:
 
     cost: float
     by_chance: float
+    reach: float
     p_value: float
     parts: FloatArray
     parts_by_chance: FloatArray
@@ -47,8 +50,8 @@ class JointChance:
 
     @property
     def excess(self) -> float:
-        """What is left of the cost without chance."""
-        return max(self.cost - self.by_chance, 0.0)
+        """What is left of the cost without chance; 0 where chance reaches as far."""
+        return self.cost - self.by_chance if self.cost > self.reach else 0.0
 
 
 def joint_chance(
@@ -89,6 +92,7 @@ def joint_chance(
     return JointChance(
         cost=float(total[0]),
         by_chance=float(total[1:].mean()),
+        reach=float(total[1:].max()),
         p_value=(1 + reached) / (1 + n_permutations),
         parts=parts[0],
         parts_by_chance=parts[1:].mean(axis=0),

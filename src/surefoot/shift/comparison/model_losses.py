@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.core.arrays import RowArray
+from surefoot.core.arrays import FloatArray, RowArray
 from surefoot.design.encode.schema import Level
 from surefoot.design.read.column import plain_level
 from surefoot.design.read.table import read_column
@@ -14,38 +14,46 @@ from surefoot.exceptions import InvalidTableError
 from surefoot.shift.comparison.column_pairs import SharedColumns, chosen_rows
 from surefoot.shift.comparison.decomposition import PARAMETERS, Decomposition, Judged, decomposition
 from surefoot.shift.comparison.domain_classifier import DomainClassifier, domain_features, stratified_folds
-from surefoot.sklearn_api.own_rows import own_rows
 
 # A probability of 0 would make one wrong row the whole loss; the least that counts as one.
 _LEAST_PROBABILITY = 1e-6
 
 
-def loss_decomposition(
-    model: Any,
-    tables: tuple[Any, Any],
-    labels: tuple[Any, Any],
+def decomposed_losses(
+    probabilities: tuple[FloatArray, FloatArray],
+    places: tuple[RowArray, RowArray],
+    class_name: str,
     shared: SharedColumns,
     *,
     n_resamples: int,
     level: float,
     rng: np.random.Generator,
 ) -> Decomposition:
-    """Predict both tables and decompose the change of the mean log loss, on up to some thousand rows of each."""
+    """Decompose the change of the mean log loss, on up to some thousand rows of each table.
+
+    Parameters
+    ----------
+    probabilities : pair of ndarrays of shape (n_rows, n_classes)
+        What the model says of both tables.
+    places : pair of ndarrays of shape (n_rows,)
+        The classes that the rows are of.
+    class_name : str
+        Of the second class.
+    shared : SharedColumns
+    n_resamples, level, rng
+        Of the intervals.
+    """
     judged, scores, chosen = [], [], []
-    for table, y, which in zip(tables, labels, ("a", "b"), strict=True):
-        probabilities = np.asarray(model.predict_proba(own_rows(table)), dtype=np.float64)
-        bounded = np.clip(probabilities, _LEAST_PROBABILITY, 1.0)
-        places = _class_places(y, model.classes_, f"y_{which}")
-        rows: RowArray = np.arange(places.size)
-        if places.size > PARAMETERS.most_rows:
-            rows = np.sort(rng.choice(places.size, PARAMETERS.most_rows, replace=False))
-        logs = np.log(bounded)
-        losses = -logs[np.arange(places.size), places][rows]
-        two = len(model.classes_) == 2
-        observed = (places == 1).astype(np.float64)[rows] if two else None
-        judged.append(Judged(losses, probabilities[rows, 1] if two else None, observed))
+    for said, known in zip(probabilities, places, strict=True):
+        rows: RowArray = np.arange(known.size)
+        if known.size > PARAMETERS.most_rows:
+            rows = np.sort(rng.choice(known.size, PARAMETERS.most_rows, replace=False))
+        logs = np.log(np.clip(said[rows], _LEAST_PROBABILITY, 1.0))
+        losses, two = -logs[np.arange(rows.size), known[rows]], said.shape[1] == 2
+        observed = (known[rows] == 1).astype(np.float64)
+        judged.append(Judged(losses, said[rows, 1] if two else None, observed if two else None))
         # Log odds against the first class: all that the model says of a row.
-        scores.append((logs[:, 1:] - logs[:, :1])[rows])
+        scores.append(logs[:, 1:] - logs[:, :1])
         chosen.append(rows)
     columns = [chosen_rows(column, (chosen[0], chosen[1])) for column in shared.columns]
     sizes = chosen[0].size, chosen[1].size
@@ -54,11 +62,10 @@ def loss_decomposition(
         second=np.repeat([-1.0, 1.0], sizes),
         folds=stratified_folds(sizes, rng),
     )
-    name = str(np.asarray(model.classes_).tolist()[1])
-    return decomposition(domains, (judged[0], judged[1]), name, n_resamples=n_resamples, level=level, rng=rng)
+    return decomposition(domains, (judged[0], judged[1]), class_name, n_resamples=n_resamples, level=level, rng=rng)
 
 
-def _class_places(y: Any, classes: Any, name: str) -> RowArray:
+def class_places(y: Any, classes: Any, name: str) -> RowArray:
     """The place of every label among the model's classes."""
     known: list[Level] = np.asarray(classes).tolist()
     reading = read_column(y, name).categories()

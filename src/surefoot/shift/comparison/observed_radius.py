@@ -14,7 +14,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.robust.problem.numeric_norm import NumericNorm, gradient_norm
-from surefoot.shift.comparison.column_pairs import ColumnPair, NumericPair
+from surefoot.shift.comparison.column_pairs import ColumnPair, NumericPair, price_text
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class ObservedRadius:
         That of a robust model.
     unpriced : tuple of str
         Columns beyond chance of which the model says that they never shift.
+    outside : tuple of str
+        Columns with values beyond the range that the model was told.
     """
 
     estimate: float
@@ -56,6 +58,7 @@ class ObservedRadius:
     joint: float
     model_radius: float | None = None
     unpriced: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def __float__(self) -> float:
         return self.estimate
@@ -69,6 +72,8 @@ class ObservedRadius:
         """Whether the model's radius covers the shift; None without a model, or if the rows are too few to tell."""
         if self.model_radius is None:
             return None
+        if self.outside:
+            return False
         if self.upper <= self.model_radius or not self.beyond_chance or self.high <= self.model_radius:
             return True
         return False if self.low > self.model_radius else None
@@ -81,13 +86,16 @@ class ObservedRadius:
             return f"No shift beyond chance (p = {self.p_value:.2g}): two samples of one population differ as much."
         if self.unpriced:
             return ""
-        interval = "" if self.low == self.high else f" ({self.low:.3g} to {self.high:.3g})"
-        return f"The shift amounts to a radius of about {self.estimate:.3g}{interval}, chance taken off."
+        interval = "" if self.low == self.high else f" ({price_text(self.low)} to {price_text(self.high)})"
+        return f"The shift amounts to a radius of about {price_text(self.estimate)}{interval}, chance taken off."
 
     def _verdict(self) -> str:
         if self.model_radius is None:
             return ""
-        own = f"{self.model_radius:.3g}"
+        own = price_text(self.model_radius)
+        if self.outside:
+            named = ", ".join(map(repr, self.outside))
+            return f"No radius of this model covers the values of {named} beyond the range that it was told."
         if self.upper <= self.model_radius:
             return f"Proven: the rows of the second table lie within the model's radius of {own} around the first."
         if not self.beyond_chance:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from surefoot.design.encode.schema import ColumnSchema, Schema
 from surefoot.robust.problem.ground_cost import GroundCost
 
@@ -33,6 +35,14 @@ class PricedModel:
         if column.kind == "numeric":
             return column, float(self.cost.numeric_weights[self.schema.numeric_positions.index(at)])
         return column, float(self.cost.categorical_weights[self.schema.categorical_positions.index(at)])
+
+    def ends(self, name: str) -> tuple[float, float]:
+        """The ends of the range within which the model was told that a numeric column moves."""
+        ranges = getattr(self.cost, "numeric_ranges", None)
+        if ranges is None:
+            return -np.inf, np.inf
+        at = self.schema.numeric_positions.index(self.schema.names.index(name))
+        return float(ranges[at][0]), float(ranges[at][1])
 
 
 def priced_model(model: Any) -> PricedModel | None:

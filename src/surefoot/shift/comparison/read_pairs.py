@@ -65,7 +65,8 @@ def read_shared_columns(
     if priced is not None:
         schema = priced.schema
         wanted = schema.names
-        if not first.named and len(first.names) == len(schema.names):
+        # Columns of tables, or of a model, that were never named go by their order.
+        if not (first.named and schema.named) and len(first.names) == len(schema.names):
             first, second = replace(first, names=schema.names), _renamed(second, first.names, schema.names)
     kinds = _listed_kinds(first, categorical_features) if priced is None else {}
     names = [name for name in first.names if wanted is None or name in wanted]
@@ -104,7 +105,7 @@ def read_labels(y_a: Any, y_b: Any, n_rows: tuple[int, int], priced: PricedModel
             raise InvalidTableError(f"y_{name} has {gaps.size} missing label(s), the first in row {gaps[0]}. Drop those rows.")
     price = math.inf if priced is None else priced.cost.label_weight
     counted = price < math.inf
-    numeric = not classes and _agreed_kind("y", columns) == "numeric"
+    numeric = not classes and _agreed_kind("y", columns, ("y_a", "y_b")) == "numeric"
     if numeric and any(len(column.categories().values) > _MOST_CLASSES for column in columns):
         return replace(_numeric_pair(LABEL_NAME, columns), counted=False)
     pair = _categorical_pair(LABEL_NAME, columns)
@@ -144,10 +145,10 @@ def _listed_kinds(first: Table, categorical_features: Any) -> dict[str, Kind]:
     return dict(zip(first.names, TableEncoder(categorical_features=categorical_features).kinds(first), strict=True))
 
 
-def _agreed_kind(name: str, columns: tuple[Column, Column]) -> Kind:
+def _agreed_kind(name: str, columns: tuple[Column, Column], tables: tuple[str, str] = ("X_a", "X_b")) -> Kind:
     """The kind of a column that both tables have; a column without values is what the other is."""
     kinds: list[Kind] = []
-    for column, which in zip(columns, ("X_a", "X_b"), strict=True):
+    for column, which in zip(columns, tables, strict=True):
         with _told_as(which):
             kinds.append(column.natural_kind())
     if kinds[0] == kinds[1]:
@@ -161,8 +162,8 @@ def _agreed_kind(name: str, columns: tuple[Column, Column]) -> Kind:
     except InvalidTableError as error:
         other = ("text", "numbers") if kinds[0] == "categorical" else ("numbers", "text")
         raise InvalidTableError(
-            f"column {name!r} holds {other[0]} in X_a and {other[1]} in X_b. Give both the same type, or name the column in "
-            "categorical_features to take every distinct value as a level."
+            f"column {name!r} holds {other[0]} in {tables[0]} and {other[1]} in {tables[1]}. Give both the same type"
+            + (", or name the column in categorical_features to take every distinct value as a level." if name != "y" else ".")
         ) from error
     return "categorical"  # truth values beside 0 and 1
 
@@ -172,6 +173,9 @@ def _priced_pair(name: str, columns: tuple[Column, Column], priced: PricedModel)
     counted = price < math.inf
     if column.kind == "numeric":
         numeric = _numeric_pair(name, columns, column)
+        low, high = priced.ends(name)
+        values = columns[1].numbers()
+        numeric = replace(numeric, outside=float(np.mean((values < low) | (values > high))))
         return replace(numeric, price=price) if counted else replace(numeric, counted=False)
     categorical = _categorical_pair(name, columns)
     return replace(categorical, price=price) if counted else replace(categorical, counted=False)
