@@ -12,8 +12,10 @@ from measure import say
 from tables import Cell, Report, Table
 from verdict_children import Job, kept_records, run_jobs
 from verdict_record import (
+    BALLS_PROVE,
+    BALLS_REFUSE,
+    CONTRADICTED,
     CRASH,
-    DISAGREED,
     FALSE_CLAIM,
     FALSE_ERROR,
     FALSE_VERDICT,
@@ -33,6 +35,7 @@ QUICK = 8
 KEPT = "verdicts.jsonl"
 SAID_EVERY = 500
 LONGEST_DETAIL = 400
+CONTRADICTIONS = (BALLS_REFUSE, CONTRADICTED)
 # Of right models, in percent: what is asked for.
 MOST_REFUSED = {"ordinary": 0.01, "extreme": 1.0}
 
@@ -85,10 +88,9 @@ def report(records: Sequence[Record], families: Iterable[str]) -> Report:
         rows = [_tampered(family, kind, tampered) for family in families for kind in _kinds(family, tampered)]
         tables.append(Table("verdicts_tampered", "Tampered answers, by what was changed", rows))
     if compared:
-        chosen = {family: [record for record in compared if record.family == family] for family in families}
-        tables.append(
-            Table("verdicts_balls", "The same certificates in ball arithmetic", [_balls(*pair) for pair in chosen.items()])
-        )
+        rows = [_balls(family, stratum, compared) for family in families for stratum in STRATA]
+        shown = [row for row in rows if row["problems"]]
+        tables.append(Table("verdicts_balls", "The same certificates in ball arithmetic, by family and setting", shown))
     failures = [_failure(record, kind, detail) for record in records for kind, detail in record.found.items()]
     if failures:
         tables.append(Table("verdicts_failures", "Every finding with the command that repeats it", failures, on_page=False))
@@ -119,8 +121,9 @@ METHOD = (
     "heuristics that prove what they can, are not counted as refused.",
     "Tampered answers are judged by the certificate functions, or after saving, changing and loading the file; one that is "
     "still truly optimal to the tolerance, by the reference, may be verified. 'nothing' is the control: it must be verified.",
-    "Balls: fits of the same draws, verified in doubles and in balls of 128 bits; a disagreement is another verdict, or bounds "
-    "that exclude each other.",
+    "Balls: fits of the same draws, verified in doubles and in balls of 128 bits. That balls refuse what doubles verified, or "
+    "that bounds or fingerprints of the two contradict each other, would be an error of the certificates. That balls prove "
+    "what doubles leave open is none: doubles have fewer digits, and what they cannot tell is not verified in them.",
 )
 NOT_MEASURED = (
     "Large problems: nothing here has more than some dozens of rows. Rows in batches or partitions, and Dask.",
@@ -191,15 +194,16 @@ def _tampered(family: str, kind: str, tampered: Sequence[Record]) -> dict[str, C
     }
 
 
-def _balls(family: str, compared: Sequence[Record]) -> dict[str, Cell]:
-    return {
+def _balls(family: str, stratum: str, compared: Sequence[Record]) -> dict[str, Cell]:
+    chosen = [record for record in compared if (record.family, record.stratum) == (family, stratum)]
+    counts: dict[str, Cell] = {
         "family": family,
-        "problems": len(compared),
-        "compared": sum(record.answered for record in compared),
-        "verified": sum(record.verified for record in compared),
-        DISAGREED: sum(DISAGREED in record.found for record in compared),
-        "crashes": sum(CRASH in record.found for record in compared),
+        "setting": stratum,
+        "problems": len(chosen),
+        "compared": sum(record.answered for record in chosen),
+        "verified in doubles": sum(record.verified for record in chosen),
     }
+    return counts | {kind: sum(kind in record.found for record in chosen) for kind in (*CONTRADICTIONS, BALLS_PROVE, CRASH)}
 
 
 def _failure(record: Record, kind: str, detail: str) -> dict[str, Cell]:
@@ -248,8 +252,14 @@ def _findings(trials: Sequence[Record], tampered: Sequence[Record], compared: Se
             f"{of(FALSE_CLAIM, tampered)} with a false claim, {of(CRASH, tampered)} crashes."
         )
     if compared:
+        contradictions = ", ".join(f"{kind} {of(kind, compared)}" for kind in CONTRADICTIONS)
         found.append(
-            f"{sum(record.answered for record in compared)} certificates in doubles and in balls: {of(DISAGREED, compared)} "
-            f"disagree, {of(CRASH, compared)} crashes."
+            f"{sum(record.answered for record in compared)} certificates in doubles and in balls: {contradictions}, "
+            f"{of(CRASH, compared)} crashes."
         )
+        opened = [record for record in compared if BALLS_PROVE in record.found]
+        where = [f"{stratum} {sum(record.stratum == stratum for record in opened)}" for stratum in STRATA]
+        odd = sorted({setting for record in opened for setting in record.settings})
+        named = f", with {', '.join(odd)}" if odd else ""
+        found.append(f"{BALLS_PROVE[0].upper()}{BALLS_PROVE[1:]}: {', '.join(where)}{named}.")
     return found

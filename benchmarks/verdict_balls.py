@@ -1,7 +1,8 @@
 """A second opinion on the arithmetic: the certificate of one drawn problem in doubles and in the balls of python-flint.
 
-Both enclose the same real numbers, so neither lower bound may lie above the other's upper bound, and the verdict is the same
-unless a gap lies within rounding of the tolerance: that is counted as a disagreement too, since a user would see it as one.
+Both enclose the same real numbers, so neither lower bound may lie above the other's upper bound, and balls must verify what
+doubles verified: anything else is a contradiction. Balls have more digits, so they may prove what rounding leaves open in
+doubles: that is honest, and named as what it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from verdict_fits import begin
-from verdict_record import CRASH, DISAGREED, Record
+from verdict_record import BALLS_PROVE, BALLS_REFUSE, CONTRADICTED, CRASH, Record
 
 import surefoot as sf
 from surefoot.core.certificate import Certificate
@@ -54,12 +55,13 @@ def compared(family: str, seed: int) -> Record:
 
 def judge_twice(record: Record, verified_in: Callable[[str], Certificate]) -> None:
     """Ask for both certificates, and note where they differ."""
-    found = []
+    found: list[Certificate] = []
     for arithmetic in ("double", "ball"):
         try:
             found.append(verified_in(arithmetic))
         except CertificateError as error:
-            record.add(DISAGREED, f"in {arithmetic}: {error}")
+            refuted = arithmetic == "ball" and found and found[0].verified
+            record.add(BALLS_REFUSE if refuted else CONTRADICTED, f"in {arithmetic}: {error}")
         except Exception as error:
             record.add(CRASH, f"in {arithmetic}: {type(error).__name__}: {error}")
     if len(found) < 2:
@@ -68,12 +70,12 @@ def judge_twice(record: Record, verified_in: Callable[[str], Certificate]) -> No
     double, ball = found
     record.verified = bool(double.verified)
     if double.verified != ball.verified:
-        gaps = f"{double.relative_gap:.3e} and {ball.relative_gap:.3e}, tolerance {ball.tolerance:.1e}"
-        record.add(DISAGREED, f"verified is {double.verified} in doubles and {ball.verified} in balls: gaps {gaps}")
+        gaps = f"gaps {double.relative_gap:.3e} in doubles and {ball.relative_gap:.3e} in balls, tolerance {ball.tolerance:.1e}"
+        record.add(BALLS_PROVE if ball.verified else BALLS_REFUSE, gaps)
     # A cost that misses its conditions by rounding, as its claim says, is no member of the class that the lower bound is about.
     slack = double.tolerance * abs(double.upper_bound) if any(words in double.claim + ball.claim for words in MISSES) else 0.0
     if double.lower_bound > ball.upper_bound + slack or ball.lower_bound > double.upper_bound + slack:
         bounds = [(each.lower_bound, each.upper_bound) for each in found]
-        record.add(DISAGREED, f"bounds exclude each other: {bounds}")
+        record.add(CONTRADICTED, f"bounds exclude each other: {bounds}")
     if (double.problem_digest, double.model_digest) != (ball.problem_digest, ball.model_digest):
-        record.add(DISAGREED, "the two certificates are about different problems or models")
+        record.add(CONTRADICTED, "the two certificates are about different problems or models")

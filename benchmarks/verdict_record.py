@@ -28,7 +28,9 @@ POOR = Decimal("1e-7")
 
 FALSE_VERDICT, FALSE_CLAIM, FALSE_ERROR, CRASH = "false verdict", "false claim", "false error", "crash"
 REFUSED, UNVERIFIED, OVERRUN, NO_REFERENCE = "refused", "unverified", "overrun", "no reference"
-DISAGREED = "doubles and balls disagree"
+# Of a certificate in doubles and in balls: two contradictions, and what doubles are too short for.
+BALLS_REFUSE, CONTRADICTED = "balls refuse what doubles verified", "doubles and balls contradict each other"
+BALLS_PROVE = "balls prove what doubles leave open"
 KINDS = (FALSE_VERDICT, FALSE_CLAIM, FALSE_ERROR, CRASH, REFUSED, UNVERIFIED, OVERRUN, NO_REFERENCE)
 NUMBER = r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)"
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from surefoot.core.certificate import Statement, verdict
+from surefoot.exceptions import CertificateError
 
 FAMILIES = ("robust", "cards", "svm", "inverse")
 
@@ -207,13 +208,39 @@ def test_certificates_in_doubles_and_in_balls_agree(family: str) -> None:
     assert [record.found for record in records] == [{}] * 6
 
 
-def test_another_verdict_or_other_bounds_in_balls_are_noticed() -> None:
-    records, balls = _module("verdict_record"), _module("verdict_balls")
-    for other in (_certificate(0.5, 0.1), _certificate(0.4, 0.3999999)):
-        record = records.Record("robust", 0, "ordinary", balls=True)
-        double = _certificate(0.5000001, 0.5)
-        balls.judge_twice(record, lambda arithmetic, told=(double, other): told[arithmetic == "ball"])
-        assert records.DISAGREED in record.found
+@pytest.mark.parametrize(
+    ("double", "ball", "kinds"),
+    [
+        ((0.5000001, 0.5), (0.5000001, 0.5), []),
+        ((0.5000001, 0.5), (0.5, 0.1), ["balls refuse what doubles verified"]),
+        ((0.5000001, 0.5), (0.4, 0.3999999), ["doubles and balls contradict each other"]),
+        ((0.5000001, 0.5), None, ["balls refuse what doubles verified"]),
+        ((0.5, 0.1), None, ["doubles and balls contradict each other"]),
+        (None, (0.5, 0.1), ["doubles and balls contradict each other"]),
+        ((0.5, 0.1), (0.5, 0.4999999), ["balls prove what doubles leave open"]),
+    ],
+)
+def test_what_balls_refute_is_told_from_what_they_prove_beyond_doubles(double: Any, ball: Any, kinds: list[str]) -> None:
+    records, balls, bench = (_module(name) for name in ("verdict_record", "verdict_balls", "bench_verdicts"))
+    record = records.Record("svm", 1, "extreme", settings=["huge C"], balls=True)
+
+    def verified_in(arithmetic: str) -> Any:
+        told = {"double": double, "ball": ball}[arithmetic]
+        if told is None:
+            raise CertificateError("the proof does not hold")
+        return _certificate(*told)
+
+    balls.judge_twice(record, verified_in)
+    assert list(record.found) == kinds
+    agreed = records.Record("svm", 2, "ordinary", verified=True, answered=True, balls=True)
+    written = bench.report([record, agreed], ["svm"])
+    rows = {row["setting"]: row for row in written.tables[0].rows}
+    for kind in ("balls refuse what doubles verified", "balls prove what doubles leave open"):
+        assert (rows["extreme"][kind], rows["ordinary"][kind]) == (int(kind in kinds), 0)
+    beyond = int("balls prove what doubles leave open" in kinds)
+    text = " ".join(written.findings)
+    assert f"Balls prove what doubles leave open: ordinary 0, extreme {beyond}{', with huge C' * beyond}." in text
+    assert f"balls refuse what doubles verified {int(kinds[:1] == ['balls refuse what doubles verified'])}" in text
 
 
 def test_an_abort_is_a_finding_and_not_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.core.enclosure import Enclosure, between, choose, enclose, exact_dot, join
+from surefoot.core.enclosure import Enclosure, between, choose, close_product, computing_in, enclose, exact_dot, join
 
 NUMBERS = st.floats(-1e9, 1e9) | st.floats(-1e-9, 1e-9) | st.integers(-9, 9).map(float) | st.floats(-1e120, 1e120)
 RADII = st.sampled_from([0.0, 1e-20, 1e-9, 0.5, 3.0])
@@ -70,6 +70,29 @@ def test_cancellation_is_seen_by_sums_and_undone_by_exact_products() -> None:
     assert (enclose(a) @ b).rad >= 1.0
     assert exact_dot(a, b).mid == 1.0
     assert exact_dot(a, b).rad <= 1e-290
+
+
+@pytest.mark.parametrize("spread", [0, 30, 900])
+@pytest.mark.parametrize("arithmetic", ["double", "ball"])
+def test_close_products_contain_the_exact_ones_where_these_cancel(spread: int, arithmetic: str) -> None:
+    """Sums that are some 1e-16 of their terms; rows and columns of zeros; entries from 2**-900 to 2**900."""
+    random = np.random.default_rng(spread)
+    left = random.normal(size=(6, 40)) * 2.0 ** random.integers(-spread, spread + 1, (6, 1))
+    right = random.normal(size=(40, 3)) * 2.0 ** random.integers(-spread, spread + 1, 3)
+    left[5], right[:, 2] = 0.0, 0.0
+    for at in (0, 1):  # the last term takes back what the others add up to, to the last digit
+        left[at, -1] = -(left[at, :-1] @ right[:-1, 0]) / right[-1, 0]
+    kind = Enclosure if arithmetic == "double" else pytest.importorskip("surefoot.core.flint_enclosure").FlintEnclosure
+    with computing_in(kind):
+        found = close_product(left, right)
+    for i, row in enumerate(left):
+        for j, column in enumerate(right.T):
+            exact = sum((Fraction(a) * Fraction(b) for a, b in zip(row.tolist(), column.tolist(), strict=True)), Fraction(0))
+            low, high = float(found.low[i, j]), float(found.high[i, j])
+            assert (np.isinf(low) or Fraction(low) <= exact) and (np.isinf(high) or exact <= Fraction(high))
+            if spread < 900:
+                terms = float(np.abs(row) @ np.abs(column))
+                assert high - low <= 1e-19 * terms + 1e-15 * abs(float(exact)) + 1e-280
 
 
 @pytest.fixture(scope="module")

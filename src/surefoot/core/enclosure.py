@@ -286,6 +286,24 @@ def exact_dot(first: AnyArray, second: AnyArray) -> Enclosure:
     return _KIND.get().of_fraction(Fraction(sum(x * y * (largest // (p * q)) for x, p, y, q in ratios), largest))
 
 
+def close_product(left: FloatArray, right: FloatArray) -> Enclosure:
+    """The product of two matrices of doubles, for sums whose terms nearly cancel: some 1e5 times as close as ``@``.
+
+    Leading bits of both, so few that their products and sums of these are whole multiples of one unit below 2**53 of it, are
+    multiplied without any rounding, in whatever order the machine adds; what is left is that much smaller.
+    """
+    bits = (52 - left.shape[1].bit_length()) // 2
+    a, b = _leading(left, 1, bits), _leading(right, 0, bits)
+    return enclose(a @ b) + (enclose(a) @ (right - b) + enclose(left - a) @ right)
+
+
+def _leading(values: FloatArray, axis: int, bits: int) -> FloatArray:
+    exponent = np.frexp(np.abs(values).max(axis=axis, keepdims=True, initial=0.0))[1]
+    unit = np.ldexp(1.0, exponent - bits)
+    # None where products or their sums might overflow, or underflow.
+    return np.where(np.abs(exponent) < 400, np.rint(values / unit) * unit, 0.0)
+
+
 def _entropy(share: FloatArray) -> FloatArray:
     inside = np.clip(share, 0.0, 0.5)
     found: FloatArray = np.where(inside > 0, -inside * np.log(inside), 0.0) - (1.0 - inside) * np.log1p(-inside)

@@ -209,6 +209,23 @@ def test_bounds_are_sharper_in_ball_arithmetic_and_the_verdict_is_the_same():
         assert (doubles.problem_digest, doubles.model_digest) == (balls.problem_digest, balls.model_digest)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_large_coefficients_that_cancel_cost_doubles_no_more_than_balls(seed):
+    """Rows of a kernel matrix with offsets times coefficients up to C = 5e6 nearly cancel: rounding alone was a gap of 6e-6."""
+    pytest.importorskip("flint")
+    from surefoot.core.flint_enclosure import FlintEnclosure
+
+    plain = random_problem(seed, Kernel("linear"), n_batches=6, most=5, cost=5e6)
+    gram = (plain.samples + 40.0) @ (plain.samples + 40.0).T
+    problem = mended(dataclasses.replace(plain, samples=gram, kernel=Kernel("precomputed")))
+    plane, mix = solved(problem)
+    doubles = certify_chance_svm(problem, plane, mix, 1e-6)
+    with computing_in(FlintEnclosure):
+        balls = certify_chance_svm(problem, plane, mix, 1e-6)
+    assert doubles.upper_bound - balls.upper_bound <= 1e-9 * balls.upper_bound
+    assert balls.lower_bound - doubles.lower_bound <= 1e-9 * balls.upper_bound
+
+
 def test_landmarks_are_judged_among_their_own_combinations():
     problem = on_landmarks(random_problem(4, RBF, most=9), 10)
     plane, mix = solved(problem)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surefoot.core.enclosure import Enclosure, computing_in
 from surefoot.core.solve_options import SolveOptions
 from surefoot.inverse.certificate.cone_center import certify_rays
 from surefoot.inverse.cone.cone_cover import cone_cover
@@ -162,3 +163,17 @@ def test_an_ellipsoid_around_two_ends_is_as_long_as_its_farther_half(first: floa
     assert found.verified == (first == 0.5)
     assert "not the centre" in certify_rays(problem, theta + np.array([0.1, 0.0]), proof, 1e-6, ellipsoid=True).claim
     assert "may lie outside" in certify_rays(problem, theta, replace(proof, cover=None), 1e-6, ellipsoid=True).claim
+
+
+@pytest.mark.parametrize("arithmetic", ["double", "ball"])
+def test_two_rays_that_are_nearly_one_span_one_direction_in_any_arithmetic(arithmetic: str) -> None:
+    """Between ends that are 3.5e-8 apart rounding alone looks like a second direction, in which nothing is proven."""
+    kind = Enclosure if arithmetic == "double" else pytest.importorskip("surefoot.core.flint_enclosure").FlintEnclosure
+    a, b = 1.95836471e-08, 1.55745782e-08
+    rays = [[-a, -1.0], [b, -1.0]]
+    proof = proof_of([[1.0, -a], [-1.0, -b]], rays)
+    problem = chosen_zero([[1.0, -a], [-1.0, -b]])
+    middle = np.sum([np.array(ray) / np.linalg.norm(ray) for ray in rays], axis=0)
+    with computing_in(kind):
+        found = certify_rays(problem, middle, replace(proof, weights=np.array([0.5, 0.5])), 1e-6, ellipsoid=True)
+    assert [found.lower_bound, found.upper_bound] == pytest.approx([np.log((a + b) / 2)] * 2, abs=1e-6)

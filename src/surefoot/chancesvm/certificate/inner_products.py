@@ -27,7 +27,7 @@ import numpy as np
 
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.definite import inverse_form, least_eigenvalue
-from surefoot.core.enclosure import Enclosure, enclose, join, sum_error
+from surefoot.core.enclosure import Enclosure, close_product, enclose, join, sum_error
 from surefoot.exceptions import CertificateError
 
 MATRICES = ("callable", "precomputed")
@@ -78,6 +78,8 @@ class InnerProducts:
         Both are 0 but at ``used``. Of landmarks it is ||P g||^2, with the projection P onto their span.
         """
         if self.landmarks is None:
+            if self.matrix is not None:
+                return self._by_matrix(self.matrix, planes, mixes, used)
             values, squares = self._combined(join((planes, mixes), axis=1), used)
             return values, squares[: planes.shape[1]], squares[planes.shape[1] :]
         if np.delete(planes, self.landmarks, axis=0).any():
@@ -90,6 +92,19 @@ class InnerProducts:
         values, square = join(found), self.block(self.landmarks, self.landmarks)
         return values, (values * planes)[self.landmarks].sum(axis=0), inverse_form(square, inner)
 
+    def _by_matrix(self, matrix: Any, planes: Any, mixes: Enclosure, used: Any) -> tuple[Enclosure, Enclosure, Enclosure]:
+        """The same from a matrix, whose entries are doubles as they are; of ||g||^2, what none is above.
+
+        A mix is no farther from the middle of its enclosure than coefficients may be, times the lengths of samples.
+        """
+        given, k = np.concatenate((planes, mixes.mid), axis=1), planes.shape[1]
+        rows = [close_product(matrix[np.ix_(part, used)], given[used]) for part in _parts(np.arange(len(matrix)))]
+        values = join(rows) + enclose(given) * self.added
+        squares = (values * given).sum(axis=0)
+        beside = (enclose(np.diagonal(matrix)) + self.added).maximum(0.0).sqrt() @ mixes.rad
+        longest = squares[k:].maximum(0.0).sqrt() + beside
+        return values, squares[:k], longest * longest
+
     def _combined(self, coefficients: Enclosure, used: AnyArray) -> tuple[Enclosure, Enclosure]:
         """w . phi(x) of all samples and ||w||^2, for each column of coefficients."""
         if self.name in ("linear", "poly") and (self.samples.shape[1] + 1) ** self.degree < max(used.size, FEW):
@@ -98,7 +113,7 @@ class InnerProducts:
             for part in _parts(used):
                 w = w + features[part].transposed @ coefficients[part]
             return features @ (w * factors), (w * w * factors).sum(axis=0)
-        values = coefficients * self.added
+        values = enclose(np.zeros(coefficients.shape))
         for part in _parts(used):
             values = values + self.block(np.arange(self.samples.shape[0]), part) @ coefficients[part]
         return values, (coefficients * values).sum(axis=0)
@@ -106,7 +121,7 @@ class InnerProducts:
     def block(self, rows: AnyArray, others: AnyArray) -> Enclosure:
         """k(x_s, x_t) for all pairs, without what is added; of a matrix on landmarks the others are all of these."""
         if self.matrix is not None:
-            return enclose(self.matrix[np.ix_(rows, others)] if self.landmarks is None else self.matrix[rows])
+            return enclose(self.matrix[rows])
         u, v = enclose(self.samples[rows]) - self.origin, enclose(self.samples[others]) - self.origin
         if self.name == "rbf":
             left, right = (u * u).sum(axis=1) * -self.gamma, (v * v).sum(axis=1) * -self.gamma

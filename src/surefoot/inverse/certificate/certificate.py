@@ -151,7 +151,7 @@ def conclude(
         witness=proof,
         problem_digest=problem_digest(problem),
         model_digest=digest("cost with room" if "shape" in answer else "cost vector", answer),
-        floor=floor,
+        floor=floor if np.isfinite(floor) else 0.0,  # what overflows excuses nothing
     )
 
 
@@ -314,8 +314,9 @@ def _scales(problem: InverseProblem, theta: FloatArray) -> tuple[FloatArray, flo
         return scales, FLOOR_FRACTION * float(np.mean(scales))
     # Losses that must be 0 are no objective: the regularizer of a cost with losses like distances, or of the centre's least.
     center = np.abs(problem.regularizer.center)
-    least = float(np.mean(apart) / np.mean(steep.max(axis=1))) if apart.any() else center[center > 0].min(initial=center.max())
-    return scales, FLOOR_FRACTION * problem.kappa * (least**2 / 2 if problem.regularizer.kind == "l2" else least)
+    per_unit = apart.any() and steep.any()  # under features that are all alike no cost has such losses
+    least = float(np.mean(apart) / np.mean(steep.max(axis=1))) if per_unit else center[center > 0].min(initial=center.max())
+    return scales, FLOOR_FRACTION * problem.kappa * (least * least / 2 if problem.regularizer.kind == "l2" else least)
 
 
 def _radius(problem: InverseProblem, upper: float, lower: float) -> str:

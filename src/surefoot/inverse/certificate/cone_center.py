@@ -34,10 +34,10 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate, Statement, rounded_up
 from surefoot.core.enclosure import Enclosure, enclose, join
 from surefoot.inverse.certificate.certificate import NEAR, conclude, is_cone, require_cost, sizes
-from surefoot.inverse.certificate.cost_bound import decisions_flaw, exact_product, exact_slope, proof_cuts
+from surefoot.inverse.certificate.cost_bound import decisions_flaw, proof_cuts
 from surefoot.inverse.certificate.cost_ellipsoid import log_det, spanned
 from surefoot.inverse.certificate.decision_bound import decision_bounds
-from surefoot.inverse.certificate.observation import cuts, listed
+from surefoot.inverse.certificate.observation import cuts, exact_loss, exact_product, listed
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.decision_proof import LossProof
@@ -134,7 +134,7 @@ def _ties(example: Example, ray: FloatArray, nothing: Distance) -> bool:
     if points is None or hasattr(example.instance.features, "inner"):
         return False
     steep = cuts([(example, points)], nothing)[0]
-    return all(exact_product(exact_slope(example, x, range(ray.size)), ray) <= 0 for x in points[(steep @ ray).high > 0])
+    return all(exact_loss(example, x, ray) <= 0 for x in points[(steep @ ray).high > 0])
 
 
 def _unit(rays: Enclosure) -> Enclosure:
@@ -194,7 +194,8 @@ def _leaves(cover: Any, n_normals: int, p: int) -> tuple[Enclosure, Any] | None:
 
 def _volumes(weights: Enclosure, ends: Enclosure) -> tuple[float, float, str]:
     """Bounds on the log volume, and what is not proven about the dimension."""
-    plane = spanned(ends.mid - ends.mid.mean(axis=0))
+    # Differences from one of k ends: no rounding makes more than k - 1 directions of them.
+    plane = spanned(ends[1:] - ends[0])
     n = plane.shape[1]
     if n == 0:
         return 0.0, 0.0, "" if ends.shape[0] == 1 else "the rays are one ray"

@@ -26,16 +26,14 @@ from surefoot.core.arrays import BoolArray, FloatArray, IntArray
 from surefoot.core.definite import square_near
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
 from surefoot.inverse.certificate.decision_bound import lowest
-from surefoot.inverse.certificate.observation import are_decisions, cuts, features_of
+from surefoot.inverse.certificate.observation import are_decisions, cuts, exact_product, exact_slope
 
 if TYPE_CHECKING:
-    from surefoot.inverse.problem.problem import Example, InverseProblem
+    from surefoot.inverse.problem.problem import InverseProblem
 
 
 # Fractions as Python writes them: an exponent could ask for more digits than there is memory.
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
-# Larger sums are no doubles; nothing is said of them.
-LARGEST = 2**1000
 
 
 def decisions_flaw(problem: InverseProblem, owners: IntArray, points: Any) -> str:
@@ -101,7 +99,7 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
     rational = not prior.psd and not any(hasattr(example.instance.features, "inner") for example in problem.examples)
     prices = np.maximum(proof.row_prices, 0.0), np.full(len(total), float(proof.total_price))
     values = _fractions(problem, proof, prices) if rational and (free.all() or problem.hard) else []
-    multipliers = between(*_ends(values)) if values else join([shared_weights(problem, proof, free), *prices])
+    multipliers = _enclosed(values) if values else join([shared_weights(problem, proof, free), *prices])
     slope = multipliers @ join([steep, prior.matrix, sum_row])
     if prior.psd and proof.block_price is not None:
         slope = slope - join([square_near(proof.block_price).reshape(prior.psd**2), np.zeros(p - prior.psd**2)])
@@ -116,16 +114,14 @@ def cost_bound(problem: InverseProblem, proof: Any) -> float:
         known = [exact_product(values, column) for column in zip(*rows, strict=True)]
         above, below = (np.array([sign * exact <= problem.kappa for exact in known]) for sign in (1, -1))
         flat[at] = (above | np.isfinite(prior.lower[at])) & (below | np.isfinite(prior.upper[at]))
-        low[at], high[at] = _ends(known)
+        low[at], high[at] = _enclosed(known).low, _enclosed(known).high
         slope = between(low, high)
     constant = multipliers @ join([apart, -prior.ceiling, -total])
     return float((constant + _separable_minimum(problem, slope, flat)).low)
 
 
-def _ends(values: list[Fraction]) -> list[FloatArray]:
-    """Doubles below and above fractions."""
-    near = np.array([float(value) if abs(value) < LARGEST else np.nan for value in values])
-    return [np.where(np.isnan(near), end, np.nextafter(near, end)) for end in (-np.inf, np.inf)]
+def _enclosed(values: list[Fraction]) -> Enclosure:
+    return join([enclose(0.0).of_fraction(value).reshape(1) for value in values])
 
 
 def _fractions(problem: InverseProblem, proof: Any, prices: Sequence[FloatArray]) -> list[Fraction]:
@@ -158,19 +154,3 @@ def _separable_minimum(problem: InverseProblem, slope: Enclosure, flat: BoolArra
     at = np.clip(center if kappa > 0 else 0.0, lower, upper)
     rest = lowest(slope + kappa, at, at, upper, 0.0, flat) + lowest(slope - kappa, at, lower, at, 0.0, flat)
     return (kappa * abs(enclose(at) - center) + slope * at + rest).sum()
-
-
-def exact_product(first: Any, second: Any) -> Fraction:
-    """An inner product without rounding."""
-    return sum((Fraction(a) * Fraction(b) for a, b in zip(first, second, strict=True)), Fraction(0))
-
-
-def exact_slope(example: Example, point: FloatArray, at: Any) -> list[Fraction]:
-    """phi(response) - phi(x) in rational numbers, at some coordinates."""
-    features: Any = example.instance.features
-    if not hasattr(features, "matrix"):
-        own, other = (features_of(features, part[None, :]).mid[0] for part in (example.response, point))
-        return [Fraction(float(own[j])) - Fraction(float(other[j])) for j in at]
-    apart = [Fraction(float(a)) - Fraction(float(b)) for a, b in zip(example.response, point, strict=True)]
-    moved = [k for k, value in enumerate(apart) if value]
-    return [exact_product(features.matrix[j, moved], [apart[k] for k in moved]) for j in at]

@@ -50,7 +50,7 @@ def certify_ellipsoid(
             flaw = "the proof is refused because its parts differ in number"
     if not flaw:
         steep = cuts(pairs, problem.distance)[0]
-        moving = spanned(steep.mid)
+        moving = spanned(steep)
         if moving.shape[1] < p:
             where = f", flat but for the {moving.shape[1]} of {p} directions in which decisions vary"
         inner = enclose(moving.T) @ ((enclose(cost.shape) + cost.shape.T) * 0.5) @ enclose(moving)
@@ -84,11 +84,12 @@ def certify_ellipsoid(
     return conclude(problem, words, answer, (upper, lower), tolerance, proof, kappa)
 
 
-def spanned(rows: FloatArray) -> FloatArray:
-    """Columns that span all rows: the identity where these vary in every direction."""
-    p = rows.shape[1]
-    _, size, axes = np.linalg.svd(np.linalg.qr(rows / (np.abs(rows).max(initial=0.0) or 1.0), mode="r"))
-    rank = int((size > RANK_FRACTION * max(float(size.max(initial=0.0)), 1e-300)).sum())
+def spanned(rows: Enclosure) -> FloatArray:
+    """Columns that span all rows, but for what may be rounding: the identity where these vary in every direction."""
+    p, largest = rows.shape[1], float(np.abs(rows.mid).max(initial=0.0)) or 1.0
+    _, size, axes = np.linalg.svd(np.linalg.qr(rows.mid / largest, mode="r"))
+    noise = np.linalg.norm(rows.rad / largest)
+    rank = int((size > max(RANK_FRACTION * float(size.max(initial=0.0)), float(noise), 1e-300)).sum())
     return np.eye(p) if rank == p else np.ascontiguousarray(axes[:rank].T)
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.definite import least_of, length, square_near
 from surefoot.core.enclosure import Enclosure, between, choose, enclose, join
-from surefoot.inverse.certificate.observation import SLACK, cuts, features_of, listed, measured, row_slack
+from surefoot.inverse.certificate.observation import SLACK, cuts, exact_loss, features_of, listed, measured, row_slack
 
 if TYPE_CHECKING:
     from surefoot.inverse.problem.decision_proof import LossProof
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 # Observations whose lists are gone through at once.
 BATCH = 256
+# Rounding that is more than this part of a distance, as under costs of 1e9, is taken out of the losses that may be the largest.
+SMALL = 1e-9
 # Beyond this, doubles do not tell a whole number from the next one.
 LARGEST_WHOLE = 2.0**52
 
@@ -58,10 +60,16 @@ def decision_bounds(
         steep, apart = cuts(pairs, distance)
         # The response itself adds exactly 0.
         own = np.concatenate([np.all(points == example.response, axis=1) for example, points in pairs])
-        values = np.where(own, 0.0, (steep @ theta + apart).high)
-        blocks = np.split(values, np.cumsum([len(points) for _, points in pairs])[:-1])
-        for (i, _), block in zip(lists[first : first + BATCH], blocks, strict=True):
-            bounds[i] = float(block.max(initial=-np.inf))
+        priced = steep @ theta + apart
+        values, low = np.where(own, 0.0, priced.high), np.where(own, 0.0, priced.low)
+        wide = (values - low > SMALL * apart.high) & (apart.high > 0) & np.isfinite(values) & isinstance(cost, np.ndarray)
+        starts = np.cumsum([0, *(len(points) for _, points in pairs)]).tolist()
+        for (i, points), start, end in zip(lists[first : first + BATCH], starts[:-1], starts[1:], strict=True):
+            near = wide[start:end] & (values[start:end] >= low[start:end].max(initial=-np.inf))
+            for k in [] if hasattr(examples[i].instance.features, "inner") else np.flatnonzero(near):
+                exact = enclose(0.0).of_fraction(exact_loss(examples[i], points[k], cost))
+                values[start + k] = (apart[start + k] + exact).high
+            bounds[i] = float(values[start:end].max(initial=-np.inf))
     return bounds
 
 

@@ -15,6 +15,7 @@ to 6 digits (``ROUNDED``) is a decision too, and what ``inside`` says is believe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,27 @@ def features_of(features: Any, points: FloatArray) -> Enclosure:
     y, z = points[:, : features.n_continuous], points[:, features.n_continuous :]
     inner, outer = (features_of(part, z) for part in (features.inner, features.outer))
     return join([_products(enclose(y), y), _products(inner, y), outer], axis=1)
+
+
+def exact_product(first: Any, second: Any) -> Fraction:
+    """An inner product without rounding."""
+    return sum((Fraction(a) * Fraction(b) for a, b in zip(first, second, strict=True)), Fraction(0))
+
+
+def exact_slope(example: Example, point: FloatArray, at: Any) -> list[Fraction]:
+    """phi(response) - phi(x) in rational numbers, at some coordinates."""
+    features: Any = example.instance.features
+    if not hasattr(features, "matrix"):
+        own, other = (features_of(features, part[None, :]).mid[0] for part in (example.response, point))
+        return [Fraction(float(own[j])) - Fraction(float(other[j])) for j in at]
+    apart = [Fraction(float(a)) - Fraction(float(b)) for a, b in zip(example.response, point, strict=True)]
+    moved = [k for k, value in enumerate(apart) if value]
+    return [exact_product(features.matrix[j, moved], [apart[k] for k in moved]) for j in at]
+
+
+def exact_loss(example: Example, point: FloatArray, theta: Any) -> Fraction:
+    """<theta, phi(response) - phi(x)> in rational numbers."""
+    return exact_product(exact_slope(example, point, range(len(theta))), theta)
 
 
 def _products(left: Enclosure, right: FloatArray) -> Enclosure:
