@@ -470,4 +470,5 @@ RANGE_BANK: dict[str, Callable[[], RobustLogisticProblem]] = {
     )
 }
 
-WHOLE_BANK = {**PROBLEM_BANK, **NORM_BANK, **SPARSE_BANK, **RANGE_BANK}
+# Ranges are for quadratic steps alone: problems with them are no part of the whole bank, which all solvers are asked about.
+WHOLE_BANK = {**PROBLEM_BANK, **NORM_BANK, **SPARSE_BANK}

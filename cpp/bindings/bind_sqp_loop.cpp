@@ -1,7 +1,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "arrays.hpp"
@@ -120,7 +122,11 @@ void bind_sqp_loop(nb::module_& module) {
            [](BoundLoop& self) { return self.with_sums([&](const RowSums& rows) { return self.loop.advance(rows); }); })
       .def(
           "iterate",
-          [](BoundLoop& self, int max_iterations, int failures, int max_failures, double seconds) {
+          [](BoundLoop& self, int max_iterations, int failures, int max_failures, double seconds, double seconds_left) {
+            // A year is longer than any clock needs, and does not overflow it.
+            const std::chrono::duration<double> left(std::clamp(seconds_left, 0.0, 3e7));
+            self.loop.deadline =
+                std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
             return self.with_sums([&](const RowSums& rows) {
               const auto started = std::chrono::steady_clock::now();
               std::vector<Iteration> done;
@@ -135,7 +141,8 @@ void bind_sqp_loop(nb::module_& module) {
               return done;
             });
           },
-          nb::kw_only(), nb::arg("max_iterations"), nb::arg("failures"), nb::arg("max_failures"), nb::arg("seconds"))
+          nb::kw_only(), nb::arg("max_iterations"), nb::arg("failures"), nb::arg("max_failures"), nb::arg("seconds"),
+          nb::arg("seconds_left") = std::numeric_limits<double>::infinity())
       .def("bound_last_step",
            [](BoundLoop& self) { self.with_sums([&](const RowSums& rows) { self.loop.bound_last_step(rows); }); })
       .def(

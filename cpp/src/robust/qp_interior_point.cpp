@@ -36,7 +36,8 @@ class InteriorPoint {
   }
 
   // Up to the tolerance; a predicted decrease above `final_decrease` need only be right to a fraction of itself.
-  QpSolution run(double tolerance, int max_iterations, double final_decrease) {
+  QpSolution run(double tolerance, const QpOptions& options) {
+    const double final_decrease = options.final_decrease;
     QpSolution solution;
     double total_weight = rows_.total_centrality_weight();
     for_each_pair([&](const ComplementaryPair& pair) { total_weight += pair.centrality_weight; });
@@ -45,7 +46,7 @@ class InteriorPoint {
     int since_best = 0;
     // Numbers too large for double precision have no merit at all; then this is what remains.
     save_best();
-    for (int iteration = 0; iteration < max_iterations; ++iteration) {
+    for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
       update_residuals();
       solution.iterations = iteration;
       const double complementarity = pair_complementarity_ + cone_complementarity();
@@ -53,6 +54,7 @@ class InteriorPoint {
         solution.converged = true;
         break;
       }
+      if (iteration > 0 && std::chrono::steady_clock::now() >= options.deadline) break;
       const double merit = complementarity + dual_error_ + primal_error_;
       if (merit < parameters_.merit_improvement * best_merit) {
         best_merit = merit;
@@ -350,16 +352,16 @@ QpSolution solve_qp(const RowModel& model, int size, const double* linear, const
     const double loose = parameters.loose_factor * options.tolerance;
     for (int round = 0; round < parameters.max_rounds && active.inactive_fraction() >= parameters.least_inactive; ++round) {
       InteriorPoint point = over(active.rows(), active.linear().data());
-      QpSolution solution = point.run(loose, options.max_iterations, options.final_decrease);
+      QpSolution solution = point.run(loose, options);
       if (activate_violated(active, solution, loose, parameters)) continue;
-      solution = point.run(options.tolerance, options.max_iterations, options.final_decrease);
+      solution = point.run(options.tolerance, options);
       if (activate_violated(active, solution, options.tolerance, parameters)) continue;
       solution.mass = active.piece_masses(solution.mass);
       solution.hinge_mass = active.hinge_masses(solution.hinge_mass);
       return solution;
     }
   }
-  return over(model.tied, linear).run(options.tolerance, options.max_iterations, options.final_decrease);
+  return over(model.tied, linear).run(options.tolerance, options);
 }
 
 }  // namespace surefoot

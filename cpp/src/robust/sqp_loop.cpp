@@ -46,8 +46,9 @@ bool SqpLoop::advance(const RowSums& rows) {
       std::max(p.qp_gap_fraction * options_.tolerance * objective, p.qp_decrease_fraction * predicted_decrease);
   // The first decrease from a neighbour's optimum is not known before; only what may be the last step must be exact.
   const double exact_below = options_.warm_start ? final_decrease() : std::numeric_limits<double>::infinity();
-  const QpOptions qp{qp_tolerance,     p.qp_max_iterations, p.qp_active_width * active_width, options_.n_threads, exact_below,
-                     p.interior_point, p.active_rows};
+  const QpOptions qp{qp_tolerance,       p.qp_max_iterations, p.qp_active_width * active_width,
+                     options_.n_threads, exact_below,         deadline,
+                     p.interior_point,   p.active_rows};
   SqpStep step = solve_step(space_, rows, x, working_set, {options_.radius, region(), regularisation, qp});
   const double predicted = step.qp.predicted_decrease;
   if (bound_is_promising(step)) {

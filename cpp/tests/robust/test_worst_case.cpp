@@ -67,10 +67,23 @@ std::vector<double> random_point(const MixedTable& table, const LiftedLayout& la
   return x;
 }
 
-// Largest loss minus price over all category vectors from feature l on.
+// Largest loss minus price over all category vectors, and places of numbers with a range, from move l on.
 double brute_force(const MixedTable& table, const LiftedLayout& layout, const std::vector<double>& x, std::int64_t row, int l,
                    double label, double score, double cost) {
-  if (l == table.n_categorical) return softplus(-label * score) - x[layout.price] * cost;
+  if (l == table.n_moves()) return softplus(-label * score) - x[layout.price] * cost;
+  if (l >= table.n_categorical) {
+    // A number stays, stops on its way, or goes to an end of its range.
+    const NumericRange& range = table.range_of(l);
+    double best = brute_force(table, layout, x, row, l + 2, label, score, cost);
+    for (const int end : {l, l + 1})
+      for (const double part : {0.3, 1.0}) {
+        const double way = part * table.way(end, row);
+        best = std::max(best,
+                        brute_force(table, layout, x, row, l + 2, label, score + way * x[layout.first_numeric + range.column],
+                                    cost + range.price * std::fabs(way)));
+      }
+    return best;
+  }
   double best = -std::numeric_limits<double>::infinity();
   const int own = table.level_offset[l] + table.codes[row * table.n_categorical + l];
   for (int c = table.level_offset[l]; c < table.level_offset[l + 1]; ++c) {
@@ -96,7 +109,7 @@ struct WorstRows {
   WorstRows(const MixedTable& table, const LiftedLayout& layout, const std::vector<double>& x, int n_threads)
       : value(static_cast<std::size_t>(table.n_rows)),
         cost(value.size()),
-        moved(value.size() * table.n_categorical),
+        moved(value.size() * static_cast<std::size_t>(table.n_moves())),
         flipped(value.size()) {
     worst_case_rows(table, layout, x.data(), n_threads, value.data(), moved.data(), flipped.data(), cost.data());
   }
@@ -127,6 +140,34 @@ TEST(best_prefix_equals_enumeration_of_all_category_vectors_and_labels) {
           CHECK_NEAR(piece.value, softplus(piece.argument) - point.price * piece.cost, 1e-12);
         }
       }
+    }
+  }
+}
+
+TEST(numbers_with_a_range_stay_or_go_all_the_way_to_an_end) {
+  std::mt19937 draw(7);
+  std::uniform_real_distribution<double> uniform(0.0, 1.5);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<int> levels(draw() % 3);
+    for (int& count : levels) count = 1 + static_cast<int>(draw() % 3);
+    const int n_numeric = 1 + static_cast<int>(draw() % 3);
+    Case random(draw, 4, n_numeric, levels, draw() % 2 ? 0.7 : std::numeric_limits<double>::infinity());
+    for (int j = 0; j < n_numeric; j += 1 + static_cast<int>(draw() % 2)) {
+      double low = random.numeric[static_cast<std::size_t>(j)], high = low;
+      for (int row = 1; row < 4; ++row) {
+        low = std::min(low, random.numeric[static_cast<std::size_t>(row * n_numeric + j)]);
+        high = std::max(high, random.numeric[static_cast<std::size_t>(row * n_numeric + j)]);
+      }
+      random.table.ranges.push_back({j, low - uniform(draw) * (draw() % 2), high + uniform(draw), 0.3 + uniform(draw)});
+    }
+    const LiftedLayout layout(random.table, true);
+    const auto x = random_point(random.table, layout, draw() % 2 ? 1.0 : 5.0, 0.1 * static_cast<double>(draw() % 30), draw);
+    const WorstRows worst(random.table, layout, x, 1);
+    const auto moves = static_cast<std::size_t>(random.table.n_moves());
+    for (std::size_t row = 0; row < 4; ++row) {
+      CHECK_NEAR(worst.value[row], brute_force(random.table, layout, x, static_cast<std::int64_t>(row)), 1e-11);
+      for (auto l = static_cast<std::size_t>(random.table.n_categorical); l < moves; l += 2)
+        CHECK(!(worst.moved[row * moves + l] && worst.moved[row * moves + l + 1]));
     }
   }
 }

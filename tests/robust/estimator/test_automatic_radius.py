@@ -41,7 +41,7 @@ def test_it_is_the_largest_radius_whose_premium_is_what_chance_gains(
 ) -> None:
     model = sf.RobustLogisticRegression(**parameters).fit(survey.X, survey.y)
     error = model.sampling_error_
-    assert (error.rows, error.coefficients, error.settled) == (len(survey.y), coefficients, True)
+    assert (error.rows, error.coefficients, error.converged) == (len(survey.y), coefficients, True)
     assert error.premium == coefficients / (2 * len(survey.y))
     expected = by_definition(survey.X, survey.y, error.premium, error.highest, **parameters)
     assert model.radius_ == pytest.approx(expected, rel=ROUNDING + 0.07)
@@ -103,16 +103,16 @@ def test_the_number_of_rows_by_hand() -> None:
 def test_the_search_finds_where_the_premium_meets_its_bound(slope: float) -> None:
     # Prices that fall as radius^-slope: the premium radius^(1 - slope) / 10 is 0.01 at 0.1^(1 / (1 - slope)).
     error = SamplingError(rows=50.0, coefficients=1, highest=0.5)
-    radius, settled = automatic_radius(error, lambda r: 0.1 * r**-slope)
-    assert settled
+    radius, converged = automatic_radius(error, lambda r: 0.1 * r**-slope)
+    assert converged
     assert radius == pytest.approx(0.1 ** (1 / (1 - slope)), rel=0.15 if slope == 0.9 else ROUNDING + 0.03)
 
 
 def test_the_search_comes_down_from_above_where_premiums_rise_and_fall() -> None:
     # Premium r (1 - r)^2 / 4: above 0.02 between 0.098 and 0.65; the highest radius allowed lies between.
     price = lambda r: (1 - r) ** 2 / 4  # noqa: E731
-    radius, settled = automatic_radius(SamplingError(rows=50.0, coefficients=2, highest=0.5), price)
-    assert settled and radius == pytest.approx(0.098, rel=ROUNDING)
+    radius, converged = automatic_radius(SamplingError(rows=50.0, coefficients=2, highest=0.5), price)
+    assert converged and radius == pytest.approx(0.098, rel=ROUNDING)
     # Beyond the second crossing the highest one is itself within the bound.
     assert automatic_radius(SamplingError(rows=50.0, coefficients=2, highest=0.8), price) == (0.8, True)
     assert automatic_radius(SamplingError(rows=50.0, coefficients=2, highest=0.5), lambda r: 0.0) == (0.5, True)
@@ -143,7 +143,7 @@ def test_a_shift_model_has_a_radius_of_its_own(survey: Any) -> None:
 def test_a_time_limit_ends_the_search_and_the_reason_says_so(survey: Any) -> None:
     with pytest.warns(sf.ConvergenceLimitWarning):
         model = sf.RobustLogisticRegression(time_limit=1e-9).fit(survey.X, survey.y)
-    assert not model.sampling_error_.settled
+    assert not model.sampling_error_.converged
     assert "time limit" in model.radius_reason_
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problem_bank import WHOLE_BANK, draw_problem
+from problem_bank import RANGE_BANK, WHOLE_BANK, draw_problem
 from reference.enumerated_model import solve_enumerated
 
 from surefoot.core.solve_options import SolveOptions
@@ -16,9 +16,9 @@ from surefoot.robust.registry import make_solver, require_acceptance
 PRECISION = {"sqp": 1e-6, "graph": 1e-6, "cutting-plane": 1e-6, "lp-admm": 1e-6, "wide": 1e-6, "conic": 1e-6}
 
 
-@pytest.mark.parametrize("name", WHOLE_BANK)
+@pytest.mark.parametrize("name", [*WHOLE_BANK, *RANGE_BANK])
 def test_all_solvers_agree_and_prove_it(name):
-    problem = WHOLE_BANK[name]()
+    problem = {**WHOLE_BANK, **RANGE_BANK}[name]()
     optimum = solve_enumerated(problem).optimum
     for solver, precision in PRECISION.items():
         if problem.cost.numeric_ranges is not None and solver != "sqp":

@@ -85,12 +85,12 @@ def test_optima_equal_enumeration_and_are_proven(seed):
     certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, 2e-6)
     assert certificate.verified, certificate.claim
     assert certificate.upper_bound == pytest.approx(reference.objective(problem, outcome.primal), rel=1e-9)
-    # The enumerated model is a model as well: its objective is above the best one, and that is not below the proven bound.
+    # The enumerated model is a model as well: its objective, known to ten digits, is not below the proven bound.
     try:
         optimum = solve_enumerated(problem).optimum
     except RuntimeError:
         pytest.skip("the cone solver stalls; what was proven above holds without it")
-    assert certificate.lower_bound <= optimum * (1 + 1e-12)
+    assert certificate.lower_bound <= optimum * (1 + 1e-9)
     assert outcome.upper_bound == pytest.approx(optimum, rel=2e-6)
 
 

@@ -62,6 +62,22 @@ def test_a_turn_has_one_iteration_at_least_and_ends_when_its_time_is_over():
     assert len(loop.iterate(max_iterations=10, failures=0, max_failures=8, seconds=-1.0)) == 1
 
 
+def test_a_step_whose_time_is_over_is_cut_short_and_the_loop_can_go_on():
+    rows = rows_of(2)
+    start = initial_point(rows)
+    cut, whole = SqpLoop(rows, start, 1e-9), SqpLoop(rows, start, 1e-9)
+    turn = {"max_iterations": 1, "failures": 0, "max_failures": 8, "seconds": 60.0}
+    cut.iterate(**turn, seconds_left=0.0)
+    whole.iterate(**turn)
+    # One iteration of the interior point ends elsewhere than all of them, and never higher than it began.
+    assert cut.objective != whole.objective
+    assert cut.objective <= rows.objective(start)
+    cut.iterate(max_iterations=50, failures=0, max_failures=8, seconds=60.0)
+    assert cut.optimal
+    whole.iterate(max_iterations=50, failures=0, max_failures=8, seconds=60.0)
+    assert cut.objective == pytest.approx(whole.objective, rel=1e-8)
+
+
 def test_whoever_raises_while_told_ends_the_loop():
     rows = rows_of(3)
 

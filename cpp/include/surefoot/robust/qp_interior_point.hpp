@@ -20,6 +20,7 @@
 // Large models are solved on their active pieces and hinges first (active_rows.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -88,6 +89,8 @@ struct QpOptions {
   int n_threads = 1;
   // A larger predicted decrease is solved for inexactly.
   double final_decrease = std::numeric_limits<double>::infinity();
+  // When to end with the best iterate so far; one iteration is made in any case.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   InteriorPointParameters interior_point = {};
   ActiveRowsParameters active_rows = {};
 };

@@ -17,6 +17,7 @@
 // 14 (non-smooth optimization), for quadratic models of a finite maximum.
 #pragma once
 
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -62,8 +63,9 @@ class SqpLoop {
   std::optional<DualBound> bound;
   WorkingSet working_set;
   double active_width;
-  double regularisation;      // over the curvature
-  double predicted_decrease;  // of the last step
+  double regularisation;                                                                          // over the curvature
+  double predicted_decrease;                                                                      // of the last step
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();  // of a step's programme
 
  private:
   double final_decrease() const;

@@ -77,14 +77,14 @@ class SamplingError:
         p: those that a shift can reach.
     highest : float
         The second bound of (1).
-    settled : bool
+    converged : bool
         Whether the search for the radius came to its end; a time limit may cut it short.
     """
 
     rows: float
     coefficients: int
     highest: float
-    settled: bool = True
+    converged: bool = True
 
     @property
     def premium(self) -> float:
@@ -94,7 +94,7 @@ class SamplingError:
     def reason(self, radius: float, price: float) -> str:
         """Why the radius is what it is, for whoever reads the summary of a fit."""
         table = f"{self.coefficients} coefficients in {self.rows:,.6g} rows"
-        if not self.settled:
+        if not self.converged:
             return f"automatic, from {table}; the time limit ended the search for it"
         if radius == 0:
             return "automatic: nothing that the model uses may shift"
@@ -202,8 +202,8 @@ def find_radius(error: SamplingError, solve: Solve, options: SolveOptions) -> Fo
         nearest = solve(radius, own, nearest)
         return None if own.out_of_time else nearest.price
 
-    radius, settled = automatic_radius(error, price_at)
-    return FoundRadius(radius, replace(error, settled=settled), nearest)
+    radius, converged = automatic_radius(error, price_at)
+    return FoundRadius(radius, replace(error, converged=converged), nearest)
 
 
 Solve = Callable[[float, SolveOptions, RobustCoefficients | None], RobustCoefficients]
@@ -224,7 +224,7 @@ def automatic_radius(error: SamplingError, price_at: Callable[[float], float | N
     """
     if not error.highest > 0:  # nothing that matters can shift
         return 0.0, True
-    radius, settled = error.highest, False
+    radius, converged = error.highest, False
     above: tuple[float, float] | None = None
     below: tuple[float, float] | None = None
     for _ in range(PARAMETERS.max_solves):
@@ -233,8 +233,8 @@ def automatic_radius(error: SamplingError, price_at: Callable[[float], float | N
             break
         place = math.log(radius)
         miss = math.log(radius * price / error.premium) if price > 0 else -math.inf
-        settled = abs(miss) <= PARAMETERS.near or (above is None and miss < 0)
-        if settled:
+        converged = abs(miss) <= PARAMETERS.near or (above is None and miss < 0)
+        if converged:
             break
         former = above
         if miss > 0:
@@ -242,8 +242,8 @@ def automatic_radius(error: SamplingError, price_at: Callable[[float], float | N
         else:
             below = place, miss
         if above is not None and below is not None:
-            settled = above[0] - below[0] <= PARAMETERS.near
-            if settled:
+            converged = above[0] - below[0] <= PARAMETERS.near
+            if converged:
                 break
             # Between the two by proportion, and not too near to either.
             part = min(max(above[1] / (above[1] - below[1]), 0.1), 0.9)
@@ -252,7 +252,7 @@ def automatic_radius(error: SamplingError, price_at: Callable[[float], float | N
             slope = 1.0 if former is None else (former[1] - miss) / (former[0] - place)
             place -= miss / min(max(slope, 0.25), 1.0)
         radius = math.exp(place)
-    return _rounded(radius), settled
+    return _rounded(radius), converged
 
 
 def _rounded(radius: float) -> float:

@@ -232,7 +232,13 @@ def minimise(
             turn = min(turn, options.time_limit - options.elapsed)
         most = min(interval - iteration % interval, max_iterations - iteration)
         # At least one, even where the time is over.
-        *before, last = loop.iterate(max_iterations=most, failures=failures, max_failures=max_failures, seconds=turn)
+        *before, last = loop.iterate(
+            max_iterations=most,
+            failures=failures,
+            max_failures=max_failures,
+            seconds=turn,
+            seconds_left=options.seconds_left,
+        )
         for done in before:
             iteration, failures = iteration + 1, 0 if done.decreased else failures + 1
             record(iteration, done.objective, done.lower_bound, begun + done.seconds)
