@@ -110,7 +110,8 @@ METHOD = (
     "They are small, so that everything can be enumerated. Families cover their norms, kernels, distances, priors, approaches "
     "and rules.",
     "Exact objectives: decimal arithmetic with 60 digits, from the public numbers of the fitted model. References: all vectors "
-    "of categories and labels (robust), all cards (cards), the conic model of all ellipsoids (svm), all decisions (inverse); "
+    "of categories, labels and ends of ranges (robust), all cards (cards), the conic model of all ellipsoids (svm), all "
+    "decisions (inverse); "
     "real-valued unknowns by Clarabel in tight settings on centred and scaled columns, and then evaluated exactly, so that an "
     "inexact reference can miss a false verdict by its own error (about 1e-9), but cannot accuse a true one.",
     "false verdict: verified although a model is better by more than the tolerance, a lower bound above a reachable objective, "

@@ -20,7 +20,7 @@ from verdict_card_rules import Rule, draw_rules
 from verdict_fits import begin, excuse_limit, fitted, row_weights
 from verdict_numbers import exact, exactly, softplus, total
 from verdict_record import EXTREME, REFUSED, UNVERIFIED, Record, judge
-from verdict_robust import Model, Rows, objectives
+from verdict_shifts import Model, Rows, objectives
 
 import surefoot as sf
 

@@ -6,7 +6,6 @@ exact objective, so that its own errors cannot accuse anyone.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,8 +17,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 from verdict_conic import Programme, Row
 from verdict_fits import begin, excuse_limit, fitted, row_weights
-from verdict_numbers import Numbers, bisected, exact, exactly, softplus, total
+from verdict_numbers import exact, exactly, total
 from verdict_record import EXTREME, NO_REFERENCE, POOR, REFUSED, Record, judge
+from verdict_shifts import Model, Rows, objectives
 
 import surefoot as sf
 
@@ -54,46 +54,6 @@ class Case:
             batches = [tuple(column[part] for column in columns) for part in parts if self.y[part].size]
             return model.fit(batches)
         return model.fit(scipy.sparse.csr_array(self.X) if self.way == "sparse" else self.X, self.y, self.weight)
-
-
-@dataclass
-class Model:
-    """Exact coefficients: intercept, numeric columns, levels of each category, and the price."""
-
-    intercept: Decimal
-    numeric: Numbers
-    levels: list[Numbers]
-    price: Decimal
-
-
-@dataclass
-class Rows:
-    """The problem as the reference reads it."""
-
-    numeric: NDArray[Any]
-    codes: NDArray[Any]
-    n_levels: list[int]
-    labels: NDArray[Any]
-    weights: NDArray[Any]
-    gamma: NDArray[Any]
-    delta: NDArray[Any]
-    kappa: float
-    radius: float
-    norm: str
-    intercept: bool
-
-    def moves(self, row: int) -> list[tuple[tuple[int, ...], float, float]]:
-        """Where a row can go: categories, label and ground cost; first of all, nowhere."""
-        own, label = tuple(self.codes[row].tolist()), float(self.labels[row])
-        found = []
-        for levels in itertools.product(*(range(count) for count in self.n_levels)):
-            cost = sum(float(self.delta[l]) for l, level in enumerate(levels) if level != own[l])
-            for sign in (label, -label):
-                price = cost + (self.kappa if sign != label else 0.0)
-                free = levels == own and sign == label
-                if free or (np.isfinite(price) and self.radius > 0):
-                    found.append((levels, sign, 0.0 if free else price))
-        return sorted(found, key=lambda move: move[2])
 
 
 def draw(rng: np.random.Generator, record: Record) -> Case:
@@ -146,7 +106,35 @@ def draw(rng: np.random.Generator, record: Record) -> Case:
     if way != "table":
         record.settings.append(way)
         params["solver"] = "auto"
+    if way == "table" and n and params["norm"] == "l1" and rng.random() < 0.3:
+        params["numeric_range"] = _ranges(rng, X[:, :n])
+        params["solver"] = "conic" if params["solver"] == "conic" else "auto"  # published methods know no ranges
+        record.settings.append("numeric ranges")
     return Case(X, y, weight, n, params, way)
+
+
+def _ranges(rng: np.random.Generator, numeric: NDArray[Any]) -> dict[int, Any]:
+    """Ranges of one or two columns: what the rows hold, a little more, much more, or more at one end only."""
+    found: dict[int, Any] = {}
+    for j in sorted(rng.choice(numeric.shape[1], size=min(numeric.shape[1], int(rng.integers(1, 3))), replace=False).tolist()):
+        low, high = float(numeric[:, j].min()), float(numeric[:, j].max())
+        width = (high - low) or abs(high) or 1.0
+        kinds = ["observed", "observed +- 10 %", (low - width, high + 0.5 * width), (low, high + 20 * width), (low, high)]
+        found[j] = kinds[int(rng.integers(len(kinds)))]
+    return found
+
+
+def ranges_of(case: Case, numeric: NDArray[Any]) -> NDArray[Any] | None:
+    """The ends of all numeric columns, from the words of the case and the rows that count."""
+    given = case.params.get("numeric_range")
+    if given is None:
+        return None
+    found = np.tile([-np.inf, np.inf], (case.n_numeric, 1))
+    for j, spec in given.items():
+        low, high = float(numeric[:, j].min()), float(numeric[:, j].max())
+        wider = 0.1 * (high - low) if spec == "observed +- 10 %" else 0.0
+        found[j] = (low - wider, high + wider) if isinstance(spec, str) else spec
+    return found
 
 
 def _radius(rng: np.random.Generator, odd: set[str]) -> float:
@@ -216,6 +204,7 @@ def read(case: Case, model: Any) -> Rows:
         radius=float(case.params["radius"]),
         norm=case.params["norm"],
         intercept=case.params["fit_intercept"],
+        ranges=ranges_of(case, case.X[counting, : case.n_numeric]),
     )
 
 
@@ -229,52 +218,12 @@ def model_of(rows: Rows, model: Any) -> Model:
     return Model(Decimal(float(model.intercept_[0])), coefficients[:n], levels, Decimal(float(model.dual_price_)))
 
 
-@exactly
-def admitting_price(rows: Rows, model: Model) -> Decimal:
-    """The least price at which moving numeric columns gains nothing."""
-    parts = [
-        abs(beta) / Decimal(price) for beta, price in zip(model.numeric, rows.gamma.tolist(), strict=True) if price < np.inf
-    ]
-    if not parts or rows.radius == 0:
-        return Decimal(0)
-    if rows.norm == "l1":
-        return max(parts)
-    return total(part * part for part in parts).sqrt() if rows.norm == "l2" else total(parts)
-
-
-@exactly
-def objectives(rows: Rows, model: Model) -> tuple[Decimal, Decimal]:
-    """The objective at the model's price, raised where it must be, and that at the best price."""
-    numeric, weights, radius = exact(rows.numeric), exact(rows.weights), Decimal(rows.radius)
-    pieces: list[list[tuple[Decimal, Decimal]]] = []
-    for i in range(len(rows.labels)):
-        base = model.intercept + (numeric[i] @ model.numeric if rows.numeric.shape[1] else Decimal(0))
-        score = {
-            levels: base + total(model.levels[l][level] for l, level in enumerate(levels))
-            for levels in {levels for levels, _, _ in rows.moves(i)}
-        }
-        pieces.append([(softplus(-int(sign) * score[levels]), Decimal(price)) for levels, sign, price in rows.moves(i)])
-
-    def value(price: Decimal) -> Decimal:
-        return price * radius + total(w * max(c - price * d for c, d in row) for w, row in zip(weights, pieces, strict=True))
-
-    def slope(price: Decimal) -> Decimal:
-        spent = (max((c - price * d, -d) for c, d in row)[1] for row in pieces)
-        return radius + total(w * d for w, d in zip(weights, spent, strict=True))
-
-    least = admitting_price(rows, model)
-    highest = max([least, *((c - row[0][0]) / d for row in pieces for c, d in row if d > 0)])
-    best = min(value(least), value(bisected(slope, least, highest))) if rows.radius > 0 else value(least)
-    return value(max(least, model.price)), best
-
-
 def reference(rows: Rows, price_scale: float) -> Model | None:
     """A model near the optimum, in exact numbers, from columns that are centred and scaled for Clarabel."""
     n, N = rows.numeric.shape[1], len(rows.labels)
     centre = rows.numeric.mean(axis=0) if rows.intercept else np.zeros(n)
     spread = np.abs(rows.numeric - centre).max(axis=0, initial=0.0)
     spread[spread == 0] = 1.0
-    scaled = (rows.numeric - centre) / spread
     programme = Programme()
     intercept, columns, price = programme.add(1)[0], programme.add(n), programme.add(1)[0]
     levels = [programme.add(count) for count in rows.n_levels]
@@ -285,12 +234,13 @@ def reference(rows: Rows, price_scale: float) -> Model | None:
     programme.positives.append(({price: 1.0}, 0.0))
     programme.linear = {price: rows.radius * price_scale, **{losses[i]: float(w) for i, w in enumerate(rows.weights)}}
     if rows.radius > 0:
-        _price_rows(programme, rows, columns, price, rows.gamma * spread * price_scale)
+        _price_rows(programme, rows, columns, price, rows.endless * spread * price_scale)
     known: list[list[Any]] = [[] for _ in range(N)]
 
     def add(i: int, piece: Any) -> None:
-        to, sign, cost = piece
-        terms = {intercept: -sign, **{columns[j]: -sign * float(scaled[i, j]) for j in range(n)}}
+        to, sign, at, cost = piece
+        places = (np.array(at) - centre) / spread
+        terms = {intercept: -sign, **{columns[j]: -sign * float(places[j]) for j in range(n)}}
         terms |= {levels[l][level]: -sign for l, level in enumerate(to)}
         programme.softplus_below((terms, 0.0), ({losses[i]: 1.0, price: cost * price_scale}, 0.0))
         known[i].append(piece)
@@ -304,13 +254,14 @@ def reference(rows: Rows, price_scale: float) -> Model | None:
         if found is None:
             break
         x = found
-        scores = x[intercept] + scaled @ x[list(columns)] if n else np.full(N, x[intercept])
+        slopes = x[list(columns)]
         new = False
         for i in range(N):
+            scores = {at: x[intercept] + ((np.array(at) - centre) / spread) @ slopes for at in {move[2] for move in moves[i]}}
             values = [
-                np.logaddexp(0.0, -sign * (scores[i] + sum(x[levels[l][level]] for l, level in enumerate(to))))
+                np.logaddexp(0.0, -sign * (scores[at] + sum(x[levels[l][level]] for l, level in enumerate(to))))
                 - cost * price_scale * x[price]
-                for to, sign, cost in moves[i]
+                for to, sign, at, cost in moves[i]
             ]
             worst = int(np.argmax(values))
             if values[worst] > x[losses[i]] + 1e-10 and moves[i][worst] not in known[i]:
@@ -322,7 +273,7 @@ def reference(rows: Rows, price_scale: float) -> Model | None:
 
 
 def _price_rows(programme: Programme, rows: Rows, columns: range, price: int, units: NDArray[Any]) -> None:
-    finite = [j for j in range(len(columns)) if np.isfinite(rows.gamma[j])]
+    finite = [j for j in range(len(columns)) if np.isfinite(rows.endless[j])]
     if rows.norm == "l1":
         for j in finite:
             programme.positives += [({price: float(units[j]), columns[j]: sign}, 0.0) for sign in (1.0, -1.0)]
@@ -373,11 +324,13 @@ def separable(case: Case) -> bool:
     rows = case.X.shape[0] if case.weight is None else int((case.weight > 0).sum())
     counting = np.arange(case.y.size) if case.weight is None else np.flatnonzero(case.weight > 0)
     columns = [np.ones(rows)] if case.params["fit_intercept"] else []
+    ends = ranges_of(case, case.X[counting, : case.n_numeric])
     for j in range(case.X.shape[1]):
         numeric = j < case.n_numeric
         given = case.params["numeric_weights" if numeric else "categorical_weights"]
         price = 1.0 if given is None else given[j if numeric else j - case.n_numeric]
-        if case.params["radius"] > 0 and np.isfinite(price):
+        flat = numeric and ends is not None and ends[j, 0] == ends[j, 1]
+        if case.params["radius"] > 0 and np.isfinite(price) and not flat:
             continue
         values = case.X[counting, j]
         if numeric:

@@ -104,6 +104,26 @@ def test_a_worst_case_counts_every_vector_of_categories() -> None:
     assert float(least) == pytest.approx(max(0.25 * loss[0] + 0.75 * loss[1], 0.625 * loss[0] + 0.375 * loss[3]))
 
 
+def test_a_worst_case_goes_to_an_end_of_a_range_or_stays() -> None:
+    """One row at 1 within [-1, 4], slope 1: the far end of the range costs 1, and nothing bounds the price of a shift."""
+    robust = _module("verdict_robust")
+    rows = robust.Rows(
+        numeric=np.array([[1.0]]), codes=np.zeros((1, 0), dtype=int), n_levels=[], labels=np.array([1.0]),
+        weights=np.array([1.0]), gamma=np.array([0.5]), delta=np.zeros(0), kappa=np.inf, radius=0.25, norm="l1",
+        intercept=False, ranges=np.array([[-1.0, 4.0]]),
+    )  # fmt: skip
+    one = np.array([Decimal(1)], dtype=object)
+    at_price, least = robust.objectives(rows, robust.Model(Decimal(0), one, [], Decimal(0)))
+    stays, moved = np.logaddexp(0.0, -1.0), np.logaddexp(0.0, 1.0)
+    # A quarter of the mass goes to -1, since its move costs 1; without a price all of it would.
+    assert float(least) == pytest.approx(0.75 * stays + 0.25 * moved) and float(at_price) == pytest.approx(moved)
+    assert rows.moves(0) == [((), 1.0, (1.0,), 0.0), ((), 1.0, (-1.0,), 1.0), ((), 1.0, (4.0,), 1.5)]
+    # The best slope: none above sees less than the least of its worst cases.
+    assert float(robust.best_known(rows, None)) <= min(
+        float(robust.objectives(rows, robust.Model(Decimal(0), one * Decimal(k) / 10, [], Decimal(0)))[1]) for k in range(20)
+    )
+
+
 def test_the_svm_reference_separates_two_points_at_the_known_margin() -> None:
     svm = _module("verdict_svm")
     one = np.array([Decimal(1)], dtype=object)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -9,13 +10,14 @@ from hypothesis import strategies as st
 from reference.chance_svm import KERNELS, exact_objective, mended_problem, random_problem
 
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm, certify_chance_svms
+from surefoot.chancesvm.certificate.inner_products import InnerProducts
 from surefoot.chancesvm.problem.feasible_mix import feasible_mix
 from surefoot.chancesvm.problem.kernel_matrix import mended
 from surefoot.chancesvm.problem.kernels import Kernel, centred
 from surefoot.chancesvm.problem.landmark_kernel import on_landmarks
 from surefoot.chancesvm.problem.problem import EllipsoidMix, KernelPlane
 from surefoot.chancesvm.solvers.ellipsoid_cuts import EllipsoidCuts
-from surefoot.core.enclosure import computing_in
+from surefoot.core.enclosure import between, computing_in, enclose
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CertificateError
 
@@ -224,6 +226,22 @@ def test_large_coefficients_that_cancel_cost_doubles_no_more_than_balls(seed):
         balls = certify_chance_svm(problem, plane, mix, 1e-6)
     assert doubles.upper_bound - balls.upper_bound <= 1e-9 * balls.upper_bound
     assert balls.lower_bound - doubles.lower_bound <= 1e-9 * balls.upper_bound
+
+
+def test_no_member_of_a_mix_is_longer_than_its_matrix_says():
+    """Coefficients known to 0.1 or 1: at the corners of their enclosure ||g||^2 is at most what is returned, and near it."""
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(5, 5))
+    products = InnerProducts(Kernel("precomputed"), root @ root.T + np.eye(5))
+    middle = rng.normal(size=(5, 1))
+    for radius in (0.0, 0.1, 1.0):
+        mixes = enclose(middle) + between(np.full((5, 1), -radius), np.full((5, 1), radius))
+        values, squares, longest = products.evaluated(middle, mixes, np.arange(5))
+        corners = middle + radius * np.array(list(itertools.product((-1.0, 1.0), repeat=5))).T
+        largest = ((products.matrix @ corners) * corners).sum(axis=0).max()
+        assert largest * (1 - 1e-12) <= longest.high[0] <= largest * (1 + 1e-12 + 12 * radius)
+        assert values.mid[:, :1] == pytest.approx(products.matrix @ middle)
+        assert squares.mid == pytest.approx((middle * (products.matrix @ middle)).sum(axis=0))
 
 
 def test_landmarks_are_judged_among_their_own_combinations():
