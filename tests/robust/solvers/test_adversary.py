@@ -181,3 +181,20 @@ def test_rows_without_weight_and_immovable_columns_are_handled():
         model = random_model(problem, np.random.default_rng(9))
         model = replace(model, numeric=np.where(np.isfinite(problem.cost.numeric_weights), model.numeric, 0.5))
         assert_worst(problem, model)
+
+
+@pytest.mark.parametrize("steepness", [100.0, 690.0, 700.0, 5000.0])
+def test_flips_stay_within_the_radius_where_the_losses_of_sure_rows_are_no_doubles(steepness: float) -> None:
+    # Losses below 1e-300 do not tell how sure a row is, and 0.85 was given for 7e-6: rows were flipped that nothing paid for.
+    problem = RobustLogisticProblem(
+        numeric=np.array([[0.9], [-1.0], [1.0]]), codes=np.empty((3, 0), dtype=np.int32), n_levels=np.empty(0, dtype=np.int32),
+        labels=np.array([1.0, -1.0, 1.0]), weights=np.full(3, 1 / 3),
+        cost=GroundCost(np.array([2e4]), np.empty(0), label_weight=2.0), radius=1e-8,
+    )  # fmt: skip
+    model = RobustCoefficients(intercept=0.0, numeric=np.array([steepness]), levels=np.empty(0), price=0.0)
+    found = worst_case_distribution(problem, model)
+    spent = float(found.mass @ (2.0 * found.flipped)) + found.numeric_budget
+    assert spent <= 1e-8 * (1 + 1e-9)
+    # The surest row gains its margin for the price of a flip, and nothing gains more.
+    plain = float(np.mean(np.logaddexp(0.0, -problem.labels * (problem.numeric @ model.numeric))))
+    assert found.expected_loss == pytest.approx(plain + 1e-8 * steepness / 2.0, rel=1e-6)

@@ -19,6 +19,9 @@ from surefoot.robust.problem.numeric_columns import is_sparse
 from surefoot.robust.problem.row_batch import PosedRows
 from surefoot.robust.sqp.lifted_coordinates import LiftedCoordinates, NativeColumns
 
+# Below, a loss has lost digits or is 0.
+SMALLEST_LOSS = 1e-300
+
 
 class RowSums(LiftedCoordinates):
     """The oracle of the SQP loop."""
@@ -143,14 +146,25 @@ class TableRows(RowSums):
         if ranged.any():
             prices.append(float(np.max(np.abs(x[self.numeric_slots][ranged]) / cost.numeric_weights[ranged])))
         if np.isfinite(cost.label_weight):
-            # A flip alone gains the margin, softplus(v) - softplus(-v) = v, and the plain loss gives it away: -log(exp(loss) -
-            # 1).
-            loss = np.maximum(self.plain_losses(x), 1e-300)
-            # A small margin is the difference of two numbers near log 2, known to their rounding only.
-            margin = float(np.max(-loss - np.log(-np.expm1(-loss)))) + 1e-14
-            prices.append(margin / cost.label_weight)
+            prices.append(self._largest_margin(x) / cost.label_weight)
         # A hair above, so that rounding cannot let a shift pay that gains exactly its price.
         return max(prices) * (1.0 + 1e-12)
+
+    def _largest_margin(self, x: FloatArray) -> float:
+        """What a flip alone gains at most: softplus(v) - softplus(-v) = v at the margin v = y score."""
+        loss = self.plain_losses(x)
+        # The plain loss gives the margin away, -log(exp(loss) - 1), but where it is too small for a double to tell it.
+        told = loss > SMALLEST_LOSS
+        least = loss[told]
+        # A small margin is the difference of two numbers near log 2, known to their rounding only.
+        largest = float(np.max(-least - np.log(-np.expm1(-least)), initial=-np.inf)) + 1e-14
+        if told.all():
+            return largest
+        problem, rows = self.problem, np.flatnonzero(~told)
+        scores = np.asarray(problem.numeric[rows] @ x[self.numeric_slots]) + (x[0] if self.terms.fit_intercept else 0.0)
+        starts = np.concatenate(([0], np.cumsum(problem.n_levels)))[:-1]
+        scores += x[self.level_slots[starts + problem.codes[rows]]].sum(axis=1)
+        return max(largest, float(np.max(problem.labels[rows] * scores)))
 
 
 def _native_columns(problem: PosedRows) -> NativeColumns:
