@@ -105,9 +105,9 @@ def run(options: argparse.Namespace) -> Report:
             "Differences are of the same draws; after ± stands one standard error, over draws in the table, over its "
             "rows in the findings. certified: share of our models with a verified certificate. seconds: mean of "
             "one fit, one thread, certificate included.",
-            "Price and violation were chosen before on noise of kinds 'even', 'by column' and 'drift' on German credit, credit "
-            "approval, HELOC and spambase, the constants of borrowed deviations on drawn inputs. Findings name what the other "
-            "tables say alone.",
+            "Price and violation were chosen before on German credit, credit approval, HELOC and spambase, the price on noise "
+            "of kinds 'even', 'by column' and 'drift', the violation on other draws of all kinds; the constants of borrowed "
+            "deviations on drawn inputs. Findings name what the other tables say alone.",
         ],
         not_measured=["Tables with real repeats: there are none in the collection. Other kernels than the default."],
     )

@@ -96,7 +96,7 @@ def add_fit(subparsers: Any) -> None:
     )
     settings.add_argument("--kernel", choices=["linear", "poly", "rbf"], default="rbf", help="svm: default rbf")
     settings.add_argument(
-        "--violation", type=float, default=0.8, metavar="P", help="svm: tolerated probability of an error; 0.8"
+        "--violation", type=float, default=0.95, metavar="P", help="svm: tolerated probability of an error; 0.95"
     )
     settings.add_argument("--C", dest="price", type=float, default=1.0, metavar="C", help="svm: price of slack; 1")
     settings.add_argument(

@@ -39,6 +39,13 @@ def test_the_choice_is_fitted_to_all_rows_and_proven() -> None:
     assert found.classes_.tolist() == [0, 1] and found.n_features_in_ == 2
 
 
+def test_what_is_tried_where_nothing_is_named_has_the_defaults_of_a_single_model_in_it() -> None:
+    X, y, groups = readings(inputs=12, repeats=3)
+    found = sf.ChanceConstrainedSVCCV(cv=2, gammas=["scale"], random_state=0).fit(X, y, groups=groups).cv_results_
+    defaults = sf.ChanceConstrainedSVC()
+    assert defaults.C in found["param_C"] and defaults.violation in found["param_violation"]
+
+
 def test_results_name_every_triple_once_with_its_folds() -> None:
     X, y, groups = readings()
     found = search(gammas=["scale", 0.1], cv=3).fit(X, y, groups=groups)

@@ -32,7 +32,7 @@ from surefoot.sklearn_api.binary_classifier import BinaryClassifier
 from surefoot.sklearn_api.training_rows import TrainingRows, flat_labels
 
 COSTS = (0.1, 1.0, 10.0, 100.0)
-VIOLATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
+VIOLATIONS = (0.1, 0.3, 0.5, 0.7, 0.95)
 # Times gamma="scale".
 WIDTHS = (0.25, 1.0, 4.0)
 # Models that are only scored need not be better than this: a score does not tell them apart.
@@ -57,7 +57,7 @@ class ChanceConstrainedSVCCV(BinaryClassifier, BaseEstimator):
     costs : sequence of float, optional
         In the place of ``C``. None: 0.1, 1, 10 and 100.
     violations : sequence of float, optional
-        In the place of ``violation``. None: 0.1, 0.3, 0.5, 0.7 and 0.9. Where all inputs are single rows there is nothing to
+        In the place of ``violation``. None: 0.1, 0.3, 0.5, 0.7 and 0.95. Where all inputs are single rows there is nothing to
         choose, and the last one is taken.
     gammas : sequence, optional
         In the place of ``gamma``: "scale", "auto" or numbers. None: for the RBF kernel a quarter of, once and four times what
