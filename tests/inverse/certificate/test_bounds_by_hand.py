@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from reference.decision_bound import bound_of
 
+from surefoot.core.enclosure import between
+from surefoot.inverse.certificate import cost_bound as bounds
 from surefoot.inverse.certificate.certificate import certify_cost, certify_predictions
 from surefoot.inverse.certificate.cost_bound import cost_bound
 from surefoot.inverse.certificate.cost_ellipsoid import certify_ellipsoid
@@ -275,3 +278,14 @@ def test_weights_of_losses_that_must_be_0_are_not_negative(weights: list[float],
     )
     proof = CostProof(np.zeros(2, dtype=np.int32), (np.array([1.0]), np.array([10.0])), np.array(weights), np.empty(0))
     assert cost_bound(problem, proof) == pytest.approx(bound, abs=1e-12)
+
+
+def test_a_parabola_is_lowest_where_its_slope_says_and_not_where_doubles_think() -> None:
+    # (theta - 1)^2 / 2 + s theta with s between 0.999 and 1.001 is 0.5 at 0, the minimum for s = 1, and lower for both ends.
+    posed: Any = SimpleNamespace(
+        regularizer=Regularizer("l2", np.array([1.0])), kappa=1.0,
+        prior=SimpleNamespace(lower=np.array([-np.inf]), upper=np.array([np.inf])),
+    )  # fmt: skip
+    least = bounds._separable_minimum(posed, between(np.array([0.999]), np.array([1.001])), np.zeros(1, dtype=np.bool_))
+    exact = min(s - s * s / 2 for s in (0.999, 1.001))
+    assert exact - 1e-6 <= float(least.low) <= exact < 0.5
