@@ -234,3 +234,19 @@ def test_a_model_and_tables_that_were_never_named_go_by_order() -> None:
     for table in (rows, pd.DataFrame(rows, columns=["u", "v"])):
         found = quick(table, table, model=model)
         assert {own.name: own.price for own in found.lines} == {"x0": 2.0, "x1": 0.5}
+
+
+def test_an_automatic_radius_is_not_judged_by_shifts_and_chance_stands_beside_the_proven_cost() -> None:
+    model = sf.RobustLogisticRegression().fit(X, Y)
+    for income, told in ((32.0, "No shift beyond chance"), (60.0, "The shift amounts to")):
+        radius = quick(X, applications(1, 700, income)[0], model=model).radius
+        assert radius.automatic and radius.covered is None and told in str(radius)
+        assert "never meant to cover shifts. Name what may shift: radius or shift=." in str(radius)
+        assert "stands." not in str(radius) and "cover that" not in str(radius)
+    same = quick(X, applications(1, 700)[0], model=model)
+    # Three columns: samples of one population are about as far apart row by row as these two.
+    assert same.radius.by_chance == pytest.approx(same.radius.lower, rel=0.15)
+    shown = f"of this size cost at least about {same.radius.by_chance:.3g}."
+    assert shown in repr(same) and shown in same._repr_html_()
+    named = sf.RobustLogisticRegression(radius=0.2).fit(X, Y)
+    assert not quick(X, X, model=named).radius.automatic and quick(X, X, model=named).radius.covered

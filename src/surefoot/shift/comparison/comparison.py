@@ -162,7 +162,7 @@ class Comparison:
         return ComparisonDisplay.from_comparison(self, max_columns=max_columns, ax=ax)
 
     def __repr__(self) -> str:
-        lines = [self._heading(), "", *self._table(), "", f"Radius: {self.radius}", f"  {self._bounds()}"]
+        lines = [self._heading(), "", *self._table(), "", f"Radius: {self.radius}", f"  {self.radius.proven}"]
         lines += [f"  {told}" for told in self._joint_words()]
         if self.decomposition is not None:
             lines += ["", f"Model: {self.decomposition}"]
@@ -174,7 +174,7 @@ class Comparison:
         heads, rows = self._cells()
         head = "".join(f"<th>{escape(text)}</th>" for text in heads)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        said = [f"<b>Radius:</b> {escape(str(self.radius))}", escape(self._bounds()), *map(escape, self._joint_words())]
+        said = [f"<b>Radius:</b> {escape(str(self.radius))}", escape(self.radius.proven), *map(escape, self._joint_words())]
         if self.decomposition is not None:
             said.append("<b>Model:</b> " + escape(str(self.decomposition)).replace("\n", "<br/>"))
         said += map(escape, self.remarks)
@@ -224,12 +224,6 @@ class Comparison:
             f"* beyond chance at the level {self.radius.level:g}, all columns together; "
             "by chance: 95 of 100 pairs of samples of one population are nearer"
         )
-
-    def _bounds(self) -> str:
-        radius = self.radius
-        least = price_text(radius.lower)
-        most = "" if math.isnan(radius.upper) else f" and at most {price_text(radius.upper)}"
-        return f"Proven: turning the one table into the other costs at least {least}{most} per row, chance included."
 
     def _joint_words(self) -> list[str]:
         joint = self.joint
