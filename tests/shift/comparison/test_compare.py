@@ -227,8 +227,8 @@ def test_tables_longer_than_what_is_exchanged_keep_exact_distances(monkeypatch: 
 
 def test_tables_and_options_that_cannot_be_used_are_refused_in_words() -> None:
     a, b = pair(40, 40)
-    with pytest.raises(sf.InvalidTableError, match="holds numbers in X_a and text in X_b"):
-        quick(a, b.assign(x="text"))
+    with pytest.raises(sf.InvalidTableError, match=r"no column is left to compare: 'x' holds numbers in one table"):
+        quick(a[["x"]], b[["x"]].assign(x="text"))
     with pytest.raises(sf.InvalidTableError, match=r"holds text in y_a and numbers in y_b\. Give both the same type\.$"):
         quick(a, b, np.full(40, "yes"), np.ones(40))
     with pytest.raises(sf.InvalidTableError, match="X_b: Input X contains infinity: column 'x', row 3"):
@@ -276,3 +276,22 @@ def test_the_picture_shows_distances_and_the_reach_of_chance() -> None:
     pyplot.close("all")
     with pytest.raises(ValueError, match="max_columns"):
         found.plot(max_columns=0)
+
+
+@pytest.mark.parametrize("model", [False, True])
+def test_a_column_whose_type_changed_is_named_and_the_rest_is_compared(model: bool) -> None:
+    a, b = pair(100, 90)
+    a["smoker"], b["smoker"] = a["count"].clip(0, 1), np.where(b["count"] > 0, "yes", "no")
+    y = [(own["x"] > 0).astype(int) for own in (a, b)]
+    features = ["x", "c", "smoker"]
+    fitted = sf.RobustLogisticRegression(radius=0.1).fit(a[features], y[0]) if model else None
+    for order in ((0, 1), (1, 0)):
+        tables, labels = [[a, b][at][features] for at in order], [y[at] if model else None for at in order]
+        found = quick(*tables, *labels, fitted)
+        assert found.retyped == ("smoker",) and "smoker" not in {own.name for own in found.lines}
+        assert {"x", "c"} <= {own.name for own in found.lines}
+        told = "because the type changed, numbers in one table and text in the other: the column 'smoker'."
+        assert told in repr(found) and found.decomposition is None and bool(found.unjudged) is model
+    # The user may say that they are levels, and truth values are numbers where numbers are.
+    assert quick(a[features], b[features], categorical_features=["c", "smoker"]).retyped == ()
+    assert quick(a[features], a[features].assign(smoker=a["smoker"] > 0)).retyped == ()

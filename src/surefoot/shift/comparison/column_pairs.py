@@ -115,6 +115,8 @@ class SharedColumns:
         Columns of the second table that are not compared.
     lacking : tuple of str
         Columns of the model that the first table lacks.
+    retyped : tuple of str
+        Columns of numbers in one table and of text in the other, which are not compared.
     """
 
     columns: tuple[ColumnPair, ...]
@@ -122,6 +124,7 @@ class SharedColumns:
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
+    retyped: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

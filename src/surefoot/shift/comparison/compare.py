@@ -100,7 +100,8 @@ def compare(
     Notes
     -----
     Gaps are compared too: filled with the median, and 1 for a value that goes missing, unless the model fills them. Columns
-    that one table lacks, levels that the other lacks and columns without any value are named.
+    that one table lacks, levels that the other lacks and columns without any value are named, and so are columns that hold
+    numbers in one table and text in the other, which are not compared.
 
     Examples
     --------
@@ -174,6 +175,7 @@ def compare(
         missing=shared.missing,
         extra=shared.extra,
         lacking=shared.lacking,
+        retyped=shared.retyped,
         library=frame_library(X_a),
     )
 
@@ -313,6 +315,8 @@ def _decomposition(
     if model is None or labels[0] is None:
         return None, ""
     places = [class_places(y, model.classes_, name) for y, name in zip(labels, ("y_a", "y_b"), strict=True)]
+    if shared.retyped:
+        return None, "The loss of the model is not compared, because columns changed their type."
     lost = (*shared.missing, *shared.lacking)
     if lost:
         return None, f"The model cannot judge both tables without {', '.join(map(repr, lost))}."

@@ -45,6 +45,8 @@ class Comparison:
         Columns that the second table lacks, and columns of it that were not compared.
     lacking : tuple of str
         Columns of the model that the first table lacks.
+    retyped : tuple of str
+        Columns of numbers in one table and of text in the other, which were not compared.
     unjudged : str
         Why there is no decomposition although model and labels were given: the model refuses a level or a gap, or lacks a
         column.
@@ -62,6 +64,7 @@ class Comparison:
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
+    retyped: tuple[str, ...] = ()
     unjudged: str = ""
     library: str | None = None
 
@@ -103,6 +106,7 @@ class Comparison:
         for names, told in (
             (self.missing, "The second table lacks"),
             (self.lacking, "The first table lacks, and the model needs,"),
+            (self.retyped, "Not compared, because the type changed, numbers in one table and text in the other:"),
             (self.extra, "Not compared, because only the second table has"),
         ):
             if names:
