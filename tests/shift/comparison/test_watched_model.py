@@ -226,6 +226,10 @@ def test_without_overlap_no_answer_is_given(fitted: Any) -> None:
     assert "cannot be told apart" in str(found) and found.overlap < 0.05
     few = quick(a[0], a[0][:5], a[1], a[1][:5], fitted).decomposition
     assert not few.told_apart and few.overlap <= 1 and "worth" in str(few)
+    # Few rows are no lack of overlap.
+    small = quick(a[0][:40], a[0][40:70], a[1][:40], a[1][40:70], fitted).decomposition
+    assert small.overlap > 0.5 and "the tables are small (40 and 30 rows; what they share is worth" in str(small)
+    assert "share too few" not in str(small) and "share too few" in str(found)
 
 
 def test_a_model_and_tables_that_were_never_named_go_by_order() -> None:

@@ -139,10 +139,7 @@ class Decomposition:
         said = f"Mean log loss {self.loss_a:.4f} to {self.loss_b:.4f}: {self.change}."
         if self.told_apart:
             return said, self._verdict()
-        return said, (
-            "Whether inputs or their relation to the label changed cannot be told apart: the tables share too few rows "
-            f"(overlap {self.overlap:.2f}, worth {min(self.effective_rows):.0f} rows)."
-        )
+        return said, f"Whether inputs or their relation to the label changed cannot be told apart: {self._why_untold()}."
 
     def __str__(self) -> str:
         said, verdict = self.in_words
@@ -160,6 +157,16 @@ class Decomposition:
             return None
         drift = None if self.calibration is None else self.calibration.drift
         return self.relation.told or (drift is not None and drift.told)
+
+    def _why_untold(self) -> str:
+        least, worth = PARAMETERS.least_effective_rows, f"{min(self.effective_rows):.0f} rows"
+        if self.overlap < PARAMETERS.least_overlap:
+            return f"the tables share too few rows (overlap {self.overlap:.2f}, worth {worth})"
+        needed = f"what they share is worth {worth}, and {least:.0f} are needed"
+        # Also tables that lie over each other are worth fewer rows than they have: who is from where is an estimate.
+        if min(self.n_rows) < 2 * least:
+            return f"the tables are small ({self.n_rows[0]:,} and {self.n_rows[1]:,} rows; {needed})"
+        return f"the tables share too few rows (overlap {self.overlap:.2f}; {needed})"
 
     def _verdict(self) -> str:
         assert self.inputs is not None and self.relation is not None
