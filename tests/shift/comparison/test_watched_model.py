@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import surefoot as sf
 from surefoot.shift.comparison import compare as comparing
+from surefoot.shift.comparison.decomposition import Calibration, Decomposition, Part
 
 
 @pytest.fixture(autouse=True)
@@ -254,3 +255,24 @@ def test_an_automatic_radius_is_not_judged_by_shifts_and_chance_stands_beside_th
     assert shown in repr(same) and shown in same._repr_html_()
     named = sf.RobustLogisticRegression(radius=0.2).fit(X, Y)
     assert not quick(X, X, model=named).radius.automatic and quick(X, X, model=named).radius.covered
+
+
+def test_a_loss_that_hardly_changed_is_not_said_to_have_changed() -> None:
+    def told(change: Part, inputs: Part, relation: Part, drift: Part | None = None) -> str:
+        calibration = None if drift is None else Calibration("yes", (0.5, 0.5), (0.5, 0.5), drift)
+        parts = (change, inputs, relation, None, None, calibration, 0.9, (300.0, 300.0), 0.05, (400, 400))
+        return Decomposition(0.5, 0.5 + change.value, *parts).in_words[1]
+
+    still, up, down = Part(-0.0007, -0.029, 0.029), Part(0.0171, 0.004, 0.03), Part(-0.0178, -0.031, 0.002)
+    beyond = Part(-0.0178, -0.031, -0.002)
+    said = told(still, up, down)
+    assert "The mean loss hardly changed (-0.0007, no more than chance): other rows +0.0171 and other answers" in said
+    assert "same rows -0.0178 (no more than chance). Answers to the same rows have not changed" in said
+    assert "Other rows changed the loss" not in said
+    said = told(still, up, beyond)
+    assert said.startswith("Answers to the same rows have changed. The mean loss hardly changed") and said.endswith("-0.0178.")
+    assert "Other rows changed the loss, too" not in told(still, up, down, Part(0.1, 0.05, 0.15))
+    # Where the loss did change, other rows did change it.
+    assert told(up, up, still).startswith("Other rows changed the loss;")
+    assert told(up, up, Part(0.01, 0.005, 0.02)).endswith("Other rows changed the loss, too.")
+    assert told(still, still, still).startswith("Neither other rows nor other answers")

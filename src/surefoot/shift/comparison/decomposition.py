@@ -170,7 +170,10 @@ class Decomposition:
 
     def _verdict(self) -> str:
         assert self.inputs is not None and self.relation is not None
+        balance = self._balance()
         if not self.answers_changed:
+            if balance:
+                return f"{balance} Answers to the same rows have not changed, as far as this shows."
             if self.inputs.told:
                 return "Other rows changed the loss; answers to the same rows have not changed, as far as this shows."
             return "Neither other rows nor other answers to the same rows changed the loss beyond chance."
@@ -180,7 +183,18 @@ class Decomposition:
             often = f"{100 * abs(drift.value):.1f} points {'more' if drift.value > 0 else 'less'} often"
             found += f": {self.calibration.name} occurs {often} than in the first table"
         loss = "" if self.relation.told else ", though the mean loss does not show it"
+        if balance:
+            return f"{found}{loss}. {balance}"
         return f"{found}{loss}." + (" Other rows changed the loss, too." if self.inputs.told else "")
+
+    def _balance(self) -> str:
+        """That the loss is much as it was although a part of its change is beyond chance; nothing otherwise."""
+        assert self.inputs is not None and self.relation is not None
+        if self.change.told or not (self.inputs.told or self.relation.told):
+            return ""
+        named = (("other rows", self.inputs), ("other answers to the same rows", self.relation))
+        parts = [f"{name} {part.value:+.4f}{'' if part.told else ' (no more than chance)'}" for name, part in named]
+        return f"The mean loss hardly changed ({self.change.value:+.4f}, no more than chance): {' and '.join(parts)}."
 
 
 @dataclass(frozen=True, eq=False)
