@@ -295,3 +295,18 @@ def test_a_column_whose_type_changed_is_named_and_the_rest_is_compared(model: bo
     # The user may say that they are levels, and truth values are numbers where numbers are.
     assert quick(a[features], b[features], categorical_features=["c", "smoker"]).retyped == ()
     assert quick(a[features], a[features].assign(smoker=a["smoker"] > 0)).retyped == ()
+
+
+def test_notes_and_changes_are_printed_with_their_figures() -> None:
+    a, b = pair(100, 100)
+    a["c"] = "a level of many words that goes on and on"
+    b["c"] = np.array([f"another level of many words, number {k}" for k in range(4)])[np.arange(100) % 4]
+    b["gap"] = np.where(np.arange(100) % 2, np.nan, b["gap"])
+    found = quick(a, b)
+    shown = " ".join(repr(found).split())
+    for own in found.lines:
+        assert " ".join(own.note.split()) in shown and own.note in found._repr_html_().replace("&#x27;", "'")
+    assert "100.0% to 0.0%" in shown and "number 3' (100.0%); gone:" in shown and "1 more" not in shown
+    assert max(map(len, repr(found).split("Radius:")[0].splitlines())) < 150
+    wide = np.random.default_rng(0).normal(size=(30, 13))
+    assert "more columns" not in repr(quick(wide, wide)) and "x12" in repr(quick(wide, wide))

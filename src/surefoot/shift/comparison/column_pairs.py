@@ -161,6 +161,7 @@ def price_text(price: float) -> str:
 
 
 def shown_levels(levels: Sequence[Level], most: int = 3) -> str:
-    """Some levels in a sentence."""
+    """Some levels in a sentence; one more is named, too, rather than counted."""
+    most = len(levels) if len(levels) == most + 1 else most
     named = ", ".join("(missing)" if level is None else repr(level) for level in levels[:most])
     return named + (f" and {len(levels) - most:,} more" if len(levels) > most else "")
