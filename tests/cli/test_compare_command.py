@@ -119,3 +119,15 @@ def test_a_column_whose_type_changed_is_named_and_fails_the_night(run: Run, tmp_
     assert code == 1 and "the type changed" in out and "'smoker'" in out and "age" in out, err
     said = json.loads(run(*words, "--json")[1])
     assert said["retyped"] == ["smoker"] and {"age", "channel"} < {line["name"] for line in said["columns"]}
+
+
+def test_a_growing_number_of_rows_does_not_fail_the_night(run: Run, tmp_path: Path) -> None:
+    tables = (visits(150, 0, 0).assign(number=np.arange(150)), visits(120, 0, 1).assign(number=np.arange(150, 270)))
+    for name, table in zip(("a.csv", "b.csv"), tables, strict=True):
+        table[["age", "channel", "number"]].to_csv(tmp_path / name, index=False)
+    words = ["compare", tmp_path / "a.csv", tmp_path / "b.csv", "--fail-on-shift"]
+    code, out, err = run(*words)
+    assert code == 0 and "as in an identifier: the column 'number'" in out, err
+    assert json.loads(run(*words, "--json")[1])["identifiers"] == ["number"]
+    code, out, _ = run(*words, "--categorical", "number")
+    assert code == 0 and "an identifier" not in out and "number" in out

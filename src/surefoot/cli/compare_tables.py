@@ -74,6 +74,7 @@ def run_compare(args: argparse.Namespace) -> int:
         parts[0][1],
         parts[1][1],
         model,
+        categorical_features=first.categories(kinds) if args.categorical else "from_dtype",
         level=args.level,
         random_state=args.seed,
     )
@@ -112,6 +113,12 @@ class _Table:
             read.append(own if model is None else target_column(model, self.source, target))
         content = self.source.load(read)
         return self.source.frame(content, columns), None if target is None else labels(content[target])
+
+    def categories(self, kinds: Mapping[str, tuple[Kind, Mapping[str, Any] | None]]) -> list[str]:
+        """The columns that are read as categories."""
+        return [
+            name for name in kinds if name in self.source.tallies and (kinds[name][0] == "categorical" or self._is_text(name))
+        ]
 
     def _is_text(self, name: str) -> bool:
         """Whether a column has values and none of them is a number: no mistake in some row, but another type."""
@@ -181,6 +188,7 @@ def _content(found: Comparison) -> dict[str, Any]:
         "missing": list(found.missing),
         "extra": list(found.extra),
         "retyped": list(found.retyped),
+        "identifiers": list(found.identifiers),
         "remarks": list(found.remarks),
     }
     if parts is not None:

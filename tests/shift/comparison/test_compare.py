@@ -292,6 +292,9 @@ def test_a_column_whose_type_changed_is_named_and_the_rest_is_compared(model: bo
         assert {"x", "c"} <= {own.name for own in found.lines}
         told = "because the type changed, numbers in one table and text in the other: the column 'smoker'."
         assert told in repr(found) and found.decomposition is None and bool(found.unjudged) is model
+        # Nothing is proven of rows that were not compared as a whole, and no radius is said to stand.
+        assert np.isnan(found.radius.upper) and found.radius.covered is None
+        assert not model or "cannot be told without 'smoker'" in str(found.radius)
     # The user may say that they are levels, and truth values are numbers where numbers are.
     assert quick(a[features], b[features], categorical_features=["c", "smoker"]).retyped == ()
     assert quick(a[features], a[features].assign(smoker=a["smoker"] > 0)).retyped == ()
@@ -310,3 +313,28 @@ def test_notes_and_changes_are_printed_with_their_figures() -> None:
     assert max(map(len, repr(found).split("Radius:")[0].splitlines())) < 150
     wide = np.random.default_rng(0).normal(size=(30, 13))
     assert "more columns" not in repr(quick(wide, wide)) and "x12" in repr(quick(wide, wide))
+
+
+def test_identifiers_are_named_and_not_compared_but_numbers_that_happen_to_differ_are() -> None:
+    a, b = pair(200, 150)
+    rng = np.random.default_rng(0)
+    ids = {
+        "growing": (np.arange(200), np.arange(200, 350)),
+        "sparse": (rng.permutation(2000)[:200], 5000.0 + rng.permutation(2000)[:150]),
+        "text": ([f"A{k}" for k in range(200)], [f"B{k}" for k in range(150)]),
+    }
+    plain = quick(a, b)
+    found = quick(a.assign(**{n: v[0] for n, v in ids.items()}), b.assign(**{n: v[1] for n, v in ids.items()}))
+    assert found.identifiers == ("growing", "sparse", "text") and np.isnan(found.radius.upper)
+    assert {own.name: own.distance for own in found.lines} == {own.name: own.distance for own in plain.lines}
+    assert not found.beyond_chance and "'growing', 'sparse', 'text'" in repr(found)
+    # In any order of rows; and a user who names a column has it compared.
+    assert quick(a.assign(own=ids["growing"][0][::-1]), b.assign(own=ids["growing"][1])).identifiers == ("own",)
+    one = a[["c"]].assign(text=ids["text"][0]), b[["c"]].assign(text=ids["text"][1])
+    assert {own.name for own in quick(*one, categorical_features=["c", "text"]).lines} == {"c", "text"}
+    # Incomes of two hundred people, numbers with digits behind the point, and numbers that one table repeats.
+    income = rng.choice(60_000, 200, replace=False)
+    for values in ((income, income[:150] + 30_000), (a["x"], b["x"]), (np.arange(200), np.arange(150) // 2)):
+        assert quick(a.assign(own=values[0]), b.assign(own=values[1])).identifiers == ()
+    with pytest.raises(sf.InvalidTableError, match="no column is left to compare: 'growing'"):
+        quick(*(pd.DataFrame({"growing": values}) for values in ids["growing"]))

@@ -117,6 +117,8 @@ class SharedColumns:
         Columns of the model that the first table lacks.
     retyped : tuple of str
         Columns of numbers in one table and of text in the other, which are not compared.
+    identifiers : tuple of str
+        Columns with a value of its own in nearly every row, which are not compared.
     """
 
     columns: tuple[ColumnPair, ...]
@@ -125,6 +127,7 @@ class SharedColumns:
     extra: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     retyped: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

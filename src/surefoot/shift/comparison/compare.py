@@ -101,7 +101,9 @@ def compare(
     -----
     Gaps are compared too: filled with the median, and 1 for a value that goes missing, unless the model fills them. Columns
     that one table lacks, levels that the other lacks and columns without any value are named, and so are columns that hold
-    numbers in one table and text in the other, which are not compared.
+    numbers in one table and text in the other, and identifiers (a text or a whole number of its own in every row, where chance
+    would have repeated some), which are not compared: identifiers of now differ from those of before and mean nothing. Name
+    such a column in ``categorical_features`` to compare it.
 
     Examples
     --------
@@ -158,10 +160,13 @@ def compare(
         bounds = transport_bounds(cost, first, second)
         lower = max(lower, bounds.lower)
         by_chance = max(by_chance, transport_bounds(cost, *exchanged(first, second, streams[4])).lower)
-        # A plan that leaves out columns that never shift is no plan between the tables, and none ends beyond a range.
-        if all(column.counted for column in shared.columns) and not _outside(columns):
+        # A plan that leaves out columns is no plan between the tables, and none ends beyond a range.
+        whole_rows = not (shared.missing or shared.lacking or shared.retyped or shared.identifiers)
+        if whole_rows and all(column.counted for column in shared.columns) and not _outside(columns):
             upper = bounds.upper
     radius = _radius(columns, shared.n_rows, chance, joint, (lower, upper, by_chance), priced, settings, streams[2])
+    if priced is not None:
+        radius = replace(radius, uncompared=(*shared.missing, *shared.lacking, *shared.retyped))
     parts, reason = _decomposition(whole, (X_a, X_b), (y_a, y_b), shared, settings, streams[3])
     return Comparison(
         lines=_lines(columns, chance, joint, settings.level),
@@ -176,6 +181,7 @@ def compare(
         extra=shared.extra,
         lacking=shared.lacking,
         retyped=shared.retyped,
+        identifiers=shared.identifiers,
         library=frame_library(X_a),
     )
 

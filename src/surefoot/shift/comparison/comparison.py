@@ -48,6 +48,8 @@ class Comparison:
         Columns of the model that the first table lacks.
     retyped : tuple of str
         Columns of numbers in one table and of text in the other, which were not compared.
+    identifiers : tuple of str
+        Columns with a value of its own in every row, or nearly so, which were not compared.
     unjudged : str
         Why there is no decomposition although model and labels were given: the model refuses a level or a gap, or lacks a
         column.
@@ -66,6 +68,7 @@ class Comparison:
     extra: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     retyped: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
     unjudged: str = ""
     library: str | None = None
 
@@ -108,6 +111,7 @@ class Comparison:
             (self.missing, "The second table lacks"),
             (self.lacking, "The first table lacks, and the model needs,"),
             (self.retyped, "Not compared, because the type changed, numbers in one table and text in the other:"),
+            (self.identifiers, "Not compared, because every row or nearly has its own value, as in an identifier:"),
             (self.extra, "Not compared, because only the second table has"),
         ):
             if names:

@@ -34,8 +34,8 @@ class ObservedRadius:
         The p value from which on a shift is called one, and 1 - the coverage of intervals.
     lower, upper : float
         Proven: no plan turns the one table into the other for less than ``lower``, and one does it for ``upper``, chance
-        included. ``upper`` is NaN where the tables are too long to be matched as a whole, or a column never shifts. Labels
-        without a price take no part.
+        included. ``upper`` is NaN where the tables are too long to be matched as a whole, or a column never shifts or was not
+        compared. Labels without a price take no part.
     by_chance : float
         About what ``lower`` is for two samples of one population of this size.
     columns : float
@@ -50,6 +50,8 @@ class ObservedRadius:
         Columns beyond chance of which the model says that they never shift.
     outside : tuple of str
         Columns with values beyond the range that the model was told.
+    uncompared : tuple of str
+        Columns of the model that a table lacks, or whose type changed.
     """
 
     estimate: float
@@ -66,6 +68,7 @@ class ObservedRadius:
     automatic: bool = False
     unpriced: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    uncompared: tuple[str, ...] = ()
 
     def __float__(self) -> float:
         return self.estimate
@@ -78,7 +81,8 @@ class ObservedRadius:
     def covered(self) -> bool | None:
         """Whether the model's radius covers the shift.
 
-        None without a model, for an automatic radius, which is not about shifts, or if the rows are too few to tell.
+        None without a model, for an automatic radius, which is not about shifts, if a column of the model could not be
+        compared, or if the rows are too few to tell.
         """
         if self.model_radius is None:
             return None
@@ -86,6 +90,8 @@ class ObservedRadius:
             return False
         if self.automatic:
             return False if self.unpriced and self.beyond_chance else None
+        if self.uncompared:
+            return False if self.beyond_chance and self.low > self.model_radius else None
         if self.upper <= self.model_radius or not self.beyond_chance or self.high <= self.model_radius:
             return True
         return False if self.low > self.model_radius else None
@@ -126,6 +132,9 @@ class ObservedRadius:
             )
         if self.upper <= self.model_radius:
             return f"Proven: the rows of the second table lie within the model's radius of {own} around the first."
+        if self.uncompared and self.covered is None:
+            named = ", ".join(map(repr, self.uncompared))
+            return f"Whether the model's radius of {own} covers that cannot be told without {named}."
         if not self.beyond_chance:
             return f"The model's radius of {own} stands."
         if self.unpriced:

@@ -29,7 +29,9 @@ from surefoot.shift.comparison.column_pairs import (
     NumericPair,
     SharedColumns,
     scaled_values,
+    shown_levels,
 )
+from surefoot.shift.comparison.identifiers import is_identifier
 from surefoot.shift.comparison.priced_model import PricedModel
 
 # Labels of more distinct numbers than this are amounts, not classes.
@@ -77,18 +79,25 @@ def read_shared_columns(
             f"X_b has {', '.join(second.names[:8])}."
         )
     columns: list[ColumnPair] = []
-    retyped = []
+    retyped, identifiers = [], []
     for name in shared:
         pair = (first.columns[first.names.index(name)], second.columns[second.names.index(name)])
         known: Kind | None = kinds.get(name) if priced is None else priced.column(name)[0].kind
         if known != "categorical" and _retyped(pair):
             retyped.append(name)
+        elif kinds.get(name) != "categorical" and is_identifier(pair):
+            identifiers.append(name)
         elif priced is not None:
             columns.append(_priced_pair(name, pair, priced))
         elif (known or _agreed_kind(name, pair)) == "numeric":
             columns.append(_numeric_pair(name, pair))
         else:
             columns.append(_categorical_pair(name, pair))
+    if not columns and identifiers:
+        raise InvalidTableError(
+            f"no column is left to compare: {shown_levels(identifiers, 5)} have a value of their own in nearly every row, as "
+            "identifiers do. Name columns in categorical_features to compare them all the same."
+        )
     if not columns:
         raise InvalidTableError(
             f"no column is left to compare: {', '.join(map(repr, retyped))} hold{'s' * (len(retyped) == 1)} numbers in one "
@@ -102,6 +111,7 @@ def read_shared_columns(
         extra=tuple(name for name in second.names if name not in shared),
         lacking=tuple(name for name in wanted or () if name not in first.names),
         retyped=tuple(retyped),
+        identifiers=tuple(identifiers),
     )
 
 
