@@ -103,3 +103,31 @@ def test_what_the_user_says_about_columns_holds_and_errors_name_the_file(run: Ru
     assert code == 1 and "nowhere.csv" in err
     code, _, err = run(*words, "--target", "wage")
     assert code == 1 and "no column 'wage', which --target names" in err
+
+
+@pytest.mark.parametrize("model", [False, True])
+def test_a_column_whose_type_changed_is_named_and_fails_the_night(run: Run, tmp_path: Path, model: bool) -> None:
+    a, b = visits(150, 0, 0)[["age", "channel", "bought"]], visits(120, 0, 1)[["age", "channel", "bought"]]
+    a["smoker"], b["smoker"] = np.arange(150) % 2, np.where(np.arange(120) % 2, "yes", "no")
+    a.to_csv(tmp_path / "a.csv", index=False)
+    b.to_csv(tmp_path / "b.csv", index=False)
+    words = ["compare", tmp_path / "a.csv", tmp_path / "b.csv", "--target", "bought", "--fail-on-shift"]
+    if model:
+        sf.save(sf.RobustLogisticRegression(radius=5.0).fit(a.drop(columns="bought"), a["bought"]), tmp_path / "model.sf")
+        words += ["--model", tmp_path / "model.sf"]
+    code, out, err = run(*words)
+    assert code == 1 and "the type changed" in out and "'smoker'" in out and "age" in out, err
+    said = json.loads(run(*words, "--json")[1])
+    assert said["retyped"] == ["smoker"] and {"age", "channel"} < {line["name"] for line in said["columns"]}
+
+
+def test_a_growing_number_of_rows_does_not_fail_the_night(run: Run, tmp_path: Path) -> None:
+    tables = (visits(150, 0, 0).assign(number=np.arange(150)), visits(120, 0, 1).assign(number=np.arange(150, 270)))
+    for name, table in zip(("a.csv", "b.csv"), tables, strict=True):
+        table[["age", "channel", "number"]].to_csv(tmp_path / name, index=False)
+    words = ["compare", tmp_path / "a.csv", tmp_path / "b.csv", "--fail-on-shift"]
+    code, out, err = run(*words)
+    assert code == 0 and "as in an identifier: the column 'number'" in out, err
+    assert json.loads(run(*words, "--json")[1])["identifiers"] == ["number"]
+    code, out, _ = run(*words, "--categorical", "number")
+    assert code == 0 and "an identifier" not in out and "number" in out

@@ -22,7 +22,7 @@ _EXAMPLES = """\
   surefoot compare training.csv june.csv --model model.surefoot --fail-on-shift --json
 
 exit codes: 0 done, 1 the tables, the model or an option cannot be used, or --fail-on-shift was said and columns, labels or
-the answers to the same rows have changed beyond chance, 2 wrong usage"""
+the answers to the same rows have changed beyond chance, or the type of a column has changed, 2 wrong usage"""
 # Told apart from a table that cannot be read by what is printed.
 SHIFTED = 1
 
@@ -74,6 +74,7 @@ def run_compare(args: argparse.Namespace) -> int:
         parts[0][1],
         parts[1][1],
         model,
+        categorical_features=first.categories(kinds) if args.categorical else "from_dtype",
         level=args.level,
         random_state=args.seed,
     )
@@ -82,7 +83,8 @@ def run_compare(args: argparse.Namespace) -> int:
     else:
         say(repr(found))
     answers = found.decomposition is not None and bool(found.decomposition.answers_changed)
-    return SHIFTED if args.fail_on_shift and (found.beyond_chance or answers) else DONE
+    changed = found.beyond_chance or answers or bool(found.retyped)
+    return SHIFTED if args.fail_on_shift and changed else DONE
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,13 @@ class _Table:
         self, kinds: Mapping[str, tuple[Kind, Mapping[str, Any] | None]], target: str | None, model: Any
     ) -> tuple[Any, Any]:
         """The columns of these kinds that the file has, and the labels."""
-        columns = [self._column(name, kind, levels) for name, (kind, levels) in kinds.items() if name in self.source.tallies]
+        columns = [
+            self._column(name, "categorical", None)
+            if kind == "numeric" and self._is_text(name)
+            else self._column(name, kind, levels)
+            for name, (kind, levels) in kinds.items()
+            if name in self.source.tallies
+        ]
         if not columns:
             raise InvalidTableError(f"no column of {self.source.path} is left to compare.")
         read = list(columns)
@@ -105,6 +113,17 @@ class _Table:
             read.append(own if model is None else target_column(model, self.source, target))
         content = self.source.load(read)
         return self.source.frame(content, columns), None if target is None else labels(content[target])
+
+    def categories(self, kinds: Mapping[str, tuple[Kind, Mapping[str, Any] | None]]) -> list[str]:
+        """The columns that are read as categories."""
+        return [
+            name for name in kinds if name in self.source.tallies and (kinds[name][0] == "categorical" or self._is_text(name))
+        ]
+
+    def _is_text(self, name: str) -> bool:
+        """Whether a column has values and none of them is a number: no mistake in some row, but another type."""
+        tally = self.source.tallies[name]
+        return tally.n_present > 0 and not tally.any_numbers
 
     def _column(self, name: str, kind: Kind, levels: Mapping[str, Any] | None) -> ReadColumn:
         return self.source.fitted_column(name, kind) if levels is None else self.source.column(name, kind, levels)
@@ -140,7 +159,9 @@ def _kinds(
             note(f"column {name!r} {what} and is not compared; name it in --categorical if it should be.")
         else:
             filled = [tally for tally in tallies if tally.n_present]
-            numeric = all(tally.all_numbers for tally in filled)
+            # Numbers in one file and text in the other: the comparison says that the type changed.
+            retyped = any(tally.all_numbers for tally in filled) and any(not tally.any_numbers for tally in filled)
+            numeric = retyped or all(tally.all_numbers for tally in filled)
             kinds[name] = ("numeric" if numeric else "categorical", None)
     return kinds
 
@@ -158,12 +179,16 @@ def _content(found: Comparison) -> dict[str, Any]:
             "interval": [radius.low, radius.high],
             "p_value": radius.p_value,
             "proven": [radius.lower, radius.upper],
+            "by_chance": radius.by_chance,
             "model": radius.model_radius,
+            "model_radius_automatic": radius.automatic,
             "covered": radius.covered,
             "in_words": str(radius),
         },
         "missing": list(found.missing),
         "extra": list(found.extra),
+        "retyped": list(found.retyped),
+        "identifiers": list(found.identifiers),
         "remarks": list(found.remarks),
     }
     if parts is not None:

@@ -61,14 +61,13 @@ def comparison_blocks(found: Comparison) -> tuple[str, ...]:
     ]
     more = len(found.lines) - len(rows)
     radius = found.radius
-    upper = "" if radius.upper != radius.upper else f" and at most {price_text(radius.upper)}"
     blocks = [
         paragraph(f"An earlier table of {found.n_rows[0]:,} rows beside the {found.n_rows[1]:,} of this report. {radius}"),
         table(("column", "change", "", "", "", "distance", "by chance", "p"), rows, left=4, ready=(4,)),
         paragraph(
             f"{f'{more:,} more columns shifted less. ' if more > 0 else ''}Distance: the least price per row of turning one "
             "column into the other. By chance: 95 of 100 pairs of samples of one population are nearer. p is for all columns "
-            f"together. Proven: turning all columns costs at least {price_text(radius.lower)}{upper} per row, chance included.",
+            f"together. {radius.proven}",
             "small",
         ),
     ]

@@ -227,8 +227,8 @@ def test_tables_longer_than_what_is_exchanged_keep_exact_distances(monkeypatch: 
 
 def test_tables_and_options_that_cannot_be_used_are_refused_in_words() -> None:
     a, b = pair(40, 40)
-    with pytest.raises(sf.InvalidTableError, match="holds numbers in X_a and text in X_b"):
-        quick(a, b.assign(x="text"))
+    with pytest.raises(sf.InvalidTableError, match=r"no column is left to compare: 'x' holds numbers in one table"):
+        quick(a[["x"]], b[["x"]].assign(x="text"))
     with pytest.raises(sf.InvalidTableError, match=r"holds text in y_a and numbers in y_b\. Give both the same type\.$"):
         quick(a, b, np.full(40, "yes"), np.ones(40))
     with pytest.raises(sf.InvalidTableError, match="X_b: Input X contains infinity: column 'x', row 3"):
@@ -276,3 +276,65 @@ def test_the_picture_shows_distances_and_the_reach_of_chance() -> None:
     pyplot.close("all")
     with pytest.raises(ValueError, match="max_columns"):
         found.plot(max_columns=0)
+
+
+@pytest.mark.parametrize("model", [False, True])
+def test_a_column_whose_type_changed_is_named_and_the_rest_is_compared(model: bool) -> None:
+    a, b = pair(100, 90)
+    a["smoker"], b["smoker"] = a["count"].clip(0, 1), np.where(b["count"] > 0, "yes", "no")
+    y = [(own["x"] > 0).astype(int) for own in (a, b)]
+    features = ["x", "c", "smoker"]
+    fitted = sf.RobustLogisticRegression(radius=0.1).fit(a[features], y[0]) if model else None
+    for order in ((0, 1), (1, 0)):
+        tables, labels = [[a, b][at][features] for at in order], [y[at] if model else None for at in order]
+        found = quick(*tables, *labels, fitted)
+        assert found.retyped == ("smoker",) and "smoker" not in {own.name for own in found.lines}
+        assert {"x", "c"} <= {own.name for own in found.lines}
+        told = "because the type changed, numbers in one table and text in the other: the column 'smoker'."
+        assert told in repr(found) and found.decomposition is None and bool(found.unjudged) is model
+        # Nothing is proven of rows that were not compared as a whole, and no radius is said to stand.
+        assert np.isnan(found.radius.upper) and found.radius.covered is None
+        assert not model or "cannot be told without 'smoker'" in str(found.radius)
+    # The user may say that they are levels, and truth values are numbers where numbers are.
+    assert quick(a[features], b[features], categorical_features=["c", "smoker"]).retyped == ()
+    assert quick(a[features], a[features].assign(smoker=a["smoker"] > 0)).retyped == ()
+
+
+def test_notes_and_changes_are_printed_with_their_figures() -> None:
+    a, b = pair(100, 100)
+    a["c"] = "a level of many words that goes on and on"
+    b["c"] = np.array([f"another level of many words, number {k}" for k in range(4)])[np.arange(100) % 4]
+    b["gap"] = np.where(np.arange(100) % 2, np.nan, b["gap"])
+    found = quick(a, b)
+    shown = " ".join(repr(found).split())
+    for own in found.lines:
+        assert " ".join(own.note.split()) in shown and own.note in found._repr_html_().replace("&#x27;", "'")
+    assert "100.0% to 0.0%" in shown and "number 3' (100.0%); gone:" in shown and "1 more" not in shown
+    assert max(map(len, repr(found).split("Radius:")[0].splitlines())) < 150
+    wide = np.random.default_rng(0).normal(size=(30, 13))
+    assert "more columns" not in repr(quick(wide, wide)) and "x12" in repr(quick(wide, wide))
+
+
+def test_identifiers_are_named_and_not_compared_but_numbers_that_happen_to_differ_are() -> None:
+    a, b = pair(200, 150)
+    rng = np.random.default_rng(0)
+    ids = {
+        "growing": (np.arange(200), np.arange(200, 350)),
+        "sparse": (rng.permutation(2000)[:200], 5000.0 + rng.permutation(2000)[:150]),
+        "text": ([f"A{k}" for k in range(200)], [f"B{k}" for k in range(150)]),
+    }
+    plain = quick(a, b)
+    found = quick(a.assign(**{n: v[0] for n, v in ids.items()}), b.assign(**{n: v[1] for n, v in ids.items()}))
+    assert found.identifiers == ("growing", "sparse", "text") and np.isnan(found.radius.upper)
+    assert {own.name: own.distance for own in found.lines} == {own.name: own.distance for own in plain.lines}
+    assert not found.beyond_chance and "'growing', 'sparse', 'text'" in repr(found)
+    # In any order of rows; and a user who names a column has it compared.
+    assert quick(a.assign(own=ids["growing"][0][::-1]), b.assign(own=ids["growing"][1])).identifiers == ("own",)
+    one = a[["c"]].assign(text=ids["text"][0]), b[["c"]].assign(text=ids["text"][1])
+    assert {own.name for own in quick(*one, categorical_features=["c", "text"]).lines} == {"c", "text"}
+    # Incomes of two hundred people, numbers with digits behind the point, and numbers that one table repeats.
+    income = rng.choice(60_000, 200, replace=False)
+    for values in ((income, income[:150] + 30_000), (a["x"], b["x"]), (np.arange(200), np.arange(150) // 2)):
+        assert quick(a.assign(own=values[0]), b.assign(own=values[1])).identifiers == ()
+    with pytest.raises(sf.InvalidTableError, match="no column is left to compare: 'growing'"):
+        quick(*(pd.DataFrame({"growing": values}) for values in ids["growing"]))

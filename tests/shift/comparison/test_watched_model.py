@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import surefoot as sf
 from surefoot.shift.comparison import compare as comparing
+from surefoot.shift.comparison.decomposition import Calibration, Decomposition, Part
 
 
 @pytest.fixture(autouse=True)
@@ -226,6 +227,10 @@ def test_without_overlap_no_answer_is_given(fitted: Any) -> None:
     assert "cannot be told apart" in str(found) and found.overlap < 0.05
     few = quick(a[0], a[0][:5], a[1], a[1][:5], fitted).decomposition
     assert not few.told_apart and few.overlap <= 1 and "worth" in str(few)
+    # Few rows are no lack of overlap.
+    small = quick(a[0][:40], a[0][40:70], a[1][:40], a[1][40:70], fitted).decomposition
+    assert small.overlap > 0.5 and "the tables are small (40 and 30 rows; what they share is worth" in str(small)
+    assert "share too few" not in str(small) and "share too few" in str(found)
 
 
 def test_a_model_and_tables_that_were_never_named_go_by_order() -> None:
@@ -234,3 +239,40 @@ def test_a_model_and_tables_that_were_never_named_go_by_order() -> None:
     for table in (rows, pd.DataFrame(rows, columns=["u", "v"])):
         found = quick(table, table, model=model)
         assert {own.name: own.price for own in found.lines} == {"x0": 2.0, "x1": 0.5}
+
+
+def test_an_automatic_radius_is_not_judged_by_shifts_and_chance_stands_beside_the_proven_cost() -> None:
+    model = sf.RobustLogisticRegression().fit(X, Y)
+    for income, told in ((32.0, "No shift beyond chance"), (60.0, "The shift amounts to")):
+        radius = quick(X, applications(1, 700, income)[0], model=model).radius
+        assert radius.automatic and radius.covered is None and told in str(radius)
+        assert "never meant to cover shifts. Name what may shift: radius or shift=." in str(radius)
+        assert "stands." not in str(radius) and "cover that" not in str(radius)
+    same = quick(X, applications(1, 700)[0], model=model)
+    # Three columns: samples of one population are about as far apart row by row as these two.
+    assert same.radius.by_chance == pytest.approx(same.radius.lower, rel=0.15)
+    shown = f"of this size cost at least about {same.radius.by_chance:.3g}."
+    assert shown in repr(same) and shown in same._repr_html_()
+    named = sf.RobustLogisticRegression(radius=0.2).fit(X, Y)
+    assert not quick(X, X, model=named).radius.automatic and quick(X, X, model=named).radius.covered
+
+
+def test_a_loss_that_hardly_changed_is_not_said_to_have_changed() -> None:
+    def told(change: Part, inputs: Part, relation: Part, drift: Part | None = None) -> str:
+        calibration = None if drift is None else Calibration("yes", (0.5, 0.5), (0.5, 0.5), drift)
+        parts = (change, inputs, relation, None, None, calibration, 0.9, (300.0, 300.0), 0.05, (400, 400))
+        return Decomposition(0.5, 0.5 + change.value, *parts).in_words[1]
+
+    still, up, down = Part(-0.0007, -0.029, 0.029), Part(0.0171, 0.004, 0.03), Part(-0.0178, -0.031, 0.002)
+    beyond = Part(-0.0178, -0.031, -0.002)
+    said = told(still, up, down)
+    assert "The mean loss hardly changed (-0.0007, no more than chance): other rows +0.0171 and other answers" in said
+    assert "same rows -0.0178 (no more than chance). Answers to the same rows have not changed" in said
+    assert "Other rows changed the loss" not in said
+    said = told(still, up, beyond)
+    assert said.startswith("Answers to the same rows have changed. The mean loss hardly changed") and said.endswith("-0.0178.")
+    assert "Other rows changed the loss, too" not in told(still, up, down, Part(0.1, 0.05, 0.15))
+    # Where the loss did change, other rows did change it.
+    assert told(up, up, still).startswith("Other rows changed the loss;")
+    assert told(up, up, Part(0.01, 0.005, 0.02)).endswith("Other rows changed the loss, too.")
+    assert told(still, still, still).startswith("Neither other rows nor other answers")

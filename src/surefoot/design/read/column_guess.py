@@ -120,6 +120,10 @@ class ColumnTally:
         return self.n_present > 0 and sum(self._styles[style] for style in _NUMBERS) == self.n_present
 
     @property
+    def any_numbers(self) -> bool:
+        return any(self._styles[style] for style in _NUMBERS)
+
+    @property
     def all_truths(self) -> bool:
         return self.n_present > 0 and self._styles["truth"] == self.n_present
 

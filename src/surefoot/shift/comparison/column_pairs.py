@@ -115,6 +115,10 @@ class SharedColumns:
         Columns of the second table that are not compared.
     lacking : tuple of str
         Columns of the model that the first table lacks.
+    retyped : tuple of str
+        Columns of numbers in one table and of text in the other, which are not compared.
+    identifiers : tuple of str
+        Columns with a value of its own in nearly every row, which are not compared.
     """
 
     columns: tuple[ColumnPair, ...]
@@ -122,6 +126,8 @@ class SharedColumns:
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
+    retyped: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -158,6 +164,7 @@ def price_text(price: float) -> str:
 
 
 def shown_levels(levels: Sequence[Level], most: int = 3) -> str:
-    """Some levels in a sentence."""
+    """Some levels in a sentence; one more is named, too, rather than counted."""
+    most = len(levels) if len(levels) == most + 1 else most
     named = ", ".join("(missing)" if level is None else repr(level) for level in levels[:most])
     return named + (f" and {len(levels) - most:,} more" if len(levels) > most else "")

@@ -21,7 +21,7 @@ from surefoot.shift.comparison.model_losses import class_places, decomposed_loss
 from surefoot.shift.comparison.observed_radius import ObservedRadius, column_bound, combined
 from surefoot.shift.comparison.priced_model import PricedModel, priced_model
 from surefoot.shift.comparison.read_pairs import read_labels, read_shared_columns
-from surefoot.shift.comparison.transport import priced_rows, transport_bounds
+from surefoot.shift.comparison.transport import exchanged, priced_rows, transport_bounds
 from surefoot.shift.table_shift import seed_entropy
 from surefoot.sklearn_api.own_rows import own_rows, seen_by_last_step
 from surefoot.sklearn_api.proven_model import refitted
@@ -100,7 +100,10 @@ def compare(
     Notes
     -----
     Gaps are compared too: filled with the median, and 1 for a value that goes missing, unless the model fills them. Columns
-    that one table lacks, levels that the other lacks and columns without any value are named.
+    that one table lacks, levels that the other lacks and columns without any value are named, and so are columns that hold
+    numbers in one table and text in the other, and identifiers (a text or a whole number of its own in every row, where chance
+    would have repeated some), which are not compared: identifiers of now differ from those of before and mean nothing. Name
+    such a column in ``categorical_features`` to compare it.
 
     Examples
     --------
@@ -131,7 +134,7 @@ def compare(
     columns: tuple[ColumnPair, ...] = shared.columns
     if y_a is not None:
         columns = (*columns, read_labels(y_a, y_b, shared.n_rows, priced, classes=whole is not None))
-    streams = rng.spawn(4)
+    streams = rng.spawn(5)
     chance = column_chance(
         columns,
         shared.n_rows,
@@ -151,13 +154,19 @@ def compare(
     )
     joint = replace(joint, p_value=min(_QUESTIONS * joint.p_value, 1.0))
     lower, upper = column_bound(columns, chance.distance, norm), math.nan
+    by_chance = combined(columns, chance.mean, norm)
     if max(shared.n_rows) <= settings.max_rows:
-        bounds = transport_bounds(*priced_rows(columns, norm))
+        cost, first, second = priced_rows(columns, norm)
+        bounds = transport_bounds(cost, first, second)
         lower = max(lower, bounds.lower)
-        # A plan that leaves out columns that never shift is no plan between the tables, and none ends beyond a range.
-        if all(column.counted for column in shared.columns) and not _outside(columns):
+        by_chance = max(by_chance, transport_bounds(cost, *exchanged(first, second, streams[4])).lower)
+        # A plan that leaves out columns is no plan between the tables, and none ends beyond a range.
+        whole_rows = not (shared.missing or shared.lacking or shared.retyped or shared.identifiers)
+        if whole_rows and all(column.counted for column in shared.columns) and not _outside(columns):
             upper = bounds.upper
-    radius = _radius(columns, shared.n_rows, chance, joint, (lower, upper), priced, settings, streams[2])
+    radius = _radius(columns, shared.n_rows, chance, joint, (lower, upper, by_chance), priced, settings, streams[2])
+    if priced is not None:
+        radius = replace(radius, uncompared=(*shared.missing, *shared.lacking, *shared.retyped))
     parts, reason = _decomposition(whole, (X_a, X_b), (y_a, y_b), shared, settings, streams[3])
     return Comparison(
         lines=_lines(columns, chance, joint, settings.level),
@@ -171,6 +180,8 @@ def compare(
         missing=shared.missing,
         extra=shared.extra,
         lacking=shared.lacking,
+        retyped=shared.retyped,
+        identifiers=shared.identifiers,
         library=frame_library(X_a),
     )
 
@@ -222,7 +233,7 @@ def _radius(
     n_rows: tuple[int, int],
     chance: ColumnChance,
     joint: JointChance,
-    bounds: tuple[float, float],
+    bounds: tuple[float, float, float],
     priced: PricedModel | None,
     settings: _Settings,
     rng: np.random.Generator,
@@ -259,9 +270,11 @@ def _radius(
         level=settings.level,
         lower=bounds[0],
         upper=bounds[1],
+        by_chance=bounds[2],
         columns=amounts,
         joint=joint.excess,
         model_radius=None if priced is None else priced.radius,
+        automatic=priced is not None and priced.automatic,
         unpriced=tuple(columns[at].name for at in fixed),
         outside=_outside(columns),
     )
@@ -308,6 +321,8 @@ def _decomposition(
     if model is None or labels[0] is None:
         return None, ""
     places = [class_places(y, model.classes_, name) for y, name in zip(labels, ("y_a", "y_b"), strict=True)]
+    if shared.retyped:
+        return None, "The loss of the model is not compared, because columns changed their type."
     lost = (*shared.missing, *shared.lacking)
     if lost:
         return None, f"The model cannot judge both tables without {', '.join(map(repr, lost))}."

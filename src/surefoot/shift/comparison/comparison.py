@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ from surefoot.design.encode.schema import Level
 from surefoot.design.write.output_frame import build_frame
 from surefoot.reports.displays.comparison_display import ComparisonDisplay
 from surefoot.shift.comparison.column_line import ColumnLine
-from surefoot.shift.comparison.column_pairs import price_text
+from surefoot.shift.comparison.column_pairs import price_text, shown_levels
 from surefoot.shift.comparison.decomposition import Decomposition
 from surefoot.shift.comparison.joint_chance import JointChance
 from surefoot.shift.comparison.observed_radius import ObservedRadius
 
-# Columns of the printed form before it says "and so many more", and letters of their names, changes and notes.
+# Columns of the printed form before it says "and so many more", and letters of their names, of changes, and of a line of notes.
 _LISTED, _NAME, _CHANGE, _NOTE = 12, 24, 34, 60
 
 
@@ -45,6 +46,10 @@ class Comparison:
         Columns that the second table lacks, and columns of it that were not compared.
     lacking : tuple of str
         Columns of the model that the first table lacks.
+    retyped : tuple of str
+        Columns of numbers in one table and of text in the other, which were not compared.
+    identifiers : tuple of str
+        Columns with a value of its own in every row, or nearly so, which were not compared.
     unjudged : str
         Why there is no decomposition although model and labels were given: the model refuses a level or a gap, or lacks a
         column.
@@ -62,6 +67,8 @@ class Comparison:
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
+    retyped: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
     unjudged: str = ""
     library: str | None = None
 
@@ -103,11 +110,12 @@ class Comparison:
         for names, told in (
             (self.missing, "The second table lacks"),
             (self.lacking, "The first table lacks, and the model needs,"),
+            (self.retyped, "Not compared, because the type changed, numbers in one table and text in the other:"),
+            (self.identifiers, "Not compared, because every row or nearly has its own value, as in an identifier:"),
             (self.extra, "Not compared, because only the second table has"),
         ):
             if names:
-                shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-                found.append(f"{told} {'the column' if len(names) == 1 else 'the columns'} {shown}.")
+                found.append(f"{told} {'the column' if len(names) == 1 else 'the columns'} {shown_levels(names, 5)}.")
         return (*found, self.unjudged) if self.unjudged else tuple(found)
 
     def to_frame(self) -> Any:
@@ -162,7 +170,7 @@ class Comparison:
         return ComparisonDisplay.from_comparison(self, max_columns=max_columns, ax=ax)
 
     def __repr__(self) -> str:
-        lines = [self._heading(), "", *self._table(), "", f"Radius: {self.radius}", f"  {self._bounds()}"]
+        lines = [self._heading(), "", *self._table(), "", f"Radius: {self.radius}", f"  {self.radius.proven}"]
         lines += [f"  {told}" for told in self._joint_words()]
         if self.decomposition is not None:
             lines += ["", f"Model: {self.decomposition}"]
@@ -174,7 +182,7 @@ class Comparison:
         heads, rows = self._cells()
         head = "".join(f"<th>{escape(text)}</th>" for text in heads)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        said = [f"<b>Radius:</b> {escape(str(self.radius))}", escape(self._bounds()), *map(escape, self._joint_words())]
+        said = [f"<b>Radius:</b> {escape(str(self.radius))}", escape(self.radius.proven), *map(escape, self._joint_words())]
         if self.decomposition is not None:
             said.append("<b>Model:</b> " + escape(str(self.decomposition)).replace("\n", "<br/>"))
         said += map(escape, self.remarks)
@@ -197,15 +205,20 @@ class Comparison:
             [
                 "*" if line.shifted else "",
                 _short(line.name, _NAME),
-                _short(line.change, _CHANGE),
+                _short_change(line.change),
                 price_text(line.distance),
                 price_text(line.by_chance),
                 f"{line.p_value:.2g}",
-                _short(line.note, _NOTE),
+                " ".join(line.note.split()),
             ]
-            for line in self.lines[:_LISTED]
+            for line in self._listed
         ]
         return heads, rows
+
+    @property
+    def _listed(self) -> tuple[ColumnLine, ...]:
+        # "and 1 more" would take the room of that one.
+        return self.lines if len(self.lines) == _LISTED + 1 else self.lines[:_LISTED]
 
     def _table(self) -> list[str]:
         heads, rows = self._cells()
@@ -214,9 +227,12 @@ class Comparison:
         shown = []
         for row in (heads, *rows):
             cells = [cell.ljust(w) if flush else cell.rjust(w) for cell, w, flush in zip(row, widths, left, strict=False)]
-            shown.append("  ".join([*cells, row[-1]]).rstrip())
-        if len(self.lines) > _LISTED:
-            shown.append(f"   and {len(self.lines) - _LISTED:,} more columns, which shifted less")
+            # A note goes on below itself: what stands at its end may be the figure that matters.
+            head, *more = wrap(row[-1], _NOTE) or [""]
+            shown.append("  ".join([*cells, head]).rstrip())
+            shown += [" " * (sum(widths) + 2 * len(widths)) + text for text in more]
+        if len(self.lines) > len(self._listed):
+            shown.append(f"   and {len(self.lines) - len(self._listed):,} more columns, which shifted less")
         return [*shown, self._legend()]
 
     def _legend(self) -> str:
@@ -224,12 +240,6 @@ class Comparison:
             f"* beyond chance at the level {self.radius.level:g}, all columns together; "
             "by chance: 95 of 100 pairs of samples of one population are nearer"
         )
-
-    def _bounds(self) -> str:
-        radius = self.radius
-        least = price_text(radius.lower)
-        most = "" if math.isnan(radius.upper) else f" and at most {price_text(radius.upper)}"
-        return f"Proven: turning the one table into the other costs at least {least}{most} per row, chance included."
 
     def _joint_words(self) -> list[str]:
         joint = self.joint
@@ -244,3 +254,12 @@ class Comparison:
 def _short(text: str, most: int) -> str:
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= most else one_line[: most - 3] + "..."
+
+
+def _short_change(text: str) -> str:
+    """A change whose figures stand: of a long level some letters are enough."""
+    if len(text) <= _CHANGE:
+        return _short(text, _CHANGE)
+    level, *figures = text.rsplit(" ", 3)
+    end = " ".join(figures)
+    return f"{_short(level, _CHANGE - 1 - len(end))} {end}"

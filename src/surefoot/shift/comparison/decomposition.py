@@ -139,10 +139,7 @@ class Decomposition:
         said = f"Mean log loss {self.loss_a:.4f} to {self.loss_b:.4f}: {self.change}."
         if self.told_apart:
             return said, self._verdict()
-        return said, (
-            "Whether inputs or their relation to the label changed cannot be told apart: the tables share too few rows "
-            f"(overlap {self.overlap:.2f}, worth {min(self.effective_rows):.0f} rows)."
-        )
+        return said, f"Whether inputs or their relation to the label changed cannot be told apart: {self._why_untold()}."
 
     def __str__(self) -> str:
         said, verdict = self.in_words
@@ -161,9 +158,22 @@ class Decomposition:
         drift = None if self.calibration is None else self.calibration.drift
         return self.relation.told or (drift is not None and drift.told)
 
+    def _why_untold(self) -> str:
+        least, worth = PARAMETERS.least_effective_rows, f"{min(self.effective_rows):.0f} rows"
+        if self.overlap < PARAMETERS.least_overlap:
+            return f"the tables share too few rows (overlap {self.overlap:.2f}, worth {worth})"
+        needed = f"what they share is worth {worth}, and {least:.0f} are needed"
+        # Also tables that lie over each other are worth fewer rows than they have: who is from where is an estimate.
+        if min(self.n_rows) < 2 * least:
+            return f"the tables are small ({self.n_rows[0]:,} and {self.n_rows[1]:,} rows; {needed})"
+        return f"the tables share too few rows (overlap {self.overlap:.2f}; {needed})"
+
     def _verdict(self) -> str:
         assert self.inputs is not None and self.relation is not None
+        balance = self._balance()
         if not self.answers_changed:
+            if balance:
+                return f"{balance} Answers to the same rows have not changed, as far as this shows."
             if self.inputs.told:
                 return "Other rows changed the loss; answers to the same rows have not changed, as far as this shows."
             return "Neither other rows nor other answers to the same rows changed the loss beyond chance."
@@ -173,7 +183,18 @@ class Decomposition:
             often = f"{100 * abs(drift.value):.1f} points {'more' if drift.value > 0 else 'less'} often"
             found += f": {self.calibration.name} occurs {often} than in the first table"
         loss = "" if self.relation.told else ", though the mean loss does not show it"
+        if balance:
+            return f"{found}{loss}. {balance}"
         return f"{found}{loss}." + (" Other rows changed the loss, too." if self.inputs.told else "")
+
+    def _balance(self) -> str:
+        """That the loss is much as it was although a part of its change is beyond chance; nothing otherwise."""
+        assert self.inputs is not None and self.relation is not None
+        if self.change.told or not (self.inputs.told or self.relation.told):
+            return ""
+        named = (("other rows", self.inputs), ("other answers to the same rows", self.relation))
+        parts = [f"{name} {part.value:+.4f}{'' if part.told else ' (no more than chance)'}" for name, part in named]
+        return f"The mean loss hardly changed ({self.change.value:+.4f}, no more than chance): {' and '.join(parts)}."
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ shifts of many columns, none of which is beyond chance, are not counted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,18 +34,24 @@ class ObservedRadius:
         The p value from which on a shift is called one, and 1 - the coverage of intervals.
     lower, upper : float
         Proven: no plan turns the one table into the other for less than ``lower``, and one does it for ``upper``, chance
-        included. ``upper`` is NaN where the tables are too long to be matched as a whole, or a column never shifts. Labels
-        without a price take no part.
+        included. ``upper`` is NaN where the tables are too long to be matched as a whole, or a column never shifts or was not
+        compared. Labels without a price take no part.
+    by_chance : float
+        About what ``lower`` is for two samples of one population of this size.
     columns : float
         The part of the columns one by one.
     joint : float
         What the joint plan of a sample costs more than chance.
     model_radius : float or None
         That of a robust model.
+    automatic : bool
+        Whether that radius is automatic, for the sampling error of the coefficients: nobody meant it to cover shifts.
     unpriced : tuple of str
         Columns beyond chance of which the model says that they never shift.
     outside : tuple of str
         Columns with values beyond the range that the model was told.
+    uncompared : tuple of str
+        Columns of the model that a table lacks, or whose type changed.
     """
 
     estimate: float
@@ -54,11 +61,14 @@ class ObservedRadius:
     level: float
     lower: float
     upper: float
+    by_chance: float
     columns: float
     joint: float
     model_radius: float | None = None
+    automatic: bool = False
     unpriced: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    uncompared: tuple[str, ...] = ()
 
     def __float__(self) -> float:
         return self.estimate
@@ -69,17 +79,34 @@ class ObservedRadius:
 
     @property
     def covered(self) -> bool | None:
-        """Whether the model's radius covers the shift; None without a model, or if the rows are too few to tell."""
+        """Whether the model's radius covers the shift.
+
+        None without a model, for an automatic radius, which is not about shifts, if a column of the model could not be
+        compared, or if the rows are too few to tell.
+        """
         if self.model_radius is None:
             return None
         if self.outside:
             return False
+        if self.automatic:
+            return False if self.unpriced and self.beyond_chance else None
+        if self.uncompared:
+            return False if self.beyond_chance and self.low > self.model_radius else None
         if self.upper <= self.model_radius or not self.beyond_chance or self.high <= self.model_radius:
             return True
         return False if self.low > self.model_radius else None
 
     def __str__(self) -> str:
         return f"{self._amount()} {self._verdict()}".strip()
+
+    @property
+    def proven(self) -> str:
+        """The proven bounds in a sentence, beside what chance alone does."""
+        most = "" if math.isnan(self.upper) else f" and at most {price_text(self.upper)}"
+        return (
+            f"Proven: turning the one table into the other costs at least {price_text(self.lower)}{most} per row; by chance "
+            f"alone two samples of one population of this size cost at least about {price_text(self.by_chance)}."
+        )
 
     def _amount(self) -> str:
         if not self.beyond_chance:
@@ -96,8 +123,18 @@ class ObservedRadius:
         if self.outside:
             named = ", ".join(map(repr, self.outside))
             return f"No radius of this model covers the values of {named} beyond the range that it was told."
+        if self.automatic:
+            never = self.unpriced if self.beyond_chance else ()
+            told = f"No radius covers a shift of {', '.join(map(repr, never))}, said to never shift. " if never else ""
+            return (
+                f"{told}The model's radius of {own} is automatic: it stands for the sampling error of its coefficients and was "
+                "never meant to cover shifts. Name what may shift: radius or shift=."
+            )
         if self.upper <= self.model_radius:
             return f"Proven: the rows of the second table lie within the model's radius of {own} around the first."
+        if self.uncompared and self.covered is None:
+            named = ", ".join(map(repr, self.uncompared))
+            return f"Whether the model's radius of {own} covers that cannot be told without {named}."
         if not self.beyond_chance:
             return f"The model's radius of {own} stands."
         if self.unpriced:

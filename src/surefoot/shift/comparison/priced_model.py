@@ -21,12 +21,15 @@ class PricedModel:
     schema : Schema
     cost : GroundCost
     radius : float
+    automatic : bool
+        Whether nobody named the radius: it stands for the sampling error of the coefficients alone.
     """
 
     name: str
     schema: Schema
     cost: GroundCost
     radius: float
+    automatic: bool = False
 
     def column(self, name: str) -> tuple[ColumnSchema, float]:
         """What a column is, and what one unit or one change of it costs."""
@@ -50,4 +53,5 @@ def priced_model(model: Any) -> PricedModel | None:
     cost = getattr(model, "ground_cost_", None)
     if not isinstance(cost, GroundCost):
         return None
-    return PricedModel(type(model).__name__, model.schema_, cost, float(model.radius_))
+    automatic = getattr(model, "sampling_error_", None) is not None
+    return PricedModel(type(model).__name__, model.schema_, cost, float(model.radius_), automatic)

@@ -29,7 +29,9 @@ from surefoot.shift.comparison.column_pairs import (
     NumericPair,
     SharedColumns,
     scaled_values,
+    shown_levels,
 )
+from surefoot.shift.comparison.identifiers import is_identifier
 from surefoot.shift.comparison.priced_model import PricedModel
 
 # Labels of more distinct numbers than this are amounts, not classes.
@@ -76,20 +78,40 @@ def read_shared_columns(
             f"the tables have no column in common to compare: X_a has {', '.join(first.names[:8])}, "
             f"X_b has {', '.join(second.names[:8])}."
         )
-    columns = []
+    columns: list[ColumnPair] = []
+    retyped, identifiers = [], []
     for name in shared:
         pair = (first.columns[first.names.index(name)], second.columns[second.names.index(name)])
-        if priced is not None:
+        known: Kind | None = kinds.get(name) if priced is None else priced.column(name)[0].kind
+        if known != "categorical" and _retyped(pair):
+            retyped.append(name)
+        elif kinds.get(name) != "categorical" and is_identifier(pair):
+            identifiers.append(name)
+        elif priced is not None:
             columns.append(_priced_pair(name, pair, priced))
-            continue
-        kind = kinds.get(name) or _agreed_kind(name, pair)
-        columns.append(_numeric_pair(name, pair) if kind == "numeric" else _categorical_pair(name, pair))
+        elif (known or _agreed_kind(name, pair)) == "numeric":
+            columns.append(_numeric_pair(name, pair))
+        else:
+            columns.append(_categorical_pair(name, pair))
+    if not columns and identifiers:
+        raise InvalidTableError(
+            f"no column is left to compare: {shown_levels(identifiers, 5)} have a value of their own in nearly every row, as "
+            "identifiers do. Name columns in categorical_features to compare them all the same."
+        )
+    if not columns:
+        raise InvalidTableError(
+            f"no column is left to compare: {', '.join(map(repr, retyped))} hold{'s' * (len(retyped) == 1)} numbers in one "
+            "table and text in the other. Give both the same type, or name columns in categorical_features to take every "
+            "distinct value as a level."
+        )
     return SharedColumns(
         tuple(columns),
         (first.n_rows, second.n_rows),
         missing=tuple(name for name in (names if wanted is None else wanted) if name not in second.names),
         extra=tuple(name for name in second.names if name not in shared),
         lacking=tuple(name for name in wanted or () if name not in first.names),
+        retyped=tuple(retyped),
+        identifiers=tuple(identifiers),
     )
 
 
@@ -143,6 +165,22 @@ def _listed_kinds(first: Table, categorical_features: Any) -> dict[str, Kind]:
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return {}
     return dict(zip(first.names, TableEncoder(categorical_features=categorical_features).kinds(first), strict=True))
+
+
+def _retyped(columns: tuple[Column, Column]) -> bool:
+    """Whether the one table has numbers and the other text; a column without values is what the other is."""
+    kinds: list[Kind] = []
+    for column, which in zip(columns, ("X_a", "X_b"), strict=True):
+        with _told_as(which):
+            kinds.append(column.natural_kind())
+    if kinds[0] == kinds[1] or any(np.all(column.categories().codes < 0) for column in columns):
+        return False
+    text = columns[kinds.index("categorical")]
+    try:
+        text.numbers()
+    except InvalidTableError:
+        return True
+    return False  # truth values beside numbers
 
 
 def _agreed_kind(name: str, columns: tuple[Column, Column], tables: tuple[str, str] = ("X_a", "X_b")) -> Kind:

@@ -166,6 +166,13 @@ def transport_bounds(cost: JointCost, first: PricedRows, second: PricedRows) -> 
     return TransportBounds(max(lower - width, 0.0), float(paid + width))
 
 
+def exchanged(first: PricedRows, second: PricedRows, rng: np.random.Generator) -> tuple[PricedRows, PricedRows]:
+    """Both tables after a random exchange of rows: tables of this size that differ by chance alone."""
+    pool = PricedRows(np.concatenate([first.numbers, second.numbers]), np.concatenate([first.codes, second.codes]))
+    order: RowArray = rng.permutation(len(pool.numbers))
+    return pool[order[: len(first.numbers)]], pool[order[len(first.numbers) :]]
+
+
 def _rest(costs: FloatArray, left: RowArray, room: RowArray) -> float:
     """The price of what the matching has not moved, row by row to the cheapest places with room; fills ``room``."""
     paid = 0.0

@@ -1,0 +1,41 @@
+"""Columns that name rows and say nothing of them: other names in every table, which no model should look at.
+
+Text is an identifier by the rule of files (:mod:`surefoot.design.read.column_guess`). Whole numbers are one if no table repeats
+any although chance would have: of n whole numbers drawn at random from a range of R, about n (n - 1) / (2 R) pairs are equal,
+so that none is has a probability of at most about exp(-n (n - 1) / (2 R)), as unequal probabilities repeat more.
+Amounts that happen to differ, such as the incomes of fifty people, are numbers like others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.design.read.column import Column
+from surefoot.design.read.column_guess import GUESS
+
+# Expected repetitions from which on none is no chance: e^-7 is one column in a thousand. Not tuned.
+_EXPECTED_REPEATS = 7.0
+
+
+def is_identifier(columns: tuple[Column, Column]) -> bool:
+    """Whether a column has a value of its own in nearly every row of a table of text, or in every row of whole numbers."""
+    if any(column.natural_kind() == "categorical" for column in columns):
+        return any(_names_rows(column) for column in columns)
+    expected = 0.0
+    for column in columns:
+        values = column.numbers()
+        values = np.sort(values[~np.isnan(values)])
+        if values.size and not (
+            np.all(np.isfinite(values)) and np.all(values == np.floor(values)) and np.all(np.diff(values) > 0)
+        ):
+            return False
+        if values.size > GUESS.few_levels:
+            pairs = values.size * (values.size - 1) / 2
+            expected += pairs / (float(values[-1]) - float(values[0]) + 1.0)
+    return expected >= _EXPECTED_REPEATS
+
+
+def _names_rows(column: Column) -> bool:
+    reading = column.categories()
+    n_levels, n_present = len(reading.values), int(np.count_nonzero(reading.codes >= 0))
+    return n_levels > GUESS.few_levels and n_levels > n_present / 2
