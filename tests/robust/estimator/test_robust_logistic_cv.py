@@ -35,6 +35,7 @@ def test_parameters_are_those_of_the_model_with_a_grid_for_the_radius() -> None:
     assert {name: own[name] for name in searched} == searched
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_the_path_holds_the_scores_of_cold_fits_and_certified_models(survey: Any) -> None:
     folds = StratifiedKFold(4)
     model = sf.RobustLogisticRegressionCV(radii=RADII, cv=folds, tol=1e-9).fit(survey.X, survey.y)
@@ -255,6 +256,7 @@ def test_label_weights_are_chosen_by_the_score_and_ties_by_caution(survey: Any) 
     assert set(search.path_.label_weights) == set(KAPPAS)
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_without_label_weights_the_one_of_the_model_is_used(survey: Any) -> None:
     model = sf.RobustLogisticRegressionCV(radii=[0.1], label_weight=0.5, cv=2).fit(survey.X, survey.y)
     assert model.label_weight_ == model.path_[0].label_weight == 0.5
@@ -338,6 +340,7 @@ def test_a_pickled_search_keeps_its_path(survey: Any) -> None:
     assert again.predict(survey.X).tolist() == model.predict(survey.X).tolist()
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_it_can_be_searched_over_itself(survey: Any) -> None:
     grid = {"radii": [[0.05, 0.1], [50.0, 100.0]]}
     search = GridSearchCV(sf.RobustLogisticRegressionCV(cv=2), grid, scoring="neg_log_loss", cv=2).fit(survey.X, survey.y)

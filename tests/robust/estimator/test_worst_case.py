@@ -83,6 +83,7 @@ def test_the_table_is_a_distribution_within_the_radius_that_reaches_the_expected
     assert worst.expected_loss == pytest.approx(model.certificate_.upper_bound, rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_a_model_without_features_cannot_be_hurt_by_any_shift(survey: Any) -> None:
     model = sf.RobustLogisticRegression(radius=5.0).fit(survey.X, survey.y)
     assert not model.coef_.any()

@@ -18,6 +18,7 @@ from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import ConvergenceLimitWarning
 from surefoot.robust.estimator.environment_folds import EnvironmentFolds, environment_folds
 from surefoot.robust.estimator.held_out_scores import HeldOutScores, make_path_scorer
+from surefoot.robust.estimator.lone_intercept import MORE_RADII, WORSE_HELD_OUT
 from surefoot.robust.estimator.path_choice import require_select, warn_of_edge
 from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
@@ -115,6 +116,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         With groups, if the choice is at the edge of its grid.
     RoundedInterceptWarning
         As from :class:`RobustLogisticRegression`.
+    WeakModelWarning
+        Once, if the chosen model has the intercept alone and the automatic radius would leave more.
 
     Examples
     --------
@@ -250,6 +253,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
                 ConvergenceLimitWarning,
                 stacklevel=2,
             )
+        more = any(point.coef.any() for point in points)
+        if chosen.certificate.verified and not (more and groups is not None):  # that is told by the edge of the grid
+            self._warn_of_lone_intercept(chosen, rows, WORSE_HELD_OUT if more else MORE_RADII)
         if groups is not None:
             self._warn_of_edges(path)
         return self
