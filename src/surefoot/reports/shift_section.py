@@ -73,6 +73,7 @@ def worst_case_blocks(subject: Subject, worst: WorstCase | None) -> tuple[str, .
             label_feature=LABEL_FEATURE,
             untouched=[name for name in _counting(subject.model) if name not in touched],
             prices=_prices(subject.model),
+            binary=worst.endless_binary if isinstance(worst, WorstCase) else (),
         )
     )
     own = float(getattr(subject.model, "radius_", getattr(subject.model, "radius", 0.0)) or 0.0)
