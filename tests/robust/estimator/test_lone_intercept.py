@@ -24,7 +24,7 @@ def test_the_named_radius_is_the_largest_that_leaves_more() -> None:
     X, y = patients()
     with pytest.warns(WeakModelWarning, match=r"fit: the radius, 2, .*only the intercept .*radius=\"auto\"\.$") as said:
         assert not sf.RobustLogisticRegression(radius=2).fit(X, y).coef_.any()
-    assert len(said) == 1
+    assert len(said) == 1 and said[0].filename == __file__
     critical = float(re.findall(r"leaves more is about ([0-9.]+)\.", str(said[0].message))[0])
     assert sf.RobustLogisticRegression(radius=0.95 * critical).fit(X, y).coef_.any()
     with pytest.warns(WeakModelWarning):

@@ -70,5 +70,5 @@ def warn_of_lone_intercept(
     warnings.warn(
         f"{where}: the radius, {terms.radius:.3g}, is so large that {left}.{most} {advice}",
         WeakModelWarning,
-        stacklevel=3,
+        stacklevel=4,  # who called fit
     )
