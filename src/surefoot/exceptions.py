@@ -70,7 +70,9 @@ class WeakModelWarning(UserWarning):
 
 
 class BelowChanceWarning(UserWarning):
-    """An estimated certainty was at or below chance and has been raised; the message names column, estimate and new value."""
+    """A column says nothing of another environment: its estimated certainty was at or below chance, or its values name the
+    environment itself; the message names the column, and a certainty that has been raised.
+    """
 
 
 class GridEdgeWarning(UserWarning):

@@ -33,6 +33,10 @@ def test_options_are_ranges_of_columns_or_of_all(given, wanted):
         (["age=18:old"], "'age=18:old' is not understood; two numbers belong there, as in age=18:100"),
         (["age=1:2", "age=1:3"], "names column 'age' twice"),
         (["observed", "age=1:2"], "'observed' is for all columns"),
+        (["age 18-90"], r"given as in --range age=18:90, or say observed"),
+        (["blood age = (18, 90)"], r"given as in --range 'blood age=18:90', or"),
+        (["age=18-90"], r"--range = 'age=18-90' is not understood.*--range age=18:90, or"),
+        (["age=seen"], r"given as in --range age=18:100, or"),
     ],
 )
 def test_other_options_are_refused(given, message):

@@ -96,6 +96,17 @@ def test_a_report_says_what_the_model_and_the_metrics_say(robust: Any, tmp_path:
     assert "3 levels: " in text and "radius 0.05" in text and "tol 1e-06" not in text
 
 
+def test_the_worst_case_of_an_automatic_radius_is_said_to_be_about_sampling_error(robust: Any, tmp_path: Path) -> None:
+    model = sf.RobustLogisticRegression().fit(X, Y)
+    _, text = read(sf.report(model, X, Y, tmp_path / "auto.html", n_sets=20))
+    assert f"within radius {model.radius_:.3g}, which stands for sampling error only and not for shifts" in text
+    assert "is automatic" in text and "The stress test below draws shifts that the radius was not made for" in text
+    _, text = read(sf.report(model, X, Y, tmp_path / "unstressed.html", n_sets=0))
+    assert "is automatic" in text and "stress test below" not in text
+    _, text = read(sf.report(robust, X, Y, tmp_path / "given.html", n_sets=0))
+    assert "sampling error" not in text
+
+
 def test_a_report_is_one_well_formed_file_that_loads_nothing(robust: Any, card: Any, tmp_path: Path) -> None:
     for at, model in enumerate((robust, card)):
         page, _ = read(sf.report(model, X_NEW, Y_NEW, tmp_path / f"{at}.html", n_sets=20))

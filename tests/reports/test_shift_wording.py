@@ -71,3 +71,10 @@ def test_a_table_that_no_shift_hurts_is_said_to_be_one() -> None:
     nothing: dict[str, Any] = {part: [] for part in ("feature", "from", "to", "mass", "budget")}
     (block,) = worst_shift_blocks(nothing, radius=0.1, nominal_loss=0.3, expected_loss=0.3, label_feature="", untouched=[])
     assert "No shift at a mean price of up to 0.1 per row raises the log loss of 0.3000" in block
+
+
+def test_a_column_of_0_and_1_is_not_told_to_take_a_range() -> None:
+    moves = {"feature": ["smoker"], "from": [None], "to": [None], "mass": [1e-7], "budget": [0.1]}
+    losses = {"radius": 0.1, "nominal_loss": 0.3, "expected_loss": 0.5}
+    page = " ".join(worst_shift_blocks(moves, **losses, label_feature="", untouched=[], binary=("smoker",)))
+    assert "categorical_weights" in page and "numeric_range" not in page

@@ -27,6 +27,7 @@ _WORDS = (
     (r"\b[A-Z]\w+\.fit\b", "the fit"),
     (r"\bsurefoot\.verify\b(?!\()", "'surefoot verify'"),
     (rf"{_BEFORE}time_limit or max_iter{_BEHIND}", "time_limit"),
+    (r"\bradius=\"auto\"", "--radius auto"),
     (r"\b(missing='column'|missing_categorical='level'|missing_numeric='median')", "'surefoot fit --missing fill'"),
     (r"\b(unseen='zero'|unseen_categories='reference')", "'surefoot fit --unseen ignore'"),
 )

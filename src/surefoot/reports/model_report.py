@@ -28,7 +28,7 @@ from surefoot.reports.model_section import (
 )
 from surefoot.reports.page import Fact, ReportPage, Section, figures, paragraph
 from surefoot.reports.reliability import Reliability, reliability_of
-from surefoot.reports.shift_section import run_stress, worst_case_blocks, worst_case_of
+from surefoot.reports.shift_section import run_stress, worst_case_blocks, worst_case_fact, worst_case_of
 from surefoot.reports.subject import Subject, read_subject
 from surefoot.shift.shift_model import ShiftModel
 from surefoot.shift.stress.metrics import metrics_of_probabilities
@@ -157,8 +157,7 @@ def report(
     check = check_of(subject, sample_weight)
     facts = [certificate_fact(check), *_accuracy_facts(subject)]
     if worst is not None:
-        note = f"mean log loss under the worst shift; {worst.nominal_loss:.3f} without"
-        facts.append(Fact("Worst case", f"{worst.expected_loss:.3f}", note))
+        facts.append(worst_case_fact(subject, worst))
     if stress is not None and stress.fact is not None:
         facts.append(stress.fact)
     if compared is not None:
@@ -168,7 +167,10 @@ def report(
         Section("What is proven", certificate_blocks(subject.model, check)),
         Section("How well it does", _quality_blocks(subject, bins, same_rows=check.same_rows)),
         *([] if compared is None else [Section("What has shifted", comparison_blocks(compared))]),
-        Section("What shift would hurt most", worst_case_blocks(subject, worst)),
+        Section(
+            "What shift would hurt most",
+            worst_case_blocks(subject, worst, stressed=stress is not None and stress.report is not None),
+        ),
         *([] if stress is None else [Section("Stress test", stress.blocks)]),
         Section("The data", _data_blocks(subject)),
         Section("Settings", setting_blocks(subject.model)),

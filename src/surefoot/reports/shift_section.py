@@ -53,8 +53,20 @@ def worst_case_of(subject: Subject) -> WorstCase | None:
     return worst if worst.radius > 0 else model.worst_case(subject.seen, subject.y, radius=PARAMETERS.radius)
 
 
-def worst_case_blocks(subject: Subject, worst: WorstCase | None) -> tuple[str, ...]:
-    """The section about the worst shift."""
+def is_of_sampling_error(model: Any) -> bool:
+    """Whether the radius of a model is the automatic one, which no shift was thought of for."""
+    return getattr(model, "sampling_error_", None) is not None and float(model.radius_) > 0
+
+
+def worst_case_fact(subject: Subject, worst: WorstCase) -> Fact:
+    """The worst shift as a tile."""
+    within = f"within radius {worst.radius:.3g}, which stands for sampling error only and not for shifts"
+    note = f"mean log loss under the worst shift{f' {within}' if is_of_sampling_error(subject.model) else ''}"
+    return Fact("Worst case", f"{worst.expected_loss:.3f}", f"{note}; {worst.nominal_loss:.3f} without")
+
+
+def worst_case_blocks(subject: Subject, worst: WorstCase | None, *, stressed: bool = False) -> tuple[str, ...]:
+    """The section about the worst shift; ``stressed`` says that a stress test follows."""
     if worst is None:
         return (
             paragraph(
@@ -73,8 +85,22 @@ def worst_case_blocks(subject: Subject, worst: WorstCase | None) -> tuple[str, .
             label_feature=LABEL_FEATURE,
             untouched=[name for name in _counting(subject.model) if name not in touched],
             prices=_prices(subject.model),
+            binary=worst.endless_binary if isinstance(worst, WorstCase) else (),
         )
     )
+    if is_of_sampling_error(subject.model):
+        other = (
+            " The stress test below draws shifts that the radius was not made for; where they are larger, losses there are "
+            "above this worst case."
+        )
+        blocks.insert(
+            1,
+            paragraph(
+                f"The radius of {worst.radius:.3g} is automatic: it stands for the sampling error of the rows of the fit only, "
+                "and not for shifts. What may shift tomorrow takes a radius or a shift model of its own."
+                + (other if stressed else "")
+            ),
+        )
     own = float(getattr(subject.model, "radius_", getattr(subject.model, "radius", 0.0)) or 0.0)
     if own == 0 and getattr(subject.model, "shift", None) is None:
         blocks.insert(

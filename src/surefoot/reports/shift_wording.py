@@ -24,6 +24,7 @@ def worst_shift_blocks(
     label_feature: str,
     untouched: list[str],
     prices: str = "",
+    binary: Sequence[Any] = (),
 ) -> tuple[str, ...]:
     """What would hurt most.
 
@@ -40,6 +41,8 @@ def worst_shift_blocks(
         Columns that the worst shift leaves alone.
     prices : str
         What shifts cost, as the end of a sentence.
+    binary : sequence
+        Columns of the numbers 0 and 1 alone that move without end.
     """
     if len(moves["feature"]) == 0:
         return (
@@ -51,7 +54,7 @@ def worst_shift_blocks(
         f"The worst shift at a mean price of up to {radius:.4g} per row raises the mean log loss from {nominal_loss:.4f} to "
         f"{expected_loss:.4f}. No other shift within that price raises it more. Most of it would be:"
     )
-    blocks = [paragraph(lead, "lead"), bullets(_sentences(moves, radius, label_feature))]
+    blocks = [paragraph(lead, "lead"), bullets(_sentences(moves, radius, label_feature, set(map(str, binary))))]
     if prices:
         blocks.append(paragraph(f"What a shift costs: {prices}.", "small"))
     if untouched:
@@ -76,14 +79,17 @@ def _ends(old: Any, new: Any) -> tuple[str, str]:
     return ("any number", "far away") if old is None and new is None else (str(old), str(new))
 
 
-def _sentences(moves: Mapping[str, Any], radius: float, label_feature: str) -> list[tuple[str, str]]:
+def _sentences(moves: Mapping[str, Any], radius: float, label_feature: str, binary: set[str]) -> list[tuple[str, str]]:
     """One entry per column, by falling part of the budget."""
     by_feature: dict[str, list[tuple[Any, ...]]] = {}
     for line in _lines(moves):
         by_feature.setdefault(str(line[0]), []).append(line[1:])
     ranked = sorted(by_feature.items(), key=lambda entry: -sum(float(move[3]) for move in entry[1]))
     return [
-        ("Labels" if feature == label_feature else feature, _sentence(own, radius, feature == label_feature))
+        (
+            "Labels" if feature == label_feature else feature,
+            _sentence(own, radius, is_label=feature == label_feature, binary=feature in binary),
+        )
         for feature, own in ranked[:_MOST_FEATURES]
     ]
 
@@ -93,8 +99,14 @@ def _change(old: Any, new: Any) -> str:
     return f"{new} instead of {old}" if isinstance(old, str) and not isinstance(new, str) else f"{old} becomes {new}"
 
 
-def _sentence(own: list[tuple[Any, ...]], radius: float, is_label: bool) -> str:
+def _sentence(own: list[tuple[Any, ...]], radius: float, *, is_label: bool, binary: bool) -> str:
     share = risk_text(sum(float(move[3]) for move in own) / radius)
+    if own[0][0] is None and own[0][1] is None and binary:
+        return (
+            f"takes {share} of the price: very few rows with a number very far from 0 and 1, which are all that it holds. So "
+            "that it flips instead, fit the model with a price for it in categorical_weights, or with a shift model that has a "
+            "certainty for it."
+        )
     if own[0][0] is None and own[0][1] is None:
         return (
             f"takes {share} of the price: very few rows with a number very far from where it was, the fewer the farther. If it "

@@ -19,7 +19,9 @@ ADVICE: dict[Status, str] = {
     Status.ITERATION_LIMIT: _MORE,
     Status.TIME_LIMIT: _MORE,
     Status.INTERRUPTED: _MORE,
-    Status.STALLED: _MORE,
+    # No limit ended it, and perhaps none was set.
+    Status.STALLED: f"Further steps got no nearer, so limits are not why. That gap is proven: ask for less with tol, above the "
+    f"gap, and this model is called proven. Or: {_OTHER[0].lower()}{_OTHER[1:]}",
     Status.NUMERICAL_ERROR: f"The arithmetic of the solver broke down. {_OTHER}",
     Status.INFEASIBLE: f"There is a model, so rounding misled the solver. {_OTHER}",
     Status.UNBOUNDED: f"Losses have a least value, so rounding misled the solver. {_OTHER}",

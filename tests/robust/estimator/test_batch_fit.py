@@ -91,6 +91,7 @@ def test_batches_of_every_library_give_the_model_of_the_whole_table(library: str
     assert len(streamed.coefficients()) == len(whole.coefficients())
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -24,10 +24,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import surefoot as sf
+from surefoot.exceptions import BelowChanceWarning
 
 RADII = [0.01, 0.03, 0.1, 0.3]
-# What is tested here is the choice; that its place in a short grid is told has tests of its own.
-pytestmark = pytest.mark.filterwarnings("ignore::surefoot.exceptions.GridEdgeWarning")
+# What is tested here is the choice; that its place in a short grid is told has tests of its own, and so has a radius that
+# leaves nothing, which the cold fits go through.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::surefoot.exceptions.GridEdgeWarning"),
+    pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning"),
+]
 
 
 def hospitals(n_sites: int = 5, n_rows: int = 60, seed: int = 0) -> tuple[pd.DataFrame, Any, Any]:
@@ -369,3 +374,23 @@ def test_a_shift_model_that_doubts_labels_sets_their_price_unless_the_user_does(
     assert listed.label_weight_ == math.inf
     for model in (single, search, listed):
         assert sf.verify(model, X, y).verified
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_a_column_that_names_the_environment_is_warned_of_once(numbered: bool) -> None:
+    X, y, groups = hospitals()
+    sites = np.unique(groups, return_inverse=True)[1] if numbered else groups
+    with pytest.warns(BelowChanceWarning, match="column 'site': no value .*Drop it") as said:
+        sf.RobustLogisticRegressionCV(radii=RADII).fit(X.assign(site=sites), y, groups=sites)
+    assert sum(one.category is BelowChanceWarning for one in said) == 1
+    # Rows of a site are on both sides of these folds, so its levels are known.
+    rows = list(KFold(3, shuffle=True, random_state=0).split(X))
+    sf.RobustLogisticRegressionCV(radii=RADII, cv=rows).fit(X.assign(site=sites), y, groups=sites)
+
+
+def test_the_reason_says_what_was_left_out_and_by_what_was_judged() -> None:
+    X, y, groups = hospitals()
+    model = sf.RobustLogisticRegressionCV(radii=RADII).fit(X, y, groups=groups)
+    assert model.radius_reason_ == "the best of 4 by leaving out each of 5 environments, mean score"
+    worst = sf.RobustLogisticRegressionCV(radii=RADII, cv=GroupKFold(2), select="worst").fit(X, y, groups=groups)
+    assert worst.radius_reason_ == "the best of 4 by cross-validation over 5 environments, worst score"

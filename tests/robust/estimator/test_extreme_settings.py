@@ -488,6 +488,7 @@ def test_a_feature_nested_in_another_is_proven_without_a_radius():
     assert model.certificate_.upper_bound == pytest.approx(alone.certificate_.upper_bound, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 @pytest.mark.parametrize("seed", range(12))
 def test_one_infinite_weight_beside_widely_spread_finite_ones_is_proven(seed):
     rng = np.random.default_rng(seed)

@@ -216,6 +216,7 @@ def test_radius_zero_is_unpenalised_logistic_regression(survey: Any, fit_interce
     np.testing.assert_allclose(model.intercept_, plain.intercept_, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_a_huge_radius_leaves_only_the_intercept(survey: Any) -> None:
     model = sf.RobustLogisticRegression(radius=1e6).fit(survey.X, survey.y)
     share = np.mean(survey.y == "stays")
@@ -330,6 +331,7 @@ def test_a_clone_has_the_parameters_and_nothing_else(survey: Any) -> None:
     assert not hasattr(copy, "coef_")
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_a_grid_search_over_a_pipeline_finds_a_radius(survey: Any) -> None:
     pipeline = make_pipeline(FunctionTransformer(lambda table: table.drop(columns="income")), sf.RobustLogisticRegression())
     grid = {"robustlogisticregression__radius": [0.01, 10.0]}

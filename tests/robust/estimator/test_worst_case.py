@@ -83,6 +83,7 @@ def test_the_table_is_a_distribution_within_the_radius_that_reaches_the_expected
     assert worst.expected_loss == pytest.approx(model.certificate_.upper_bound, rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_a_model_without_features_cannot_be_hurt_by_any_shift(survey: Any) -> None:
     model = sf.RobustLogisticRegression(radius=5.0).fit(survey.X, survey.y)
     assert not model.coef_.any()
@@ -210,3 +211,18 @@ def test_questions_without_meaning_are_refused(survey: Any, labels: list[str], r
     model = sf.RobustLogisticRegression().fit(survey.X, survey.y)
     with pytest.raises(ValueError, match=message):
         model.worst_case(survey.X[:2], labels, radius=radius)
+
+
+def test_a_column_of_0_and_1_that_moves_without_end_is_said_to_need_a_price_as_a_category() -> None:
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"smoker": rng.integers(0, 2, 300).astype(float), "age": rng.normal(50, 10, 300)})
+    ill = rng.logistic(size=300) < 2.0 * table["smoker"] - 1.0
+    model = sf.RobustLogisticRegression(radius=0.05).fit(table, ill)
+    worst = model.worst_case(table, ill)
+    assert worst.endless_binary == ("smoker",)
+    assert "categorical_weights={'smoker': 1}" in str(worst) and "no numeric_range" not in str(worst)
+    priced = sf.RobustLogisticRegression(radius=0.05, categorical_weights={"smoker": 1}).fit(table, ill)
+    assert priced.worst_case(table, ill).endless_binary == ()
+    assert "far away" not in str(priced.worst_case(table, ill))
+    other = model.worst_case(table.assign(smoker=2.0 * table["smoker"]), ill)
+    assert "smoker: no numeric_range says how far" in str(other)

@@ -104,7 +104,7 @@ class SamplingError:
             return f"automatic: as far as chance alone moves {table}" + (f"; {advice}" if few else "")
         premium = f"radius x price = {radius:g} x {price:.3g} = {radius * price:.2g}"
         return (
-            f"automatic: its premium, {premium}, is what {table} gain by chance, "
+            f"automatic: its premium, {premium}, is about what {table} gain by chance, "
             f"{self.coefficients} / (2 x {self.rows:,.6g}) = {self.premium:.2g}"
         )
 

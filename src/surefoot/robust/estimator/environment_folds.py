@@ -8,7 +8,8 @@ however many rows it has.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, check_cv
 from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level
-from surefoot.exceptions import InvalidTableError
+from surefoot.exceptions import BelowChanceWarning, InvalidTableError
 from surefoot.sklearn_api.training_rows import TrainingRows
 
 # Up to so many environments each is left out alone; more are put into as many folds as ``cv`` says. A path of radii is solved
@@ -121,10 +122,37 @@ def environment_folds(cv: Any, rows: TrainingRows, y: Any, groups: Any) -> Envir
         return EnvironmentFolds(
             tuple(Fold(train, test, np.full(test.size, at)) for at, (train, test) in enumerate(splits)), environments=()
         )
+    _warn_of_own_levels(rows, named, splits)
     held_out = np.unique(np.concatenate([named.codes[test] for _, test in splits]))
     number = np.searchsorted(held_out, named.codes)
     names = tuple(named.names[code] for code in held_out)
     return EnvironmentFolds(tuple(Fold(train, test, number[test]) for train, test in splits), names)
+
+
+def _warn_of_own_levels(rows: TrainingRows, named: RowGroups, splits: Sequence[tuple[Any, Any]]) -> None:
+    """Warn of categories none of whose levels occurs in a second environment, and of numbers that name the environment."""
+    if any(np.isin(named.codes[test], named.codes[train]).any() for train, test in splits):
+        return  # environments are not left out whole
+    design, n_names = rows.design, len(named.names)
+    found: list[Level] = []
+    for at, column in enumerate(design.schema.categorical_columns):
+        pairs = np.unique(design.codes[:, at].astype(np.int64) * n_names + named.codes)
+        levels = pairs // n_names
+        if np.unique(levels).size == levels.size:  # as many levels as environments at least
+            found.append(column.name)
+    if isinstance(design.numeric, np.ndarray) and all(isinstance(name, numbers.Real) for name in named.names):
+        own = np.array(named.names, dtype=np.float64)[named.codes]
+        numbered = zip(design.schema.numeric_columns, design.numeric.T, strict=True)
+        found += [column.name for column, values in numbered if np.array_equal(values, own)]
+    if found:
+        columns, says, them = ("columns", "they say", "them") if len(found) > 1 else ("column", "it says", "it")
+        warnings.warn(
+            f"{columns} {', '.join(map(repr, found))}: no value occurs in more than one environment, as if the column were the "
+            f"environment itself. So nothing of what {says} carries over to an environment that is left out, or to a new one. "
+            f"Drop {them}.",
+            BelowChanceWarning,
+            stacklevel=5,
+        )
 
 
 def _counting(places: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -21,6 +21,7 @@ from surefoot.design.read.partitioned_table import PartitionedTable
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.robust.automatic import Automatic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, find_radius, sampling_error
+from surefoot.robust.estimator.lone_intercept import warn_of_lone_intercept
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution
 from surefoot.robust.problem.column_moments import BatchSums
 from surefoot.robust.problem.problem import RobustCoefficients
@@ -101,6 +102,8 @@ def fit_partitions(
     model._unpack(sample, summary, terms, outcome.primal)
     model.sampling_error_ = None if found is None else found.error
     model._unpack_proof(solution)
+    if found is None and certificate.verified:
+        warn_of_lone_intercept(terms, outcome.primal, sums, sums.tally, f"{type(model).__name__}.fit")
     return solution
 
 

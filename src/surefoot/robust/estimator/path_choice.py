@@ -27,6 +27,14 @@ from surefoot.exceptions import GridEdgeWarning
 Select: TypeAlias = Literal["mean", "worst", "worst-quarter", "one-se"]
 SELECTS: tuple[str, ...] = ("mean", "worst", "worst-quarter", "one-se")
 
+# How a reason for a choice calls what it went by.
+CRITERION_WORDS = {
+    "mean": "mean score",
+    "worst": "worst score",
+    "worst-quarter": "mean score of the worst quarter",
+    "one-se": "the most cautious within a standard error of the best mean score",
+}
+
 
 def require_select(select: Any) -> None:
     """Raise unless there is such a rule."""

@@ -11,6 +11,7 @@ from surefoot.design.read.dask_table import is_dask
 from surefoot.robust.estimator.automatic_radius import AUTO, given_radius, is_auto
 from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
 from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
+from surefoot.robust.estimator.lone_intercept import LOWER_RADIUS, SURER_SHIFT
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.numeric_norm import NumericNorm
@@ -148,6 +149,8 @@ class RobustLogisticRegression(RobustLogisticModel):
     RoundedInterceptWarning
         If columns are so far from 0 that plain sums of ``coef_ . x + intercept_`` are not as good as what was proven: see
         ``public_rounding_``. ``predict`` and its kin add up the columns of a dense table without that loss.
+    WeakModelWarning
+        If the radius leaves only the intercept and the automatic one would leave more; it names the largest radius that does.
 
     Notes
     -----
@@ -258,6 +261,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         self._unpack_proof(solution)
         if not solution.certificate.verified:
             warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
+        elif found is None:  # an automatic radius that leaves nothing says that there is no more than chance
+            self._warn_of_lone_intercept(solution, rows, LOWER_RADIUS if self.shift is None else SURER_SHIFT)
         return self
 
     def _settings_beside_shift(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,9 +17,10 @@ from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import ConvergenceLimitWarning
-from surefoot.robust.estimator.environment_folds import EnvironmentFolds, environment_folds
+from surefoot.robust.estimator.environment_folds import MOST_LEFT_OUT_ALONE, EnvironmentFolds, environment_folds
 from surefoot.robust.estimator.held_out_scores import HeldOutScores, make_path_scorer
-from surefoot.robust.estimator.path_choice import require_select, warn_of_edge
+from surefoot.robust.estimator.lone_intercept import MORE_RADII, WORSE_HELD_OUT
+from surefoot.robust.estimator.path_choice import CRITERION_WORDS, require_select, warn_of_edge
 from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
@@ -111,10 +113,14 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     -----
     ConvergenceLimitWarning
         Once, if a limit ended any of the solves.
+    BelowChanceWarning
+        With groups, if no value of a column occurs in more than one environment.
     GridEdgeWarning
         With groups, if the choice is at the edge of its grid.
     RoundedInterceptWarning
         As from :class:`RobustLogisticRegression`.
+    WeakModelWarning
+        Once, if the chosen model has the intercept alone and the automatic radius would leave more.
 
     Examples
     --------
@@ -250,6 +256,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
                 ConvergenceLimitWarning,
                 stacklevel=2,
             )
+        more = any(point.coef.any() for point in points)
+        if chosen.certificate.verified and not (more and groups is not None):  # that is told by the edge of the grid
+            self._warn_of_lone_intercept(chosen, rows, WORSE_HELD_OUT if more else MORE_RADII)
         if groups is not None:
             self._warn_of_edges(path)
         return self
@@ -263,7 +272,13 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     @property
     def radius_reason_(self) -> str:
         """Where ``radius_`` comes from."""
-        return f"the best of {len({point.radius for point in self.path_.points})} by cross-validation"
+        best = f"the best of {len({point.radius for point in self.path_.points})} by"
+        environments = len(self.path_.environments)
+        if not environments:
+            return f"{best} cross-validation"
+        alone = environments <= MOST_LEFT_OUT_ALONE and (self.cv is None or isinstance(self.cv, numbers.Integral))
+        how = "leaving out each of" if alone else "cross-validation over"
+        return f"{best} {how} {environments} environments, {CRITERION_WORDS[self.path_.select]}"
 
     def _scaled_prices(self, X: Any) -> dict[float, ShiftPrices]:
         """Prices by certainty scale."""
@@ -397,7 +412,7 @@ def _certainty_scale_grid(scales: Any) -> list[float]:
 def _radius_grid(radii: Any, centre: float | None = None) -> FloatArray:
     """Distinct radii in rising order."""
     if radii is None and centre:
-        return np.asarray(np.geomspace(centre / REACH, centre * REACH, AROUND), dtype=np.float64)
+        return np.array([float(f"{radius:.2e}") for radius in np.geomspace(centre / REACH, centre * REACH, AROUND)])
     if radii is None:
         return np.array([-math.log(theta) for theta in PAPER_THETAS])
     if isinstance(radii, (int, np.integer)) and not isinstance(radii, bool):

@@ -31,12 +31,13 @@ from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
+from surefoot.robust.estimator.lone_intercept import NEGLIGIBLE, warn_of_lone_intercept
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
 from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.polished_plan import polished_plan
-from surefoot.robust.problem.column_moments import RowTally, batch_sums
+from surefoot.robust.problem.column_moments import BatchSums, RowTally, batch_sums
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
@@ -212,8 +213,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         return solver.solve(problem, options, warm_start=warm_start)
 
     def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
-        design = rows.design
-        sums = batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
+        design, sums = rows.design, _sums(rows)
         terms = Terms(design.n_levels, cost, 0.0, bool(self.fit_intercept))
         # The other solvers find the same optimum, but not from a neighbour's.
         quick = solver if solver.name in WARM_STARTED else named_solver("auto")
@@ -242,6 +242,12 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             left = math.inf if self.time_limit is None else max(float(self.time_limit) - outcome.seconds, LEAST_SECONDS)
             certificate, outcome = certified(problem, outcome, float(self.tol), left)
         return Solution(problem.terms, outcome, certificate, solver.name)
+
+    def _warn_of_lone_intercept(self, solution: Solution, rows: TrainingRows, advice: str) -> None:
+        model = solution.outcome.primal
+        if model.price * solution.terms.radius <= NEGLIGIBLE:  # other models spare the pass over the rows
+            where = f"{type(self).__name__}.fit"
+            warn_of_lone_intercept(solution.terms, model, _sums(rows), RowTally.of(rows.counts), where, advice)
 
     def _advice(self, rows: TrainingRows) -> str:
         """What to do about a fit that is not proven, if the columns tell."""
@@ -346,6 +352,11 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             return found
 
         return ProofParts("robust", arguments, judge)
+
+
+def _sums(rows: TrainingRows) -> BatchSums:
+    design = rows.design
+    return batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
 
 
 def certified(

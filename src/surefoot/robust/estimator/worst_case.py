@@ -78,6 +78,14 @@ class WorstCase:
     shift: RowArray
     _moves: Moves = field(repr=False)
     _library: str | None = field(repr=False)
+    _binary: frozenset[Level] = field(default=frozenset(), repr=False)
+
+    @property
+    def endless_binary(self) -> tuple[Level, ...]:
+        """Columns of the numbers 0 and 1 alone that move without end: as categories they would flip instead."""
+        summed = self.summed()
+        parts = zip(summed["feature"], summed["from"], summed["to"], strict=True)
+        return tuple(name for name, old, new in parts if old is None and new is None and name in self._binary)
 
     def summary(self) -> Any:
         """What hurts most: equal moves added up over the rows.
@@ -139,9 +147,15 @@ class WorstCase:
         ]
         more = [f"  ... and {count - _LISTED} more"] if count > _LISTED else []
         parts = zip(summed["feature"], summed["from"], summed["to"], strict=True)
-        endless = [str(name) for name, old, new in parts if old is None and new is None]
+        binary = self.endless_binary
+        endless = [str(name) for name, old, new in parts if old is None and new is None and name not in binary]
         if endless:
             more.append(f"  ({', '.join(endless)}: no numeric_range says how far)")
+        if binary:
+            prices = ", ".join(f"{name!r}: 1" for name in binary)
+            more.append(
+                f"  (0 and 1 only: categorical_weights={{{prices}}}, or a shift model with a certainty, lets them flip)"
+            )
         return "\n".join([heading, *(f"  {line}" for line in lines), *more])
 
     __repr__ = __str__
@@ -181,7 +195,17 @@ def describe_worst_case(
         shift=moves.shift,
         _moves=moves,
         _library=library,
+        _binary=frozenset() if numeric is None else _binary_columns(problem, numeric, schema),
     )
+
+
+def _binary_columns(problem: RobustLogisticProblem, numeric: NumericMove, schema: Schema) -> frozenset[Level]:
+    """Of the columns that move without end, those whose rows hold 0 and 1 and nothing else."""
+    columns = np.unique(numeric.columns)
+    names = [schema.numeric_columns[at].name for at in columns.tolist()]
+    values = as_dense(problem.numeric[:, columns])
+    binary = ((values == 0) | (values == 1)).all(axis=0)
+    return frozenset(name for name, flips in zip(names, binary.tolist(), strict=True) if flips)
 
 
 class _UnorderedMoves(NamedTuple):

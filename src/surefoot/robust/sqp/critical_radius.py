@@ -244,28 +244,39 @@ class InterceptOnly:
 
 def intercept_only_from_sums(terms: Terms, sums: BatchSums) -> InterceptOnly | None:
     """The same for a table of which only the sums are at hand, weights and columns in the units of the terms."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        imbalance = _imbalance_of_sums(terms, sums)
+        if imbalance is None or not terms.radius >= imbalance.spending(terms):
+            return None
+    return InterceptOnly(_featureless(terms, imbalance), imbalance)
+
+
+def critical_radius_from_sums(terms: Terms, sums: BatchSums) -> float | None:
+    """:func:`critical_radius` of a table of which only the sums are at hand, columns in the units of the terms."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        imbalance = _imbalance_of_sums(terms, sums)
+        return None if imbalance is None else imbalance.spending(terms)
+
+
+def _imbalance_of_sums(terms: Terms, sums: BatchSums) -> _Imbalance | None:
     if not _applies(terms, sums.positive.weight, sums.negative.weight):
         return None
     total = sums.positive.weight + sums.negative.weight
     positive, negative = sums.positive.weight / total, sums.negative.weight / total
     centre = np.zeros(terms.n_numeric) if sums.is_sparse else sums.all_rows.mean
-    with np.errstate(over="ignore", invalid="ignore"):
-        # W_+ tau_+ = W_- tau_- = W_+ W_-, and mean sizes are at most their root mean squares.
-        gradient = positive * negative * (sums.negative.mean_from(centre) - sums.positive.mean_from(centre))
-        size = positive * negative * (sums.positive.size_about(centre) + sums.negative.size_about(centre))
-        level_sums = [
-            np.vstack(
-                (
-                    sums.positive_levels[start:stop] / total * negative,
-                    sums.negative_levels[start:stop] / total * positive,
-                )
+    # W_+ tau_+ = W_- tau_- = W_+ W_-, and mean sizes are at most their root mean squares.
+    gradient = positive * negative * (sums.negative.mean_from(centre) - sums.positive.mean_from(centre))
+    size = positive * negative * (sums.positive.size_about(centre) + sums.negative.size_about(centre))
+    level_sums = [
+        np.vstack(
+            (
+                sums.positive_levels[start:stop] / total * negative,
+                sums.negative_levels[start:stop] / total * positive,
             )
-            for start, stop in pairwise(terms.level_offsets)
-        ]
-        imbalance = _from_sums(terms, positive, negative, level_sums, gradient, size, summation_error(sums.n_rows))
-        if imbalance is None or not terms.radius >= imbalance.spending(terms):
-            return None
-    return InterceptOnly(_featureless(terms, imbalance), imbalance)
+        )
+        for start, stop in pairwise(terms.level_offsets)
+    ]
+    return _from_sums(terms, positive, negative, level_sums, gradient, size, summation_error(sums.n_rows))
 
 
 def _balancing_plan(problem: PosedRows, imbalance: _Imbalance) -> ShiftPlan:
