@@ -105,6 +105,7 @@ def test_what_the_user_says_about_columns_holds_and_errors_name_the_file(run: Ru
     assert code == 1 and "no column 'wage', which --target names" in err
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")  # a radius that covers everything
 @pytest.mark.parametrize("model", [False, True])
 def test_a_column_whose_type_changed_is_named_and_fails_the_night(run: Run, tmp_path: Path, model: bool) -> None:
     a, b = visits(150, 0, 0)[["age", "channel", "bought"]], visits(120, 0, 1)[["age", "channel", "bought"]]

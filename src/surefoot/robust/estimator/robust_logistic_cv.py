@@ -136,7 +136,11 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     path_: RadiusPath
     certainty_scale_: float
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"certainty_scales": None, "select": "mean"}
+    later_parameters: ClassVar[Mapping[str, Any]] = {
+        **RobustLogisticModel.later_parameters,
+        "certainty_scales": None,
+        "select": "mean",
+    }
 
     def __init__(
         self,
