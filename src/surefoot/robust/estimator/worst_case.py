@@ -16,7 +16,7 @@ from surefoot.core.arrays import AnyArray, BoolArray, FloatArray, RowArray
 from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.write.output_frame import build_frame
 from surefoot.robust.attained_shift import Atoms, NumericMove, numeric_move
-from surefoot.robust.problem.numeric_columns import as_dense
+from surefoot.robust.problem.numeric_columns import as_dense, is_sparse
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.sqp.adversary import WorstCaseDistribution
 
@@ -203,8 +203,12 @@ def _binary_columns(problem: RobustLogisticProblem, numeric: NumericMove, schema
     """Of the columns that move without end, those whose rows hold 0 and 1 and nothing else."""
     columns = np.unique(numeric.columns)
     names = [schema.numeric_columns[at].name for at in columns.tolist()]
-    values = as_dense(problem.numeric[:, columns])
-    binary = ((values == 0) | (values == 1)).all(axis=0)
+    values = problem.numeric[:, columns]
+    if is_sparse(values):  # which never becomes dense; what is not written down is 0
+        others = np.bincount(values.indices[values.data != 1], minlength=columns.size)
+    else:
+        others = np.count_nonzero((values != 0) & (values != 1), axis=0)
+    binary = others == 0
     return frozenset(name for name, flips in zip(names, binary.tolist(), strict=True) if flips)
 
 
