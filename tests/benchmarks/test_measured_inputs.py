@@ -68,7 +68,7 @@ def test_inputs_that_are_taken_keep_their_readings_and_labels() -> None:
 
 def test_draws_are_put_together_with_the_error_of_paired_differences() -> None:
     bench = importlib.import_module("bench_chance_defaults")
-    names = [f"{single}{model}" for single in ("", "single_") for model in ("ours", "rows", "means")]
+    names = [f"{single}{model}" for single in ("", "single_") for model in ("ours", *bench.RIVALS)]
     draws = [{**dict.fromkeys(names, 0.5), "ours": ours, "rows": rows} for ours, rows in ((0.8, 0.7), (0.6, 0.6), (0.7, 0.5))]
     found = bench._together(draws)
     assert found["ours_minus_rows"] == pytest.approx(0.1) and found["draws"] == 3
@@ -78,7 +78,9 @@ def test_draws_are_put_together_with_the_error_of_paired_differences() -> None:
     rows = [{**found, "certified": 1.0, "table": name, "kind": kind, "varies": varies}
             for name in ("german", "sonar") for kind, varies in (("even", False), ("by input", True))]  # fmt: skip
     lines = [*bench._of_kind("by input", rows), *bench._of_others(rows)]
-    assert lines[0].startswith("Repeats, inputs that differ, 'by input': ours is +0.100") and "better in 2 of 2" in lines[0]
+    assert lines[0].startswith("Repeats, inputs that differ, 'by input': readings together (one by one) ours is +0.200")
+    assert "+0.100 ± 0.000 (+0.000 ± 0.000) against SVC() on rows in standard units" in lines[0]
+    assert "SVC() on rows in standard units on 2 of 2 (least: +0.100, german)" in lines[1]
     assert [line.split(": ")[0] for line in lines[1:]] == [
         "Together, noise alike for all, all tables", "Together, inputs that differ, all tables",
         "Together, noise alike for all, tables on which nothing was chosen",
