@@ -75,6 +75,12 @@ class BelowChanceWarning(UserWarning):
     """
 
 
+class DoubtfulColumnWarning(UserWarning):
+    """A column is read as what it most likely is not: an identifier, dates or numbers as text; the message names it and what to
+    do.
+    """
+
+
 class GridEdgeWarning(UserWarning):
     """The choice over held-out environments is at the edge of its grid; the message says which values to add."""
 

@@ -19,6 +19,7 @@ PUBLIC = {
     "Comparison",
     "ComparisonDisplay",
     "ConvergenceLimitWarning",
+    "DoubtfulColumnWarning",
     "ForwardSolveError",
     "GridEdgeWarning",
     "GroundCost",

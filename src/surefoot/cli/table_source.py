@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from surefoot.cli.console import warn
 from surefoot.design.read.column_guess import TRUTH_TEXTS, ColumnTally, Gaps, Guess, Spelling, parse_levels, parse_numbers
 from surefoot.design.read.delimited import DelimitedFile, open_delimited
+from surefoot.design.read.identifiers import named_as_identifier
 from surefoot.design.read.parquet import ParquetTable, open_parquet_table
 from surefoot.design.write.output_frame import build_frame
 from surefoot.exceptions import InvalidTableError
@@ -23,8 +23,6 @@ Kind: TypeAlias = Literal["numeric", "categorical"]
 CHUNK_ROWS = 1 << 14
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 _PARQUET_MARK = b"PAR1"
-# Names such as "id", "patient_id", "Customer ID", "orderId".
-_IDENTIFIER = re.compile(r"(?:^|[\W_])[iI][dD]$|(?<=[a-z])I[dD]$")
 
 
 @dataclass(frozen=True)
@@ -222,7 +220,7 @@ def choose_columns(
             remark = tally.remark()
             if remark is not None:
                 warn(remark)
-            if guess == "numeric" and _IDENTIFIER.search(name):
+            if guess == "numeric" and named_as_identifier(name):
                 warn(
                     f"column {name!r} is read as a number, and its name is that of an identifier. If it is one, leave it out "
                     f"with --drop {name}: it says nothing about new rows."

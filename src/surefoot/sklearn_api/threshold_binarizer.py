@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags
@@ -19,10 +20,11 @@ from surefoot.core.arrays import AnyArray
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.binarize.table_binarizer import BinaryPlan, TableBinarizer
 from surefoot.design.encode.labels import encode_labels
-from surefoot.design.encode.schema import Level
+from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.read.table import Table, read_table
 from surefoot.design.write.output_frame import build_frame, frame_library, frame_of_block
 from surefoot.exceptions import InvalidTableError
+from surefoot.sklearn_api.doubtful_columns import categories_are_listed, warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_counts
 from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training, set_columns_of_training
 
@@ -245,6 +247,7 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
             round_thresholds=bool(self.round_thresholds),
             rounding_slack=_share("rounding_slack", self.rounding_slack),
         ).fit(table, weights, positive)
+        self._warn_of_doubtful_columns(table, plan.schema)
         self._library = frame_library(X)
         self.plan_ = plan
         self.columns_ = plan.columns
@@ -254,6 +257,12 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
                 self.thresholds_.setdefault(column.feature, []).append(column.value)  # type: ignore[arg-type]
         set_columns_of_training(self, table.names, named=table.named)
         return self
+
+    def _warn_of_doubtful_columns(self, table: Table, schema: Schema) -> None:
+        numbers = None if issparse(table.array) else [table.columns[at].numbers() for at in schema.numeric_positions]
+        present = [int((table.columns[at].categories().codes >= 0).sum()) for at in schema.categorical_positions]
+        listed = categories_are_listed(self.categorical_features)
+        warn_of_doubtful_columns(f"{type(self).__name__}.fit", schema, numbers, present, listed=listed, stacklevel=5)
 
     def _output(self, X: Any, table: Table) -> Any:
         block = self.plan_.apply(table)

@@ -31,6 +31,7 @@ from surefoot.design.encode.level_codes import listing
 from surefoot.design.encode.row_groups import RowGroups
 from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
+from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.training_rows import (
@@ -353,8 +354,10 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         labels = several_classes(y)
         if labels is None:
             rows, given, n_rows = read_rows(X, y, groups, sample_weight, settings)
+            warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, stacklevel=5)
             return [(self, MachineRows(rows, given))], None, settings, n_rows
         table = read_class_rows(number_table(X, settings), labels, groups, sample_weight, settings)
+        warn_of_doubtful_design(f"{type(self).__name__}.fit", table.rows.design, stacklevel=5)
         params = self.get_params(deep=False)
         machines = [(type(self)(**params), own) for own in table.machines(settings.multi_class)]
         return machines, table, table.settings(settings, by_moments=by_moments), table.n_table_rows

@@ -35,6 +35,8 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}([./-])\d{1,2}\1\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
 
+_CODE = re.compile(r"0\d")
+
 
 @dataclass(frozen=True)
 class GuessParameters:
@@ -209,6 +211,16 @@ def _style(value: Any) -> str:
     if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
         return "date"
     return "whole" if isinstance(value, (int, float, decimal.Decimal, np.number)) else "text"
+
+
+def is_number_text(text: str) -> bool:
+    """Whether a text is a number, however its thousands and decimals are marked, and not a code that begins with 0."""
+    return _style(text) in _NUMBERS and not _CODE.match(text)
+
+
+def is_date_text(text: str) -> bool:
+    """Whether a text is a date."""
+    return _style(text) == "date"
 
 
 def _is_missing(value: Any, missing: frozenset[str]) -> bool:

@@ -32,6 +32,7 @@ from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreMod
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
 from surefoot.riskscore.search.exact_score import MOST_FEATURES, ExactScore, SearchTally
+from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener
@@ -228,6 +229,7 @@ class RiskScoreClassifier(RiskScoreModel):
                 "of the two out."
             )
         rows, posed = self._pose(X, y, sample_weight)
+        warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design)
         block = posed.problem.columns
         require_score_acceptance(solver, posed.problem)
         try:

@@ -30,6 +30,7 @@ from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.streaming.standard_partitions import RawPartitions
 from surefoot.robust.streaming.streamed import PartitionedOutcome, partition_sums, require_streamable, solve_partitions
+from surefoot.sklearn_api.doubtful_columns import categories_are_listed, warn_of_doubtful_columns
 from surefoot.sklearn_api.training_rows import TrainingRows
 
 # Tolerance of a second solve, relative to the first, where its plan did not prove what its bound said.
@@ -75,6 +76,9 @@ def fit_partitions(
     sample : table or None
         A few rows as they came in, which tell the data frame library.
     """
+    listed = categories_are_listed(model.categorical_features)
+    present = [sum(parts.counts)] * len(table.schema.categorical_positions)
+    warn_of_doubtful_columns(f"{type(model).__name__}.fit", table.schema, None, present, listed=listed, stacklevel=5)
     sums = partition_sums(parts, table.schema.n_levels)
     summary = summary_rows(table, sums)
     prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None, ranges=model.numeric_range)

@@ -47,6 +47,7 @@ from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
+from surefoot.sklearn_api.doubtful_columns import categories_are_listed, warn_of_doubtful_design
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
@@ -145,7 +146,11 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         return [f"{name} = {getattr(self, name)!r:.80}" for name in weights if getattr(self, name) is not None]
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        return read_training_rows(self._encoder(None if scipy.sparse.issparse(X) else self._told_kinds(X)), X, y, sample_weight)
+        encoder = self._encoder(None if scipy.sparse.issparse(X) else self._told_kinds(X))
+        rows = read_training_rows(encoder, X, y, sample_weight)
+        listed = categories_are_listed(self.categorical_features)
+        warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, listed=listed, stacklevel=5)
+        return rows
 
     def _told_kinds(self, X: Any) -> ToldKinds:
         prices = self._prices(X)

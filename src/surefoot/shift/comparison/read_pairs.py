@@ -18,6 +18,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.schema import ColumnSchema, Kind
 from surefoot.design.encode.table_encoder import TableEncoder, require_finite
 from surefoot.design.read.column import Column
+from surefoot.design.read.identifiers import is_identifier
 from surefoot.design.read.shared_levels import shared_levels
 from surefoot.design.read.table import Table, read_column, read_table
 from surefoot.exceptions import InvalidTableError
@@ -31,7 +32,6 @@ from surefoot.shift.comparison.column_pairs import (
     scaled_values,
     shown_levels,
 )
-from surefoot.shift.comparison.identifiers import is_identifier
 from surefoot.shift.comparison.priced_model import PricedModel
 
 # Labels of more distinct numbers than this are amounts, not classes.

@@ -1,0 +1,76 @@
+"""The warning about columns that a fit reads as what they most likely are not: identifiers, dates and numbers of text."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.arrays import FloatArray
+from surefoot.design.encode.mixed_design import MixedDesign
+from surefoot.design.encode.schema import Schema
+from surefoot.design.read.doubtful_columns import doubt_of_levels, doubt_of_numbers
+from surefoot.exceptions import DoubtfulColumnWarning
+
+# Columns that one warning tells about.
+MOST_TOLD = 5
+
+
+def warn_of_doubtful_design(who: str, design: MixedDesign, *, listed: bool = False, stacklevel: int = 4) -> None:
+    """Warn of doubtful columns of a training table that has been encoded; see :func:`warn_of_doubtful_columns`."""
+    schema, numeric = design.schema, design.numeric
+    dense = list(numeric.T) if isinstance(numeric, np.ndarray) else None
+    rows = [
+        design.n_rows - (int(np.count_nonzero(codes == column.n_levels - 1)) if None in column.levels else 0)
+        for column, codes in zip(schema.categorical_columns, design.codes.T, strict=True)
+    ]
+    warn_of_doubtful_columns(who, schema, dense, rows, listed=listed, stacklevel=stacklevel)
+
+
+def warn_of_doubtful_columns(
+    who: str,
+    schema: Schema,
+    numbers: Sequence[FloatArray] | None,
+    present: Sequence[int],
+    *,
+    listed: bool = False,
+    stacklevel: int = 3,
+) -> None:
+    """One warning that names all doubtful columns of a training table and what to do about them.
+
+    Numbers are doubted in tables whose columns have names: those of an array are of one type, and were put there as numbers.
+
+    Parameters
+    ----------
+    who : str
+        Who reads the table, such as "RobustLogisticRegression.fit".
+    schema : Schema
+    numbers : sequence of ndarray, or None
+        The numeric columns, in their order; None where they are sparse, or not at hand.
+    present : sequence of int
+        For each categorical column, the rows that hold a level.
+    listed : bool
+        Whether the user has said which columns are categories; these are then none by mistake.
+    """
+    found: dict[int, str] = {}
+    if not listed:
+        for at, count in zip(schema.categorical_positions, present, strict=True):
+            doubt = doubt_of_levels(schema.label(at), schema.columns[at].levels, count)
+            found |= {} if doubt is None else {at: doubt}
+    if schema.named and numbers is not None:
+        for at, values in zip(schema.numeric_positions, numbers, strict=True):
+            doubt = doubt_of_numbers(schema.label(at), schema.columns[at].name, values)
+            found |= {} if doubt is None else {at: doubt}
+    if not found:
+        return
+    doubts = [found[at] for at in sorted(found)]
+    more = f"; and {len(doubts) - MOST_TOLD:,} more columns" if len(doubts) > MOST_TOLD else ""
+    told = "; ".join(doubts[:MOST_TOLD])
+    warnings.warn(f"{who}: {told}{more}.", DoubtfulColumnWarning, stacklevel=stacklevel)
+
+
+def categories_are_listed(categorical_features: Any) -> bool:
+    """Whether ``categorical_features`` names the categories, and does not leave them to the types."""
+    return not isinstance(categorical_features, str)
