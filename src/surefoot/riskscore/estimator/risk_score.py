@@ -98,7 +98,7 @@ class RiskScoreClassifier(RiskScoreModel):
     n_jobs : int, optional
         Threads. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores. The card does not depend on it.
     class_weight : None, "balanced", or mapping from classes to weights, default=None
-        Multiplies the weights of the rows.
+        Multiplies the weights of the rows; with "balanced" both classes weigh the same, sample weights counted.
     checkpoint : path, optional
         A file that keeps the state of a long search. If it is there, the search goes on from it; a file of other data or limits
         is refused.
@@ -298,7 +298,13 @@ class RiskScoreClassifier(RiskScoreModel):
         if self.class_weight is None:
             return rows.weights
         labels = rows.classes[(rows.labels > 0).astype(np.intp)]
-        weights: FloatArray = rows.weights * compute_sample_weight(self.class_weight, labels)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            # Balanced are the weights of the classes and not the numbers of their rows: a weight of 2 stands for two rows.
+            of_class = np.where(rows.labels > 0, *(float(rows.weights[rows.labels == sign].sum()) for sign in (1.0, -1.0)))
+            factors = 0.5 / of_class
+        else:
+            factors = compute_sample_weight(self.class_weight, labels)
+        weights: FloatArray = rows.weights * factors
         if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
             raise ValueError(f"class_weight = {self.class_weight!r} must hold finite weights at or above 0, and not only 0.")
         scaled: FloatArray = weights / weights.sum()
