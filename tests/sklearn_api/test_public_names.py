@@ -27,6 +27,7 @@ PUBLIC = {
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
+    "PositiveClassWarning",
     "PublishedLpAdmm",
     "RadiusPathDisplay",
     "ReliabilityDisplay",
