@@ -81,6 +81,10 @@ class DoubtfulColumnWarning(UserWarning):
     """
 
 
+class PositiveClassWarning(UserWarning):
+    """A score card gives the risk of a class that denies the other, "no CHD" beside "CHD"; the message says how to turn it."""
+
+
 class GridEdgeWarning(UserWarning):
     """The choice over held-out environments is at the edge of its grid; the message says which values to add."""
 

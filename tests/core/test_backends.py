@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import clarabel
@@ -176,3 +178,21 @@ def test_a_programme_without_a_row_that_was_refused_is_not_solved() -> None:
     assert programme.solve().status is Status.OPTIMAL
     programme.add_row([0, 1], [1e16, 1.0], -np.inf, 1.0)
     assert programme.solve().status is Status.NUMERICAL_ERROR
+
+
+def test_programmes_are_solved_whatever_pool_of_threads_highs_has_made_before():
+    """All instances in a process share one pool; another number of threads than it has is an error of HiGHS."""
+    program = "; ".join(
+        [
+            "import highspy, numpy as np",
+            "from surefoot.core.backends.highs import LinearProgramme",
+            "other = highspy.Highs()",
+            "other.silent()",
+            "other.setOptionValue('threads', 3)",
+            "other.addVars(1, np.zeros(1), np.ones(1))",
+            "other.run()",
+            "found = LinearProgramme(np.zeros(2), np.ones(2), -np.ones(2)).solve()",
+            "assert found.bound == -2.0, found",
+        ]
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

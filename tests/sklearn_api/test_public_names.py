@@ -28,6 +28,7 @@ PUBLIC = {
     "InvalidObservationError",
     "InvalidTableError",
     "ModelFileError",
+    "PositiveClassWarning",
     "PublishedLpAdmm",
     "RadiusPathDisplay",
     "ReliabilityDisplay",

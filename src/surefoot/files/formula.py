@@ -132,7 +132,8 @@ def read_formula(model: Any) -> Formula:
             names = getattr(before, "feature_names_in_", None)
             intercept, coefficients = _unscaled(before, intercept, coefficients)
         terms = _in_order(schema, {**_linear_terms(schema, coefficients, names), **levels_of})
-    first, second = last.classes_.tolist()
+    # A card may give the risk of the first of its classes.
+    first, second = (last.card_classes_ if isinstance(last, RiskScoreClassifier) else last.classes_).tolist()
     return Formula(
         intercept, float(divisor), terms, (first, second), slope, offset, standing_certificate(model), before is not None
     )

@@ -121,7 +121,8 @@ KINDS: dict[str, ModelKind] = {
             "_n_rows": int,
             "_ranges": _Ranges,
         },
-        {**_COLUMNS, **_SEAL},
+        # Files from before there was pos_label lack it.
+        {**_COLUMNS, **_SEAL, "_turned": bool},
         card_fault,
     ),
     "ChanceConstrainedSVC": ModelKind(

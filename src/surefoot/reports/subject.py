@@ -61,7 +61,7 @@ class Subject:
 
     @property
     def classes(self) -> tuple[str, str]:
-        first, second = np.asarray(self.whole.classes_).tolist()
+        first, second = np.asarray(_classes_of(self.model)).tolist()
         return str(first), str(second)
 
     @property
@@ -88,7 +88,8 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
         )
     check_is_fitted(last)
     data = read_table(X)
-    positive = positive_rows(last.classes_, y)
+    classes = _classes_of(last)
+    positive = positive_rows(classes, y)
     if positive.size != data.n_rows:
         raise InvalidTableError(
             f"Found input variables with inconsistent numbers of samples: X has {data.n_rows} rows, "
@@ -99,7 +100,11 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     if isinstance(model, Pipeline) and len(model.steps) > 1:
         before = model.steps[-2][1]
         meanings = before.columns_ if isinstance(before, ThresholdBinarizer) else ()
+    turned = list(classes) != list(last.classes_)
+    scores, probability = last.decision_function(seen), None
     speaks = hasattr(last, "predict_proba") and getattr(last, "sigmoid_", last) is not None
+    if speaks:
+        probability = np.asarray(last.predict_proba(seen), dtype=np.float64)[:, :: -1 if turned else 1]
     return Subject(
         whole=model,
         model=last,
@@ -108,7 +113,12 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
         seen=seen,
         data=data,
         positive=positive,
-        scores=np.asarray(last.decision_function(seen), dtype=np.float64),
-        probability=np.asarray(last.predict_proba(seen), dtype=np.float64) if speaks else None,
+        scores=np.asarray(-scores if turned else scores, dtype=np.float64),
+        probability=probability,
         meanings=meanings,
     )
+
+
+def _classes_of(model: Any) -> Any:
+    """The negative and the positive class; a score card may give the risk of the first in sorted order."""
+    return model.card_classes_ if isinstance(model, RiskScoreClassifier) else model.classes_

@@ -263,3 +263,14 @@ def test_what_a_card_prints_is_sealed():
         setattr(model, name, value)
         with pytest.raises(sf.CertificateError):
             sf.verify(model, X, y)
+
+
+def test_balanced_classes_count_their_sample_weights():
+    """A row of weight 3 is three rows."""
+    rng = np.random.default_rng(3)
+    X = (rng.random((80, 4)) < 0.5).astype(int)
+    y = (X[:, 0] + rng.logistic(size=80) > 1.0).astype(int)
+    counts = rng.integers(1, 4, size=80)
+    weighted = sf.RiskScoreClassifier(class_weight="balanced").fit(X, y, sample_weight=counts)
+    repeated = sf.RiskScoreClassifier(class_weight="balanced").fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert weighted.certificate_.upper_bound == pytest.approx(repeated.certificate_.upper_bound, rel=1e-12)

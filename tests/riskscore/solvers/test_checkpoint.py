@@ -14,6 +14,7 @@ from surefoot import _native
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import CheckpointWarning
+from surefoot.riskscore.problem.card_rules import RateRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.search import checkpoint
 from surefoot.riskscore.search.exact_score import ExactScore, ScoreOutcome
@@ -189,3 +190,17 @@ def test_a_full_disk_that_has_room_again_is_forgotten(tmp_path: Path, monkeypatc
     assert file.save(state)
     assert file.error is None
     assert checkpoint.read_checkpoint(file.path, problem, 0.0).card.intercept == 1
+
+
+def test_a_search_of_free_scale_under_a_rule_about_risks_goes_on_from_its_checkpoint(tmp_path: Path):
+    """A checkpoint holds points alone, and they obey such a rule at some multipliers only: 1 need not be one of them."""
+    problem = dataclasses.replace(
+        binary_table(n=300, d=8, size=3), rules=(RateRule(1.0, lower=0.95, threshold=-0.5),), scale="free"
+    )
+    path = tmp_path / "search.npz"
+    whole = solve(problem, path)
+    assert not problem.admits(dataclasses.replace(whole.primal, multiplier=1.0))
+    again = solve(problem, path)
+    assert again.upper_bound == whole.upper_bound
+    assert again.primal.multiplier == whole.primal.multiplier
+    assert again.dual.supports_fitted < whole.dual.supports_fitted

@@ -13,7 +13,7 @@ import pytest
 from reference.enumerated_score import best_card
 from reference.random_scores import binary_table, draw_problem
 
-from surefoot.core.backends.highs import LinearProgramme
+from surefoot.core.backends.highs import LinearProgramme, LinearResult
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InfeasibleProblemError, SolveInterrupted
@@ -21,6 +21,8 @@ from surefoot.riskscore.lattice import lcpa
 from surefoot.riskscore.lattice.cpa import CPA
 from surefoot.riskscore.lattice.cut_run import RESOLUTION, CutRun
 from surefoot.riskscore.lattice.cut_tree import CutTree
+from surefoot.riskscore.lattice.lattice_run import LatticeRun
+from surefoot.riskscore.lattice.parameters import CutParameters
 from surefoot.riskscore.problem.card_rules import CardRule, GroupRule, LinearRule, PointSetRule, RateRule, SignRule
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.problem.score_shift import ScoreShift
@@ -247,3 +249,41 @@ def test_the_empty_card_wins_where_columns_cost_more_than_they_bring():
         assert outcome.primal.size == 0
         values = [dear.objective(RiskScore(b, np.zeros(8, dtype=np.int32))) for b in range(-20, 21)]
         assert outcome.upper_bound == pytest.approx(min(values), abs=2 * RESOLUTION)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_programmes_that_cannot_be_solved_end_the_run_and_keep_a_valid_bound(
+    solver: Callable[[], CPA | lcpa.LCPA], monkeypatch: pytest.MonkeyPatch
+):
+    """Such a node was solved again and again, without end where there was no time limit."""
+    problem = binary_table(seed=1, n=200, d=8, size=3)
+    best = ExactScore().solve(problem, SolveOptions(tolerance=0.0)).upper_bound
+    solved, solve = 0, LinearProgramme.solve
+
+    def broken(self: LinearProgramme, *, seconds: float = np.inf) -> LinearResult:
+        nonlocal solved
+        solved += 1
+        return solve(self, seconds=seconds) if solved % 7 else LinearResult(Status.NUMERICAL_ERROR, -np.inf)
+
+    monkeypatch.setattr(LinearProgramme, "solve", broken)
+    outcome = solver().solve(problem, SolveOptions(tolerance=0.0, max_iter=3000))
+    assert outcome.status is Status.STALLED
+    assert problem.admits(outcome.primal)
+    assert outcome.lower_bound <= best <= outcome.upper_bound + 1e-12
+
+
+def test_the_path_before_the_first_node_takes_its_part_of_the_time_and_no_more(monkeypatch: pytest.MonkeyPatch):
+    """On a large table it took all of it, and the search had no time left."""
+    seconds = [0.0]
+    monkeypatch.setattr(SolveOptions, "elapsed", property(lambda _: seconds[0]))
+    models = []
+
+    def slow(self: LatticeRun, point: np.ndarray) -> None:
+        seconds[0] += 1.0
+        models.append(point)
+
+    monkeypatch.setattr(LatticeRun, "round", slow)
+    run = LatticeRun(binary_table(n=200, d=8, size=3), SolveOptions(time_limit=40.0), CutParameters())
+    run.initialise()
+    # A tenth of 40 seconds, and the rounding after the relaxations.
+    assert len(models) == 4 + 1

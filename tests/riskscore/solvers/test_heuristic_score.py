@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from surefoot.riskscore.problem.card_rules import GroupRule, PointSetRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
 from surefoot.riskscore.search.heuristic_score import HeuristicScore
+from surefoot.riskscore.search.native_search import search_cards
 
 
 def _problem(
@@ -76,3 +79,24 @@ def test_rules_that_exchanges_do_not_meet_are_left_to_the_search() -> None:
     impossible = RiskScoreProblem(X, y, np.full(6, 1 / 6), np.array([-3, -4]), np.full(2, 3), -5, 5, 2, 72.0, none)
     with pytest.raises(InfeasibleProblemError, match="no score card obeys the rules"):
         HeuristicScore().solve(impossible, SolveOptions())
+
+
+@pytest.mark.parametrize("scale", ["unit", "free"])
+def test_a_larger_limit_of_columns_never_gives_a_worse_first_card(scale: Literal["unit", "free"]) -> None:
+    """Longer supports have better fits, but whole points of unit scale do not follow them: smaller cards were not met."""
+    for seed in range(16, 27):
+        generator = np.random.default_rng(seed)
+        measured = generator.normal(size=(400, 3))
+        cuts = np.quantile(measured, np.linspace(0.1, 0.9, 5), axis=0)
+        table = np.hstack([(measured[:, [k]] >= cuts[:, k]) * 1.0 for k in range(3)])
+        labels = np.where(generator.random(400) < 1 / (1 + np.exp(-measured @ generator.normal(size=3) * 0.8)), 1.0, -1.0)
+        limits = np.full(15, 5)
+        values = [
+            search_cards(
+                RiskScoreProblem(table, labels, np.full(400, 1 / 400), -limits, limits, -20, 20, size, 1e-8, scale=scale),
+                SolveOptions(),
+                seconds=60.0,
+            ).heuristic_value
+            for size in range(1, 6)
+        ]
+        assert values == sorted(values, reverse=True)

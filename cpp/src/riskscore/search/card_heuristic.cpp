@@ -36,9 +36,11 @@ class BeamHeuristic final : public CardListener {
         counts_(counts),
         rounding_(problem, slack, stopped),
         rounds_(problem.scale.free() && problem.rules.empty()),
-        width_(problem.scale.free() ? parameters.free_width : parameters.width) {}
+        width_(problem.scale.free() ? parameters.free_width : parameters.width),
+        most_(problem.max_size) {}
 
-  // Supports grow, the last ones get points, and columns are exchanged one at a time.
+  // Supports grow; those of every size get points, and columns are exchanged one at a time within this size. So a search with a
+  // larger limit has met every card that one with a smaller limit meets here, and its card is no worse.
   void run() {
     std::vector<Support> beam(1);
     beam[0].fit = {};
@@ -50,10 +52,13 @@ class BeamHeuristic final : public CardListener {
       std::vector<Support> longer = extend(beam);
       if (longer.empty()) break;
       beam = std::move(longer);
-      if (static_cast<int>(beam[0].columns.size()) < problem_.max_size) try_points(beam[0]);
+      for (const Support& support : beam)
+        if (!stop_()) try_points(support);
+      most_ = static_cast<int>(beam[0].columns.size());
+      exchange_singles(parameters_.max_exchanges);
     }
-    for (const Support& support : beam)
-      if (!stop_()) try_points(support);
+    // Where rules leave no longer support to grow to, exchanges may still add columns.
+    most_ = problem_.max_size;
     exchange_singles(parameters_.max_exchanges);
   }
 
@@ -227,7 +232,7 @@ class BeamHeuristic final : public CardListener {
   // The incumbent without some of its columns, in every way that leaves a budget for `added` new ones.
   std::vector<Support> shortened(const Support& whole, int added) const {
     std::vector<Support> rests;
-    const int budget = problem_.max_size - static_cast<int>(whole.columns.size());
+    const int budget = most_ - static_cast<int>(whole.columns.size());
     if (budget >= added) rests.push_back(whole);
     for (std::size_t first = 0; first < whole.columns.size(); ++first) {
       if (budget + 1 >= added) rests.push_back(without(whole, first));
@@ -298,6 +303,7 @@ class BeamHeuristic final : public CardListener {
   RayRounding rounding_;
   bool rounds_;
   std::size_t width_;
+  int most_;  // columns that exchanges may lead to
   ScoreCells cells_;
   RowPartition rows_;  // partitioned by `opened_`
   std::vector<int> opened_;

@@ -5,7 +5,10 @@
 Whole variables are the business of :mod:`surefoot.riskscore.lattice.cut_tree`. HiGHS has a branch-and-bound tree of its own,
 but no working callback for rows added inside it, and with these programmes version 1.15.1 did not always find the best
 solution: with presolve it found none where two rows with the same coefficients meet in an equality, and without it solutions
-were called optimal that were not. Its simplex method is all that is used.
+were called optimal that were not. Its simplex method is all that is used, on one thread.
+
+All instances of HiGHS in a process share one pool of threads, which the first of them makes, whoever it belongs to. An instance
+that asks for another number is refused, and solves nothing; one that asks for none in particular takes the pool as it is.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ class LinearResult:
 class LinearProgramme:
     """A linear programme under construction, without rows at first."""
 
-    def __init__(self, lower: FloatArray, upper: FloatArray, cost: FloatArray, n_threads: int = 1) -> None:
+    def __init__(self, lower: FloatArray, upper: FloatArray, cost: FloatArray) -> None:
         import highspy
 
         solver = self._solver = highspy.Highs()
@@ -63,7 +66,7 @@ class LinearProgramme:
         for tolerance in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             solver.setOptionValue(tolerance, TOLERANCE)
         solver.setOptionValue("presolve", "off")
-        solver.setOptionValue("threads", n_threads)
+        solver.setOptionValue("threads", 1)
         n = lower.size
         solver.addVars(n, lower, upper)
         solver.changeColsCost(n, np.arange(n, dtype=np.int32), cost)
@@ -97,7 +100,10 @@ class LinearProgramme:
             return LinearResult(Status.NUMERICAL_ERROR, -np.inf)
         # HiGHS counts the time of all solves of an instance together.
         solver.setOptionValue("time_limit", min(float(solver.getRunTime()) + max(seconds, 0.0), 1e9))
-        solver.run()
+        if solver.run().name == "kError":
+            # The pool of threads is somebody else's.
+            solver.setOptionValue("threads", 0)
+            solver.run()
         if solver.getModelStatus().name not in ("kOptimal", "kInfeasible", "kTimeLimit", "kUnbounded"):
             # The basis of another programme can lead the simplex method astray; without it the method starts afresh.
             solver.clearSolver()

@@ -40,7 +40,7 @@ def card_worst_case(card: Any, X: Any, design: MixedDesign, y: Any, radius: floa
     radius : float or None
         None means that of the card.
     """
-    labels = encode_labels(flat_labels(y), classes=card.classes_).signs
+    labels = encode_labels(flat_labels(y), classes=card.card_classes_).signs
     require_same_length(design, labels)
     block, weights = dense(design.numeric), np.full(design.n_rows, 1.0 / design.n_rows)
     binary = binary_columns(block)
@@ -71,7 +71,7 @@ def card_worst_case(card: Any, X: Any, design: MixedDesign, y: Any, radius: floa
         coefficients,
         worst_case_distribution(problem, coefficients, n_threads=joblib.effective_n_jobs(card.n_jobs)),
         schema=Schema(tuple(column for _, column in sorted(columns, key=lambda entry: int(entry[0])))),
-        classes=card.classes_,
+        classes=card.card_classes_,
         nominal_loss=float(weights @ np.logaddexp(0.0, -labels * scores)),
         library=frame_library(X),
     )

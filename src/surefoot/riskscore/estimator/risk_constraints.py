@@ -48,9 +48,9 @@ class MaxProbability(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class FalsePositiveRate(Constraint):
-    """Of the training rows of the first class, at most the fraction ``most`` is flagged.
+    """Of the training rows that are not of the class ``pos_label_``, at most the fraction ``most`` is flagged.
 
-    A row is flagged if the card gives it a risk above ``risk``; at 0.5, if ``predict`` says the second class. Rows count with
+    A row is flagged if the card gives it a risk above ``risk``; at 0.5, if ``predict`` says this class. Rows count with
     their weights.
     """
 
@@ -64,7 +64,7 @@ class FalsePositiveRate(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class TruePositiveRate(Constraint):
-    """Of the training rows of the second class, at least the fraction ``least`` is flagged; see :class:`FalsePositiveRate`."""
+    """Of the training rows of the class ``pos_label_``, at least the fraction ``least`` is flagged; see :class:`FalsePositiveRate`."""
 
     least: float
     risk: float = 0.5

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.core.certificate import Certificate, rounded_down
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
@@ -28,6 +28,7 @@ from surefoot.riskscore.estimator.card_limits import read_limits
 from surefoot.riskscore.estimator.card_shift import score_shift
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS
 from surefoot.riskscore.estimator.posed_card import PosedCard, binary_columns, pose_card
+from surefoot.riskscore.estimator.positive_class import is_first_class, warn_of_denied_class
 from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreModel
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
@@ -99,12 +100,15 @@ class RiskScoreClassifier(RiskScoreModel):
     n_jobs : int, optional
         Threads. None means 1 unless joblib's ``parallel_config`` says otherwise, -1 all cores. The card does not depend on it.
     class_weight : None, "balanced", or mapping from classes to weights, default=None
-        Multiplies the weights of the rows.
+        Multiplies the weights of the rows; with "balanced" both classes weigh the same, sample weights counted.
     checkpoint : path, optional
         A file that keeps the state of a long search. If it is there, the search goes on from it; a file of other data or limits
         is refused.
     random_state : object, optional
         The card does not depend on chance; accepted because other estimators take it.
+    pos_label : object, optional
+        The class whose risk the card gives. None means the second in sorted order, scikit-learn's rule: of "CHD" and "no CHD"
+        that would be "no CHD", and such a pair is warned of.
     scale : {"unit", "free"}, default="unit"
         Whether a point stands for one unit of log odds, or for as many as fit best, the same for all points. Points of unit
         scale are fixed by the log odds they stand for, so few of them fit a weak effect; at a free scale small points have fine
@@ -119,9 +123,11 @@ class RiskScoreClassifier(RiskScoreModel):
     multiplier_ : float
         Points per unit of log odds: 1.0 unless ``scale="free"``, then from ``max_points / 5``, or 1 if that is less, to 20.
     coef_ : ndarray of shape (1, n_features)
-        The points of all columns.
+        The points of all columns, for the risk of ``pos_label_``.
     classes_ : ndarray of shape (2,)
-        The second one is the positive class.
+        In sorted order.
+    pos_label_ : object
+        The class whose risk the card gives.
     certificate_ : Certificate
         Objective of the card, a lower bound for all cards that obey the rules, and whether they agree to ``gap`` or 1e-9;
         recomputed from the raw data, claim by claim, by code that knows no solver. Cards of solvers other than the exact
@@ -185,6 +191,7 @@ class RiskScoreClassifier(RiskScoreModel):
         class_weight: Any = None,
         checkpoint: str | Path | None = None,
         scale: str = "unit",
+        pos_label: Any = None,
     ) -> None:
         self.max_features = max_features
         self.max_points = max_points
@@ -203,6 +210,7 @@ class RiskScoreClassifier(RiskScoreModel):
         self.class_weight = class_weight
         self.checkpoint = checkpoint
         self.scale = scale
+        self.pos_label = pos_label
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the best card and certify it.
@@ -231,6 +239,8 @@ class RiskScoreClassifier(RiskScoreModel):
         rows, posed = self._pose(X, y, sample_weight)
         warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design)
         block = posed.problem.columns
+        if self.pos_label is None:
+            warn_of_denied_class(rows.classes, f"{type(self).__name__}.fit")
         require_score_acceptance(solver, posed.problem)
         try:
             outcome = self._solve(solver, posed, started)
@@ -238,16 +248,26 @@ class RiskScoreClassifier(RiskScoreModel):
             # The program goes on as after any Ctrl-C, but the best card until then is not lost.
             if isinstance(stop.outcome, SolveOutcome):
                 certificate = self._certify(posed, stop.outcome)
-                self._unpack(rows, block, stop.outcome, certificate, solver.name, frame_library(X))
+                self._unpack(
+                    rows, block, stop.outcome, certificate, solver.name, frame_library(X), turned=self._turns(rows.classes)
+                )
             raise
         left = math.inf if self.time_limit is None else max(float(self.time_limit) - (time.perf_counter() - started), 0.0)
         try:
             certificate = self._certify(posed, outcome, left)
         except KeyboardInterrupt:
             # The card is there; its certificate then says that its proof was not recomputed.
-            self._unpack(rows, block, outcome, self._certify(posed, outcome, 0.0), solver.name, frame_library(X))
+            self._unpack(
+                rows,
+                block,
+                outcome,
+                self._certify(posed, outcome, 0.0),
+                solver.name,
+                frame_library(X),
+                turned=self._turns(rows.classes),
+            )
             raise
-        self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X))
+        self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X), turned=self._turns(rows.classes))
         if outcome.status is not Status.OPTIMAL or not certificate.verified:
             refused = ExactScore().refuses(posed.problem) is not None
             _warn_of_gap(outcome, certificate, f"{type(self).__name__}.fit", searchable=not refused)
@@ -257,9 +277,10 @@ class RiskScoreClassifier(RiskScoreModel):
         """The rows that count and the problem that they pose, for a fit and for every check of its proof."""
         rows = read_training_rows(TableEncoder(categorical_features=None), read_number_table(X, REMEDIES), y, sample_weight)
         block, weights = dense(rows.design.numeric), self._class_weighted(rows)
+        labels = -rows.labels if self._turns(rows.classes) else rows.labels
         shift = score_shift(rows.design, weights, binary_columns(block), radius=self.radius, model=self.shift, table=X)
         schema = rows.design.schema
-        return rows, pose_card(block, schema, rows.labels, weights, self.constraints, read_limits(self), shift)
+        return rows, pose_card(block, schema, labels, weights, self.constraints, read_limits(self), shift)
 
     def _proof_parts(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ProofParts:
         refuse_groups(groups)
@@ -296,11 +317,21 @@ class RiskScoreClassifier(RiskScoreModel):
             checkpoint=self.checkpoint,
         )
 
+    def _turns(self, classes: AnyArray) -> bool:
+        """Whether the card gives the risk of the first class in sorted order."""
+        return self.pos_label is not None and is_first_class(self.pos_label, classes)
+
     def _class_weighted(self, rows: TrainingRows) -> FloatArray:
         if self.class_weight is None:
             return rows.weights
         labels = rows.classes[(rows.labels > 0).astype(np.intp)]
-        weights: FloatArray = rows.weights * compute_sample_weight(self.class_weight, labels)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            # Balanced are the weights of the classes and not the numbers of their rows: a weight of 2 stands for two rows.
+            of_class = np.where(rows.labels > 0, *(float(rows.weights[rows.labels == sign].sum()) for sign in (1.0, -1.0)))
+            factors = 0.5 / of_class
+        else:
+            factors = compute_sample_weight(self.class_weight, labels)
+        weights: FloatArray = rows.weights * factors
         if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
             raise ValueError(f"class_weight = {self.class_weight!r} must hold finite weights at or above 0, and not only 0.")
         scaled: FloatArray = weights / weights.sum()

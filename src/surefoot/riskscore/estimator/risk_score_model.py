@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.core.arrays import AnyArray, FloatArray, IntArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import SolveOutcome
 from surefoot.design.binarize.binary_column import BinaryColumn
@@ -49,14 +49,45 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
     near_optimal_: NearOptimalSet | None
     solver_: str
     schema_: Schema
+    # Files from before there was a choice lack it.
+    _turned: bool = False
+    later_parameters: ClassVar[Mapping[str, Any]] = {"pos_label": None}
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """The log odds of the second class for each row: its score, intercept included, over ``multiplier_``.
+    @property
+    def pos_label_(self) -> Any:
+        """The class whose risk the card gives."""
+        return self.card_classes_.tolist()[1]
+
+    @property
+    def card_classes_(self) -> AnyArray:
+        """The classes as the card speaks of them: the other one, and the one whose risk it gives."""
+        check_is_fitted(self)
+        return self.classes_[::-1] if self._turned else self.classes_
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class of each row: ``pos_label_`` where its score is above 0.
 
         Returns
         -------
         ndarray of shape (n_rows,)
         """
+        classes: AnyArray = self.card_classes_[(self._log_odds(X) > 0).astype(np.intp)]
+        return classes
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """The log odds of the second of ``classes_`` for each row: its score, intercept included, over ``multiplier_``.
+
+        Where ``pos_label_`` is the first of them, minus that.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        log_odds = self._log_odds(X)
+        return -log_odds if self._turned else log_odds
+
+    def _log_odds(self, X: Any) -> FloatArray:
+        """The log odds of ``pos_label_`` for each row."""
         block = dense(self._design(X).numeric)
         used = np.flatnonzero(self.coef_[0])
         scores: FloatArray = block[:, used] @ self.coef_[0, used].astype(np.float64) + self.intercept_
@@ -91,7 +122,7 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
             self.points_,
             self.intercept_,
             self.multiplier_,
-            self.classes_,
+            self.card_classes_,
             self._ranges,
             proof,
             title=title,
@@ -130,11 +161,14 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         certificate: Certificate,
         solver: str,
         library: str | None,
+        *,
+        turned: bool = False,
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema, card = rows.design.schema, outcome.primal
         self.schema_ = schema
         self.classes_ = rows.classes
+        self._turned = turned
         self.points_ = {schema.names[at]: int(card.points[at]) for at in np.flatnonzero(card.points)}
         self.intercept_ = int(card.intercept)
         self.multiplier_ = float(card.multiplier)
@@ -172,4 +206,6 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
 
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "multiplier_", "points_", "classes_", "_ranges", "_n_rows")
-        return {**{name: getattr(self, name) for name in names}, "schema_": self.schema_.to_dict()}
+        # Said only where it is so: seals of earlier models know nothing of it.
+        turned = {"turned": True} if self._turned else {}
+        return {**{name: getattr(self, name) for name in names}, **turned, "schema_": self.schema_.to_dict()}

@@ -63,7 +63,7 @@ def _solve_and_cut(run: CutRun) -> bool:
     finally:
         run.raise_bound(min(tree.bound, optimum - BOUND_SLACK))
         tree.close()
-    if tree.empty and optimal is None:
+    if tree.empty and optimal is None and not np.isfinite(tree.bound):
         raise InfeasibleProblemError(NO_CARD)
     run.programmes += 1
     new = optimal is not None and run.cut_at(coordinates(optimal))

@@ -54,7 +54,7 @@ class CutRun(SolveRun[RiskScore | None, CutTally]):
         super().__init__(options, None, lower_bound=0.0, started=options.started)
         self.problem = problem
         self.rows = ScoreRows.of(problem)
-        self.master = ScoreMaster(problem, self.rows, options.n_threads)
+        self.master = ScoreMaster(problem, self.rows)
         self.programmes = 0
         self.tree = "own"
         # The card without columns is what a run without time returns, wherever the rules admit it.

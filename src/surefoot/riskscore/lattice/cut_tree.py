@@ -11,6 +11,8 @@ One node:
 3. Fractional solution: cut the loss there and go to 1, if that raises the loss by a fraction of the node's gap, and not more
    than a few times; otherwise branch on the variable farthest from an integer, the marks that say whether a column is used
    first.
+4. A programme that is not solved, though there was time: the node is a leaf with the bound of its parent. To solve it once more
+   would fail once more, and without end.
 
 Nodes are taken best bound first, and of two children the one nearer to the relaxation right away, so that the simplex method
 starts from a programme it has just solved (plunging). The search ends when no open node is below the cutoff. The smallest bound
@@ -29,6 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
+from surefoot.core.outcome import Status
 from surefoot.riskscore.baselines.merged_rows import coordinates
 from surefoot.riskscore.lattice.parameters import TreeParameters
 from surefoot.riskscore.lattice.score_master import ScoreMaster
@@ -93,7 +96,7 @@ class CutTree:
         self._pushed = 0
         self._limited = np.empty(0, dtype=np.int32)
         self.n_nodes = 0
-        self.leaf_bound = np.inf  # smallest objective of a leaf
+        self.leaf_bound = np.inf  # smallest objective of a leaf, or bound of one that was given up
 
     @property
     def bound(self) -> float:
@@ -118,8 +121,11 @@ class CutTree:
         rounds = 0
         while True:
             relaxation = self.master.programme.solve(seconds=seconds)
-            if relaxation.stopped:
+            if relaxation.status is Status.TIME_LIMIT:
                 return
+            if relaxation.stopped:
+                self.leaf_bound = min(self.leaf_bound, node.bound)
+                break
             if relaxation.point is None or relaxation.bound >= self.cutoff():
                 break
             if not self._cut(relaxation.point, relaxation.bound, rounds):

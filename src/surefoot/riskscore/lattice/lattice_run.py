@@ -61,20 +61,20 @@ class LatticeRun(CutRun):
         """Cuts, cards and a bound before the first node (Algorithm 6)."""
         parameters = self.parameters
         self.try_card(RiskScore(0, np.zeros(self.problem.n_columns, dtype=np.int32)))
-        limit = parameters.initial_fraction * self.options.seconds_left
-        started = self.options.elapsed
+        over = self._in(parameters.initial_fraction)
         best, best_loss = np.zeros(self.problem.n_columns + 1), np.inf
         l1_path = PathParameters(mixtures=(1.0,), n_penalties=parameters.path_cuts)
-        for model in regularisation_path(self.rows, self.problem, l1_path, stopped=self._stopped):
+        for model in regularisation_path(self.rows, self.problem, l1_path, stopped=over):
             self.cut_at(model.point)
             self.tighten(tangent_bound(self.problem, model.point, model.loss, model.gradient))
             if self._within_budget(model.point) and model.loss < best_loss:
                 best, best_loss = model.point, model.loss
             self.round(model.point)
-            if self._stopped():
-                return
+            if over():
+                break
+        over = self._in(parameters.initial_fraction)
         for _ in range(parameters.relaxation_rounds):
-            if self._stopped() or self.options.elapsed - started > limit:
+            if over():
                 break
             relaxation = self.master.programme.solve(seconds=self.options.seconds_left)
             if relaxation.point is None:
@@ -88,6 +88,11 @@ class LatticeRun(CutRun):
             if best_loss - self.lower_bound <= parameters.relaxation_gap * best_loss:
                 break
         self.round(best)
+
+    def _in(self, fraction: float) -> Callable[[], bool]:
+        """Whether this fraction of the time that is left now has passed."""
+        end = self.options.elapsed + fraction * self.options.seconds_left
+        return lambda: self.options.elapsed >= end
 
     def _stopped(self) -> bool:
         return self.options.out_of_time

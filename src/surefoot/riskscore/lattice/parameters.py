@@ -38,7 +38,7 @@ class CutParameters:
     relaxation_gap : float
         Relative gap between loss and relaxation at which these rounds end. What remains is closed by branching.
     initial_fraction : float
-        Fraction of the time left that the first card, and again that these rounds may take.
+        Fraction of the time left that the first card, then the path, and then these rounds may take.
     first_card_seconds : float
         Most seconds for the first card; small tables take less.
     heuristic_rows : int

@@ -27,7 +27,7 @@ from surefoot.riskscore.search.card_program import CardProgram
 class ScoreMaster:
     """Cards, rules, cuts and the bounds of the terms of the objective."""
 
-    def __init__(self, problem: RiskScoreProblem, rows: ScoreRows, n_threads: int = 1) -> None:
+    def __init__(self, problem: RiskScoreProblem, rows: ScoreRows) -> None:
         self.problem, self.rows = problem, rows
         cards = CardProgram(problem)
         for rule in problem.rules:
@@ -40,7 +40,7 @@ class ScoreMaster:
         cost = np.zeros(n + 1)
         cost[self.marks], cost[self._theta] = problem.penalty, 1.0
         self.n_integers, self.lower, self.upper = n, lower, upper
-        self.programme = LinearProgramme(np.append(lower, 0.0), np.append(upper, np.inf), cost, n_threads)
+        self.programme = LinearProgramme(np.append(lower, 0.0), np.append(upper, np.inf), cost)
         for row in range(low.size):
             part = slice(matrix.indptr[row], matrix.indptr[row + 1])
             self.programme.add_row(matrix.indices[part], matrix.data[part], float(low[row]), float(high[row]))

@@ -113,10 +113,18 @@ def read_checkpoint(path: Path, problem: RiskScoreProblem, gap: float) -> Search
         raise ValueError(f"{path} has the format {form!r}; this version reads {FORMAT!r}. {advice}")
     if digest != problem.digest():
         raise ValueError(f"{path} is the checkpoint of a search on other data, or under other limits or rules. {advice}")
-    card = RiskScore(int(intercept[0]), points) if has_card and intercept.shape == (1,) else None
+    card = _card_of(problem, int(intercept[0]), points) if has_card and intercept.shape == (1,) else None
     if (card is not None and not problem.admits(card)) or finished.ndim != 2 or order.ndim != 1:
         raise ValueError(f"{path} holds a state that no search can have been in. {advice}")
     if not old_gap <= gap:
         # What was left at a wider gap may hide a better card; the card itself is as good as ever.
         finished = finished[:0]
     return SearchCheckpoint(order, finished, card, gap)
+
+
+def _card_of(problem: RiskScoreProblem, intercept: int, points: IntArray) -> RiskScore:
+    """The card with these points, at a multiplier that obeys the rules if there is one; the search finds the best anew."""
+    if problem.scale == "unit" or points.shape != (problem.n_columns,):
+        return RiskScore(intercept, points)
+    least, most = problem.scales(intercept, points)
+    return RiskScore(intercept, points, 1.0 / least if least <= most else 1.0)
