@@ -30,9 +30,9 @@ from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, l
 from surefoot.exceptions import InvalidTableError
 from surefoot.files.model_file import save
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
-from surefoot.robust.estimator.path_choice import SELECTS
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV
+from surefoot.sklearn_api.path_choice import SELECTS
 from surefoot.sklearn_api.threshold_binarizer import ThresholdBinarizer
 
 _EXAMPLES = """\

@@ -20,7 +20,7 @@ from surefoot.exceptions import ModelFileError
 from surefoot.files.forward_problems import FORWARDS, fixed_size
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.robust.estimator.automatic_radius import AUTO
-from surefoot.robust.estimator.path_choice import SELECTS
+from surefoot.sklearn_api.path_choice import SELECTS
 
 
 def robust_fault(model: Any) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surefoot.inverse import forward
     from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
+    from surefoot.inverse.estimator.inverse_optimizer_cv import InverseOptimizerCV
     from surefoot.inverse.measures.decision_metrics import (
         cost_angle,
         cost_difference,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "InverseCurveDisplay": "surefoot.reports.displays.inverse_curve_display",
     "InverseOptimizer": "surefoot.inverse.estimator.inverse_optimizer",
+    "InverseOptimizerCV": "surefoot.inverse.estimator.inverse_optimizer_cv",
     "cost_angle": "surefoot.inverse.measures.decision_metrics",
     "cost_difference": "surefoot.inverse.measures.decision_metrics",
     "decision_error": "surefoot.inverse.measures.decision_metrics",
@@ -32,6 +34,7 @@ _PLACES = {
 __all__ = [
     "InverseCurveDisplay",
     "InverseOptimizer",
+    "InverseOptimizerCV",
     "cost_angle",
     "cost_difference",
     "decision_error",

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import rounded_up
-from surefoot.core.outcome import SolveOutcome, Status, handed_over
+from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import (
     ConvergenceLimitWarning,
@@ -25,9 +25,11 @@ from surefoot.exceptions import (
     ZeroCostWarning,
 )
 from surefoot.inverse.certificate.certificate import problem_digest
-from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
-from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments, witnessed
+from surefoot.inverse.estimator.cost_fit import begin_online, observe_all, require_members
+from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, proof_arguments
+from surefoot.inverse.estimator.proven_fit import proof_seconds, proven_fit
 from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
+from surefoot.inverse.measures.decision_scores import decision_measure
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.approaches import APPROACHES
@@ -120,6 +122,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     start : array, optional
         Where to begin.
     random_state : int, numpy.random.Generator or None, default=None
+    metric : {"decision error", "unpredicted share"} or callable, default="decision error"
+        What :meth:`score` is the negative of: the mean Euclidean distance between observed and predicted decisions, the share
+        of decisions that are not predicted, which does not depend on units, or the mean of ``metric(observed, predicted)``.
 
     Attributes
     ----------
@@ -152,6 +157,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     [1.0, 1.0, 1.0, 0.0]
     """
 
+    later_parameters: ClassVar[Mapping[str, Any]] = {"metric": "decision error"}
+
     def __init__(
         self,
         forward: ForwardProblem,
@@ -179,6 +186,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         cost_bound: float | None = None,
         start: Any = None,
         random_state: Any = None,
+        metric: str | Callable[[FloatArray, FloatArray], float] = "decision error",
     ) -> None:
         self.forward = forward
         self.approach = approach
@@ -204,6 +212,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         self.cost_bound = cost_bound
         self.start = start
         self.random_state = random_state
+        self.metric = metric
 
     def fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
         """Learn the cost from signals and what was decided at them."""
@@ -214,16 +223,11 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         options = SolveOptions(tolerance=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, on_progress=listener)
         separation = Separation()
         try:
-            problem, found = fit_cost(self, separation, problem, options)
-            outcome = witnessed(self.approach, problem, handed_over(found), self._proof_seconds(options))
-            cost, certificate = judged(self.approach, problem, outcome, self.tol)
-            if certificate.verified and outcome.status not in (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED):
-                # The gap is closed after all: losses of rounding size end a solver, and are no gap.
-                outcome = replace(outcome, status=Status.OPTIMAL)
+            problem, outcome, cost, certificate = proven_fit(self, separation, problem, options)
         except InconsistentDataError as flaw:
             if isinstance(flaw.problem, InverseProblem) and isinstance(flaw.outcome, SolveOutcome):
                 tried = flaw.outcome
-                flaw.certificate = certified(flaw.problem, tried.primal, tried.dual, self.tol, self._proof_seconds(options))
+                flaw.certificate = certified(flaw.problem, tried.primal, tried.dual, self.tol, proof_seconds(self, options))
                 if not flaw.certificate.lower_bound > 0:
                     unproven = (
                         "no cost vector was found that explains all observations, and it is not proven that there is none. "
@@ -242,10 +246,6 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         self._seal_proof()
         self._warn(problem)
         return self
-
-    def _proof_seconds(self, options: SolveOptions) -> float:
-        """What is left of the time limit to prove losses, at least a tenth of it: mirror descent takes all that it is given."""
-        return max(options.seconds_left, 0.1 * (self.time_limit or 0.0))
 
     def _warn(self, problem: InverseProblem) -> None:
         """Warn once: of a fit that is not proven but for a solver of the caller's, or of losses that make the cost 0."""
@@ -313,6 +313,25 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             found.append(oracle.decide(instance, self.cost_).point)
         return found
 
+    def score(self, signals: Sequence[Any], responses: Sequence[Any]) -> float:
+        """The negative mean of ``metric`` between responses and what :meth:`predict` decides; 0 is best.
+
+        Parameters
+        ----------
+        signals, responses
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        measure = decision_measure(self.metric)
+        require_same_number(signals, responses)
+        pairs = enumerate(zip(signals, responses, strict=True))
+        observed = [self.forward.example(i, signal, response, self.features).response for i, (signal, response) in pairs]
+        return -float(np.mean([measure(*pair) for pair in zip(observed, self.predict(signals), strict=True)]))
+
     def _forget_fit(self) -> None:
         """Nothing that an earlier fit has left is to stand beside the numbers of this one."""
         names = ("cost_", "certificate_", "outcome_", "n_iter_", "n_seen_", "paid_", "regret_", "_online")
@@ -370,10 +389,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]
 
     def _examples(self, signals: Sequence[Any], responses: Sequence[Any]) -> tuple[Example, ...]:
-        if len(signals) != len(responses):
-            raise InvalidObservationError(f"there are {len(signals)} signals, but {len(responses)} responses.")
-        if len(signals) == 0:
-            raise InvalidObservationError("there are no observations.")
+        require_same_number(signals, responses)
         pairs = enumerate(zip(signals, responses, strict=True))
         examples = tuple(self.forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)
         if not any(_varies(example) for example in examples):
@@ -392,6 +408,14 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                     "observations and counts losses below 0 as 0."
                 )
         return examples
+
+
+def require_same_number(signals: Sequence[Any], responses: Sequence[Any]) -> None:
+    """Raise unless there are observations, each with a response."""
+    if len(signals) != len(responses):
+        raise InvalidObservationError(f"there are {len(signals)} signals, but {len(responses)} responses.")
+    if len(signals) == 0:
+        raise InvalidObservationError("there are no observations.")
 
 
 def _unit_advice(problem: InverseProblem) -> str:

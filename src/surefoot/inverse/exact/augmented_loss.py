@@ -12,7 +12,6 @@ from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, C
 from surefoot.inverse.exact.cost_run import CUT_SHORT
 from surefoot.inverse.exact.parameters import ConsistencyParameters
 from surefoot.inverse.exact.quadratic_cost import QuadraticCost
-from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.problem import InverseProblem
 
@@ -37,7 +36,7 @@ class AugmentedLoss:
             return QuadraticCost(self.separation).solve(problem, options)
         if problem.kappa > 0 or problem.distance.absent or not problem.scalable:
             return self.generation.solve(problem, options)
-        pool = CutPool(problem)
+        pool = self.separation.pool(problem)
         outcome = self.generation.solve(replace(problem, hard=True, kappa=1.0, clamp=True), options, pool)
         if np.isfinite(outcome.upper_bound):
             # A larger multiple of a consistent cost has no loss, and rounding has no say in that.

@@ -65,7 +65,7 @@ class ConstraintGeneration:
 
         ``INFEASIBLE`` means that the master of a ``hard`` problem is, to the tolerances of its solver.
         """
-        pool, units = CutPool(problem) if pool is None else pool, BalancedUnits.of(problem)
+        pool, units = self.separation.pool(problem) if pool is None else pool, BalancedUnits.of(problem)
         found = self._run(problem, options, pool, cutoff, units)
         if units is None or found.status in (Status.OPTIMAL, *CUT_SHORT):
             return found

@@ -19,7 +19,6 @@ from surefoot.exceptions import InconsistentDataError
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_conflict import few_in_conflict
 from surefoot.inverse.exact.cost_run import CUT_SHORT
-from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, proven_bound
 from surefoot.inverse.problem.problem import InverseProblem
@@ -44,7 +43,7 @@ class Incenter:
         InconsistentDataError
             If there is none; ``outcome.dual`` bounds the mean loss of every cost from below.
         """
-        pool = CutPool(problem)
+        pool = self.generation.separation.pool(problem)
         outcome = self.generation.solve(problem, options, pool)
         if outcome.status in (Status.OPTIMAL, *CUT_SHORT) or np.isfinite(outcome.upper_bound):
             return outcome

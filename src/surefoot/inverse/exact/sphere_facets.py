@@ -33,7 +33,6 @@ from surefoot.inverse.exact.balanced_units import ObservationSizes
 from surefoot.inverse.exact.constraint_generation import ConstraintGeneration, CostOutcome
 from surefoot.inverse.exact.cost_run import CostRun
 from surefoot.inverse.exact.parameters import SphereParameters
-from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof, FacetProof
 from surefoot.inverse.problem.prior_set import PriorSet
@@ -83,7 +82,7 @@ class LeastSuboptimality:
     def _solve(self, problem: InverseProblem, options: SolveOptions) -> SphereOutcome:
         none = self.generation.parameters.absolute_gap
         sides = facets(problem.prior, none)
-        pool = CutPool(problem)
+        pool = self.generation.separation.pool(problem)
         best: CostOutcome | None = None
         proofs: list[CostProof | None] = [None] * len(sides)
         lowest, iterations, status = np.inf, 0, Status.OPTIMAL

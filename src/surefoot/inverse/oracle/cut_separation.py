@@ -34,12 +34,24 @@ class Separation:
     ----------
     oracle : ForwardOracle, optional
         One that has solved forward problems of the same examples before.
+    retains_cuts : bool, default=False
+        Whether problems over the same observations with the same distance begin with the decisions that earlier ones met.
     """
 
-    def __init__(self, oracle: ForwardOracle | None = None) -> None:
+    def __init__(self, oracle: ForwardOracle | None = None, *, retains_cuts: bool = False) -> None:
         self.oracle = ForwardOracle() if oracle is None else oracle
+        self.retains_cuts = retains_cuts
+        self._pools: dict[tuple[Distance, tuple[int, ...]], CutPool] = {}
         # The observations too, so that their identity in the key stays theirs.
         self._batch: tuple[tuple[int, Distance], tuple[Example, ...], BinaryBatch | None] | None = None
+
+    def pool(self, problem: InverseProblem) -> CutPool:
+        """The decisions that a solve begins with: none, unless cuts are retained."""
+        if not self.retains_cuts:
+            return CutPool(problem)
+        # Pools refer to their problems, so that the identities of examples stay theirs.
+        key = (problem.distance, tuple(map(id, problem.examples)))
+        return self._pools.setdefault(key, CutPool(problem)).over(problem)
 
     def losses(
         self,

@@ -15,17 +15,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, check_cv
+from sklearn.model_selection import check_cv
 
 from surefoot.design.encode.labels import encode_labels
 from surefoot.design.encode.row_groups import RowGroups, read_row_groups
 from surefoot.design.encode.schema import Level
 from surefoot.exceptions import BelowChanceWarning, InvalidTableError
+from surefoot.sklearn_api.left_out_groups import left_out_whole
 from surefoot.sklearn_api.training_rows import TrainingRows
-
-# Up to so many environments each is left out alone; more are put into as many folds as ``cv`` says. A path of radii is solved
-# for each fold, so this also bounds what a search costs.
-MOST_LEFT_OUT_ALONE = 20
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ def environment_folds(cv: Any, rows: TrainingRows, y: Any, groups: Any) -> Envir
             "set_fit_request(groups=False))."
         )
     if named is not None and (cv is None or (isinstance(cv, numbers.Integral) and not isinstance(cv, bool))):
-        splits = _left_out_whole(5 if cv is None else int(cv), named)
+        splits = left_out_whole(5 if cv is None else int(cv), named)
     else:
         arguments = () if groups is None else (np.asarray(groups),)
         found = check_cv(cv, signs, classifier=True).split(np.zeros((signs.size, 1)), signs, *arguments)
@@ -158,10 +155,3 @@ def _warn_of_own_levels(rows: TrainingRows, named: RowGroups, splits: Sequence[t
 def _counting(places: NDArray[np.intp]) -> NDArray[np.intp]:
     found: NDArray[np.intp] = places[places >= 0]
     return found
-
-
-def _left_out_whole(cv: int, named: RowGroups) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    if cv < 2:
-        raise ValueError(f"cv = {cv!r} must be at least 2.")
-    splitter = LeaveOneGroupOut() if len(named.names) <= MOST_LEFT_OUT_ALONE else GroupKFold(cv)
-    return list(splitter.split(np.zeros((named.codes.size, 1)), None, named.codes))

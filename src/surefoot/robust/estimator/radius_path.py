@@ -12,7 +12,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.design.encode.schema import Level
 from surefoot.design.write.output_frame import build_frame
-from surefoot.robust.estimator.path_choice import chosen_point
+from surefoot.sklearn_api.path_choice import chosen_point
 
 
 @dataclass(frozen=True, eq=False)

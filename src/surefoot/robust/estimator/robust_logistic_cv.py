@@ -17,10 +17,9 @@ from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import ConvergenceLimitWarning
-from surefoot.robust.estimator.environment_folds import MOST_LEFT_OUT_ALONE, EnvironmentFolds, environment_folds
+from surefoot.robust.estimator.environment_folds import EnvironmentFolds, environment_folds
 from surefoot.robust.estimator.held_out_scores import HeldOutScores, make_path_scorer
 from surefoot.robust.estimator.lone_intercept import MORE_RADII, WORSE_HELD_OUT
-from surefoot.robust.estimator.path_choice import CRITERION_WORDS, require_select, warn_of_edge
 from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
@@ -29,8 +28,10 @@ from surefoot.robust.problem.numeric_norm import NumericNorm
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
 from surefoot.robust.sqp.warm_path import solve_path
+from surefoot.sklearn_api.left_out_groups import MOST_LEFT_OUT_ALONE
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_radius
+from surefoot.sklearn_api.path_choice import CRITERION_WORDS, require_select, warn_of_edge
 from surefoot.sklearn_api.training_rows import TrainingRows, flat_labels
 
 # Levels of robustness in the experiments of Sun et al. (2025); the radius is -log(theta).

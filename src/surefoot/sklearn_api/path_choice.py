@@ -106,4 +106,6 @@ _IF_IT_STAYS = {
     ("label weight", False): "inf stands for labels that never flip.",
     ("certainty scale", True): "If the smallest stays the best, columns are surer than the shift model says.",
     ("certainty scale", False): "If the largest stays the best, columns are less sure than the shift model says.",
+    ("kappa", True): "If the smallest stays the best, the observations hardly contradict each other, and kappa=0 may do.",
+    ("kappa", False): "If the largest stays the best, costs near the centre predict as well as any.",
 }
