@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.exceptions import ModelFileError
+from surefoot.inverse.forward.array_program import ArrayProgram
 from surefoot.inverse.forward.combinatorial import Assignment, Knapsack, ShortestPath
 from surefoot.inverse.forward.ellipsoid_program import EllipsoidProgram
 from surefoot.inverse.forward.programs import BinaryProgram, FiniteChoice, LinearProgram, MixedIntegerProgram
@@ -22,6 +23,7 @@ from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 FORWARDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
+        ArrayProgram,
         Assignment,
         BinaryProgram,
         EllipsoidProgram,
@@ -92,7 +94,33 @@ def _is_node(value: Any) -> bool:
     return type(value) in (bool, int, float, str) or (type(value) is tuple and all(map(_is_node, value)))
 
 
+def _is_array(n_dimensions: int, kinds: str = "fiu") -> Any:
+    """A check for arrays of numbers, or None."""
+    return lambda value: (
+        value is None
+        or (
+            isinstance(value, np.ndarray)
+            and value.ndim == n_dimensions
+            and value.dtype.kind in kinds
+            and not np.isnan(value).any()
+        )
+    )
+
+
+def _are_names(value: Any) -> bool:
+    return value is None or (isinstance(value, (list, tuple)) and all(map(_is_node, value)))
+
+
 _CHECKS: dict[str, Any] = {
+    "A_ub": _is_array(2),
+    "b_ub": _is_array(1),
+    "A_eq": _is_array(2),
+    "b_eq": _is_array(1),
+    "bounds": _is_array(2),
+    "integrality": lambda value: _is_array(0)(value) or _is_array(1)(value),
+    "priced_matrix": _is_array(2),
+    "names": _are_names,
+    "priced_names": _are_names,
     "n": lambda value: type(value) is int and 1 <= value <= _MOST_WORKERS,
     "edges": _are_edges,
     "lower": _is_bound,

@@ -16,6 +16,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import rounded_up
 from surefoot.core.outcome import SolveOutcome, Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.design.read.observation_rows import rows_of
 from surefoot.exceptions import (
     ConvergenceLimitWarning,
     ForwardSolveError,
@@ -215,7 +216,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         self.metric = metric
 
     def fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
-        """Learn the cost from signals and what was decided at them."""
+        """Learn the cost from signals and what was decided at them; either may be a data frame, with a row for each."""
         SOLVERS.require_known(self.solver)
         require_gap(self.tol)
         problem = self._pose(signals, responses)
@@ -303,7 +304,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         check_is_fitted(self)
         oracle = ForwardOracle()
         found = []
-        for index, signal in enumerate(signals):
+        for index, signal in enumerate(rows_of(signals)):
             instance = self.forward.instance(index, signal, self.features)
             if instance.features.n_features != self.cost_.size:
                 raise InvalidObservationError(
@@ -389,6 +390,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]
 
     def _examples(self, signals: Sequence[Any], responses: Sequence[Any]) -> tuple[Example, ...]:
+        signals, responses = rows_of(signals), rows_of(responses)
         require_same_number(signals, responses)
         pairs = enumerate(zip(signals, responses, strict=True))
         examples = tuple(self.forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)

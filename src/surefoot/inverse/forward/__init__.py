@@ -1,5 +1,6 @@
 """Forward problems: what is decided at a signal, for ``InverseOptimizer(forward=...)``."""
 
+from surefoot.inverse.forward.array_program import ArrayProgram, from_scipy
 from surefoot.inverse.forward.combinatorial import Assignment, Knapsack, ShortestPath
 from surefoot.inverse.forward.ellipsoid_program import EllipsoidProgram
 from surefoot.inverse.forward.programs import (
@@ -13,6 +14,7 @@ from surefoot.inverse.forward.programs import (
 from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 
 __all__ = [
+    "ArrayProgram",
     "Assignment",
     "BinaryProgram",
     "CallableProblem",
@@ -24,4 +26,5 @@ __all__ = [
     "MixedIntegerProgram",
     "QuadraticProgram",
     "ShortestPath",
+    "from_scipy",
 ]

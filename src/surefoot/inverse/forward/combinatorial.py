@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.inverse.forward.programs import ForwardProblem, numbers
+from surefoot.inverse.forward.programs import ForwardProblem, numbers, parts_of
 from surefoot.inverse.problem.decision_set import LinearSet
 
 
@@ -27,8 +27,7 @@ class ShortestPath(ForwardProblem):
         self.edges = edges
 
     def decisions(self, signal: Any) -> LinearSet:
-        if not isinstance(signal, tuple | list) or len(signal) not in (2, 3):
-            raise ValueError("the signal must be (source, target), or (source, target, context)")
+        signal = parts_of(signal, "source, target")
         nodes: dict[Any, int] = {}
         for edge in self.edges:
             for node in edge:
@@ -76,8 +75,7 @@ class Knapsack(ForwardProblem):
     """
 
     def decisions(self, signal: Any) -> LinearSet:
-        if not isinstance(signal, tuple | list) or len(signal) not in (2, 3):
-            raise ValueError("the signal must be (weights, capacity), or (weights, capacity, context)")
+        signal = parts_of(signal, "weights, capacity")
         weights = numbers(signal[0], 1, "weights")
         capacity = float(numbers(np.atleast_1d(signal[1]), 1, "the capacity")[0])
         n = weights.size

@@ -9,10 +9,11 @@ phi(s, .) as plain arrays. Features are the decision itself unless a function ``
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from surefoot.core.arrays import FloatArray
 from surefoot.exceptions import InvalidObservationError
@@ -25,7 +26,11 @@ FeatureFunction = Callable[[Any, FloatArray], Any]
 
 
 def numbers(given: Any, n_dimensions: int, what: str) -> FloatArray:
-    """A finite array of the given rank, or ``ValueError``."""
+    """A finite array of the given rank, also from a sparse one, or ``ValueError``."""
+    if sparse.issparse(given):
+        given = given.toarray()
+        if n_dimensions == 1 and given.ndim == 2 and 1 in given.shape:
+            given = given.ravel()
     try:
         found = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError) as flaw:
@@ -58,8 +63,17 @@ class ForwardProblem(ABC):
         return _general(lambda x: function(signal, x), decisions)
 
     def response(self, signal: Any, given: Any) -> FloatArray:
-        """A response as one vector of numbers."""
+        """A response as one vector of numbers; of a row of a data frame, the values in the order of its columns."""
+        if isinstance(given, Mapping):
+            given = list(given.values())
         return numbers(given, 1, "the response")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.summary()})"
+
+    def summary(self) -> str:
+        """What ``repr`` says of the problem: its parameters, unless there is something shorter to say."""
+        return ", ".join(f"{name}={value!r:.60}" for name, value in vars(self).items() if not name.startswith("_"))
 
     def instance(self, index: int, signal: Any, function: FeatureFunction | None = None) -> Instance:
         """The forward problem at a signal.
@@ -102,18 +116,34 @@ def _general(function: Callable[[FloatArray], Any], decisions: DecisionSet) -> F
     return GeneralFeatures(function, first.size)
 
 
-def _rows(signal: Any, size: int, names: str) -> Sequence[Any]:
-    """The parts of a signal; a context for features may follow them."""
-    if not isinstance(signal, tuple | list) or len(signal) not in (size, size + 1):
+def parts_of(signal: Any, names: str) -> Sequence[Any]:
+    """The parts of a signal by their order, or by their names in a mapping; a context for features may follow them.
+
+    Raises
+    ------
+    ValueError
+        Naming what is missing.
+    """
+    wanted = names.split(", ")
+    if isinstance(signal, Mapping):
+        missing, unknown = [name for name in wanted if name not in signal], sorted(set(map(str, signal)) - {*wanted, "context"})
+        if missing or unknown:
+            wrong = f"lacks {missing[0]!r}" if missing else f"has {unknown[0]!r}, which means nothing here"
+            raise ValueError(f"the signal {wrong}; it must have {names}, and may have a context")
+        return [signal[name] for name in wanted] + ([signal["context"]] if "context" in signal else [])
+    if not isinstance(signal, tuple | list) or len(signal) not in (len(wanted), len(wanted) + 1):
         raise ValueError(f"the signal must be ({names}), or ({names}, context)")
     return signal
 
 
 class BinaryProgram(ForwardProblem):
-    """{x in {0, 1}^n : A x <= b}; a signal is (A, b), or (A, b, context) for features that use a context."""
+    """{x in {0, 1}^n : A x <= b}; a signal is (A, b), or (A, b, context) for features that use a context.
+
+    As for all problems of arrays, a mapping with these names is a signal too, and matrices may be sparse.
+    """
 
     def decisions(self, signal: Any) -> LinearSet:
-        parts = _rows(signal, 2, "A, b")
+        parts = parts_of(signal, "A, b")
         matrix, ceiling = numbers(parts[0], 2, "A"), numbers(parts[1], 1, "b")
         if matrix.shape[0] != ceiling.size:
             raise ValueError(f"A has {matrix.shape[0]} rows, but b has {ceiling.size} entries")
@@ -138,7 +168,7 @@ class LinearProgram(ForwardProblem):
         self.lower, self.upper, self.totally_unimodular = lower, upper, totally_unimodular
 
     def decisions(self, signal: Any) -> LinearSet:
-        parts = _rows(signal, 2, "A, b")
+        parts = parts_of(signal, "A, b")
         matrix, ceiling = numbers(parts[0], 2, "A"), numbers(parts[1], 1, "b")
         if matrix.shape[0] != ceiling.size:
             raise ValueError(f"A has {matrix.shape[0]} rows, but b has {ceiling.size} entries")
@@ -172,7 +202,7 @@ class MixedIntegerProgram(ForwardProblem):
         self.continuous_bounds, self.integer_bounds = continuous_bounds, integer_bounds
 
     def decisions(self, signal: Any) -> LinearSet:
-        parts = _rows(signal, 3, "A, B, c")
+        parts = parts_of(signal, "A, B, c")
         first, second, ceiling = numbers(parts[0], 2, "A"), numbers(parts[1], 2, "B"), numbers(parts[2], 1, "c")
         if not first.shape[0] == second.shape[0] == ceiling.size:
             raise ValueError(f"A, B and c have {first.shape[0]}, {second.shape[0]} and {ceiling.size} rows; they must agree")
@@ -189,7 +219,7 @@ class MixedIntegerProgram(ForwardProblem):
         """(y, z) as a pair, or one vector."""
         if isinstance(given, tuple) and len(given) == 2:
             return np.concatenate([np.atleast_1d(numbers(np.atleast_1d(part), 1, "the response")) for part in given])
-        return numbers(given, 1, "the response")
+        return super().response(signal, given)
 
 
 class FiniteChoice(ForwardProblem):
@@ -200,6 +230,8 @@ class FiniteChoice(ForwardProblem):
 
     def decisions(self, signal: Any) -> ListedSet:
         given = signal[0] if isinstance(signal, tuple) else signal
+        if isinstance(signal, Mapping):
+            given = parts_of(signal, "alternatives")[0]
         points = numbers(given, 2, "the list of alternatives")
         if points.shape[0] == 0:
             raise ValueError("the list of alternatives is empty")
@@ -207,8 +239,8 @@ class FiniteChoice(ForwardProblem):
 
     def response(self, signal: Any, given: Any) -> FloatArray:
         """The attributes of the chosen alternative."""
-        if np.ndim(given) > 0:
-            return numbers(given, 1, "the response")
+        if isinstance(given, Mapping) or np.ndim(given) > 0:
+            return super().response(signal, given)
         points = self.decisions(signal).points
         number = int(given)
         if number != given or not 0 <= number < points.shape[0]:
