@@ -14,7 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import surefoot as sf
 from surefoot.exceptions import InvalidObservationError
-from surefoot.inverse import InverseOptimizer, forward
+from surefoot.inverse import InverseOptimizer, InverseOptimizerCV, forward
 
 
 def menus(count: int) -> tuple[np.ndarray, list[np.ndarray], list[Any]]:
@@ -87,6 +87,9 @@ def test_a_data_frame_of_responses_is_read_by_its_column_names(frame: Any) -> No
     ours = InverseOptimizer(program, prior="simplex", kappa=0.01).fit(signals, table)
     plain = InverseOptimizer(program, prior="simplex", kappa=0.01).fit(signals, [each.x for each in bought])
     assert ours.cost_.tolist() == plain.cost_.tolist()
+    assert ours.score(signals, table) == plain.score(signals, [each.x for each in bought])
+    search = InverseOptimizerCV(program, prior="simplex", kappas=[0.01], cv=2).fit(signals, table)
+    assert search.cost_.tolist() == plain.cost_.tolist() and search.score(signals, table) == plain.score(signals, table)
     assert program.readable(bought[0].x)["figs"] == bought[0].x[3]
     with pytest.raises(InvalidObservationError, match="observation 0: the response does not name 'figs'"):
         InverseOptimizer(program).fit(signals, [{"oats": 1, "milk": 1, "beef": 1}] * 5)

@@ -328,7 +328,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         """
         check_is_fitted(self)
         measure = decision_measure(self.metric)
-        require_same_number(signals, responses)
+        signals, responses = observed_pairs(signals, responses)
         pairs = enumerate(zip(signals, responses, strict=True))
         observed = [self.forward.example(i, signal, response, self.features).response for i, (signal, response) in pairs]
         return -float(np.mean([measure(*pair) for pair in zip(observed, self.predict(signals), strict=True)]))
@@ -390,8 +390,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         return InverseProblem(examples, distance, Regularizer(self.regularizer, center), float(self.kappa), prior, clamp)  # type: ignore[arg-type]
 
     def _examples(self, signals: Sequence[Any], responses: Sequence[Any]) -> tuple[Example, ...]:
-        signals, responses = rows_of(signals), rows_of(responses)
-        require_same_number(signals, responses)
+        signals, responses = observed_pairs(signals, responses)
         pairs = enumerate(zip(signals, responses, strict=True))
         examples = tuple(self.forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)
         if not any(_varies(example) for example in examples):
@@ -412,12 +411,14 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         return examples
 
 
-def require_same_number(signals: Sequence[Any], responses: Sequence[Any]) -> None:
-    """Raise unless there are observations, each with a response."""
+def observed_pairs(signals: Sequence[Any], responses: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Both one by one, also from tables; an error unless there are observations, each with a response."""
+    signals, responses = rows_of(signals), rows_of(responses)
     if len(signals) != len(responses):
         raise InvalidObservationError(f"there are {len(signals)} signals, but {len(responses)} responses.")
     if len(signals) == 0:
         raise InvalidObservationError("there are no observations.")
+    return signals, responses
 
 
 def _unit_advice(problem: InverseProblem) -> str:

@@ -219,7 +219,7 @@ class InverseOptimizerCV(BaseEstimator):
         require_gap(self.tol)
         measure = decision_measure(self.metric)
         problem = self._model()._pose(signals, responses)
-        folds = self._folds(len(signals), groups)
+        folds = self._folds(len(problem.examples), groups)
         separation = Separation(retains_cuts=True)
         grid = self._grid(problem, separation)
         scores, proven = np.empty((len(grid), len(folds))), np.zeros((len(grid), len(folds)), dtype=np.bool_)
