@@ -229,7 +229,8 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     blocks = [
         paragraph(
             f"The log odds of {positive} against {negative} are {intercept} plus, for every column, its coefficient: times the "
-            f"number for numeric columns, as it stands for categories. The effect is that of one standard deviation of {whose}. {price}"
+            f"number for numeric columns, as it stands for categories. The effect is that of one standard deviation of "
+            f"{whose}. {price}"
         ),
         table(
             ("column", "level", "coefficient", "standard deviation", "effect", f"\u2190 {negative} \u00b7 {positive} \u2192"),

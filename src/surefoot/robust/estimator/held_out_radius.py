@@ -9,8 +9,19 @@ error of the least, where the error is that of the difference between the two, r
 Nothing is drawn. The rows of each class are sorted by what they hold and dealt in turn, so neither their order nor a seed
 matters, and rows that stand in the table twice are dealt as a row of weight two is.
 
-How it was found: on the tables that the rule was found on, samples of 50 to 1,000 rows whose seeds are not those of the
-benchmark.
+How it was found: on breast-cancer, credit-approval, german, car, tic-tac-toe, cylinder, voting, wdbc, spambase,
+mammographic, compas, bupa, adult, online-shopper and nursery, samples of 50 to 1,000 rows whose seeds are not those of the
+benchmark. The mean log loss beyond that of cross-validated logistic regression falls from 0.074 to 0.026 with 50 rows, from
+0.039 to 0.008 with 100 and from 0.032 to 0.029 with 200; with 400 it stays at 0.004, and with 1,000 rows the choice is the
+rule itself but for one column that decides the label: so no more than 500 are asked. The multiple of least loss in place of
+the one next to the rule gave 0.024, 0.017, 0.025 and 0.006, three quarters of an error 0.019, 0.008, 0.029 and 0.004, a mean
+over multiples weighted by their likelihood 0.020, 0.014, 0.026 and 0.007: none is better at all sizes, and one error is the
+convention. ``benchmarks/bench_default_radius.py`` confirms on sixteen tables that had no part.
+
+What is left is the shape of the penalty, on the largest effect alone. With the best radius in hindsight the l1 norm is still
+0.10 above the rival on spambase and 0.015 on online-shopper with 200 rows, where "l2" and "linf" are 0.02 above and 0.00 to
+0.01 below, and on credit-approval and voting, tables of categories, 0.02. Prices of categories by their number of levels k,
+(k - 1)^(-1/2), help on credit-approval and car and harm on german; prices by their spread change nothing. Neither was taken.
 """
 
 from __future__ import annotations

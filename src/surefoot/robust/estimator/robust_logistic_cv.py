@@ -115,6 +115,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         Once, if a limit ended any of the solves.
     BelowChanceWarning
         With groups, if no value of a column occurs in more than one environment.
+    DoubtfulColumnWarning
+        As from :class:`RobustLogisticRegression`.
     GridEdgeWarning
         With groups, if the choice is at the edge of its grid.
     RoundedInterceptWarning
