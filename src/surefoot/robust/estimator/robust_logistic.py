@@ -153,7 +153,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         If columns are so far from 0 that plain sums of ``coef_ . x + intercept_`` are not as good as what was proven: see
         ``public_rounding_``. ``predict`` and its kin add up the columns of a dense table without that loss.
     WeakModelWarning
-        If the radius leaves only the intercept and the automatic one would leave more; it names the largest radius that does.
+        If the radius leaves only the intercept though the columns say more than chance; it names the largest that leaves more.
 
     Notes
     -----

@@ -122,7 +122,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     RoundedInterceptWarning
         As from :class:`RobustLogisticRegression`.
     WeakModelWarning
-        Once, if the chosen model has the intercept alone and the automatic radius would leave more.
+        Once, if the chosen model has the intercept alone though the columns say more than chance.
 
     Examples
     --------
