@@ -107,6 +107,8 @@ def asked(
     if not can_be_asked(RowTally.of(counts), problem.n_rows, problem.n_numeric + int(problem.n_levels.sum())):
         return None
     order = _sorted_rows(problem)
+    # Weights that are no counts are shares, whose sums do not overflow.
+    counts = counts if RowTally.of(counts).whole else counts / counts.max()
     labels, counts = problem.labels[order], counts[order]
     parts = dealt(labels, counts, PARAMETERS.folds)
     left = counts - parts
