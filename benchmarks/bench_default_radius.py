@@ -95,7 +95,7 @@ def report_of(splits: Sequence[Split], random_state: int) -> Report:
             f"{RIVAL}: scikit-learn, l2, ten values of C from 1e-4 to 1e4 by five-fold log loss; numbers in "
             f"standard units, one column per level. {CONSTANT}: the share of the second class in the training rows.",
             "difference: mean over splits of the log loss less that of the rival; se: its standard error over the splits, "
-            "which share rows of one table. One thread; all in one process.",
+            "which share rows of one table. One thread.",
             f"chosen: the tables the rule was found on ({', '.join(CHOSEN)}). confirmed: tables that had no part in it "
             f"({', '.join(CONFIRMED)}).",
         ],
