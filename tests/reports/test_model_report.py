@@ -274,3 +274,30 @@ def test_a_report_says_what_has_shifted_since_an_earlier_table(robust: Any, card
     three = sf.ChanceConstrainedSVC(batches="rows").fit(X[["age"]], np.digitize(X["age"], [40, 60]))
     with pytest.raises(ValueError, match="two classes"):
         sf.report(three, X[["age"]], np.digitize(X["age"], [40, 60]), tmp_path / "three.html", compare_with=X[["age"]])
+
+
+def test_effects_are_those_of_the_training_rows_whatever_rows_a_report_is_about(robust: Any, tmp_path: Path) -> None:
+    effect = robust.coefficients().set_index("feature")["coefficient"]["age"] * X["age"].std(ddof=0)
+    for name, rows in (("own", X), ("wider", X.assign(age=3 * X["age"]))):
+        _, text = read(sf.report(robust, rows, Y, tmp_path / f"{name}.html", n_sets=0))
+        line = re.search(r"\bage \D?([\d.]+) ([\d.]+) \D?([\d.]+)", text)
+        assert line is not None and float(line[2]) == pytest.approx(X["age"].std(ddof=0), rel=0.01)
+        assert float(line[3]) == pytest.approx(abs(effect), rel=0.02)
+        assert "one standard deviation of the training rows" in text
+    priced = sf.RobustLogisticRegression(radius=0.05, numeric_weights=0.1).fit(X, Y)
+    _, text = read(sf.report(priced, X, Y, tmp_path / "priced.html", n_sets=0))
+    assert "one standard deviation of the rows of this report" in text
+
+
+def test_levels_that_share_a_coefficient_are_called_tied(tmp_path: Path) -> None:
+    town = np.array([f"town {k}" for k in range(12)])[np.arange(240) % 12]
+    answer = np.where((np.arange(240) % 12 < 6) ^ (np.arange(240) % 5 == 0), "ill", "well")
+    table = pd.DataFrame({"town": town})
+    model = sf.RobustLogisticRegression(radius=0.1).fit(table, answer)
+    shared = model.coefficients().round(6)["coefficient"].duplicated(keep=False)
+    _, text = read(sf.report(model, table, answer, tmp_path / "r.html", n_sets=0))
+    assert shared.sum() > 4
+    assert text.count(" tied ") == shared[1:].sum()  # the first one is the reference
+    assert "Tied levels have the same coefficient" in text
+    plain = sf.RobustLogisticRegression(radius=0.05).fit(X, Y)
+    assert "Tied levels" not in read(sf.report(plain, X, Y, tmp_path / "plain.html", n_sets=0))[1]

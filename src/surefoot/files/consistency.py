@@ -41,7 +41,16 @@ def _explains_radius(model: Any) -> bool:
     error = model.sampling_error_
     if error is None:
         return model.radius != AUTO or model.shift is not None if hasattr(model, "radius") else True
-    return bool(0 < error.rows < np.inf and error.coefficients >= 0 and 0 <= error.highest < np.inf)
+    told = error.held_out
+    sizes = [] if told is None else [told.rule, told.multiple]
+    losses = [] if told is None else [told.rule_loss, told.loss]
+    return bool(
+        0 < error.rows < np.inf
+        and error.coefficients >= 0
+        and 0 <= error.highest < np.inf
+        and all(0 < size < np.inf for size in sizes)
+        and all(0 <= loss < np.inf for loss in losses)
+    )
 
 
 def path_fault(model: Any) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
-from surefoot.core.arrays import FloatArray
+from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.core.certificate import DIGITS, Certificate, rounded_down, rounded_up
 from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.read.table import read_table
@@ -28,6 +28,8 @@ from surefoot.sklearn_api.verification import proof_parts, require_same
 _MOST_LINES = 60
 _MOST_INPUTS = 15
 _LONGEST_SETTING = 160
+# Coefficients that differ by less, relative to the largest of their column, are the same up to the tolerance of a solve.
+_TIE = 1e-4
 
 
 def model_name(model: Any) -> str:
@@ -190,19 +192,22 @@ def _known(value: float, rounded: Callable[[float, int], str], digits: int = DIG
 def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     model = subject.model
     numeric, levels = model.schema_.split_coefficients(model.coef_[0])
-    columns = read_table(subject.seen).columns
+    spreads, whose = _spreads(subject)
     lines: list[tuple[float, list[list[Any]]]] = []  # per column: its largest effect, and its lines
     at_number = at_level = 0
-    for position, column in enumerate(model.schema_.columns):
+    any_tied = False
+    for column in model.schema_.columns:
         if column.kind == "numeric":
-            spread = float(np.nanstd(columns[position].numbers()))
+            spread = float(spreads[at_number])
             own = [[column.name, "", numeric[at_number], numeric[at_number] * spread, _significant(spread)]]
             at_number += 1
         else:
             values = levels[at_level : at_level + column.n_levels]
             at_level += column.n_levels
+            tied = _tied(values)
+            any_tied |= bool(tied.any())
             own = [
-                [column.name, str(label), value, value, "reference" if k == 0 else ""]
+                [column.name, str(label), value, value, "reference" if k == 0 else "tied" * bool(tied[k])]
                 for k, (label, value) in enumerate(zip(column.level_labels, values, strict=True))
             ]
         lines.append((max(abs(line[3]) for line in own), own))
@@ -224,7 +229,8 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
     blocks = [
         paragraph(
             f"The log odds of {positive} against {negative} are {intercept} plus, for every column, its coefficient: times the "
-            f"number for numeric columns, as it stands for categories. The effect is that of one standard deviation. {price}"
+            f"number for numeric columns, as it stands for categories. The effect is that of one standard deviation of "
+            f"{whose}. {price}"
         ),
         table(
             ("column", "level", "coefficient", "standard deviation", "effect", f"\u2190 {negative} \u00b7 {positive} \u2192"),
@@ -233,6 +239,14 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
             ready=(5,),
         ),
     ]
+    if any_tied:
+        blocks.append(
+            paragraph(
+                "Tied levels have the same coefficient: what their rows say beyond it, often few, is less than what a shift "
+                "between levels may cost.",
+                "small",
+            )
+        )
     if len(flat) > _MOST_LINES:
         blocks.append(paragraph(f"{len(flat) - _MOST_LINES:,} smaller ones are left out; coefficients() lists all.", "small"))
     if model.loses_digits:
@@ -245,6 +259,32 @@ def _coefficient_blocks(subject: Subject) -> tuple[str, ...]:
             )
         )
     return tuple(blocks)
+
+
+def _spreads(subject: Subject) -> tuple[FloatArray, str]:
+    """The standard deviations of the numeric columns, and of which rows they are.
+
+    The default prices are one over those of the training rows, which do not depend on the rows of a report.
+    """
+    model = subject.model
+    if model.numeric_weights is None and model.shift is None:
+        found: FloatArray = 1.0 / model.ground_cost_.numeric_weights
+        return found, "the training rows"
+    columns = read_table(subject.seen).columns
+    places = model.schema_.numeric_positions
+    return np.array([float(np.nanstd(columns[at].numbers())) for at in places]), "the rows of this report"
+
+
+def _tied(values: FloatArray) -> BoolArray:
+    """Which levels of a category share their coefficient with another one; none where all are 0."""
+    tied = np.zeros(values.size, dtype=bool)
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > 0:
+        order = np.argsort(values)
+        close = np.diff(values[order]) <= _TIE * largest
+        tied[order[1:]] |= close
+        tied[order[:-1]] |= close
+    return tied
 
 
 def _significant(value: float) -> str:

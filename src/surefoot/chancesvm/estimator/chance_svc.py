@@ -198,6 +198,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
     ConvergenceLimitWarning
         If the solver did not end at its tolerance, or the certificate does not confirm it; the model stays, with a bound that
         holds.
+    DoubtfulColumnWarning
+        If columns are most likely identifiers; it names them and what to do.
     RoundedInterceptWarning
         If ``coef_`` or ``dual_coef_`` with ``intercept_`` are too rounded to be as good as what was proven; ``centre_`` and
         ``centre_intercept_`` are.

@@ -153,6 +153,8 @@ class RiskScoreClassifier(RiskScoreModel):
     -----
     ConvergenceLimitWarning
         If a limit ended the search, or the solver proves nothing; the card is there, with a bound that holds.
+    DoubtfulColumnWarning
+        If columns are most likely identifiers; it names them and what to do.
 
     Notes
     -----

@@ -2,8 +2,8 @@
 
 Such a model is proven optimal and of no use, and its proof does not tell. The warning asks for a critical radius
 (:mod:`surefoot.robust.sqp.critical_radius`) above the second bound of the automatic radius, which is what chance alone amounts
-to: ``radius="auto"`` then leaves coefficients. Columns that are constant, or say less than that, leave none at any radius
-worth taking, and there is nothing to warn of.
+to: the rule of ``radius="auto"`` then leaves coefficients, though rows held out may ask for more caution. Columns that are
+constant, or say less than that, leave none at any radius worth taking, and there is nothing to warn of.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from surefoot.robust.sqp.critical_radius import critical_radius_from_sums
 # Log odds that the columns may move in all where nothing is left of them but what solvers leave behind.
 NEGLIGIBLE = 1e-6
 
-LOWER_RADIUS = 'Lower the radius, or use radius="auto".'
+LOWER_RADIUS = 'Lower the radius, or try radius="auto".'
 SURER_SHIFT = "Raise the certainties of the shift model, or scale its doubts down with certainty_scale below 1."
 
 MORE_RADII = "Add smaller radii, or leave radii out."

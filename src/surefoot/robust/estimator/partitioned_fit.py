@@ -21,16 +21,19 @@ from surefoot.design.read.partitioned_table import PartitionedTable
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.robust.automatic import Automatic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, find_radius, sampling_error
+from surefoot.robust.estimator.held_out_radius import HeldOut, asked, can_be_asked
 from surefoot.robust.estimator.lone_intercept import warn_of_lone_intercept
-from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution
+from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
 from surefoot.robust.problem.column_moments import BatchSums
-from surefoot.robust.problem.problem import RobustCoefficients
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
+from surefoot.robust.problem.row_batch import RowBatch, joined_batches
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.streaming.standard_partitions import RawPartitions
 from surefoot.robust.streaming.streamed import PartitionedOutcome, partition_sums, require_streamable, solve_partitions
 from surefoot.sklearn_api.doubtful_columns import categories_are_listed, warn_of_doubtful_columns
+from surefoot.sklearn_api.sample_weight import row_weights
 from surefoot.sklearn_api.training_rows import TrainingRows
 
 # Tolerance of a second solve, relative to the first, where its plan did not prove what its bound said.
@@ -117,7 +120,20 @@ def _find_radius(terms: Terms, parts: RawPartitions, options: SolveOptions, sums
         require_streamable(posed)
         return solve_partitions(posed, parts, own, sums=sums, warm_start=nearest).primal
 
-    return find_radius(sampling_error(terms, sums, sums.tally), solve, options)
+    def ask(radius: float, own: SolveOptions) -> HeldOut | None:
+        rows, coefficients = sum(parts.counts), terms.n_numeric + int(terms.n_levels.sum())
+        if not can_be_asked(sums.tally, rows, coefficients):
+            return None
+        batch = joined_batches(list(parts.each(_weighted_rows, [()] * len(parts.counts))))
+        weights = row_weights(batch.weights, batch.n_rows)
+        posed = (batch.numeric, batch.codes, terms.n_levels, batch.labels, weights, terms.cost, radius, terms.fit_intercept)
+        return asked(RobustLogisticProblem(*posed), batch.weights, named_solver(Automatic.name), own)
+
+    return find_radius(sampling_error(terms, sums, sums.tally), solve, options, ask)
+
+
+def _weighted_rows(batch: RowBatch) -> RowBatch:
+    return batch.take(np.flatnonzero(batch.weights > 0))
 
 
 def with_plan(

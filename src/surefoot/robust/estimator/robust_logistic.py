@@ -42,7 +42,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         Mean cost that the adversary may spend per row. 0 is plain logistic regression. "auto" follows from the sampling error
         of the table, and nothing else: the largest radius whose premium, radius times ``dual_price_``, is at most what a fit
         gains by chance, (number of coefficients) / (2 x number of rows), and that is not above the length by which chance alone
-        moves the gradient; see :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
+        moves the gradient; of at most 500 rows some are held out in turn, and may call for a multiple of it. See
+        :ref:`automatic-radius`. ``radius_reason_`` says what it was and why.
     shift : ShiftModel, optional
         A shift model, or anything whose ``calibrate(X)`` returns ``numeric_weights`` and ``categorical_weights``
         (mappings by column name) and ``radius``. It says it all: ``radius`` and weights beside it are an error, its radius is
@@ -146,11 +147,13 @@ class RobustLogisticRegression(RobustLogisticModel):
     -----
     ConvergenceLimitWarning
         If a limit ended the solve; the best model found is returned, with a bound that still holds.
+    DoubtfulColumnWarning
+        If columns are most likely identifiers, dates, or numbers that are text; it names them and what to do.
     RoundedInterceptWarning
         If columns are so far from 0 that plain sums of ``coef_ . x + intercept_`` are not as good as what was proven: see
         ``public_rounding_``. ``predict`` and its kin add up the columns of a dense table without that loss.
     WeakModelWarning
-        If the radius leaves only the intercept and the automatic one would leave more; it names the largest radius that does.
+        If the radius leaves only the intercept though the columns say more than chance; it names the largest that leaves more.
 
     Notes
     -----

@@ -116,12 +116,14 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         Once, if a limit ended any of the solves.
     BelowChanceWarning
         With groups, if no value of a column occurs in more than one environment.
+    DoubtfulColumnWarning
+        As from :class:`RobustLogisticRegression`.
     GridEdgeWarning
         With groups, if the choice is at the edge of its grid.
     RoundedInterceptWarning
         As from :class:`RobustLogisticRegression`.
     WeakModelWarning
-        Once, if the chosen model has the intercept alone and the automatic radius would leave more.
+        Once, if the chosen model has the intercept alone though the columns say more than chance.
 
     Examples
     --------

@@ -31,6 +31,7 @@ from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
+from surefoot.robust.estimator.held_out_radius import HeldOut, asked
 from surefoot.robust.estimator.lone_intercept import NEGLIGIBLE, warn_of_lone_intercept
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
 from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
@@ -227,9 +228,13 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             problem = self._problem(design, rows.labels, rows.weights, cost, radius)
             return quick.solve(problem, options, warm_start=nearest).primal
 
+        def ask(radius: float, options: SolveOptions) -> HeldOut | None:
+            problem = self._problem(design, rows.labels, rows.weights, cost, radius)
+            return asked(problem, rows.counts, quick, options)
+
         error = sampling_error(terms, sums, RowTally.of(rows.counts))
         # One solve is shown: that of the radius found.
-        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None))
+        return find_radius(error, solve, replace(self._options(type(self).__name__), on_progress=None), ask)
 
     def _options(self, title: str) -> SolveOptions:
         listener: Callable[[Progress], None] | None = progress_listener(title) if self.verbose else None
