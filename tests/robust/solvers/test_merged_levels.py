@@ -29,7 +29,7 @@ def merged_at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rare_levels(seed: int, **changes: Any) -> RobustLogisticProblem:
     """Two features with about three rows a level, some levels without any row, and rows without weight."""
-    problem = draw_problem(seed, rows=50, numeric=1, levels=(16, 12), **changes)
+    problem = draw_problem(seed, rows=50, numeric=1, levels=(24, 20), **changes)
     weights = np.where(np.random.default_rng((seed, 5)).random(50) < 0.1, 0.0, problem.weights)
     return replace(problem, weights=weights / weights.sum())
 
