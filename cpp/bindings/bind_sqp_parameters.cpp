@@ -64,6 +64,7 @@ void bind_sqp_parameters(nb::module_& module) {
       FIELD(P, max_active_width) FIELD(P, width_growth) FIELD(P, max_short_steps) FIELD(P, cut_radius) FIELD(P, max_cut_cells)
       FIELD(P, working_fraction) FIELD(P, failed_fraction)
       FIELD(P, qp_active_width) FIELD(P, qp_max_iterations) FIELD(P, qp_gap_fraction) FIELD(P, qp_decrease_fraction)
+      FIELD(P, qp_refinement) FIELD(P, least_qp_gap_fraction)
       FIELD(P, sufficient_decrease) FIELD(P, backtracking) FIELD(P, min_step_length) FIELD(P, expansion) FIELD(P, good_ratio)
       FIELD(P, regularisation_decrease) FIELD(P, short_length) FIELD(P, regularisation_increase) FIELD(P, min_regularisation)
       FIELD(P, max_regularisation) FIELD(P, prediction_constant) FIELD(P, bound_error_factor) FIELD(P, objective_rounding)

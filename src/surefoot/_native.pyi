@@ -204,6 +204,8 @@ class SqpParameters:
     qp_max_iterations: int
     qp_gap_fraction: float
     qp_decrease_fraction: float
+    qp_refinement: float
+    least_qp_gap_fraction: float
     sufficient_decrease: float
     backtracking: float
     min_step_length: float

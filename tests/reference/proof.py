@@ -9,7 +9,8 @@ from problem_bank import WHOLE_BANK
 
 from reference.enumerated_model import solve_enumerated
 from surefoot.core.outcome import Status
-from surefoot.robust.estimator.robust_logistic_model import certified
+from surefoot.core.solve_options import SolveOptions
+from surefoot.robust.estimator.certified_outcome import certified
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustOutcome
 
@@ -25,7 +26,7 @@ def optimum(name: str) -> float:
 def assert_proven(problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float = TOLERANCE) -> None:
     """The solve ended by its own account, and the certificate agrees with that account."""
     assert outcome.status is Status.OPTIMAL
-    certificate, _ = certified(problem, outcome, tolerance)
+    certificate, _ = certified(problem, outcome, SolveOptions(tolerance=tolerance))
     assert certificate.verified, certificate.claim
     assert certificate.upper_bound == pytest.approx(outcome.upper_bound, rel=1e-9)
     assert outcome.upper_bound - outcome.lower_bound <= tolerance * abs(outcome.upper_bound)

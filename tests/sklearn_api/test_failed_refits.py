@@ -23,12 +23,12 @@ STEPS = {
         "surefoot.robust.estimator.robust_logistic_model.read_training_rows",
         "surefoot.robust.estimator.robust_logistic_model.ground_cost",
         "surefoot.robust.estimator.robust_logistic_model.RobustLogisticModel._solve",
-        "surefoot.robust.estimator.robust_logistic_model.certify_robust_logistic",
+        "surefoot.robust.estimator.certified_outcome.certify_robust_logistic",
     ],
     "robust, cross-validated": [
         "surefoot.robust.estimator.robust_logistic_cv.RobustLogisticRegressionCV._folds",
         "surefoot.robust.estimator.robust_logistic_cv.solve_path",
-        "surefoot.robust.estimator.robust_logistic_model.certify_robust_logistic",
+        "surefoot.robust.estimator.certified_outcome.certify_robust_logistic",
         "surefoot.robust.estimator.robust_logistic_cv.RadiusPath",
     ],
     "card": [

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "surefoot/core/cholesky.hpp"
+#include "surefoot/core/sparse_cholesky.hpp"
 #include "surefoot/robust/complementary_pair.hpp"
 #include "surefoot/robust/row_elimination.hpp"
 
@@ -214,7 +214,7 @@ class InteriorPoint {
           kkt_[static_cast<std::size_t>(high) * stride_ + low] += pair.scaling() * sum.coef[a] * sum.coef[b];
         }
     if (cone_.present()) cone_.add_schur_complement(kkt_, stride_);
-    cholesky_factor(kkt_.data(), size_, stride_, parameters_.pivot_floor);
+    factor_.factor(kkt_.data(), size_, stride_, parameters_.pivot_floor);
   }
 
   // The Newton direction for a target: right-hand side, back substitution, recovery of all steps.
@@ -231,7 +231,7 @@ class InteriorPoint {
     for (const ComplementaryPair& pair : sum_)
       add_sum(pair.residual * pair.inverse_slack - pair.scaling() * sum_residual_, step_);
     if (cone_.present()) cone_.add_right_hand_side(step_);
-    cholesky_solve(kkt_.data(), size_, stride_, step_.data());
+    factor_.solve(kkt_.data(), step_.data());
     step_[size_] = 0;
     // No step is longer than 2: limits beyond it need no division.
     StepLength length{2.0};
@@ -310,6 +310,7 @@ class InteriorPoint {
   const SumConstraint& sum_constraint_;
   const InteriorPointParameters& parameters_;
   RowElimination rows_;
+  SparseCholesky factor_;
   SecondOrderCone cone_;
   std::vector<ComplementaryPair> pairs_, sum_;  // of the latter one or none
   std::vector<ComplementaryPair> best_pairs_;

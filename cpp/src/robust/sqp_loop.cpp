@@ -13,7 +13,8 @@ SqpLoop::SqpLoop(const LiftedSpace& space, const SqpOptions& options, std::vecto
       regularisation(options.warm_start ? options.parameters.warm_regularisation : options.parameters.cold_regularisation),
       predicted_decrease((options.warm_start ? options.parameters.warm_decrease : options.parameters.cold_decrease) * value),
       space_(space),
-      options_(options) {}
+      options_(options),
+      qp_gap_fraction_(options.parameters.qp_gap_fraction) {}
 
 bool SqpLoop::optimal() const { return objective - lower_bound <= options_.tolerance * std::abs(objective); }
 
@@ -43,7 +44,7 @@ ModelRegion SqpLoop::region() const {
 bool SqpLoop::advance(const RowSums& rows) {
   const SqpParameters& p = options_.parameters;
   const double qp_tolerance =
-      std::max(p.qp_gap_fraction * options_.tolerance * objective, p.qp_decrease_fraction * predicted_decrease);
+      std::max(qp_gap_fraction_ * options_.tolerance * objective, p.qp_decrease_fraction * predicted_decrease);
   // The first decrease from a neighbour's optimum is not known before; only what may be the last step must be exact.
   const double exact_below = options_.warm_start ? final_decrease() : std::numeric_limits<double>::infinity();
   const QpOptions qp{qp_tolerance,       p.qp_max_iterations, p.qp_active_width * active_width,
@@ -58,6 +59,7 @@ bool SqpLoop::advance(const RowSums& rows) {
       accept(step.trial, p.objective_rounding * objective);
       return true;
     }
+    refine_programme(predicted);
   }
 
   double length = 1.0;
@@ -89,6 +91,15 @@ bool SqpLoop::advance(const RowSums& rows) {
                           length == 1.0 ? std::max(moved, p.min_active_width) : std::max(p.width_growth * active_width, moved));
   last_step_ = std::move(step);
   return accept(found);
+}
+
+// What an inexact programme leaves of the gradient costs a bound as many times as much as coefficients may be large, hundreds of
+// times where levels are rare or the radius is small. Once a step has nothing left to gain, that may be all that is missing.
+void SqpLoop::refine_programme(double predicted) {
+  const SqpParameters& p = options_.parameters;
+  if (predicted > options_.tolerance * objective) return;
+  const double least = std::min(p.least_qp_gap_fraction, qp_gap_fraction_);
+  qp_gap_fraction_ = std::max(p.qp_refinement * qp_gap_fraction_, least);
 }
 
 void SqpLoop::bound_last_step(const RowSums& rows) {

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Iterator
+from dataclasses import replace
 
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.dear_columns import relaxed_attempts
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
-from surefoot.robust.second_attempts import finish
+from surefoot.robust.second_attempts import Attempt, finish
 from surefoot.robust.small_cones import conic_attempts
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.wide.wide import Wide
+
+# Tolerance of a further solve over that of the first. Not tuned.
+FURTHER = 0.1
 
 
 class Automatic:
@@ -33,11 +37,18 @@ class Automatic:
     def solve(
         self, problem: RobustLogisticProblem, options: SolveOptions, warm_start: RobustCoefficients | None = None
     ) -> RobustOutcome:
-        """Solve with the method chosen; if that one got stuck, without columns that are too dear to move, and as cones."""
+        """Solve with the method chosen; if that one got stuck, in other ways: see :meth:`attempts`."""
+        outcome = self._choose(problem).solve(problem, options, warm_start)
+        return finish(self.attempts(problem, options), options, outcome)
+
+    def attempts(self, problem: RobustLogisticProblem, options: SolveOptions) -> Iterator[Attempt]:
+        """What to try where a solve got stuck or its optimum was not confirmed; see :mod:`surefoot.robust.second_attempts`."""
         chosen = self._choose(problem)
-        outcome = chosen.solve(problem, options, warm_start)
-        attempts = chain(relaxed_attempts(chosen.solve, problem, options), conic_attempts(chosen.solve, problem, options))
-        return finish(attempts, options, outcome)
+        exactly = replace(options, tolerance=FURTHER * options.tolerance)
+        yield lambda best: chosen.solve(problem, exactly, best)
+        yield lambda _: chosen.solve(problem, exactly)
+        yield from relaxed_attempts(chosen.solve, problem, options)
+        yield from conic_attempts(chosen.solve, problem, options)
 
     def _choose(self, problem: RobustLogisticProblem) -> RobustLogisticSolver:
         fits = self._dense.refuses(problem) is None or self._matrix_free.refuses(problem) is not None

@@ -3,8 +3,13 @@
 Every model is a model of the problem and every plan is a plan of it, wherever they come from. An attempt is tried while the
 problem is unfinished and there is time left; each knows by itself whether it has anything to offer:
 
+- it is solved to a smaller tolerance, which makes all steps more exact: from the best model so far, and once more on another
+  way there, afresh;
 - columns that are too dear to move are left out of the ground cost (:mod:`surefoot.robust.dear_columns`);
 - small problems are solved as cone programmes (:mod:`surefoot.robust.small_cones`).
+
+Here they finish what is unfinished by the solver's own account. What is finished by that, and not confirmed by the certificate,
+is tried again beside the certificate (:mod:`surefoot.robust.estimator.certified_outcome`): solvers do not know it.
 """
 
 from __future__ import annotations

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from reference.certificate_parts import corrected_bound
 
+from surefoot.robust.certificate import lower_bound
+from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.problem.coefficient_bounds import CoefficientBounds
 from surefoot.robust.problem.ground_cost import GroundCost
-from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
 
 LIMIT = 0.5
 LIMITS = CoefficientBounds(price=LIMIT, intercept=np.inf, levels=np.inf)
@@ -46,6 +48,25 @@ def plan_of(slope: list[float], mass: list[float] | None = None, moved: list[boo
         lowest=np.eye(levels)[-1],
         highest=first,
     )
+
+
+@pytest.mark.parametrize(
+    ("gamma", "slope", "tolerance", "worth_it"),
+    [
+        (1.0, [0.5, 0.501], 1e-3, True),  # its entropy is enough: the rest is what a residual costs
+        (1.0, [0.5, 0.6], 1e-3, False),  # it is not, and a bound is known
+        (np.inf, [0.5, 0.6], 1e-3, True),  # no other bound is known
+    ],
+)
+def test_it_takes_long_only_where_it_may_prove_enough(gamma, slope, tolerance, worth_it, monkeypatch):
+    problem, model = two_rows([7.1, 7.1], gamma, 0.01), RobustCoefficients(0.0, np.zeros(1), np.zeros(1), 0.0)
+    asked = []
+    monkeypatch.setattr(lower_bound, "corrected_bound", lambda *given: asked.append(given) or -np.inf)
+    for few, expected in ((1e9, True), (0.0, worth_it)):
+        asked.clear()
+        monkeypatch.setattr(lower_bound, "FEW_OPERATIONS", few)
+        certify_robust_logistic(problem, model, plan_of(slope), tolerance)
+        assert bool(asked) is expected
 
 
 @pytest.mark.parametrize("second", [0.5, 0.501, 0.52, 0.6])

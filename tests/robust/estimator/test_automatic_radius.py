@@ -13,6 +13,7 @@ import surefoot as sf
 from surefoot.robust.estimator.automatic_radius import SamplingError, automatic_radius, rows_that_count
 from surefoot.robust.problem.column_moments import RowTally
 
+ADULT = Path(__file__).resolve().parents[4] / "shared" / "data" / "uci" / "adult_train.csv.gz"
 # Half a step of the second digit, at most.
 ROUNDING = 0.05
 
@@ -169,3 +170,17 @@ def test_it_is_sealed_and_survives_saving(survey: Any, tmp_path: Path) -> None:
 def test_other_words_are_refused(survey: Any) -> None:
     with pytest.raises(ValueError, match="radius = 'automatic' must be 'auto' or a finite number"):
         sf.RobustLogisticRegression(radius="automatic").fit(survey.X, survey.y)
+
+
+@pytest.mark.skipif(not ADULT.exists(), reason="the table adult of the UCI repository is not here")
+def test_a_fit_that_starts_where_the_search_for_its_radius_ended_is_proven() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.read_csv(ADULT).sample(6000, random_state=0)
+    draw = np.random.default_rng(0)
+    for _ in range(7):
+        order = draw.permutation(len(table))
+    # Rows on which the search ended so near the optimum that only an exact programme proves what is left.
+    rows = table.iloc[order[:3000]]
+    model = sf.RobustLogisticRegression(missing_categorical="level").fit(rows.drop(columns="income"), rows["income"])
+    assert model.sampling_error_.converged
+    assert model.certificate_.verified

@@ -366,7 +366,7 @@ def test_the_certificate_takes_no_more_threads_than_n_jobs(survey: Any, monkeypa
         seen.append(most_threads())
         return certify_robust_logistic(*parts)
 
-    monkeypatch.setattr("surefoot.robust.estimator.robust_logistic_model.certify_robust_logistic", look)
+    monkeypatch.setattr("surefoot.robust.estimator.certified_outcome.certify_robust_logistic", look)
     with threadpool_limits(3, user_api="blas"):
         sf.RobustLogisticRegression(n_jobs=n_jobs).fit(survey.X, survey.y)
         # What the caller had set is back in place.

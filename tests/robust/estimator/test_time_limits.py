@@ -18,8 +18,8 @@ from surefoot.robust import small_cones
 from surefoot.robust.conic.graph import Graph
 from surefoot.robust.conic.monolithic import Monolithic
 from surefoot.robust.conic.parameters import ConicParameters
-from surefoot.robust.estimator import robust_logistic_model
-from surefoot.robust.estimator.robust_logistic_model import certified
+from surefoot.robust.estimator import certified_outcome
+from surefoot.robust.estimator.certified_outcome import certified
 
 
 def categories(rows: int, columns: int = 15) -> tuple[Any, Any]:
@@ -65,10 +65,11 @@ def test_plans_are_polished_within_the_time_limit_only(monkeypatch: pytest.Monke
         polished.append(more)
         return plan
 
-    monkeypatch.setattr(robust_logistic_model, "polished_plan", polish)
-    for seconds, expected in ((0.0, False), (-1.0, False), (60.0, True)):
+    monkeypatch.setattr(certified_outcome, "polished_plan", polish)
+    monkeypatch.setattr(certified_outcome, "LEAST_SECONDS", 0.0)
+    for seconds, expected in ((0.0, False), (60.0, True)):
         polished.clear()
-        certificate, _ = certified(problem, claimed, 1e-15, seconds)
+        certificate, _ = certified(problem, claimed, SolveOptions(tolerance=1e-15, time_limit=seconds))
         assert not certificate.verified and bool(polished) is expected
 
 

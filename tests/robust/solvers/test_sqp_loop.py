@@ -206,6 +206,16 @@ def test_parameters_steer_the_loop():
     assert held.predicted_decrease < 0.1 * usual.predicted_decrease
 
 
+def test_a_programme_too_inexact_to_prove_the_gap_is_solved_more_exactly():
+    problem = draw_problem(4, rows=300, numeric=3, levels=(12, 9), radius=0.02)
+    coarse = SqpParameters(qp_gap_fraction=1e3)
+    never = replace(coarse, qp_refinement=1.0)
+    refined, left = (SQP(parameters).solve(problem, SolveOptions(polish=False)) for parameters in (coarse, never))
+    assert left.status is Status.STALLED
+    assert refined.status is Status.OPTIMAL
+    assert refined.upper_bound == pytest.approx(left.upper_bound, rel=1e-6)
+
+
 def test_other_parameters_lead_to_the_same_optimum():
     problem = draw_problem(4, rows=300, numeric=3, levels=(3, 4), radius=0.02)
     other = SqpParameters(

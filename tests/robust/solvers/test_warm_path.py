@@ -26,6 +26,16 @@ def lines_over(rows: int, label_weights: tuple[float, ...] = (np.inf,)) -> list[
     ]
 
 
+def with_rare_levels(seed: int, rows: int, numeric: int, levels: tuple[int, ...]) -> RobustLogisticProblem:
+    """A random problem whose levels are the rarer the later they are, down to one row and none."""
+    drawn, draw = draw_problem(seed, rows=rows, numeric=numeric, levels=levels), np.random.default_rng((seed, 9))
+    codes = np.column_stack([np.minimum(draw.geometric(0.35, size=rows) - 1, count - 1) for count in levels])
+    score = drawn.numeric @ draw.normal(size=numeric)
+    score = score + sum(draw.normal(size=count)[codes[:, l]] for l, count in enumerate(levels))
+    labels = np.where(score + 0.8 * draw.logistic(size=rows) > 0, 1.0, -1.0)
+    return replace(drawn, codes=codes.astype(np.int32), labels=labels)
+
+
 SMALL, CUT = 60, PARAMETERS.min_cells // 5
 
 
@@ -163,3 +173,20 @@ def test_a_time_limit_holds_for_each_point() -> None:
     assert len(found) == len(RADII)
     assert {outcome.status for *_, outcome in found} == {Status.TIME_LIMIT}
     assert all(outcome.lower_bound <= outcome.upper_bound for *_, outcome in found)
+
+
+@pytest.mark.parametrize(
+    ("seed", "rows", "numeric", "levels"),
+    [(2, 120, 3, (8, 9, 6)), (1, 300, 4, (9, 12, 7, 15)), (5, 300, 4, (9, 12, 7, 15)), (11, 300, 4, (9, 12, 7, 15))],
+)
+def test_paths_to_tiny_radii_with_rare_levels_are_proven_to_their_end(
+    seed: int, rows: int, numeric: int, levels: tuple[int, ...]
+) -> None:
+    # What a programme leaves of the gradient costs a bound hundreds of times as much here: an inexact one never proves enough.
+    drawn = with_rare_levels(seed, rows, numeric, levels)
+    solver, nearest = SQP(), None
+    for radius in (1e-3, 1e-4, 1e-5, 1e-6):
+        outcome = solver.solve(replace(drawn, radius=radius), SolveOptions(n_threads=1), nearest)
+        nearest = outcome.primal
+        assert outcome.status is Status.OPTIMAL
+        assert outcome.upper_bound - outcome.lower_bound <= TOLERANCE * outcome.upper_bound

@@ -6,7 +6,8 @@
 //   1. model: per row the maximum of its linearised pieces within the active width, plus 1/2 d'(H + R)d (row_model.hpp); R is
 //      Levenberg-Marquardt regularisation
 //   2. quadratic programme: step and predicted decrease; its multipliers are the adversary's plan (qp_interior_point.hpp)
-//   3. dual bound of the plan, if it may close the gap (dual_bound.hpp); stop if the relative gap is within the tolerance
+//   3. dual bound of the plan, if it may close the gap (dual_bound.hpp); stop if the relative gap is within the tolerance. If it
+//      is not and the step has nothing left to gain, the next programme is solved more exactly: its residual is what is missing
 //   4. Armijo line search on F along the step; past its end while F falls faster than predicted
 //   5. update by the ratio of actual to predicted decrease: less regularisation after a good full step, more after a short one;
 //      active width of the order of the square root of the predicted decrease, because a quadratic that falls by delta moves
@@ -71,10 +72,12 @@ class SqpLoop {
   double final_decrease() const;
   bool bound_is_promising(const SqpStep& step) const;
   void update_bound(const RowSums& rows, const SqpStep& step);
+  void refine_programme(double predicted);
   bool accept(TrialPoint& point, double slack = 0);
 
   const LiftedSpace& space_;
   const SqpOptions options_;
+  double qp_gap_fraction_;  // tolerance of the next step's programme, over the gap to be reached
   int short_steps_ = 0;
   std::optional<SqpStep> last_step_;
 };

@@ -118,8 +118,9 @@ TOO_DEAR = 1e7
 # Relations are looked for among eigenvectors of H, scaled to a unit diagonal, with eigenvalues up to this; their coefficients
 # are rounded to multiples of 1 / DENOMINATOR: halves, thirds, decimals.
 DEPENDENT, DENOMINATOR = 1e-11, 2**7 * 3**2 * 5**3 * 7
-# Floating-point operations, and coordinates, above which the second bound would take too long.
-MAX_OPERATIONS, MAX_COORDINATES = 4e11, 8000
+# Floating-point operations, and coordinates, above which the second bound would take too long; and operations where it cannot
+# prove enough, as no bound of a plan is above its entropy: after a time limit nobody waits half a minute for a worse proof.
+MAX_OPERATIONS, MAX_COORDINATES, FEW_OPERATIONS = 4e11, 8000, 1e9
 
 
 def plan_sums(plan: CheckedPlan) -> Sums:
@@ -173,9 +174,9 @@ def plan_bound(setting: Setting, plan: Sums, limits: tuple[Enclosure, ...], enou
     """
     lower = weak_duality_bound(setting, plan, limits)
     size = int(setting.fit_intercept) + setting.gamma.size + int(setting.others.sum())
-    if lower >= enough or size > MAX_COORDINATES or 4.0 * plan[-1] * size**2 > MAX_OPERATIONS:
-        return lower
-    return max(lower, corrected_bound(setting, plan, limits[0], gather))
+    most = FEW_OPERATIONS if plan[0].high < enough and lower > -np.inf else MAX_OPERATIONS
+    settled = lower >= enough or size > MAX_COORDINATES or 4.0 * plan[-1] * size**2 > most
+    return lower if settled else max(lower, corrected_bound(setting, plan, limits[0], gather))
 
 
 def curvature_sums(plan: CheckedPlan) -> Sums:

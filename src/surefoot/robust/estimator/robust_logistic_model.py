@@ -13,7 +13,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, ClassVar
 
 import joblib
@@ -29,6 +28,7 @@ from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
+from surefoot.robust.estimator.certified_outcome import certified, further_attempts
 from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.held_out_radius import HeldOut, asked
@@ -37,7 +37,6 @@ from surefoot.robust.estimator.proven_settings import require_proven_prices, req
 from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
-from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.column_moments import BatchSums, RowTally, batch_sums
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_norm import NumericNorm, require_norm
@@ -54,14 +53,6 @@ from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
 from surefoot.sklearn_api.training_rows import TrainingRows, read_training_rows, refuse_groups, reread_training_rows
 
-# What a polished plan may leave of its budget, in the objective: this share of the tolerance.
-SPARE_SHARE = 0.02
-# Plans are polished where the solver's gap is at most this many times the tolerance.
-SETTLED_GAP = 100.0
-# How coarsely they are polished, one after the other.
-COARSENESS = (1.0, 1e2, 1e4)
-# Seconds for that which a time limit leaves at least: enough for small tables.
-LEAST_SECONDS = 0.05
 # Mean of a column over its spread from which on it is far from 0.
 FAR = 1e3
 
@@ -247,10 +238,11 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         )
 
     def _certify(self, problem: RobustLogisticProblem, outcome: RobustOutcome, solver: RobustLogisticSolver) -> Solution:
+        # The time of the solve counts, and nothing shows the lines of further ones.
+        options = replace(self._options(""), started=time.perf_counter() - outcome.seconds, on_progress=None)
         # The bounds rest on NumPy's matrix products, whose threads do not know n_jobs and compete with other jobs.
         with threadpool_limits(limits=joblib.effective_n_jobs(self.n_jobs), user_api="blas"):
-            left = math.inf if self.time_limit is None else max(float(self.time_limit) - outcome.seconds, LEAST_SECONDS)
-            certificate, outcome = certified(problem, outcome, float(self.tol), left)
+            certificate, outcome = certified(problem, outcome, options, further_attempts(solver, problem, options))
         return Solution(problem.terms, outcome, certificate, solver.name)
 
     def _warn_of_lone_intercept(self, solution: Solution, rows: TrainingRows, advice: str) -> None:
@@ -367,34 +359,6 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
 def _sums(rows: TrainingRows) -> BatchSums:
     design = rows.design
     return batch_sums(RowBatch(design.numeric, design.codes, rows.labels, rows.weights), design.n_levels)
-
-
-def certified(
-    problem: RobustLogisticProblem, outcome: RobustOutcome, tolerance: float, seconds: float = math.inf
-) -> tuple[Certificate, RobustOutcome]:
-    """The certificate of an outcome, and the outcome with the plan that proves it.
-
-    A plan that proves too little is polished and judged again, if the solver's own bound, which may be a claim, is near enough
-    and the seconds are not over.
-    """
-    until = time.perf_counter() + seconds
-    certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
-    near = outcome.upper_bound - outcome.lower_bound <= SETTLED_GAP * tolerance * abs(outcome.upper_bound)
-    if certificate.verified or outcome.dual is None or not near:
-        return certificate, outcome
-    charge = outcome.primal.price * problem.radius
-    spare = min(0.5, SPARE_SHARE * tolerance * outcome.upper_bound / charge) if charge > 0 else 0.0
-    given = outcome.dual
-    for left, coarseness in product(dict.fromkeys((0.0, spare)), COARSENESS):
-        if time.perf_counter() >= until:
-            break
-        plan = polished_plan(problem, given, left, coarseness)
-        again = certify_robust_logistic(problem, outcome.primal, plan, tolerance)
-        if again.lower_bound > certificate.lower_bound:
-            certificate, outcome = again, replace(outcome, dual=plan)
-        if certificate.verified:
-            break
-    return certificate, outcome
 
 
 def named_solver(solver: Any) -> RobustLogisticSolver:

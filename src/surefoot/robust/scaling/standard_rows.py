@@ -1,6 +1,7 @@
-"""Presolve: distinct rows, centred and scaled columns, prices near 1; and the way back.
+"""Presolve: distinct rows, centred and scaled columns, prices near 1, fewer levels; and the way back.
 
-Rows without weight leave, equal rows become one row with the sum of their weights. Objective and shift plans are the same in
+Rows without weight leave, equal rows become one row with the sum of their weights. Of columns with very many levels those that
+one coefficient serves are merged (:mod:`surefoot.robust.scaling.merged_levels`). Objective and shift plans are the same in
 both worlds; units are those of :mod:`surefoot.robust.scaling.standard_units`. Columns are centred only if an intercept can
 absorb the shift, and never if they are sparse: centred they would be dense.
 """
@@ -16,7 +17,8 @@ from surefoot.core.arrays import AnyArray, FloatArray, RowArray
 from surefoot.design.encode.duplicates import collapse_rows
 from surefoot.robust.problem.ground_cost import GroundCost
 from surefoot.robust.problem.numeric_columns import column_sizes
-from surefoot.robust.problem.problem import RobustLogisticProblem, ShiftPlan
+from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem, ShiftPlan
+from surefoot.robust.scaling.merged_levels import MergedLevels, may_merge
 from surefoot.robust.scaling.standard_units import LEAST_SHARE, StandardUnits, standard_cost
 
 
@@ -31,9 +33,12 @@ class StandardRows(StandardUnits):
     unit: float
     weighted: RowArray
     group: RowArray
+    levels: MergedLevels | None = None
 
     @classmethod
-    def of(cls, original: RobustLogisticProblem) -> StandardRows:
+    def of(cls, whole_problem: RobustLogisticProblem) -> StandardRows:
+        levels = MergedLevels.of(whole_problem)
+        original = whole_problem if levels is None else levels.merged(whole_problem)
         weighted = np.flatnonzero(original.weights > 0)
         whole = weighted.size == original.n_rows
         numeric, codes, labels, weights = original.numeric, original.codes, original.labels, original.weights
@@ -54,7 +59,8 @@ class StandardRows(StandardUnits):
         problem = replace(
             original, numeric=numeric, codes=codes, labels=labels, weights=weights, cost=cost, radius=original.radius / unit
         )
-        return cls(problem, original, centre, scale, unit, weighted, np.asarray(collapsed.groups, dtype=np.int64))
+        group = np.asarray(collapsed.groups, dtype=np.int64)
+        return cls(problem, whole_problem, centre, scale, unit, weighted, group, levels)
 
     @classmethod
     def unchanged(cls, original: RobustLogisticProblem) -> StandardRows:
@@ -72,6 +78,7 @@ class StandardRows(StandardUnits):
             and _equal(original.weights, mine.weights)
             and _equal(original.codes, mine.codes)
             and _equal_columns(original.numeric, mine.numeric)
+            and (self.levels is None or _equal(may_merge(original.terms), may_merge(mine.terms)))
         ):
             return None
         same = original.cost is mine.cost
@@ -82,8 +89,22 @@ class StandardRows(StandardUnits):
     def cost(self) -> GroundCost:
         return self.problem.cost
 
+    def standardize(self, coefficients: RobustCoefficients) -> RobustCoefficients:
+        """A model in the units of the table as one in standard units."""
+        standard = super().standardize(coefficients)
+        return standard if self.levels is None else replace(standard, levels=standard.levels[self.levels.representatives])
+
+    def restore(self, coefficients: RobustCoefficients) -> RobustCoefficients:
+        """A model in standard units as one in the units of the table."""
+        restored = super().restore(coefficients)
+        return restored if self.levels is None else replace(restored, levels=restored.levels[self.levels.groups])
+
     def restore_plan(self, plan: ShiftPlan) -> ShiftPlan:
-        """The same plan, each distinct row's moves divided among the rows it represents."""
+        """The same plan, each distinct row's moves divided among the rows it represents, and each group's among its levels."""
+        plan = self._of_all_rows(plan)
+        return plan if self.levels is None else self.levels.divided_plan(plan, self.original)
+
+    def _of_all_rows(self, plan: ShiftPlan) -> ShiftPlan:
         if self.problem.n_rows == self.original.n_rows:
             return plan
         # Entries of a plan come row after row.

@@ -91,6 +91,8 @@ class SqpParameters:
     qp_max_iterations: int = 100  # of its interior point, which takes 10 to 30
     qp_gap_fraction: float = 0.01  # its tolerance, over the gap to be reached
     qp_decrease_fraction: float = 1e-3  # its tolerance, over the predicted decrease of the last step; the larger counts
+    qp_refinement: float = 0.1  # factor on qp_gap_fraction after a step that gained nothing and proved too little
+    least_qp_gap_fraction: float = 1e-8  # where that ends; not tuned
     sufficient_decrease: float = 0.1  # Armijo: actual over predicted decrease of the shortened step
     backtracking: float = 0.5  # factor on the step length
     min_step_length: float = 1e-3  # below it the step is taken as it is

@@ -18,6 +18,8 @@ One iteration (native: cpp/include/surefoot/robust/sqp_loop.hpp):
 2. Quadratic programme: an interior point finds the step d, the predicted decrease, and multipliers, which are the adversary's
    plan (qp_interior_point.hpp).
 3. Dual bound of the plan by weak duality (dual_bound.hpp), if the prediction error at x + d says that it may close the gap.
+   What is left of the programme's gradient counts there as often as coefficients may be large. If the gap stays open although
+   the step has nothing left to gain, the next programme is solved more exactly.
 4. Line search: backtracking until the actual decrease is a tenth of the predicted one (Armijo); past x + d while F falls faster
    than predicted.
 5. Update. R takes the part of a trust-region radius: a tenth after a full step with actual / predicted decrease >= 1/2, three

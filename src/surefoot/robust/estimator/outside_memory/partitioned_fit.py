@@ -1,7 +1,7 @@
 """Fitting rows in partitions, wherever they are: sum up, pose, solve, certify, unpack, one partition at a time.
 
-Batches (:mod:`surefoot.robust.estimator.batch_fit`) and the partitions of a Dask table
-(:mod:`surefoot.robust.estimator.dask_fit`) differ in where the rows are and in how a certificate gets at them.
+Batches (:mod:`surefoot.robust.estimator.outside_memory.batch_fit`) and the partitions of a Dask table
+(:mod:`surefoot.robust.estimator.outside_memory.dask_fit`) differ in where the rows are and in how a certificate gets at them.
 """
 
 from __future__ import annotations
