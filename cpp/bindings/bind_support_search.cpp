@@ -230,6 +230,7 @@ void bind_results(nb::module_& module) {
       .def_ro("n_near", &SearchResult::n_near)
       .def_ro("near_ceiling", &SearchResult::near_ceiling)
       .def_ro("near_complete", &SearchResult::near_complete)
+      .def_prop_ro("relaxed_point", [](const SearchResult& r) { return to_numpy(std::vector<double>(r.relaxed_point)); })
       .def_ro("snapshot", &SearchResult::snapshot)
       .def_prop_ro(
           "proof", [](const SearchResult& r) -> const ScoreProof* { return r.proof.complete ? &r.proof : nullptr; },

@@ -64,7 +64,10 @@ class FalsePositiveRate(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class TruePositiveRate(Constraint):
-    """Of the training rows of the class ``pos_label_``, at least the fraction ``least`` is flagged; see :class:`FalsePositiveRate`."""
+    """Of the training rows of the class ``pos_label_``, at least the fraction ``least`` is flagged.
+
+    Flagged is as in :class:`FalsePositiveRate`.
+    """
 
     least: float
     risk: float = 0.5
