@@ -74,8 +74,8 @@ class SearchTally:
         A proof for :func:`~surefoot.riskscore.certificate.certificate.certify_risk_score`, if it was requested, fits into the
         limit and the search was complete.
     relaxed_point : ndarray or None
-        The minimiser of a convex relaxation, intercept first: the tangent of the loss there bounds all cards. None if there was no
-        time for it.
+        The minimiser of a convex relaxation, intercept first: the tangent of the loss there bounds all cards. None if there was
+        no time for it.
     """
 
     supports_fitted: int
