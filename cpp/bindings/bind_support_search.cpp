@@ -41,13 +41,18 @@ nb::object points_of(const CardBlock& block) {
   return to_numpy(std::move(points), block.n_columns);
 }
 
-void require_rules(const CardRules& rules, std::size_t n_columns) {
+void require_rules(const CardRules& rules, std::size_t n_columns, std::size_t n_rows) {
   const char* message = "rules need an entry for every column";
   for (const GroupRule& rule : rules.groups) require(rule.member.size() == n_columns, message);
   for (const ImplicationRule& rule : rules.implications)
     require(rule.cause.size() == n_columns && rule.effect.size() == n_columns, message);
   for (const LinearRule& rule : rules.rows) require(rule.coefficient.size() == n_columns, message);
   for (const SignRule& rule : rules.signs) require(rule.member.size() == n_columns, message);
+  for (const BudgetRule& rule : rules.budgets)
+    for (const int column : rule.column)
+      require(column >= 0 && static_cast<std::size_t>(column) < n_columns, "a budget names no column of the table");
+  for (const FairRule& rule : rules.fair)
+    require(rule.group.size() == n_rows, "a rule about groups needs an entry for every row");
   require(rules.values.size() <= n_columns, "a point set names no column of the table");
 }
 
@@ -84,6 +89,24 @@ void bind_rules(nb::module_& module) {
           },
           nb::kw_only(), nb::arg("positive"), nb::arg("least"), nb::arg("most"), nb::arg("threshold"), nb::arg("unflagged"))
       .def(
+          "add_budget",
+          [](CardRules& rules, Ints column, Ints group, Vector<double> cost, double most) {
+            require(column.shape(0) == group.shape(0), "a budget needs a group for every column");
+            rules.budgets.push_back({copied(column), copied(group), copied(cost), most});
+            for (const int k : rules.budgets.back().group)
+              require(k >= 0 && static_cast<std::size_t>(k) < cost.shape(0), "a budget needs a cost for every group");
+          },
+          nb::kw_only(), nb::arg("column"), nb::arg("group"), nb::arg("cost"), nb::arg("most"))
+      .def(
+          "add_fair",
+          [](CardRules& rules, Ints group, Vector<double> share, double most, double threshold) {
+            require(group.shape(0) == share.shape(0), "a rule about groups needs a share for every row");
+            rules.fair.push_back({copied(group), copied(share), 0, most, threshold});
+            for (const int k : rules.fair.back().group)
+              rules.fair.back().n_groups = std::max(rules.fair.back().n_groups, k + 1);
+          },
+          nb::kw_only(), nb::arg("group"), nb::arg("share"), nb::arg("most"), nb::arg("threshold"))
+      .def(
           "set_values",
           [](CardRules& rules, std::size_t column, Ints values) {
             if (rules.values.size() <= column) rules.values.resize(column + 1);
@@ -114,7 +137,7 @@ void bind_problem(nb::module_& module) {
             require(max_size >= 0 && max_size <= max_card_size, "max_size is out of range");
             require(intercept_lower <= intercept_upper, "the intercept has no value to take");
             require(least_multiplier > 0 && least_multiplier <= most_multiplier, "the multiplier has no value to take");
-            require_rules(rules, n_columns);
+            require_rules(rules, n_columns, n_rows);
             if (shift) require_shift(*shift, n_columns);
             new (self) BoundScoreProblem{{{columns.data(), n_rows, static_cast<int>(n_columns), labels.data(), weights.data()},
                                           {lower.data(), lower.data() + n_columns},
@@ -230,6 +253,7 @@ void bind_results(nb::module_& module) {
       .def_ro("n_near", &SearchResult::n_near)
       .def_ro("near_ceiling", &SearchResult::near_ceiling)
       .def_ro("near_complete", &SearchResult::near_complete)
+      .def_prop_ro("relaxed_point", [](const SearchResult& r) { return to_numpy(std::vector<double>(r.relaxed_point)); })
       .def_ro("snapshot", &SearchResult::snapshot)
       .def_prop_ro(
           "proof", [](const SearchResult& r) -> const ScoreProof* { return r.proof.complete ? &r.proof : nullptr; },

@@ -5,17 +5,26 @@ from surefoot.riskscore.estimator.column_constraints import (
     AtMost,
     Bounds,
     Choose,
+    CostBudget,
     Fixed,
+    ForbiddenTogether,
     Implies,
     MaxFeatures,
     MaxThresholds,
     MinFeatures,
+    MinShare,
     Monotone,
     PointSet,
     Sign,
 )
 from surefoot.riskscore.estimator.constraint import Constraint
-from surefoot.riskscore.estimator.risk_constraints import FalsePositiveRate, MaxProbability, MinProbability, TruePositiveRate
+from surefoot.riskscore.estimator.risk_constraints import (
+    FairRates,
+    FalsePositiveRate,
+    MaxProbability,
+    MinProbability,
+    TruePositiveRate,
+)
 
 __all__ = [
     "AtLeast",
@@ -23,14 +32,18 @@ __all__ = [
     "Bounds",
     "Choose",
     "Constraint",
+    "CostBudget",
+    "FairRates",
     "FalsePositiveRate",
     "Fixed",
+    "ForbiddenTogether",
     "Implies",
     "MaxFeatures",
     "MaxProbability",
     "MaxThresholds",
     "MinFeatures",
     "MinProbability",
+    "MinShare",
     "Monotone",
     "PointSet",
     "Sign",

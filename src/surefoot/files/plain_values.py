@@ -181,7 +181,8 @@ class PlainReader:
         found: dict[Any, Any] = {}
         for pair in _list(inner):
             key, value = (self.read(item, depth) for item in _list(pair, 2))
-            if type(key) not in (bool, int, float, str, type(None)) and not isinstance(key, np.generic):
+            # Rules name columns that are measured together by a tuple.
+            if not all(map(_is_plain, key if type(key) is tuple else (key,))):
                 raise ModelFileError(f"{key!r:.80} is no key of a mapping.")
             found[key] = value
         return found
@@ -277,3 +278,7 @@ def _why_not(value: Any, place: str) -> str:
         f"{place} is {value!r:.80} of type {type(value).__name__}, which a model file does not hold. It holds numbers, text, "
         "lists, mappings, arrays and surefoot's own records."
     )
+
+
+def _is_plain(key: Any) -> bool:
+    return type(key) in (bool, int, float, str, type(None)) or isinstance(key, np.generic)

@@ -169,9 +169,15 @@ def _better(
     """The better card with the better bound of two solves of one problem."""
     lower = max(searched.lower_bound, cut.lower_bound)
     best = cut if cut.upper_bound < searched.upper_bound else searched
+    dual: Any = best.dual
+    point = getattr(searched.dual, "relaxed_point", None)
+    if point is not None:
+        # The minimiser of a relaxation proves more than the best fit of a path.
+        dual = replace(dual, relaxed_point=point)
     closed = best.upper_bound - lower <= options.tolerance * abs(best.upper_bound)
     return replace(
         best,
+        dual=dual,
         status=Status.OPTIMAL if closed or cut.status is Status.OPTIMAL else Status.TIME_LIMIT,
         lower_bound=min(lower, best.upper_bound),
         iterations=searched.iterations + cut.iterations,

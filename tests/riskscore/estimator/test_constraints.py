@@ -5,14 +5,24 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from surefoot import RiskScoreClassifier
+from surefoot import RiskScoreClassifier, load, save, verify
 from surefoot import constraints as sc
 from surefoot.riskscore.estimator.card_columns import CardColumns
-from surefoot.riskscore.problem.card_rules import GroupRule, ImplicationRule, LinearRule, PointSetRule, RateRule, SignRule
+from surefoot.riskscore.problem.card_rules import (
+    BudgetRule,
+    FairRule,
+    GroupRule,
+    ImplicationRule,
+    LinearRule,
+    PointSetRule,
+    RateRule,
+    SignRule,
+)
 
 NAMES = ("age >= 40", "age >= 65", "male", "diabetes", "bmi", "job = clerk", "age missing", "agenda >= 2")
 
@@ -20,7 +30,8 @@ NAMES = ("age >= 40", "age >= 65", "male", "diabetes", "bmi", "job = clerk", "ag
 def columns(lower: int = -2, upper: int = 2) -> CardColumns:
     d = len(NAMES)
     binary = np.array([name != "bmi" for name in NAMES])
-    return CardColumns(NAMES, binary, np.full(d, lower, dtype=np.int32), np.full(d, upper, dtype=np.int32))
+    shares = np.array([0.5, 0.3, 0.1, 0.2, np.nan, 0.9, 0.4, 0.6])
+    return CardColumns(NAMES, binary, np.full(d, lower, dtype=np.int32), np.full(d, upper, dtype=np.int32), shares)
 
 
 EVERYTHING = tuple(range(len(NAMES)))
@@ -46,6 +57,13 @@ EVERYTHING = tuple(range(len(NAMES)))
         (sc.Bounds("bmi", -1, 3), (PointSetRule(4, (-1, 0, 1, 2, 3)),)),
         (sc.PointSet("bmi", [5, 10, -5]), (PointSetRule(4, (-5, 0, 5, 10)),)),
         (sc.Fixed("male", 7), (PointSetRule(2, (7,)),)),
+        (sc.ForbiddenTogether(["male", "bmi", 3]), (GroupRule((2, 4, 3), most=2),)),
+        (sc.CostBudget({"age": 1, "bmi": 2.5}, 3), (BudgetRule((0, 1, 6, 4), (0, 0, 0, 1), (1.0, 2.5), 3.0),)),
+        (sc.CostBudget({("male", "bmi"): 7}, 3), (BudgetRule((2, 4), (0, 0), (7.0,), 3.0),)),
+        (sc.MinShare(0.2), (PointSetRule(2, (0,)), PointSetRule(5, (0,)))),
+        (sc.MinShare(0.2, ["male", "diabetes"]), (PointSetRule(2, (0,)),)),
+        (sc.FairRates("male", "fpr", 0.1), (FairRule((2,), -1.0, 0.1), PointSetRule(2, (0,)))),
+        (sc.FairRates("age", "selection", 0.1, on_card=True), (FairRule((0, 1, 6), 0.0, 0.1),)),
         (sc.FalsePositiveRate(0.1), (RateRule(-1.0, upper=0.1),)),
         (sc.TruePositiveRate(0.8, risk=0.2), (RateRule(1.0, lower=0.8, threshold=math.log(0.2) - math.log1p(-0.2)),)),
     ],
@@ -136,3 +154,49 @@ def test_a_rule_prints_as_it_was_written_and_survives_copies():
     assert repr(rule) == "AtMost(count=1, columns=['male', 'bmi'])"
     assert copy.deepcopy(rule) == rule == pickle.loads(pickle.dumps(rule))
     assert all(issubclass(getattr(sc, name), sc.Constraint) for name in sc.__all__)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (sc.ForbiddenTogether(["male"]), "names one column only"),
+        (sc.CostBudget({}, 1), "must be a mapping from columns to what they cost"),
+        (sc.CostBudget({"male": -1}, 1), "the cost of 'male' is -1"),
+        (sc.CostBudget({"male": 1}, math.inf), "most is inf"),
+        (sc.CostBudget({"mole": 1}, 1), "Did you mean 'male'"),
+        (sc.MinShare(1.5), r"share = 1\.5 must be a number from 0 to 1"),
+        (sc.MinShare(0.1, "bmi"), "column 'bmi' holds other values"),
+        (sc.FairRates("male", "recall"), "metric = 'recall' is not understood"),
+        (sc.FairRates("male", "tpr", 2), "max_difference = 2"),
+        (sc.FairRates("male", on_card=1), "on_card = 1 must be True or False"),
+    ],
+)
+def test_rules_of_the_trade_say_what_is_wrong_with_them(rule: sc.Constraint, message: str):
+    with pytest.raises(ValueError, match=message):
+        rule.rules(columns())
+
+
+def test_groups_of_a_column_of_many_values_are_refused_by_name():
+    X = np.column_stack([np.arange(60) % 30, np.arange(60) % 2])
+    with pytest.raises(ValueError, match=r"FairRates\(column=0.*makes 30 of them; it takes 2 to 20"):
+        RiskScoreClassifier(constraints=sc.FairRates(0)).fit(X, X[:, 1])
+
+
+def test_models_with_rules_of_the_trade_are_saved_and_verified(tmp_path: Path):
+    rng = np.random.default_rng(2)
+    X = (rng.random((120, 5)) < 0.5).astype(int)
+    y = X[:, 0] + X[:, 1] + rng.logistic(size=120) > 1.2
+    rules = [
+        sc.FairRates(4, "selection", 0.05),
+        sc.CostBudget({0: 1.0, (1, 2): 2.0}, 2.5),
+        sc.ForbiddenTogether([0, 3]),
+        sc.MinShare(0.3),
+    ]
+    model = RiskScoreClassifier(max_features=3, constraints=rules).fit(X, y)
+    flagged = model.predict(X)
+    assert abs(flagged[X[:, 4] == 1].mean() - flagged[X[:, 4] == 0].mean()) <= 0.05 + 1e-9
+    assert "(risks, rates and costs to 1e-9)" in model.certificate_.claim
+    save(model, tmp_path / "card.surefoot")
+    loaded = load(tmp_path / "card.surefoot")
+    assert loaded.constraints == rules
+    assert verify(loaded, X, y).verified

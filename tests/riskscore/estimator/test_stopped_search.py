@@ -78,7 +78,10 @@ def test_every_fit_without_a_proof_warns_and_says_why():
     rng = np.random.default_rng(0)
     X = (rng.random((200, 6)) < 0.5).astype(int)
     y = (X[:, 0] + rng.logistic(size=200) > 0.5).astype(int)
-    for solver in ("heuristic", "lcpa"):
+    for solver, known in (
+        ("heuristic", "nothing is proven about better cards"),
+        ("lcpa", "no card under the same rules is below"),
+    ):
         with pytest.warns(sf.ConvergenceLimitWarning, match="leaves no proof") as caught:
             model = sf.RiskScoreClassifier(solver=solver).fit(X, y)
         assert len(caught) == 1
@@ -86,7 +89,7 @@ def test_every_fit_without_a_proof_warns_and_says_why():
         assert "numbers" not in str(caught[0].message)
         # More time would change nothing about it.
         assert "time_limit" not in str(caught[0].message)
-        assert "nothing is proven about better cards" in model.score_card().text.replace("\n", " ")
+        assert known in model.score_card().text.replace("\n", " ")
 
 
 def test_ctrl_c_while_the_proof_is_checked_keeps_the_card(monkeypatch):
@@ -109,3 +112,18 @@ def test_ctrl_c_while_the_proof_is_checked_keeps_the_card(monkeypatch):
     assert model.certificate_.lower_bound == 0.0
     assert "Recomputed were 0 of" in model.certificate_.claim
     assert sf.verify(model, X, y).verified
+
+
+def test_a_stopped_search_proves_the_bound_of_its_relaxation():
+    """It said that nothing was proven, and in the same breath which bound the search had reached."""
+    rng = np.random.default_rng(0)
+    table = (rng.random((4000, 60)) < 0.4).astype(float)
+    y = table @ rng.normal(size=60) + rng.logistic(size=4000) > 0
+    with pytest.warns(sf.ConvergenceLimitWarning) as caught:
+        model = RiskScoreClassifier(max_features=8, time_limit=1.5).fit(table, y)
+    found = model.certificate_
+    assert found.lower_bound > 0.5 * model.outcome_.lower_bound
+    assert "no card under the same rules is below" in model.score_card().proof.sentence
+    assert "nothing is proven" not in model.score_card().text
+    assert "says nothing" not in str(caught[0].message)
+    assert sf.verify(model, table, y).lower_bound == found.lower_bound

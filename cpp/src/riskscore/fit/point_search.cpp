@@ -44,6 +44,9 @@ class PointSearch {
     if (range_.rates != nullptr)
       for (const RateRule& rule : *range_.rates)
         if (!feasible(rule)) return false;
+    if (range_.group_rates != nullptr)
+      for (const GroupRates& rates : *range_.group_rates)
+        if (!rates.feasible(box_.lower, box_.upper)) return false;
     ++n_fits_;
     const double threshold = listener_.threshold();
     loss_.fit(box_, slack_, threshold, loss_.tolerance(), fit);

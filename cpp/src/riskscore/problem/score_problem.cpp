@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <memory>
+#include <utility>
 
 namespace surefoot {
 
@@ -29,6 +31,11 @@ PointRange ScoreProblem::range(const int* columns, int n, int intercept_low, int
     if (members.size() > 1) result.one_sign.push_back(std::move(members));
   }
   result.rates = &rules.rates;
+  if (!rules.fair.empty()) {
+    std::vector<GroupRates> rates;
+    for (const FairRule& rule : rules.fair) rates.emplace_back(rule, table, columns, n);
+    result.group_rates = std::make_shared<const std::vector<GroupRates>>(std::move(rates));
+  }
   return result;
 }
 

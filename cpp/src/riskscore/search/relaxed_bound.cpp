@@ -206,6 +206,12 @@ void Relaxation::start_from(const Relaxation& other) {
   point_ = other.point_;
 }
 
+std::vector<double> Relaxation::point() const {
+  std::vector<double> all{intercept_};
+  all.insert(all.end(), point_.begin(), point_.end());
+  return all;
+}
+
 double Relaxation::bound(const std::vector<int>& columns, const std::function<bool()>& stopped,
                          const std::function<void(double)>& improved) {
   // Columns that have left take their points with them.
@@ -260,6 +266,11 @@ void RelaxedBounds::set_order(const std::vector<int>& order) {
   woken_.notify_all();
 }
 
+std::vector<double> RelaxedBounds::point() const {
+  const std::lock_guard lock(mutex_);
+  return point_;
+}
+
 double RelaxedBounds::from(std::size_t position) const {
   const std::size_t n = n_from_;
   if (n == 0) return all_;
@@ -286,9 +297,13 @@ void RelaxedBounds::work(const ScoreProblem& problem, const CodedTable& table, c
     coarse.bound(columns, stopped, [](double) {});
     relaxation.start_from(coarse);
   }
-  relaxation.bound(columns, stopped, [this](double bound) {
+  relaxation.bound(columns, stopped, [this, &relaxation](double bound) {
     if (bound <= all_) return;
     all_ = bound;
+    {
+      const std::lock_guard lock(mutex_);
+      point_ = relaxation.point();
+    }
     raise(signals_.lower_bound, bound);
   });
   wait_until(1e9, [this] { return ordered_; });

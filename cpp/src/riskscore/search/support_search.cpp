@@ -233,6 +233,7 @@ class SupportSearch {
     result_.card = incumbent.best();
     signals_.snapshot.improve(incumbent.best());
     result_.lower_bound = relaxed.all();
+    result_.relaxed_point = relaxed.point();
     if (stopped() || !options_.search) return;
     int low, high;
     tighten_intercept(problem_, table_, usable, ceiling(incumbent.value()), low, high);
@@ -263,6 +264,7 @@ class SupportSearch {
       search_shifted(BinaryTree(problem_.table, order.columns, limits, problem_.max_size, options_.n_threads, signals_.stop));
     else
       search_shifted(RowTree(table_, order.columns, limits));
+    result_.relaxed_point = relaxed.point();
     result_.card = incumbent.best();
     result_.n_searched = state.n_searched;
     result_.n_boxes = state.n_boxes;

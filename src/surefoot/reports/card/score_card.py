@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surefoot.core.arrays import FloatArray
 from surefoot.design.binarize.binary_column import BinaryColumn
@@ -29,6 +29,9 @@ from surefoot.reports.card.score_plots import plot_card
 from surefoot.reports.card.scored_rows import card_totals
 from surefoot.reports.plain_json import PlainReader
 from surefoot.reports.wording import risk_name
+
+if TYPE_CHECKING:
+    from surefoot.riskscore.estimator.card_judgement import CardJudgement
 
 _FORMAT = "surefoot score card"
 _VERSION = 1
@@ -215,6 +218,59 @@ class ScoreCard:
         matplotlib.figure.Figure
         """
         return plot_card(self, X, y, sample_weight)
+
+    def judge(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        max_features: int | None = None,
+        max_points: int | None = None,
+        constraints: Any = (),
+        time_limit: float | None = 60.0,
+        n_jobs: int | None = None,
+    ) -> CardJudgement:
+        """How good the card is on a table, and how far from the best card of its form, with proven bounds.
+
+        Compared are all cards with up to as many columns of ``X``, points up to as large, an intercept up to 100 or that of
+        this one, and a multiplier of 1 if this one has that, or else any. The search for the best of them is exact.
+
+        Parameters
+        ----------
+        X : data frame or other table with named columns
+            Numbers. All columns may be used by the cards that are compared; the card needs those that have points.
+        y : array-like of shape (n_rows,)
+            Classes, by the names on the card.
+        sample_weight : array-like of shape (n_rows,), optional
+        max_features, max_points : int, optional
+            Other limits than those that the card itself keeps.
+        constraints : list of rules from :mod:`surefoot.constraints`, default=()
+            What the cards that are compared obey, and this one should.
+        time_limit : float, default=60.0
+            Most seconds to look for better cards; None for as long as it takes. What was proven by then holds.
+        n_jobs : int, optional
+            Threads.
+
+        Returns
+        -------
+        CardJudgement
+            Loss, calibration, a ``certificate``, the ``best`` card found, and a ``verdict`` in words; prints readably.
+        """
+        # Only here: it needs a search, which printing a card does not.
+        from surefoot.riskscore.estimator.card_judgement import judge_card
+
+        return judge_card(
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            max_features=max_features,
+            max_points=max_points,
+            constraints=constraints,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+        )
 
     def __str__(self) -> str:
         return self.text

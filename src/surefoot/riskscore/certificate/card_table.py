@@ -1,7 +1,8 @@
 """The problem of a score card as its certificate sees it: plain arrays that were checked here, and the rules.
 
-Rates hold up to 1e-9, risks of a person likewise relative to the terms of its score, multipliers up to a factor of 1 +- 1e-12
-(``SLACK``, ``EDGE``): that is part of what a score card is, for the card at hand and for those that it is compared with.
+Rates and their differences hold up to 1e-9, costs and risks of a person likewise relative to their terms, multipliers up to a
+factor of 1 +- 1e-12 (``SLACK``, ``EDGE``): that is part of what a score card is, for the card at hand and for those that it is
+compared with.
 Whether a row is flagged is decided by its exact score. Whether a card keeps a rule is decided in enclosures otherwise, so it
 may be open: a card is taken for one only if it surely keeps all rules, and left out of the comparison only if it surely breaks
 one. Where the multiplier is free, rows of the card at hand are surely on their side of a threshold, those of the others at
@@ -40,6 +41,8 @@ RULE_FIELDS = {
     "SignRule": ("columns",),
     "LinearRule": ("coefficients", "intercept_coefficient", "lower", "upper"),
     "RateRule": ("label", "lower", "upper", "threshold"),
+    "FairRule": ("columns", "label", "most", "threshold"),
+    "BudgetRule": ("columns", "group", "costs", "most"),
 }
 COLUMN_FIELDS = {"columns", "cause", "effect", "column"}
 
@@ -145,6 +148,11 @@ class CardTable:
                 fine &= ~marks[:, list(rule.cause)].any(axis=1) | marks[:, list(rule.effect)].any(axis=1)
             elif kind == "PointSetRule" and 0 not in rule.values:
                 fine &= marks[:, rule.column]
+            elif kind == "BudgetRule":
+                paid = np.zeros((len(support), len(rule.costs)), dtype=bool)
+                for column, group in zip(rule.columns, rule.group, strict=True):
+                    paid[:, group] |= marks[:, column]
+                fine &= paid @ np.array(rule.costs, dtype=np.float64) <= rule.most + SLACK * (1.0 + abs(rule.most))
         return fine
 
     def flaw_of(self, card: Card | RiskScore) -> str:
@@ -182,13 +190,14 @@ class CardTable:
                 total, slack = (enclose(points) * factors).sum(axis=1), SLACK * (1.0 + np.abs(points * factors).sum(axis=1))
                 for score, end in ((total, rule.lower), (-total, -rule.upper)):
                     scales = self._at_least(score.low if sure else score.high, end, slack, scales)
-            elif kind == "RateRule":
+            elif kind in ("RateRule", "FairRule"):
                 values = np.moveaxis(self.columns[:, support], 0, 1)
                 scores = (enclose(values) @ cards[:, 1:, None]).reshape(len(cards), -1) + cards[:, :1]
-                if self.free and rule.threshold != 0.0:
+                if self.free and rule.threshold != 0.0 and kind == "RateRule":
                     scales = self._rate_scales(rule, scores, scales, sure=sure)
                 else:
-                    fine &= self._keeps_rate(rule, self._above(rule.threshold, values, cards, scores), sure=sure)
+                    keeps = self._keeps_rate if kind == "RateRule" else self._keeps_fair
+                    fine &= keeps(rule, self._above(rule.threshold, values, cards, scores), sure=sure)
         # Multipliers hold up to a factor, and so do the ends that rules leave to them.
         edge = 0.0 if not self.free else EDGE if sure else 2 * EDGE
         return np.where(fine, scales[0] * (1 - edge), np.inf), np.where(fine, scales[1] * (1 + edge), -np.inf)
@@ -217,6 +226,17 @@ class CardTable:
         rate = (enclose(flagged.astype(np.float64)) @ weights) / weights.sum()
         least, most = (rate.low, rate.high) if sure else (rate.high, rate.low)
         return np.asarray((least >= rule.lower - SLACK) & (most <= rule.upper + SLACK))
+
+    def _keeps_fair(self, rule: Any, flagged: BoolArray, *, sure: bool) -> BoolArray:
+        """Of which cards no two groups differ by more than the rule allows in the share of their rows that is flagged."""
+        counts = (self.weights > 0) & ((self.labels == rule.label) | (rule.label == 0.0))
+        _, group = np.unique(self.columns[:, list(rule.columns)], axis=0, return_inverse=True)
+        least, most = np.full(len(flagged), np.inf), np.full(len(flagged), -np.inf)
+        for own in np.unique(group.ravel()[counts]):
+            weights = enclose(np.where(counts & (group.ravel() == own), self.weights, 0.0))
+            rate = (enclose(flagged.astype(np.float64)) @ weights) / weights.sum()
+            least, most = np.minimum(least, rate.low if sure else rate.high), np.maximum(most, rate.high if sure else rate.low)
+        return np.asarray(~(most - least > rule.most + SLACK))
 
     def _rate_scales(self, rule: Any, scores: Enclosure, scales: Scales, *, sure: bool) -> Scales:
         """A rate lies in its limits if the row that attains the least is flagged and the one that exceeds the most is not."""
@@ -259,6 +279,11 @@ def _require_rule(kind: str, rule: Any, d: int) -> None:
     elif kind == "RateRule":
         _require(not np.isnan([rule.lower, rule.upper, rule.threshold]).any(), "a rate rule has numbers")
     else:
+        if kind == "FairRule":
+            _require(rule.most >= 0 and np.isfinite(rule.threshold), "a rule about groups has numbers")
+        elif kind == "BudgetRule":
+            _require(np.all(np.array(rule.costs) >= 0) and not np.isnan(rule.most), "costs are at or above 0")
+            _require(all(0 <= k < len(rule.costs) for k in rule.group), "columns of a budget have a price")
         named = [column for name in COLUMN_FIELDS & set(RULE_FIELDS[kind]) for column in np.ravel(getattr(rule, name))]
         _require(all(0 <= column < d for column in named), "a rule names columns of the table only")
 

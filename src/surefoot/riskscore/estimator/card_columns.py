@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.core.arrays import IntArray
+from surefoot.core.arrays import FloatArray, IntArray
 
 # How names of threshold and level columns go on after the name of the variable they were made from.
 _CONDITION = re.compile(r" (>=|>|<=|<|==|=|in|missing)( |$)")
@@ -29,12 +29,15 @@ class CardColumns:
         Which columns hold 0 and 1 and nothing else.
     lower, upper : ndarray of shape (n_columns,)
         Smallest and largest points of each column.
+    shares : ndarray of shape (n_columns,), optional
+        Weight of the rows with a 1 in each column of 0 and 1; NaN in others.
     """
 
     names: tuple[str, ...]
     binary: NDArray[np.bool_]
     lower: IntArray
     upper: IntArray
+    shares: FloatArray | None = None
 
     def find(self, column: Any, rule: str) -> int:
         """Position of a column that is given by name or by position.

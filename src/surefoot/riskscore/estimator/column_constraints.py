@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import numbers
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from surefoot.riskscore.estimator.card_columns import CardColumns
-from surefoot.riskscore.estimator.constraint import Constraint, whole_count, whole_points
-from surefoot.riskscore.problem.card_rules import CardRule, GroupRule, ImplicationRule, PointSetRule, SignRule
+from surefoot.riskscore.estimator.constraint import Constraint, require_fraction, whole_count, whole_points
+from surefoot.riskscore.problem.card_rules import (
+    ROUNDING,
+    BudgetRule,
+    CardRule,
+    GroupRule,
+    ImplicationRule,
+    PointSetRule,
+    SignRule,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,6 +230,73 @@ class Fixed(Constraint):
 
     def values(self, columns: CardColumns) -> dict[int, tuple[int, ...]]:
         return {columns.find(self.column, self._name): (whole_points(self.points, self._name, "points"),)}
+
+
+@dataclass(frozen=True, repr=False)
+class ForbiddenTogether(Constraint):
+    """The ``columns`` are never all on one card; of two, at most one has points."""
+
+    columns: Any
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        group = columns.find_all(self.columns, self._name)
+        if len(group) < 2:
+            raise ValueError(f"{self._name} names one column only; Fixed(column, 0) bars a column from the card.")
+        return (GroupRule(group, most=len(group) - 1),)
+
+
+@dataclass(frozen=True, repr=False)
+class CostBudget(Constraint):
+    """What has to be measured for the card costs at most ``most``.
+
+    ``costs`` maps variables to what it costs to measure them. A variable is paid for once, however many of the columns made
+    from it ("age >= 40", "age >= 65") have points; columns that it leaves out cost nothing. Columns that are measured
+    together are given as a tuple.
+    """
+
+    costs: Mapping[Any, float]
+    most: float
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        if not isinstance(self.costs, Mapping) or not self.costs:
+            raise ValueError(f"{self._name}: costs = {self.costs!r} must be a mapping from columns to what they cost.")
+        prices = [self._price(f"the cost of {variable!r}", cost) for variable, cost in self.costs.items()]
+        most = self._price("most", self.most)
+        pairs = [
+            (at, k)
+            for k, variable in enumerate(self.costs)
+            for at in columns.of_variable(list(variable) if isinstance(variable, tuple) else variable, self._name)
+        ]
+        return (BudgetRule(tuple(at for at, _ in pairs), tuple(k for _, k in pairs), tuple(prices), most),)
+
+    def _price(self, what: str, value: Any) -> float:
+        if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf:
+            return float(value)
+        raise ValueError(f"{self._name}: {what} is {value!r} and must be a finite number at or above 0.")
+
+
+@dataclass(frozen=True, repr=False)
+class MinShare(Constraint):
+    """At least this ``share`` of the training rows answers yes to every question with points, and as many answer no.
+
+    It is about columns of 0 and 1: about all of them, or about ``columns``. Rows count with their weights, those of
+    ``class_weight`` included.
+    """
+
+    share: float
+    columns: Any = None
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        least = require_fraction(self.share, self._name, "share")
+        assert columns.shares is not None
+        if self.columns is None:
+            group = tuple(np.flatnonzero(columns.binary).tolist())
+        else:
+            group = columns.find_all(self.columns, self._name)
+            columns.require_binary(group, self._name)
+        # A share that is reached up to rounding is reached.
+        rare = np.minimum(columns.shares, 1.0 - columns.shares) < least - ROUNDING
+        return tuple(PointSetRule(at, (0,)) for at in group if rare[at])
 
 
 def _all_or(chosen: Any, columns: CardColumns, rule: str) -> tuple[int, ...]:

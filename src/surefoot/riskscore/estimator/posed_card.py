@@ -16,10 +16,13 @@ from surefoot.riskscore.estimator.card_columns import CardColumns
 from surefoot.riskscore.estimator.card_limits import CardLimits
 from surefoot.riskscore.estimator.constraint import Constraint
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS
-from surefoot.riskscore.problem.card_rules import CardRule, GroupRule, RateRule
+from surefoot.riskscore.problem.card_rules import CardRule, FairRule, GroupRule, RateRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.problem.score_shift import ScoreShift
 from surefoot.riskscore.search.rule_conflict import find_conflict
+
+# Rates of more groups than these would be those of a few rows each.
+MOST_GROUPS = 20
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class PosedCard:
 
     def require_consistent(self, seconds: float) -> None:
         """Raise ``InfeasibleProblemError`` if rules other than rates contradict each other; a matter of milliseconds."""
-        chosen = [k for k, part in enumerate(self.parts) if not any(isinstance(rule, RateRule) for rule in part)]
+        chosen = [k for k, part in enumerate(self.parts) if not any(isinstance(rule, RateRule | FairRule) for rule in part)]
         if chosen:
             self._raise_conflict(chosen, min(seconds, FIT_PARAMETERS.conflict_seconds))
 
@@ -86,7 +89,8 @@ def pose_card(
     rules = constraint_list(constraints)
     d = block.shape[1]
     most = np.full(d, limits.max_points, dtype=np.int32)
-    columns = CardColumns(schema.names, binary_columns(block), -most, most)
+    binary = binary_columns(block)
+    columns = CardColumns(schema.names, binary, -most, most, np.where(binary, weights @ block, np.nan))
     columns = _widened(columns, rules)
     parts = tuple(rule.rules(columns) for rule in rules)
     allowed = d if limits.max_features is None else limits.max_features
@@ -94,6 +98,9 @@ def pose_card(
         if isinstance(rule, GroupRule) and len(rule.columns) == d:
             # As a limit on the size it shortens the search, as a rule it only forbids.
             allowed = min(allowed, rule.most)
+    for wish, part in zip(rules, parts, strict=True):
+        for fair in (rule for rule in part if isinstance(rule, FairRule)):
+            _require_groups(fair, wish, block)
     problem = RiskScoreProblem(
         columns=block,
         labels=labels,
@@ -110,6 +117,17 @@ def pose_card(
         multipliers=limits.multipliers,
     )
     return PosedCard(problem, rules, parts, limits)
+
+
+def _require_groups(rule: FairRule, wish: Constraint, block: FloatArray) -> None:
+    """Raise unless there are two groups of rows to compare, and not so many that each has a few rows."""
+    # All rows: that a group lacks those of one class, as in a part of a table it may, leaves it without a rate.
+    n_groups = len(np.unique(block[:, list(rule.columns)], axis=0))
+    if not 2 <= n_groups <= MOST_GROUPS:
+        raise ValueError(
+            f"{wish!r} compares rows with different values in that column, which makes {n_groups} of them; it takes 2 to "
+            f"{MOST_GROUPS}. Name a column of few values, such as one that ThresholdBinarizer made."
+        )
 
 
 def binary_columns(block: FloatArray) -> NDArray[np.bool_]:

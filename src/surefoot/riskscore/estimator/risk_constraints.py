@@ -6,14 +6,14 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.riskscore.estimator.card_columns import CardColumns
 from surefoot.riskscore.estimator.constraint import Constraint, require_fraction
-from surefoot.riskscore.problem.card_rules import CardRule, LinearRule, RateRule
+from surefoot.riskscore.problem.card_rules import CardRule, FairRule, LinearRule, PointSetRule, RateRule
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +64,10 @@ class FalsePositiveRate(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class TruePositiveRate(Constraint):
-    """Of the training rows of the class ``pos_label_``, at least the fraction ``least`` is flagged; see :class:`FalsePositiveRate`."""
+    """Of the training rows of the class ``pos_label_``, at least the fraction ``least`` is flagged.
+
+    Flagged is as in :class:`FalsePositiveRate`.
+    """
 
     least: float
     risk: float = 0.5
@@ -72,6 +75,51 @@ class TruePositiveRate(Constraint):
     def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
         least, threshold = require_fraction(self.least, self._name, "least"), _log_odds(self.risk, self._name)
         return (RateRule(1.0, lower=least, threshold=threshold),)
+
+
+@dataclass(frozen=True, repr=False)
+class FairRates(Constraint):
+    """Groups of the training rows are flagged alike: their rates differ by at most ``max_difference``, whichever two.
+
+    Parameters
+    ----------
+    column : str or int
+        A column of few values, or the name of the variable that 0/1 columns were made from. Rows with equal values are a group.
+    metric : {"tpr", "fpr", "selection"}
+        Of the rows of the class ``pos_label_`` (equal opportunity), of the other rows, or of all rows (demographic parity).
+    max_difference : float
+        From 0 to 1.
+    risk : float, default=0.5
+        Flagged is a row with a risk above it. At a free scale it is 0.5.
+    on_card : bool, default=False
+        Whether the column may have points itself. Otherwise it is barred: rates are easily made alike by points for belonging
+        to a group, which many who ask for like rates must not give.
+
+    Rows count with their weights, those of ``class_weight`` included.
+    """
+
+    column: Any
+    metric: str = "tpr"
+    max_difference: float = 0.1
+    risk: float = 0.5
+    on_card: bool = False
+
+    _LABELS: ClassVar[dict[str, float]] = {"tpr": 1.0, "fpr": -1.0, "selection": 0.0}
+
+    def rules(self, columns: CardColumns) -> tuple[CardRule, ...]:
+        label = self._LABELS.get(self.metric) if isinstance(self.metric, str) else None
+        if label is None:
+            raise ValueError(f"{self._name}: metric = {self.metric!r} is not understood; use 'tpr', 'fpr' or 'selection'.")
+        most = require_fraction(self.max_difference, self._name, "max_difference")
+        threshold = _log_odds(self.risk, self._name)
+        if isinstance(self.column, str):
+            group = columns.of_variable(self.column, self._name)
+        else:
+            group = columns.find_all(self.column, self._name)
+        if not isinstance(self.on_card, bool):
+            raise ValueError(f"{self._name}: on_card = {self.on_card!r} must be True or False.")
+        barred = () if self.on_card else tuple(PointSetRule(at, (0,)) for at in group)
+        return (FairRule(group, label, most, threshold), *barred)
 
 
 def _log_odds(risk: Any, rule: str) -> float:

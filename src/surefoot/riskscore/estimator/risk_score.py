@@ -365,7 +365,8 @@ class RiskScoreClassifier(RiskScoreModel):
     def _proof_arguments(self, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> dict[str, Any]:
         """What the certificate judges, by name."""
         proof = getattr(outcome.dual, "proof", None)
-        tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else None
+        # Beside a proof that no time is left for, or that is too long to be kept, a point proves something in a moment.
+        tangent = outcome.dual.point if isinstance(outcome.dual, TangentProof) else getattr(outcome.dual, "relaxed_point", None)
         if proof is None and tangent is None:
             # The card's own coefficients prove little, but something.
             tangent = np.append(outcome.primal.intercept, outcome.primal.points) / outcome.primal.multiplier

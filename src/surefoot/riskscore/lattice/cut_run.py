@@ -36,12 +36,15 @@ class CutTally:
         Objectives closer than this were not distinguished.
     tree : str
         Whose branch and bound it was: "own" or "scip".
+    relaxed_point : ndarray or None
+        Coefficients, intercept first, at which the tangent of the loss proves a bound of all cards.
     """
 
     cuts: int
     programmes: int
     resolution: float = RESOLUTION
     tree: str = "own"
+    relaxed_point: FloatArray | None = None
 
 
 CutOutcome = SolveOutcome[RiskScore, CutTally]
@@ -57,6 +60,7 @@ class CutRun(SolveRun[RiskScore | None, CutTally]):
         self.master = ScoreMaster(problem, self.rows)
         self.programmes = 0
         self.tree = "own"
+        self.relaxed_point: FloatArray | None = None
         # The card without columns is what a run without time returns, wherever the rules admit it.
         self.offer(RiskScore(0, np.zeros(problem.n_columns, dtype=np.int32)))
 
@@ -108,5 +112,5 @@ class CutRun(SolveRun[RiskScore | None, CutTally]):
             raise SolveInterrupted("interrupted before a score card that obeys the rules was found.")
         if self.primal is None:
             raise InfeasibleProblemError("no score card that obeys the rules was found in the time given; allow more of it.")
-        self.dual = CutTally(self.master.n_cuts, self.programmes, tree=self.tree)
+        self.dual = CutTally(self.master.n_cuts, self.programmes, tree=self.tree, relaxed_point=self.relaxed_point)
         return handed_over(cast(CutOutcome, self.outcome(ended, self.programmes)))

@@ -23,7 +23,7 @@ import numpy as np
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.riskscore.lattice.cut_run import CutOutcome, CutRun
-from surefoot.riskscore.problem.card_rules import RateRule
+from surefoot.riskscore.problem.card_rules import FairRule, RateRule
 from surefoot.riskscore.problem.problem import RiskScoreProblem
 from surefoot.riskscore.search.parameters import DEFAULT_PARAMETERS
 
@@ -42,6 +42,8 @@ class CuttingPlanes(ABC, Generic[Run]):
         if problem.scale == "free":
             return "its cuts are those of the loss at unit scale, and the problem has a free scale."
         for rule in problem.rules:
+            if isinstance(rule, FairRule):
+                return "rates of groups are limited, which its programme does not know."
             if isinstance(rule, RateRule):
                 chosen = problem.columns[problem.labels == rule.label]
                 if not np.array_equal(chosen, np.rint(chosen)):

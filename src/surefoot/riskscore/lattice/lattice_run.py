@@ -62,11 +62,14 @@ class LatticeRun(CutRun):
         parameters = self.parameters
         self.try_card(RiskScore(0, np.zeros(self.problem.n_columns, dtype=np.int32)))
         over = self._in(parameters.initial_fraction)
-        best, best_loss = np.zeros(self.problem.n_columns + 1), np.inf
+        best, best_loss, proven = np.zeros(self.problem.n_columns + 1), np.inf, 0.0
         l1_path = PathParameters(mixtures=(1.0,), n_penalties=parameters.path_cuts)
         for model in regularisation_path(self.rows, self.problem, l1_path, stopped=over):
             self.cut_at(model.point)
-            self.tighten(tangent_bound(self.problem, model.point, model.loss, model.gradient))
+            bound = tangent_bound(self.problem, model.point, model.loss, model.gradient)
+            if bound > proven:
+                proven, self.relaxed_point = bound, model.point
+            self.tighten(bound)
             if self._within_budget(model.point) and model.loss < best_loss:
                 best, best_loss = model.point, model.loss
             self.round(model.point)

@@ -1,6 +1,6 @@
 """What a score card must look like besides fitting well, in terms of column numbers.
 
-Six kinds of rules express the operational constraints of Table 1 of Ustun and Rudin (JMLR 2019), and more:
+Eight kinds of rules express the operational constraints of Table 1 of Ustun and Rudin (JMLR 2019), and more:
 
 - :class:`GroupRule`: at least a and at most b columns of a group have points (model size, either-or, at most k thresholds);
 - :class:`ImplicationRule`: if one of these columns has points, one of those has (logical structure);
@@ -8,10 +8,13 @@ Six kinds of rules express the operational constraints of Table 1 of Ustun and R
 - :class:`SignRule`: the points of a group have one sign (thresholds of one variable, whose risk then rises or falls all along);
 - :class:`LinearRule`: a <= (c_0 intercept + sum_j c_j points_j) / multiplier <= b (the risk predicted for a described person);
 - :class:`RateRule`: limits on the fraction of the positive, or of the negative, rows whose log odds, score / multiplier, are
-  above a threshold (true and false positive rate).
+  above a threshold (true and false positive rate);
+- :class:`FairRule`: such fractions, group by group of rows, differ by no more than a limit (equal opportunity, demographic
+  parity);
+- :class:`BudgetRule`: what the columns with points cost, columns of one measurement together once, keeps to a budget.
 
-The last two are about log odds. At unit scale these are scores; where the multiplier is free, they leave a card an interval of
-multipliers (:mod:`surefoot.riskscore.problem.card_scales`).
+Linear rules and rates are about log odds. At unit scale these are scores; where the multiplier is free, they leave a card an
+interval of multipliers (:mod:`surefoot.riskscore.problem.card_scales`).
 """
 
 from __future__ import annotations
@@ -139,7 +142,69 @@ class RateRule:
         return self.lower - ROUNDING <= self.rate(scores, labels, weights) <= self.upper + ROUNDING
 
 
-CardRule: TypeAlias = GroupRule | ImplicationRule | PointSetRule | SignRule | LinearRule | RateRule
+@dataclass(frozen=True)
+class FairRule:
+    """Fractions of flagged rows differ by at most ``most`` between any two groups of rows.
+
+    A group are rows with the same values in ``columns``; a fraction is that of the weight of its rows with label ``label``, or
+    of all its rows if that is 0, whose log odds are above ``threshold``. Groups without such rows have none. At a free scale
+    the threshold is 0, even odds: others would leave a card several intervals of multipliers.
+    """
+
+    columns: tuple[int, ...]
+    label: float
+    most: float
+    threshold: float = 0.0
+
+    def shares(self, columns: FloatArray, labels: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Every row's group, -1 where it does not count, and its share of the weight of its group."""
+        counts = (weights > 0) & ((labels == self.label) | (self.label == 0.0))
+        group = np.full(labels.size, -1, dtype=np.int32)
+        group[counts] = np.unique(columns[np.ix_(counts, list(self.columns))], axis=0, return_inverse=True)[1].ravel()
+        total = np.bincount(group[counts], weights[counts])
+        share = np.zeros(labels.size)
+        share[counts] = weights[counts] / total[group[counts]]
+        return group, share
+
+    def difference(self, columns: FloatArray, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
+        """The largest difference of two of these fractions; 0 where there are no two."""
+        group, share = self.shares(columns, labels, weights)
+        counts = group >= 0
+        if not counts.any():
+            return 0.0
+        return float(np.ptp(np.bincount(group[counts], share[counts] * (scores[counts] > self.threshold))))
+
+    def allows(self, columns: FloatArray, scores: FloatArray, labels: FloatArray, weights: FloatArray) -> bool:
+        return self.difference(columns, scores, labels, weights) <= self.most + ROUNDING
+
+
+@dataclass(frozen=True)
+class BudgetRule:
+    """The costs of the groups that have a column with points add up to at most ``most``, up to rounding.
+
+    ``columns[k]`` belongs to group ``group[k]``, whose number is that of its price in ``costs``; columns may belong to several.
+    """
+
+    columns: tuple[int, ...]
+    group: tuple[int, ...]
+    costs: tuple[float, ...]
+    most: float
+
+    @property
+    def limit(self) -> float:
+        """The budget with what rounding may add."""
+        return self.most + ROUNDING * (1.0 + abs(self.most))
+
+    def cost(self, points: IntArray) -> float:
+        """What a card costs."""
+        used = {group for column, group in zip(self.columns, self.group, strict=True) if points[column] != 0}
+        return float(sum(self.costs[group] for group in sorted(used)))
+
+    def allows(self, points: IntArray) -> bool:
+        return self.cost(points) <= self.limit
+
+
+CardRule: TypeAlias = GroupRule | ImplicationRule | PointSetRule | SignRule | LinearRule | RateRule | FairRule | BudgetRule
 
 
 def check_rule(rule: CardRule, labels: FloatArray, n_columns: int) -> None:
@@ -156,12 +221,20 @@ def check_rule(rule: CardRule, labels: FloatArray, n_columns: int) -> None:
         if not np.any(labels == rule.label):
             raise ValueError(f"a rule limits the rate of rows with label {rule.label}, and there are none.")
         return
+    if isinstance(rule, FairRule) and not (rule.most >= 0 and np.isfinite(rule.threshold) and rule.label in (-1.0, 0.0, 1.0)):
+        raise ValueError(f"a rule about groups has label {rule.label}, limit {rule.most} and threshold {rule.threshold}.")
+    if isinstance(rule, BudgetRule):
+        priced = all(np.isfinite(cost) and cost >= 0 for cost in rule.costs) and not np.isnan(rule.most)
+        if not (priced and len(rule.group) == len(rule.columns) and all(0 <= k < len(rule.costs) for k in rule.group)):
+            raise ValueError(
+                "a budget needs a group for every column, a finite cost at or above 0 for every group, and a limit."
+            )
     for column in _columns(rule):
         if not 0 <= column < n_columns:
             raise ValueError(f"a rule names column {column}; columns run from 0 to {n_columns - 1}.")
 
 
-def _columns(rule: GroupRule | ImplicationRule | PointSetRule | SignRule) -> tuple[int, ...]:
+def _columns(rule: GroupRule | ImplicationRule | PointSetRule | SignRule | FairRule | BudgetRule) -> tuple[int, ...]:
     if isinstance(rule, ImplicationRule):
         return rule.cause + rule.effect
     return (rule.column,) if isinstance(rule, PointSetRule) else rule.columns

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray
-from surefoot.riskscore.problem.card_rules import ROUNDING, CardRule, LinearRule, RateRule
+from surefoot.riskscore.problem.card_rules import ROUNDING, CardRule, FairRule, LinearRule, RateRule
 
 # Two ends that rounding alone has put into the wrong order are one.
 EDGE = 1e-12
@@ -44,6 +44,8 @@ def rule_scales(
         if rule.at_even_odds:
             return within if rule.allows(scores, labels, weights) else _NONE
         low, high = _rate_scales(rule, scores, labels, weights, within)
+    elif isinstance(rule, FairRule):
+        raise TypeError("rates of groups are about even odds, and say nothing about scales.")
     elif not rule.allows(points):
         return _NONE
     return (low, low) if high < low <= high * (1.0 + EDGE) else (low, high)

@@ -24,7 +24,7 @@ import numpy as np
 from surefoot.core.array_checks import WEIGHT_SLACK, require_dimensions, whole_numbers
 from surefoot.core.arrays import FloatArray, IntArray
 from surefoot.core.certificate import digest
-from surefoot.riskscore.problem.card_rules import CardRule, LinearRule, RateRule, check_rule
+from surefoot.riskscore.problem.card_rules import CardRule, FairRule, LinearRule, RateRule, check_rule
 from surefoot.riskscore.problem.card_scales import EDGE, Scales, rule_scales
 from surefoot.riskscore.problem.score_shift import ScoreShift, WorstLoss
 
@@ -115,6 +115,8 @@ class RiskScoreProblem:
         _check_limits(self)
         for rule in self.rules:
             check_rule(rule, self.labels, self.n_columns)
+            if isinstance(rule, FairRule) and self.scale == "free" and rule.threshold != 0.0:
+                raise ValueError("at a free scale rates of groups are compared at a risk of 0.5 only; use the unit scale.")
         if self.shift is not None:
             self.shift.check(self.columns)
         _check_scale(self)
@@ -173,6 +175,8 @@ class RiskScoreProblem:
 
     def obeys(self, card: RiskScore, rule: CardRule) -> bool:
         """Whether the card keeps to one rule."""
+        if isinstance(rule, FairRule):
+            return rule.allows(self.columns, self.scores(card) / card.multiplier, self.labels, self.weights)
         if self.scale == "free":
             low, high = self.scales(card.intercept, card.points, (rule,))
             # A multiplier at an end of its range may be off by the rounding of its reciprocal.
@@ -191,6 +195,11 @@ class RiskScoreProblem:
         within = 1.0 / self.multipliers[1], 1.0 / self.multipliers[0]
         scores = self.scores(RiskScore(intercept, points))
         for rule in self.rules if rules is None else rules:
+            if isinstance(rule, FairRule):
+                # Even odds are a score of 0 at every scale.
+                if not rule.allows(self.columns, scores, self.labels, self.weights):
+                    return np.inf, -np.inf
+                continue
             within = rule_scales(rule, intercept, points, scores, self.labels, self.weights, within)
         return within
 

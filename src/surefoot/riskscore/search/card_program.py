@@ -14,6 +14,9 @@ For a rate, every distinct row r of the label has a mark f_r for "flagged":
 At a free scale limits of log odds are such of scores divided by the multiplier m. Times m they are linear in points and m,
 which is one more variable, the only one that need not be whole.
 
+What a budget counts is one more mark for every group that is paid for together. Rates of groups are left out: they would need a
+mark for every distinct row.
+
 Where scores are not whole numbers, "<" is relaxed to "<=": then a program without a solution still proves that there is no
 card, and a solution is a card only if the rules themselves say so. HiGHS solves the program, through SciPy.
 """
@@ -32,7 +35,9 @@ from scipy.sparse import csr_array
 
 from surefoot.riskscore.problem.card_rules import (
     ROUNDING,
+    BudgetRule,
     CardRule,
+    FairRule,
     GroupRule,
     ImplicationRule,
     LinearRule,
@@ -111,7 +116,12 @@ class CardProgram:
                 for least, sign in ((rule.lower, 1.0), (-rule.upper, -1.0)):
                     if least > -math.inf:
                         self._row([*((at, sign * value) for at, value in score), (self._multiplier, -least)], 0.0, math.inf)
-        else:
+        elif isinstance(rule, BudgetRule):
+            paid = [self._variable(0.0, 1.0) for _ in rule.costs]
+            for column, group in zip(rule.columns, rule.group, strict=True):
+                self._row([(paid[group], 1.0), *((at, -1.0) for at, _ in self._used([column]))], 0.0, math.inf)
+            self._row(zip(paid, rule.costs, strict=True), -math.inf, rule.limit)
+        elif not isinstance(rule, FairRule):
             self._add_rate(rule)
 
     @property

@@ -73,6 +73,9 @@ class SearchTally:
     proof : ScoreProof or None
         A proof for :func:`~surefoot.riskscore.certificate.certificate.certify_risk_score`, if it was requested, fits into the
         limit and the search was complete.
+    relaxed_point : ndarray or None
+        The minimiser of a convex relaxation, intercept first: the tangent of the loss there bounds all cards. None if there was
+        no time for it.
     """
 
     supports_fitted: int
@@ -83,6 +86,7 @@ class SearchTally:
     near_optimal: NearOptimalCards | None = None
     proof: ScoreProof | None = None
     merging_seconds: float = 0.0
+    relaxed_point: FloatArray | None = None
 
 
 ScoreOutcome = SolveOutcome[RiskScore, SearchTally]
@@ -222,6 +226,7 @@ class ExactScore:
                 near_optimal=self._near_cards(problem, result),
                 proof=_proof(problem, result),
                 merging_seconds=result.merging_seconds,
+                relaxed_point=result.relaxed_point if result.relaxed_point.size else None,
             ),
             upper_bound=result.value,
             lower_bound=min(result.lower_bound, result.value),

@@ -74,7 +74,14 @@ class HeuristicScore:
             SolveOutcome(
                 status=Status.OPTIMAL if optimal else status,
                 primal=RiskScore(result.intercept, result.points, result.multiplier),
-                dual=SearchTally(0, 0, 0, result.heuristic_value, result.heuristic_seconds),
+                dual=SearchTally(
+                    0,
+                    0,
+                    0,
+                    result.heuristic_value,
+                    result.heuristic_seconds,
+                    relaxed_point=result.relaxed_point if result.relaxed_point.size else None,
+                ),
                 upper_bound=result.value,
                 lower_bound=min(result.lower_bound, result.value),
                 iterations=0,

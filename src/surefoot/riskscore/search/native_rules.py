@@ -11,6 +11,8 @@ from surefoot import _native
 from surefoot.core.arrays import IntArray
 from surefoot.riskscore.problem.card_rules import (
     ROUNDING,
+    BudgetRule,
+    FairRule,
     GroupRule,
     ImplicationRule,
     LinearRule,
@@ -44,6 +46,21 @@ def native_rules(problem: RiskScoreProblem) -> _native.CardRules:
             )
         elif isinstance(rule, SignRule):
             native.add_sign(member=_flags(rule.columns, n_columns))
+        elif isinstance(rule, BudgetRule):
+            native.add_budget(
+                column=np.array(rule.columns, dtype=np.int32),
+                group=np.array(rule.group, dtype=np.int32),
+                cost=np.array(rule.costs, dtype=np.float64),
+                most=rule.limit,
+            )
+        elif isinstance(rule, FairRule):
+            group, share = rule.shares(problem.columns, problem.labels, problem.weights)
+            native.add_fair(
+                group=group,
+                share=share,
+                most=rule.most + ROUNDING,
+                threshold=math.nextafter(rule.threshold, math.inf),
+            )
         elif isinstance(rule, RateRule):
             total = float(problem.weights[problem.labels == rule.label].sum())
             approached = problem.scale == "free" and not rule.at_even_odds

@@ -1,10 +1,12 @@
 // Branch and bound over the whole points of one support: min of the loss over the integer points of a box, rules obeyed.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "surefoot/riskscore/fit/support_loss.hpp"
 #include "surefoot/riskscore/problem/card_rules.hpp"
+#include "surefoot/riskscore/problem/group_rates.hpp"
 
 namespace surefoot {
 
@@ -23,6 +25,7 @@ struct PointRange {
       {};                                        // the only points a coordinate may have, ascending; null: all of its range
   std::vector<std::vector<int>> one_sign;        // coordinates whose points are all positive or all negative
   const std::vector<RateRule>* rates = nullptr;  // null: none
+  std::shared_ptr<const std::vector<GroupRates>> group_rates;  // null: none
 };
 
 class CardListener {

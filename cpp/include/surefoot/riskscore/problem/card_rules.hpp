@@ -1,6 +1,7 @@
 // What a score card must look like besides fitting well.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,18 +40,49 @@ struct RateRule {
   bool at_even_odds() const { return unflagged <= 0 && threshold >= 0; }
 };
 
+// What the groups of columns in the support cost, each once, is at most `most`. `column[k]` belongs to `group[k]`.
+struct BudgetRule {
+  std::vector<int> column, group;
+  std::vector<double> cost;  // by group, at or above 0
+  double most;
+
+  double of(const int* support, int size) const {
+    double total = 0;
+    std::vector<std::uint8_t> paid(cost.size(), 0);
+    for (std::size_t k = 0; k < column.size(); ++k) {
+      const auto g = static_cast<std::size_t>(group[k]);
+      if (paid[g] || std::find(support, support + size, column[k]) == support + size) continue;
+      paid[g] = 1;
+      total += cost[g];
+    }
+    return total;
+  }
+};
+
+// Rows with a score of at least `threshold` are flagged; at a free scale that is one of 0. The shares of flagged rows of any two
+// groups differ by at most `most`. Rows of the table have a group, or -1, and a share of its weight.
+struct FairRule {
+  std::vector<int> group;
+  std::vector<double> share;
+  int n_groups;
+  double most, threshold;
+};
+
 struct CardRules {
   std::vector<GroupRule> groups;
   std::vector<ImplicationRule> implications;
   std::vector<LinearRule> rows;
   std::vector<SignRule> signs;
   std::vector<RateRule> rates;
+  std::vector<BudgetRule> budgets;
+  std::vector<FairRule> fair;
   // By column the points it may have, in ascending order; an empty list stands for all whole numbers within its limits. No
   // lists at all: no column has such a rule.
   std::vector<std::vector<int>> values;
 
   bool empty() const {
-    return groups.empty() && implications.empty() && rows.empty() && signs.empty() && rates.empty() && values.empty();
+    return groups.empty() && implications.empty() && rows.empty() && signs.empty() && rates.empty() && budgets.empty() &&
+           fair.empty() && values.empty();
   }
 
   // Whether a card may have exactly these columns.
@@ -61,6 +93,8 @@ struct CardRules {
     }
     for (const ImplicationRule& rule : implications)
       if (members(rule.cause, support, size) > 0 && members(rule.effect, support, size) == 0) return false;
+    for (const BudgetRule& rule : budgets)
+      if (rule.of(support, size) > rule.most) return false;
     return true;
   }
 
@@ -76,6 +110,8 @@ struct CardRules {
       if (members(rule.cause, support, size) > 0 && members(rule.effect, support, size) == 0 &&
           (budget == 0 || members(rule.effect, later, n_later) == 0))
         return true;
+    for (const BudgetRule& rule : budgets)
+      if (rule.of(support, size) > rule.most) return true;
     return false;
   }
 

@@ -80,6 +80,8 @@ class Relaxation {
                const std::function<void(double)>& improved);
   // Warm start of the next call where the other's last one ended; that may have had other rows.
   void start_from(const Relaxation& other);
+  // Where it stands: the intercept, then a point for every column. While `improved` is called, where that bound comes from.
+  std::vector<double> point() const;
 
  private:
   double fit(const std::vector<int>& columns, const std::function<bool()>& stopped,
@@ -117,6 +119,8 @@ class RelaxedBounds {
   void set_order(const std::vector<int>& order);
   // No card is better than this; 0 until known.
   double all() const { return all_; }
+  // Where the tangent that proves it touches the loss: an intercept, then by column; empty until known.
+  std::vector<double> point() const;
   // Nor is any card whose first column is at this position of the order, or later.
   double from(std::size_t position) const;
   // At how many positions there is a bound of their own.
@@ -129,11 +133,12 @@ class RelaxedBounds {
 
   SearchSignals& signals_;
   std::atomic<bool> done_{false};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable woken_;
   std::vector<int> order_;
   bool ordered_ = false;
   std::atomic<double> all_{0};
+  std::vector<double> point_;
   std::vector<std::atomic<double>> from_;
   std::atomic<std::size_t> n_from_{0};
   std::thread thread_;

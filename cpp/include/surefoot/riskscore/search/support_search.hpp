@@ -91,6 +91,8 @@ struct SearchResult {
   double near_ceiling;  // their largest admissible value
   bool near_complete;
   ScoreProof proof;
+  // Where the tangent of the loss proves a bound of all cards by itself: an intercept, then by column; empty if there was no time.
+  std::vector<double> relaxed_point;
   SearchSnapshot snapshot;  // where the search for the best card ended
 };
 

@@ -1,0 +1,233 @@
+"""A card from elsewhere on trial: how well it does on a table, and how far it is from the best card under the same rules.
+
+A published or hand-made card is a card like any other, so the question has an exact answer. The class of cards that it is
+compared with are those of its own form: as many questions, points as large, whole, at the same kind of scale, and whatever
+rules are added. The search finds the best of them, and the certificate of the card at hand takes that search's proof:
+
+    lower bound  <=  loss of every card of the class  <=  ...  <=  loss of the card at hand.
+
+What a wrong intercept costs is told apart from what wrong points cost. With z the card's log odds, the loss of the logistic
+regression of the labels on z (calibration intercept and slope; Cox, Biometrika 1958) is what is left once z is moved and
+stretched as suits the table best.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from surefoot.core.arrays import FloatArray
+from surefoot.core.certificate import Certificate, rounded_down
+from surefoot.reports.card.scored_rows import ScoredRows, ScoreGroup, score_groups, scored_rows
+from surefoot.reports.wording import totals_text
+from surefoot.riskscore.certificate.certificate import certify_risk_score
+from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
+from surefoot.riskscore.problem.problem import RiskScore
+from surefoot.riskscore.registry import require_score_acceptance
+
+if TYPE_CHECKING:
+    from surefoot.reports.card.score_card import ScoreCard
+    from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+
+# Newton's method on two coefficients; where classes are separated there is no slope to be found.
+_MOST_STEPS, _STEP, _LARGEST_SLOPE = 50, 1e-10, 1e3
+# Intercepts of the cards that a card is compared with go this far, or as far as its own.
+_INTERCEPTS = 100
+
+
+@dataclass(frozen=True)
+class CardJudgement:
+    """What a table says about a card, and what is proven about better ones.
+
+    Attributes
+    ----------
+    loss : float
+        Mean log loss of the card's risks.
+    calibrated_loss : float
+        The same once its log odds are moved and stretched as suits the table best; NaN where they cannot be.
+    calibration_intercept, calibration_slope : float
+        That move and stretch: 0 and 1 for a card whose risks are right.
+    observed, predicted : float
+        Share of the positive class, and mean risk.
+    auc : float
+        Chance that a positive row has more points than a negative one.
+    groups : list of ScoreGroup
+        Rows by line of the table of risks: weight, observed share with a 95 % interval, predicted risk.
+    n_rows : int
+    certificate : Certificate
+        Of this card: ``lower_bound`` is proven for every card under the same rules.
+    best : ScoreCard
+        The best card found under the same rules; this one if none better was found.
+    best_loss : float
+    form : str
+        What "the same rules" are, in words.
+    """
+
+    loss: float
+    calibrated_loss: float
+    calibration_intercept: float
+    calibration_slope: float
+    observed: float
+    predicted: float
+    auc: float
+    groups: list[ScoreGroup] = field(repr=False)
+    n_rows: int
+    certificate: Certificate = field(repr=False)
+    best: ScoreCard = field(repr=False)
+    best_loss: float
+    form: str
+
+    @property
+    def excess(self) -> tuple[float, float]:
+        """How much larger the loss is than that of the best card, relative to the latter: at least, and at most (proven)."""
+        lower = self.certificate.lower_bound
+        least = max(self.loss / self.best_loss - 1.0, 0.0) if self.best_loss > 0 else 0.0
+        return least, self.certificate.upper_bound / lower - 1.0 if lower > 0 else math.inf
+
+    @property
+    def verdict(self) -> str:
+        """How far the card is from the best one, in words that the certificate proves."""
+        least, most = self.excess
+        if not math.isfinite(self.certificate.upper_bound):
+            return f"This card is none of {self.form}: nothing else is said about it. {self.certificate.claim}"
+        here = f"a log loss of {self.loss:.6g} on {self.n_rows:,} rows"
+        proven = f"none is below {rounded_down(self.certificate.lower_bound, 6)}"
+        if self.certificate.verified:
+            return f"Best possible: this card has {here}, and of {self.form} {proven} (proven)."
+        if self.certificate.lower_bound <= 0:
+            proven = "nothing is proven about better ones"
+        found = f"the best one found has {self.best_loss:.6g}"
+        if least == 0.0:
+            return f"This card has {here}; of {self.form} no better one was found, and {proven}."
+        above = f"This card has {here}; of {self.form} {found}, and {proven}"
+        # Tenths of a percent, rounded so that both ends hold.
+        ends = f"at least {math.floor(1000 * least * (1 - 1e-12)) / 10:.1f} %"
+        ends += f" and at most {math.ceil(1000 * most * (1 + 1e-12)) / 10:.1f} %" if math.isfinite(most) else ""
+        return f"{above}. Its loss is {ends} above that of the best."
+
+    def __str__(self) -> str:
+        lines = [
+            self.verdict,
+            f"observed {self.observed:.1%}, predicted {self.predicted:.1%}; AUC {self.auc:.3f}",
+        ]
+        if math.isfinite(self.calibration_slope):
+            lines.append(
+                f"calibration: intercept {self.calibration_intercept:+.2f}, slope {self.calibration_slope:.2f}; "
+                f"corrected by them the loss would be {self.calibrated_loss:.6g}"
+            )
+        return "\n".join(lines)
+
+
+def judge_card(
+    card: ScoreCard,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    max_features: int | None = None,
+    max_points: int | None = None,
+    constraints: Any = (),
+    time_limit: float | None = 60.0,
+    n_jobs: int | None = None,
+) -> CardJudgement:
+    """Judge a card on a table; the parameters are those of :meth:`surefoot.ScoreCard.judge`."""
+    # Only here: the estimator prints its cards by the module that calls this one.
+    from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
+
+    rows = scored_rows(card, X, y, sample_weight)
+    size = len(card.lines) if max_features is None else max_features
+    largest = max((abs(line.points) for line in card.lines), default=1) if max_points is None else max_points
+    model = RiskScoreClassifier(
+        max_features=max(size, 0),
+        max_points=max(largest, 1),
+        intercept_bound=max(_INTERCEPTS, abs(card.intercept)),
+        sparsity_penalty=0.0,
+        constraints=constraints,
+        time_limit=time_limit,
+        n_jobs=n_jobs,
+        scale="unit" if card.multiplier == 1.0 else "free",
+    )
+    best, best_loss, certificate = _against_the_best(model, card, X, rows.positive.astype(np.int64), sample_weight)
+    risks = np.array([card.risk(total) for total in rows.totals])
+    weights = rows.weights / rows.weights.sum()
+    log_odds = (rows.totals + card.intercept) / card.multiplier
+    signs = np.where(rows.positive, 1.0, -1.0)
+    loss = float(weights @ np.logaddexp(0.0, -signs * log_odds))
+    move, slope = _calibration(log_odds, rows, weights)
+    columns = "1 column" if model.max_features == 1 else f"{model.max_features} columns"
+    form = (
+        f"the cards of up to {columns} of this table with points up to {model.max_points}"
+        f"{', at any scale,' if model.scale == 'free' else ''}{' under these rules' if constraints else ''}"
+    )
+    return CardJudgement(
+        loss=loss,
+        calibrated_loss=float(weights @ np.logaddexp(0.0, -signs * (move + slope * log_odds))),
+        calibration_intercept=move,
+        calibration_slope=slope,
+        observed=float(weights @ rows.positive),
+        predicted=float(weights @ risks),
+        auc=rows.auc(),
+        groups=score_groups(card, rows, [totals_text(row, card.table) for row in card.table.rows]),
+        n_rows=int(np.count_nonzero(rows.weights)),
+        certificate=certificate,
+        best=best,
+        best_loss=best_loss,
+        form=form,
+    )
+
+
+def _against_the_best(
+    model: RiskScoreClassifier, card: ScoreCard, X: Any, y: Any, sample_weight: Any
+) -> tuple[ScoreCard, float, Certificate]:
+    """The best card under the rules of a model, its loss, and the certificate of the card at hand with the proof of that."""
+    started = time.perf_counter()
+    rows, posed = model._pose(X, y, sample_weight)
+    problem, names = posed.problem, rows.design.schema.names
+    low, high = problem.multipliers
+    # A card of the form that it has itself: multipliers go as far as its own.
+    problem = replace(problem, multipliers=(min(low, card.multiplier), max(high, card.multiplier)))
+    posed = replace(posed, problem=problem)
+    solver = model._named_solver()
+    require_score_acceptance(solver, problem)
+    outcome = model._solve(solver, posed, started)
+    points = np.zeros(len(names), dtype=np.int32)
+    points[[names.index(line.feature) for line in card.lines]] = [line.points for line in card.lines]
+    judged = RiskScore(card.intercept, points, card.multiplier)
+    left = math.inf if model.time_limit is None else max(model.time_limit - (time.perf_counter() - started), 0.0)
+    arguments = {**model._proof_arguments(posed, outcome), "card": judged, "price": 0.0}
+    with threadpool_limits(limits=joblib.effective_n_jobs(model.n_jobs), user_api="blas"):
+        certificate = certify_risk_score(**arguments, max_seconds=left)
+    best = outcome.primal
+    if problem.admits(judged) and not outcome.upper_bound < problem.loss(judged):
+        return card, problem.loss(judged), certificate
+    kept = {names[at]: int(best.points[at]) for at in np.flatnonzero(best.points)}
+    ranges = value_ranges(problem.columns, names, best.points)
+    meanings = [line.meaning for line in card.lines if line.meaning is not None]
+    made = print_card(
+        kept, best.intercept, best.multiplier, np.array(card.classes), ranges, None, title=card.title, meanings=meanings
+    )
+    return made, outcome.upper_bound, certificate
+
+
+def _calibration(log_odds: FloatArray, rows: ScoredRows, weights: FloatArray) -> tuple[float, float]:
+    """Intercept and slope of the logistic regression of the labels on log odds; NaN where there is none."""
+    A = np.column_stack([np.ones_like(log_odds), log_odds])
+    at = np.array([0.0, 1.0])
+    for _ in range(_MOST_STEPS):
+        risk = 1.0 / (1.0 + np.exp(-np.clip(A @ at, -700, 700)))
+        hessian = (A * (weights * risk * (1 - risk))[:, None]).T @ A
+        if not np.linalg.cond(hessian) < 1e12:
+            break
+        step = np.linalg.solve(hessian, A.T @ (weights * (rows.positive - risk)))
+        at = at + step
+        if not abs(at[1]) < _LARGEST_SLOPE:
+            break
+        if np.abs(step).max() <= _STEP:
+            return float(at[0]), float(at[1])
+    return math.nan, math.nan
