@@ -17,6 +17,10 @@ from surefoot.exceptions import ModelFileError
 from surefoot.inverse.forward.array_program import ArrayProgram
 from surefoot.inverse.forward.combinatorial import Assignment, Knapsack, ShortestPath
 from surefoot.inverse.forward.ellipsoid_program import EllipsoidProgram
+from surefoot.inverse.forward.graphs.graph_flow import GraphFlow
+from surefoot.inverse.forward.graphs.graph_matching import GraphMatching, SpanningTree
+from surefoot.inverse.forward.graphs.graph_path import GraphPath
+from surefoot.inverse.forward.graphs.graph_program import GraphProgram
 from surefoot.inverse.forward.programs import BinaryProgram, FiniteChoice, LinearProgram, MixedIntegerProgram
 from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 
@@ -28,11 +32,15 @@ FORWARDS: dict[str, Any] = {
         BinaryProgram,
         EllipsoidProgram,
         FiniteChoice,
+        GraphFlow,
+        GraphMatching,
+        GraphPath,
         Knapsack,
         LinearProgram,
         MixedIntegerProgram,
         QuadraticProgram,
         ShortestPath,
+        SpanningTree,
     )
 }
 # More than anybody can assign: the matrix of an assignment has 2 n^3 entries.
@@ -59,7 +67,7 @@ def make_forward(name: str, fields: Mapping[str, Any]) -> Any:
     if set(fields) != set(forward_fields(kind)):
         raise ModelFileError(f"a {name} does not have the parameters {', '.join(map(str, fields))!s:.200}.")
     for field, value in fields.items():
-        if not _CHECKS[field](value):
+        if not (_GRAPH_CHECKS if issubclass(kind, GraphProgram) else _CHECKS)[field](value):
             raise ModelFileError(f"{field} of a {name} is {value!r:.80}, which it cannot be.")
     return kind(**fields)
 
@@ -68,6 +76,8 @@ def fixed_size(forward: Any) -> int | None:
     """Entries of a cost vector, where the forward problem says so before any signal does."""
     if type(forward) is Assignment:
         return forward.n**2
+    if isinstance(forward, GraphProgram):
+        return len(forward.edges if forward.attributes is None else forward.attributes)
     return len(forward.edges) if type(forward) is ShortestPath else None
 
 
@@ -83,9 +93,9 @@ def _is_pair_of_bounds(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_bound, value))
 
 
-def _are_edges(value: Any) -> bool:
+def _are_edges(value: Any, lengths: tuple[int, ...] = (2,)) -> bool:
     return isinstance(value, (list, tuple)) and all(
-        isinstance(edge, (list, tuple)) and len(edge) == 2 and all(map(_is_node, edge)) for edge in value
+        isinstance(edge, (list, tuple)) and len(edge) in lengths and all(map(_is_node, edge)) for edge in value
     )
 
 
@@ -130,4 +140,15 @@ _CHECKS: dict[str, Any] = {
     "integer_bounds": _is_pair_of_bounds,
     "inner": lambda value: value is None,
     "outer": lambda value: value is None,
+}
+
+_GRAPH_CHECKS: dict[str, Any] = {
+    "edges": lambda value: _are_edges(value, (2, 3)) and len(value) > 0,
+    "nodes": _are_names,
+    "attributes": _is_array(2),
+    "attribute_names": _are_names,
+    "directed": lambda value: type(value) is bool,
+    "perfect": lambda value: type(value) is bool,
+    "demand": _is_array(1),
+    "capacity": _is_array(1),
 }

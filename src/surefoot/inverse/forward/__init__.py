@@ -3,6 +3,10 @@
 from surefoot.inverse.forward.array_program import ArrayProgram, from_scipy
 from surefoot.inverse.forward.combinatorial import Assignment, Knapsack, ShortestPath
 from surefoot.inverse.forward.ellipsoid_program import EllipsoidProgram
+from surefoot.inverse.forward.graphs.from_networkx import from_networkx
+from surefoot.inverse.forward.graphs.graph_flow import GraphFlow
+from surefoot.inverse.forward.graphs.graph_matching import GraphMatching, SpanningTree
+from surefoot.inverse.forward.graphs.graph_path import GraphPath
 from surefoot.inverse.forward.programs import (
     BinaryProgram,
     CallableProblem,
@@ -21,10 +25,15 @@ __all__ = [
     "EllipsoidProgram",
     "FiniteChoice",
     "ForwardProblem",
+    "GraphFlow",
+    "GraphMatching",
+    "GraphPath",
     "Knapsack",
     "LinearProgram",
     "MixedIntegerProgram",
     "QuadraticProgram",
     "ShortestPath",
+    "SpanningTree",
+    "from_networkx",
     "from_scipy",
 ]
