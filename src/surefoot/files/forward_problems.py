@@ -7,6 +7,7 @@ a forward problem itself looks at them only when it meets a signal.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -21,6 +22,7 @@ from surefoot.inverse.forward.graphs.graph_flow import GraphFlow
 from surefoot.inverse.forward.graphs.graph_matching import GraphMatching, SpanningTree
 from surefoot.inverse.forward.graphs.graph_path import GraphPath
 from surefoot.inverse.forward.graphs.graph_program import GraphProgram
+from surefoot.inverse.forward.models.parametric_program import ParametricProgram
 from surefoot.inverse.forward.programs import BinaryProgram, FiniteChoice, LinearProgram, MixedIntegerProgram
 from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 
@@ -38,6 +40,7 @@ FORWARDS: dict[str, Any] = {
         Knapsack,
         LinearProgram,
         MixedIntegerProgram,
+        ParametricProgram,
         QuadraticProgram,
         ShortestPath,
         SpanningTree,
@@ -45,6 +48,8 @@ FORWARDS: dict[str, Any] = {
 }
 # More than anybody can assign: the matrix of an assignment has 2 n^3 entries.
 _MOST_WORKERS = 1 << 12
+# Unknowns or rows of a programme.
+_MOST_ENTRIES = 1 << 24
 
 
 @cache
@@ -69,7 +74,10 @@ def make_forward(name: str, fields: Mapping[str, Any]) -> Any:
     for field, value in fields.items():
         if not (_GRAPH_CHECKS if issubclass(kind, GraphProgram) else _CHECKS)[field](value):
             raise ModelFileError(f"{field} of a {name} is {value!r:.80}, which it cannot be.")
-    return kind(**fields)
+    made = kind(**fields)
+    if isinstance(made, ParametricProgram) and made.fault() is not None:
+        raise ModelFileError(f"a {name} is not sound: {made.fault()}.")
+    return made
 
 
 def fixed_size(forward: Any) -> int | None:
@@ -121,7 +129,35 @@ def _are_names(value: Any) -> bool:
     return value is None or (isinstance(value, (list, tuple)) and all(map(_is_node, value)))
 
 
+def _are_blocks(value: Any) -> bool:
+    """Names with shapes of so many entries that an index can tell them apart."""
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(pair, (list, tuple))
+        and len(pair) == 2
+        and type(pair[0]) is str
+        and isinstance(pair[1], (list, tuple))
+        and all(type(length) is int and 0 <= length <= _MOST_ENTRIES for length in pair[1])
+        and math.prod(pair[1]) <= _MOST_ENTRIES
+        for pair in value
+    )
+
+
+def _is_integer_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype == np.int64
+
+
 _CHECKS: dict[str, Any] = {
+    "blocks": _are_blocks,
+    "parameters": _are_blocks,
+    "defaults": lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == np.float64,
+    "n_rows": lambda value: type(value) is int and 0 <= value <= _MOST_ENTRIES,
+    "whole": lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == np.bool_,
+    "entries": _is_integer_array,
+    "priced_entries": lambda value: value is None or _is_integer_array(value),
+    "base": lambda value: value is not None and _is_array(1, "f")(value),
+    "slope_at": _is_integer_array,
+    "slopes": lambda value: value is not None and _is_array(1, "f")(value) and bool(np.isfinite(value).all()),
+    "origin": lambda value: type(value) is str,
     "A_ub": _is_array(2),
     "b_ub": _is_array(1),
     "A_eq": _is_array(2),

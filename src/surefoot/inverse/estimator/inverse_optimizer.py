@@ -28,6 +28,7 @@ from surefoot.exceptions import (
 from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, fit_cost, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, judged, proof_arguments, witnessed
+from surefoot.inverse.forward.models.called_model import as_forward
 from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
@@ -53,8 +54,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
 
     Parameters
     ----------
-    forward : ForwardProblem
-        What is decided at a signal: one of :mod:`surefoot.inverse.forward`.
+    forward : ForwardProblem or object
+        What is decided at a signal: one of :mod:`surefoot.inverse.forward`, or an object of your own with
+        ``solve(cost, signal)``. Such a solver is checked as far as the observed decisions allow: its decision must never be
+        worse than the observed one, and it must react to the cost.
     approach : str, default="asl"
         What a cost is to achieve:
 
@@ -265,7 +268,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             advice = "" if limited else _unit_advice(problem)
             solution = SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_)
             warn_of_limit(solution, f"InverseOptimizer{lost}", advice)
-        elif self.certificate_.trust and not isinstance(self.forward, CallableProblem):
+        elif self.certificate_.trust and not isinstance(as_forward(self.forward), CallableProblem):
             warnings.warn(
                 f"InverseOptimizer is optimal only provided that {self.certificate_.trust}, which was not recomputed.",
                 ConvergenceLimitWarning,
@@ -304,8 +307,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         check_is_fitted(self)
         oracle = ForwardOracle()
         found = []
+        forward = as_forward(self.forward)
         for index, signal in enumerate(rows_of(signals)):
-            instance = self.forward.instance(index, signal, self.features)
+            instance = forward.instance(index, signal, self.features)
             if instance.features.n_features != self.cost_.size:
                 raise InvalidObservationError(
                     f"observation {index}: features have {instance.features.n_features} entries, but the learned cost prices "
@@ -349,8 +353,6 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             raise ValueError(f"approach={self.approach!r} is not known. Choose one of {', '.join(map(repr, APPROACHES))}.")
         if self.infeasible not in ("error", "clamp"):
             raise ValueError(f"infeasible={self.infeasible!r} must be 'error' or 'clamp'.")
-        if not isinstance(self.forward, ForwardProblem):
-            raise TypeError(f"forward={self.forward!r} is no forward problem; see surefoot.inverse.forward.")
         examples = self._examples(signals, responses)
         p = examples[0].instance.features.n_features
         distance = Distance.of(self.distance)
@@ -377,7 +379,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         if len(signals) == 0:
             raise InvalidObservationError("there are no observations.")
         pairs = enumerate(zip(signals, responses, strict=True))
-        examples = tuple(self.forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)
+        forward = as_forward(self.forward)
+        examples = tuple(forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)
         if not any(_varies(example) for example in examples):
             raise InvalidObservationError(
                 "features are 0, or the same for all decisions, in every observation: no cost vector can tell decisions apart."

@@ -7,6 +7,9 @@ from surefoot.inverse.forward.graphs.from_networkx import from_networkx
 from surefoot.inverse.forward.graphs.graph_flow import GraphFlow
 from surefoot.inverse.forward.graphs.graph_matching import GraphMatching, SpanningTree
 from surefoot.inverse.forward.graphs.graph_path import GraphPath
+from surefoot.inverse.forward.models.called_model import ModelProblem, SolverProblem, from_solver
+from surefoot.inverse.forward.models.from_cvxpy import from_cvxpy
+from surefoot.inverse.forward.models.parametric_program import ParametricProgram
 from surefoot.inverse.forward.programs import (
     BinaryProgram,
     CallableProblem,
@@ -31,9 +34,14 @@ __all__ = [
     "Knapsack",
     "LinearProgram",
     "MixedIntegerProgram",
+    "ModelProblem",
+    "ParametricProgram",
     "QuadraticProgram",
     "ShortestPath",
+    "SolverProblem",
     "SpanningTree",
+    "from_cvxpy",
     "from_networkx",
     "from_scipy",
+    "from_solver",
 ]
