@@ -9,6 +9,7 @@ from surefoot.inverse.forward.graphs.graph_matching import GraphMatching, Spanni
 from surefoot.inverse.forward.graphs.graph_path import GraphPath
 from surefoot.inverse.forward.models.called_model import ModelProblem, SolverProblem, from_solver
 from surefoot.inverse.forward.models.from_cvxpy import from_cvxpy
+from surefoot.inverse.forward.models.from_mps import from_mps
 from surefoot.inverse.forward.models.parametric_program import ParametricProgram
 from surefoot.inverse.forward.programs import (
     BinaryProgram,
@@ -41,6 +42,7 @@ __all__ = [
     "SolverProblem",
     "SpanningTree",
     "from_cvxpy",
+    "from_mps",
     "from_networkx",
     "from_scipy",
     "from_solver",
