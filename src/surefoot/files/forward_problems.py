@@ -7,6 +7,7 @@ a forward problem itself looks at them only when it meets a signal.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -17,6 +18,11 @@ from surefoot.exceptions import ModelFileError
 from surefoot.inverse.forward.array_program import ArrayProgram
 from surefoot.inverse.forward.combinatorial import Assignment, Knapsack, ShortestPath
 from surefoot.inverse.forward.ellipsoid_program import EllipsoidProgram
+from surefoot.inverse.forward.graphs.graph_flow import GraphFlow
+from surefoot.inverse.forward.graphs.graph_matching import GraphMatching, SpanningTree
+from surefoot.inverse.forward.graphs.graph_path import GraphPath
+from surefoot.inverse.forward.graphs.graph_program import GraphProgram
+from surefoot.inverse.forward.models.parametric_program import ParametricProgram
 from surefoot.inverse.forward.programs import BinaryProgram, FiniteChoice, LinearProgram, MixedIntegerProgram
 from surefoot.inverse.forward.quadratic_program import QuadraticProgram
 
@@ -28,15 +34,22 @@ FORWARDS: dict[str, Any] = {
         BinaryProgram,
         EllipsoidProgram,
         FiniteChoice,
+        GraphFlow,
+        GraphMatching,
+        GraphPath,
         Knapsack,
         LinearProgram,
         MixedIntegerProgram,
+        ParametricProgram,
         QuadraticProgram,
         ShortestPath,
+        SpanningTree,
     )
 }
 # More than anybody can assign: the matrix of an assignment has 2 n^3 entries.
 _MOST_WORKERS = 1 << 12
+# Unknowns or rows of a programme.
+_MOST_ENTRIES = 1 << 24
 
 
 @cache
@@ -59,15 +72,20 @@ def make_forward(name: str, fields: Mapping[str, Any]) -> Any:
     if set(fields) != set(forward_fields(kind)):
         raise ModelFileError(f"a {name} does not have the parameters {', '.join(map(str, fields))!s:.200}.")
     for field, value in fields.items():
-        if not _CHECKS[field](value):
+        if not (_GRAPH_CHECKS if issubclass(kind, GraphProgram) else _CHECKS)[field](value):
             raise ModelFileError(f"{field} of a {name} is {value!r:.80}, which it cannot be.")
-    return kind(**fields)
+    made = kind(**fields)
+    if isinstance(made, ParametricProgram) and made.fault() is not None:
+        raise ModelFileError(f"a {name} is not sound: {made.fault()}.")
+    return made
 
 
 def fixed_size(forward: Any) -> int | None:
     """Entries of a cost vector, where the forward problem says so before any signal does."""
     if type(forward) is Assignment:
         return forward.n**2
+    if isinstance(forward, GraphProgram):
+        return len(forward.edges if forward.attributes is None else forward.attributes)
     return len(forward.edges) if type(forward) is ShortestPath else None
 
 
@@ -83,9 +101,9 @@ def _is_pair_of_bounds(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_bound, value))
 
 
-def _are_edges(value: Any) -> bool:
+def _are_edges(value: Any, lengths: tuple[int, ...] = (2,)) -> bool:
     return isinstance(value, (list, tuple)) and all(
-        isinstance(edge, (list, tuple)) and len(edge) == 2 and all(map(_is_node, edge)) for edge in value
+        isinstance(edge, (list, tuple)) and len(edge) in lengths and all(map(_is_node, edge)) for edge in value
     )
 
 
@@ -111,7 +129,35 @@ def _are_names(value: Any) -> bool:
     return value is None or (isinstance(value, (list, tuple)) and all(map(_is_node, value)))
 
 
+def _are_blocks(value: Any) -> bool:
+    """Names with shapes of so many entries that an index can tell them apart."""
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(pair, (list, tuple))
+        and len(pair) == 2
+        and type(pair[0]) is str
+        and isinstance(pair[1], (list, tuple))
+        and all(type(length) is int and 0 <= length <= _MOST_ENTRIES for length in pair[1])
+        and math.prod(pair[1]) <= _MOST_ENTRIES
+        for pair in value
+    )
+
+
+def _is_integer_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype == np.int64
+
+
 _CHECKS: dict[str, Any] = {
+    "blocks": _are_blocks,
+    "parameters": _are_blocks,
+    "defaults": lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == np.float64,
+    "n_rows": lambda value: type(value) is int and 0 <= value <= _MOST_ENTRIES,
+    "whole": lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == np.bool_,
+    "entries": _is_integer_array,
+    "priced_entries": lambda value: value is None or _is_integer_array(value),
+    "base": lambda value: value is not None and _is_array(1, "f")(value),
+    "slope_at": _is_integer_array,
+    "slopes": lambda value: value is not None and _is_array(1, "f")(value) and bool(np.isfinite(value).all()),
+    "origin": lambda value: type(value) is str,
     "A_ub": _is_array(2),
     "b_ub": _is_array(1),
     "A_eq": _is_array(2),
@@ -130,4 +176,15 @@ _CHECKS: dict[str, Any] = {
     "integer_bounds": _is_pair_of_bounds,
     "inner": lambda value: value is None,
     "outer": lambda value: value is None,
+}
+
+_GRAPH_CHECKS: dict[str, Any] = {
+    "edges": lambda value: _are_edges(value, (2, 3)) and len(value) > 0,
+    "nodes": _are_names,
+    "attributes": _is_array(2),
+    "attribute_names": _are_names,
+    "directed": lambda value: type(value) is bool,
+    "perfect": lambda value: type(value) is bool,
+    "demand": _is_array(1),
+    "capacity": _is_array(1),
 }

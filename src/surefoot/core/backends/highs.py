@@ -1,4 +1,4 @@
-"""Linear programmes that grow while they are solved again and again. The only importer of highspy, when the first is posed.
+"""Linear programmes that grow while they are solved again and again, and files of models; the only importer of highspy.
 
     min cost . x   subject to   lower <= x <= upper,   low_r <= a_r . x <= high_r for every row r.
 
@@ -137,3 +137,68 @@ _STATUS = {
     "kSolveError": Status.NUMERICAL_ERROR,
     "kPostsolveError": Status.NUMERICAL_ERROR,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class FileModel:
+    """What a file holds: columns and rows with their names, and one objective.
+
+    Attributes
+    ----------
+    columns, rows : list of str
+    matrix : tuple of (rows, columns, values)
+        Entries that are not 0.
+    low, high, lower, upper, cost : ndarray
+    kinds : list of str
+        "continuous", "integer", "semi-continuous" or "semi-integer" for each column.
+    maximised, quadratic : bool
+    """
+
+    columns: list[str]
+    rows: list[str]
+    matrix: tuple[IntArray, IntArray, FloatArray]
+    low: FloatArray
+    high: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    cost: FloatArray
+    kinds: list[str]
+    maximised: bool
+    quadratic: bool
+
+
+_KINDS = {
+    "kContinuous": "continuous",
+    "kInteger": "integer",
+    "kImplicitInteger": "integer",
+    "kSemiContinuous": "semi-continuous",
+}
+
+
+def read_model_file(path: str) -> FileModel | None:
+    """The model in an MPS or LP file; None if HiGHS cannot read it."""
+    import highspy
+
+    solver = highspy.Highs()
+    solver.silent()
+    if solver.readModel(path).name == "kError":
+        return None
+    model = solver.getLp()
+    matrix = model.a_matrix_
+    starts, inner = np.asarray(matrix.start_, dtype=np.int64), np.asarray(matrix.index_, dtype=np.int32)
+    outer = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
+    across, down = (outer, inner) if matrix.format_.name == "kColwise" else (inner, outer)
+    count, height = int(model.num_col_), int(model.num_row_)
+    return FileModel(
+        list(model.col_names_) or [f"c{k}" for k in range(count)],
+        list(model.row_names_) or [f"r{k}" for k in range(height)],
+        (down, across, np.array(matrix.value_, dtype=np.float64)),
+        np.array(model.row_lower_, dtype=np.float64),
+        np.array(model.row_upper_, dtype=np.float64),
+        np.array(model.col_lower_, dtype=np.float64),
+        np.array(model.col_upper_, dtype=np.float64),
+        np.array(model.col_cost_, dtype=np.float64),
+        [_KINDS.get(kind.name, "semi-integer") for kind in model.integrality_] or ["continuous"] * count,
+        model.sense_.name == "kMaximize",
+        int(solver.getModel().hessian_.dim_) > 0,
+    )

@@ -15,6 +15,7 @@ from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InvalidObservationError, UnsupportedProblemError
 from surefoot.inverse.mirror.mirror_run import MirrorSwitches
 from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.oracle.solver_check import require_reaction
 from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem
@@ -40,6 +41,7 @@ def fit_cost(
     if outcome.status is Status.INFEASIBLE and approach.otherwise is not None:
         task = APPROACHES[approach.otherwise].pose(replace(problem, kappa=0.0))
         outcome = SOLVERS.make(model.solver, approach.otherwise, separation).solve(task, options)
+    require_reaction(task, separation.oracle)
     return task, outcome
 
 

@@ -29,6 +29,7 @@ from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, observe_all, require_members
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, proof_arguments
 from surefoot.inverse.estimator.proven_fit import proof_seconds, proven_fit
+from surefoot.inverse.forward.models.called_model import as_forward
 from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
 from surefoot.inverse.measures.decision_scores import decision_measure
 from surefoot.inverse.oracle.cut_separation import Separation
@@ -55,8 +56,10 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
 
     Parameters
     ----------
-    forward : ForwardProblem
-        What is decided at a signal: one of :mod:`surefoot.inverse.forward`.
+    forward : ForwardProblem or object
+        What is decided at a signal: one of :mod:`surefoot.inverse.forward`, or an object of your own with
+        ``solve(cost, signal)``. Such a solver is checked as far as the observed decisions allow: its decision must never be
+        worse than the observed one, and it must react to the cost.
     approach : str, default="asl"
         What a cost is to achieve:
 
@@ -265,7 +268,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             advice = "" if limited else _unit_advice(problem)
             solution = SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_)
             warn_of_limit(solution, f"InverseOptimizer{lost}", advice)
-        elif self.certificate_.trust and not isinstance(self.forward, CallableProblem):
+        elif self.certificate_.trust and not isinstance(as_forward(self.forward), CallableProblem):
             warnings.warn(
                 f"InverseOptimizer is optimal only provided that {self.certificate_.trust}, which was not recomputed.",
                 ConvergenceLimitWarning,
@@ -304,8 +307,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         check_is_fitted(self)
         oracle = ForwardOracle()
         found = []
+        forward = as_forward(self.forward)
         for index, signal in enumerate(rows_of(signals)):
-            instance = self.forward.instance(index, signal, self.features)
+            instance = forward.instance(index, signal, self.features)
             if instance.features.n_features != self.cost_.size:
                 raise InvalidObservationError(
                     f"observation {index}: features have {instance.features.n_features} entries, but the learned cost prices "
@@ -329,8 +333,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         check_is_fitted(self)
         measure = decision_measure(self.metric)
         signals, responses = observed_pairs(signals, responses)
+        forward = as_forward(self.forward)
         pairs = enumerate(zip(signals, responses, strict=True))
-        observed = [self.forward.example(i, signal, response, self.features).response for i, (signal, response) in pairs]
+        observed = [forward.example(i, signal, response, self.features).response for i, (signal, response) in pairs]
         return -float(np.mean([measure(*pair) for pair in zip(observed, self.predict(signals), strict=True)]))
 
     def _forget_fit(self) -> None:
@@ -368,8 +373,6 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             raise ValueError(f"approach={self.approach!r} is not known. Choose one of {', '.join(map(repr, APPROACHES))}.")
         if self.infeasible not in ("error", "clamp"):
             raise ValueError(f"infeasible={self.infeasible!r} must be 'error' or 'clamp'.")
-        if not isinstance(self.forward, ForwardProblem):
-            raise TypeError(f"forward={self.forward!r} is no forward problem; see surefoot.inverse.forward.")
         examples = self._examples(signals, responses)
         p = examples[0].instance.features.n_features
         distance = Distance.of(self.distance)
@@ -392,7 +395,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     def _examples(self, signals: Sequence[Any], responses: Sequence[Any]) -> tuple[Example, ...]:
         signals, responses = observed_pairs(signals, responses)
         pairs = enumerate(zip(signals, responses, strict=True))
-        examples = tuple(self.forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)
+        forward = as_forward(self.forward)
+        examples = tuple(forward.example(i, signal, response, self.features) for i, (signal, response) in pairs)
         if not any(_varies(example) for example in examples):
             raise InvalidObservationError(
                 "features are 0, or the same for all decisions, in every observation: no cost vector can tell decisions apart."

@@ -69,7 +69,7 @@ class NamedProgram(ForwardProblem):
             return vector_by_name(given, self.unknowns, "the response")
         return numbers(given, 1, "the response")
 
-    def readable(self, decision: Any) -> dict[Any, float]:
+    def readable(self, decision: Any) -> Any:
         """A decision as values by name."""
         return dict(zip(self.unknowns, np.asarray(decision, dtype=np.float64).tolist(), strict=True))
 

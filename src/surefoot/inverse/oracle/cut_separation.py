@@ -20,6 +20,7 @@ from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.oracle.parameters import MAX_LISTED, BinaryTreeParameters, ProofTreeParameters
 from surefoot.inverse.oracle.proof_tree import prove_loss
+from surefoot.inverse.oracle.solver_check import require_no_worse
 from surefoot.inverse.problem.decision_proof import LossProof
 from surefoot.inverse.problem.decision_set import LinearSet, ListedSet
 from surefoot.inverse.problem.distance import Distance
@@ -80,6 +81,8 @@ class Separation:
         for i in np.flatnonzero(left).tolist():
             left_over = max(0.0, seconds - (time.perf_counter() - started))
             choice = self.oracle.augmented(problem.examples[i], theta, problem.distance, weight=weight, seconds=left_over)
+            if not problem.clamp:
+                require_no_worse(problem.examples[i], theta, choice)
             found[i], bounds[i] = max(choice.value, least[i]), max(choice.bound, least[i])
             if pool is not None and choice.value > least[i]:
                 pool.add(i, choice.point, choice.slope, choice.distance)

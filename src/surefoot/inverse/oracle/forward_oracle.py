@@ -157,18 +157,18 @@ class _Opaque:
         except UnsupportedProblemError:
             raise
         except Exception as flaw:
-            raise ForwardSolveError(f"observation {index}: the forward solver failed: {flaw!r}.") from flaw
+            raise ForwardSolveError(f"observation {index}: {decisions.solver} failed: {flaw!r}.") from flaw
         try:
             point = np.asarray(given, dtype=np.float64).ravel()
         except (TypeError, ValueError) as flaw:
-            raise ForwardSolveError(f"observation {index}: the forward solver returned {given!r}, no vector.") from flaw
+            raise ForwardSolveError(f"observation {index}: {decisions.solver} returned {given!r}, no vector.") from flaw
         if point.size != decisions.n_unknowns or not np.isfinite(point).all():
             raise ForwardSolveError(
-                f"observation {index}: the forward solver returned {point.size} entries, or some that are not finite; "
+                f"observation {index}: {decisions.solver} returned {point.size} entries, or some that are not finite; "
                 f"decisions have {decisions.n_unknowns} finite entries."
             )
         if not decisions.allowed(point[None, :])[0]:
-            raise ForwardSolveError(f"observation {index}: the forward solver returned a point that is not allowed.")
+            raise ForwardSolveError(f"observation {index}: {decisions.solver} returned a point that is not allowed.")
         return _choice(example, point, theta, distance, weight, -np.inf if decisions.exact else np.inf)
 
 

@@ -173,6 +173,8 @@ class OpaqueSet:
         Whether all decisions are 0/1 vectors and the cost is theta . x.
     exact : bool
         Whether ``solve`` and ``augmented`` promise optimal decisions.
+    solver : str
+        How messages call the caller's solver.
     """
 
     n_unknowns: int
@@ -181,6 +183,7 @@ class OpaqueSet:
     contains: Callable[[FloatArray], bool] | None = None
     binary: bool = False
     exact: bool = True
+    solver: str = "the forward solver"
 
     @property
     def whole(self) -> BoolArray:

@@ -1,0 +1,1 @@
+"""Forward problems from models of other programs: cvxpy, Pyomo, files that HiGHS reads, and objects that solve."""
