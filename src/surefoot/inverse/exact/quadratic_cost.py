@@ -92,7 +92,7 @@ class QuadraticCost:
         pieces = [piece for i, example in enumerate(problem.examples) for piece in _pieces(problem, i, example)]
         theta, proof, ended = self._programme(problem, pieces, options)
         bound = proven_bound(problem, problem.cuts(proof.owners.tolist(), proof.points), proof)
-        _, losses = self.separation.losses(problem, theta)
+        _, losses = self.separation.losses(problem, theta, seconds=options.seconds_left)
         run = CostRun(
             options,
             theta,
@@ -107,7 +107,9 @@ class QuadraticCost:
         measured = problem.distance.continuous != "none" or (whole and problem.distance.integer != "none")
         if not measured and problem.prior.excess(center) <= 0:
             # An interior point method only comes near a centre that is the answer itself.
-            run.improve(center, problem.objective(center, self.separation.losses(problem, center)[1]))
+            run.improve(
+                center, problem.objective(center, self.separation.losses(problem, center, seconds=options.seconds_left)[1])
+            )
         run.record(1)
         return run.outcome(Status.STALLED if ended is Status.OPTIMAL and not run.converged else ended)
 
