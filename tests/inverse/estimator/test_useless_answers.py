@@ -25,6 +25,11 @@ def test_a_cost_of_zero_for_lack_of_a_distance_is_told(kappa: float) -> None:
     assert model.certificate_.verified and not model.cost_.any()
 
 
+def test_observations_without_a_choice_are_told() -> None:
+    with pytest.warns(ZeroCostWarning, match="no decision that is open is at a distance from the observed one"):
+        InverseOptimizer(forward.FiniteChoice(), kappa=0.1).fit([CORNERS[:1], CORNERS[1:2]], [0, 0])
+
+
 @pytest.mark.parametrize("prior", [([0.0, 0.0], [0.0, 0.0]), {"bounds": (0.0, 0.0)}])
 def test_a_prior_that_holds_no_other_cost_is_told(prior: Any) -> None:
     with pytest.warns(ZeroCostWarning, match="the prior set holds no other cost. Give a wider prior"):

@@ -127,6 +127,7 @@ def by_theorem(signals: list[Any], responses: list[np.ndarray], turns: np.ndarra
     return float(task.solve(solver=cp.CLARABEL))
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.parametrize("v", [0, 1])
 @pytest.mark.parametrize("yz", [True, False])
 def test_quadratic_costs_are_those_of_theorem_4_5(v: int, yz: bool) -> None:

@@ -54,9 +54,8 @@ def warn_of_fit(model: Any, problem: InverseProblem, separation: Separation, opt
             stacklevel=3,
         )
     elif nothing:
-        warnings.warn(
-            f"The best cost is 0, which prices all decisions alike: {_why_zero(problem)}", ZeroCostWarning, stacklevel=3
-        )
+        why = _why_zero(problem, certificate.upper_bound)
+        warnings.warn(f"The best cost is 0, which prices all decisions alike: {why}", ZeroCostWarning, stacklevel=3)
     elif not options.out_of_time and _explains_nothing(model, problem, separation, options):
         count = (
             f"none of the {problem.n_examples} observed decisions is"
@@ -80,7 +79,7 @@ def unit_advice(problem: InverseProblem) -> str:
     return advice(problem)
 
 
-def _why_zero(problem: InverseProblem) -> str:
+def _why_zero(problem: InverseProblem, objective: float) -> str:
     if np.all(problem.prior.lower >= 0) and np.all(problem.prior.upper <= 0):
         return "the prior set holds no other cost. Give a wider prior."
     if problem.distance.absent:
@@ -88,6 +87,12 @@ def _why_zero(problem: InverseProblem) -> str:
             "without a distance nothing is lost by that. Give a distance, a prior that excludes 0 (prior='simplex'), or "
             "approach='suboptimality', which seeks a cost of one norm."
         )
+    if objective <= 0:
+        return (
+            "no decision that is open is at a distance from the observed one, so that there is nothing to learn from. Give "
+            "observations with a choice, or another distance."
+        )
+    return "no observation has another decision open, so that there is nothing to learn from. Give observations with a choice."
     return (
         "as far as this model can see, the decisions contradict each other, or kappa outweighs them. Give features that tell "
         "the decisions apart, a smaller kappa, a prior that excludes 0 (prior='simplex'), or approach='suboptimality'."

@@ -94,9 +94,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     max_iter : int, optional
         With "samd" the number of steps; by default as many as make 100 passes over the observations.
     time_limit : float, optional
-        Seconds, after which the search ends. Proofs of losses then have a tenth of it more; a step that is under way, such as a
-        forward problem or a cut of a cone with thousands of rays, and the check of the certificate are not cut short: limits of
-        0.5 and 5 ended after up to 1.1 and 6.4 s.
+        Seconds, after which the search ends, whatever the approach and the forward problem. Proofs of losses then have a tenth
+        of it more. A call of your own solver that is under way, reading the observations, and the check of the certificate are
+        not cut short: for 300 choices among 40 offers these two took 0.2 s.
     verbose : int, default=0
         Whether to write progress to standard error.
     update : {"auto", "euclidean", "exponentiated"}, default="auto"
