@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> Report:
         method=[
             f"{len(data)} patients, {data.signals.shape[1]} features as they are in the file, {count} random splits, 90 % to "
             "learn from; a prognosis is (months >= 0, recurrent or not), with the quadratic hypothesis (18) of the paper and "
-            f"phi_1 = phi_2 = (w, z, z w, 1); R = 1/2 ||theta||^2, kappa = {options.kappa:g}. The paper does not state it; the authors' public example has 1000.",
+            f"phi_1 = phi_2 = (w, z, z w, 1); R = 1/2 ||theta||^2, kappa = {options.kappa:g}. The paper does not state it; the "
+            "authors' public example has 1000.",
             "Splits are drawn by the generator and the seeds of that example, of which it does three and the paper twenty. For "
             "ASL it compares the months predicted for the k-th test patient with those of the k-th training patient: "
             "months_as_scored does the same, months compares with the test patient's own.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot.inverse import forward
+    from surefoot.inverse.estimator.cost_confidence import CostConfidence, cost_confidence
     from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
     from surefoot.inverse.estimator.inverse_optimizer_cv import InverseOptimizerCV
     from surefoot.inverse.measures.decision_metrics import (
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
 
 # Where each public name is found. They are imported when first used: certificates of this family need none of them.
 _PLACES = {
+    "CostConfidence": "surefoot.inverse.estimator.cost_confidence",
     "InverseCurveDisplay": "surefoot.reports.displays.inverse_curve_display",
     "InverseOptimizer": "surefoot.inverse.estimator.inverse_optimizer",
     "InverseOptimizerCV": "surefoot.inverse.estimator.inverse_optimizer_cv",
     "cost_angle": "surefoot.inverse.measures.decision_metrics",
+    "cost_confidence": "surefoot.inverse.estimator.cost_confidence",
     "cost_difference": "surefoot.inverse.measures.decision_metrics",
     "decision_error": "surefoot.inverse.measures.decision_metrics",
     "forward": "surefoot.inverse.forward",
@@ -32,10 +35,12 @@ _PLACES = {
 }
 
 __all__ = [
+    "CostConfidence",
     "InverseCurveDisplay",
     "InverseOptimizer",
     "InverseOptimizerCV",
     "cost_angle",
+    "cost_confidence",
     "cost_difference",
     "decision_error",
     "forward",

@@ -107,6 +107,7 @@ def test_data_are_inconsistent_exactly_if_no_cost_explains_them(kind: str) -> No
     assert min(fitted, refused) > 0
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.parametrize("approach", ["asl", "incenter", "suboptimality", "feasibility", "cutting-plane", "predictability"])
 @pytest.mark.parametrize("what", ["one decision", "the centre explains", "no distance", "all of it"])
 def test_problems_without_any_cut_are_solved(approach: str, what: str) -> None:

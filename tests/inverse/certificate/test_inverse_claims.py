@@ -47,6 +47,7 @@ def least_loss(signals: Any, responses: Any, *, nonnegative: bool = False) -> fl
     return float(cp.Problem(cp.Minimize(sum(losses) / len(losses)), rules).solve(solver=cp.CLARABEL))
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.parametrize("options", [{}, {"approach": "incenter"}, {"distance": "none"}, {"approach": "suboptimality"}])
 def test_an_observation_with_one_decision_is_explained_by_every_cost(options: dict[str, Any]) -> None:
     model = InverseOptimizer(forward.FiniteChoice(), **options).fit([np.array([[1.0, 2.0]])], [0])

@@ -109,6 +109,7 @@ def test_ellipsoids_are_met_to_a_millionth_of_their_terms() -> None:
             assert example.inside == wanted and is_decision(replace(example, inside=True)) == wanted
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 def test_claims_say_how_closely_decisions_meet_what_occurs() -> None:
     def claim(program: Any, signal: Any, response: Any, **params: Any) -> str:
         model = inverse.InverseOptimizer(program, kappa=0.1, **params).fit([signal], [response])

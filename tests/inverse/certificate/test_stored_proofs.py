@@ -43,6 +43,7 @@ def case(name: str) -> tuple[InverseOptimizer, list[Any], list[Any]]:
     return InverseOptimizer(forward.BinaryProgram(), approach=name, **options), signals, responses
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.filterwarnings("ignore::surefoot.exceptions.ConvergenceLimitWarning")
 @pytest.mark.parametrize("name", ["asl", "predictability", "quadratic", "ellipsoids"])
 def test_verifying_searches_nothing_and_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,6 +64,7 @@ def test_verifying_searches_nothing_and_says_the_same(name: str, tmp_path: Path,
         assert (again.upper_bound, again.lower_bound) == (model.certificate_.upper_bound, model.certificate_.lower_bound)
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.parametrize("name", ["asl", "quadratic", "ellipsoids"])
 def test_proofs_of_losses_are_exported(name: str, tmp_path: Path) -> None:
     model, signals, responses = case(name)

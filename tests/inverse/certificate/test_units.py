@@ -269,6 +269,7 @@ def test_a_response_is_an_alternative_only_if_it_is_so_in_every_column() -> None
     assert rounded.inside and rounded.response.tolist() == points[0]
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.parametrize("center", [[0.83, -1.9], None])
 @pytest.mark.parametrize("kappa", [0.0, 0.1])
 def test_without_a_distance_a_cost_of_0_is_best_to_the_last_digit(center: Any, kappa: float) -> None:

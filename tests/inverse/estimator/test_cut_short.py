@@ -15,12 +15,14 @@ import surefoot as sf
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import InconsistentDataError, UnsupportedProblemError
-from surefoot.inverse import InverseOptimizer
+from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.cone.minimum_ellipsoid import ellipsoid_center
 from surefoot.inverse.exact.parameters import MinimumEllipsoidParameters
 from surefoot.inverse.forward import FiniteChoice, Knapsack, ShortestPath
 from surefoot.inverse.oracle.cut_separation import Separation
+from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound
+from surefoot.inverse.problem.distance import Distance
 
 
 def noisy_choices(n: int = 6) -> tuple[list[Any], list[int]]:
@@ -99,6 +101,7 @@ def heavy_item(n: int = 45) -> tuple[list[Any], list[Any]]:
     return [(np.append(1e9, np.ones(n - 1)), 1e9)], [np.eye(n)[0]]
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.WeakModelWarning")
 def test_searches_for_worst_decisions_get_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """One search may take longer than all the rest of a fit."""
     given: list[float] = []
@@ -120,3 +123,53 @@ def test_a_search_without_time_leaves_a_bound_that_says_nothing_and_no_error() -
     with pytest.warns(sf.ConvergenceLimitWarning):
         model = InverseOptimizer(Knapsack(), prior=(-9.0, -1.0), kappa=0.1, time_limit=1e-6).fit(signals, response)
     assert not model.certificate_.verified and model.outcome_.status is Status.TIME_LIMIT
+
+
+def _two_machines() -> tuple[list[Any], list[Any]]:
+    """(y, z): as much as is ordered is made, by a machine that has no end and by others that are used or not."""
+    orders = [1.0, 2.0, 2.5]
+    signals = [(np.array([[-1.0]]), np.array([[-1.0, -1.5]]), np.array([-order])) for order in orders]
+    return signals, [[0.0, 1.0, 0.0], [0.5, 0.0, 1.0], [0.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "approach", ["asl", "incenter", "suboptimality", "feasibility", "cutting-plane", "circumcenter", "predictability"]
+)
+def test_every_search_of_every_approach_has_an_end(monkeypatch: pytest.MonkeyPatch, approach: str) -> None:
+    given: list[float] = []
+    real = BranchAndBound.search
+
+    def looked_at(*args: Any, **kwargs: Any) -> Any:
+        given.append(kwargs["seconds"])
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(BranchAndBound, "search", looked_at)
+    signals, responses = _two_machines()
+    model = InverseOptimizer(
+        forward.MixedIntegerProgram(continuous_bounds=(0.0, 3.0)), approach=approach, distance=("none", "l1"), time_limit=50.0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sf.ConvergenceLimitWarning)
+        with contextlib.suppress(sf.UnsupportedProblemError, sf.InconsistentDataError):
+            model.fit(signals, responses)
+    assert given and max(given) <= 50.0
+
+
+def test_searches_for_extreme_rays_say_what_ended_them() -> None:
+    signals, responses = _two_machines()
+    model = InverseOptimizer(
+        forward.MixedIntegerProgram(continuous_bounds=(0.0, 3.0)), approach="circumcenter", time_limit=1e-9
+    )
+    with pytest.raises(sf.UnsupportedProblemError, match="the time limit ended the search for the extreme rays"):
+        model.fit(signals, responses)
+
+
+def test_a_quadratic_decision_that_there_was_no_time_for_has_no_bound() -> None:
+    program = forward.QuadraticProgram(continuous_bounds=(0.0, 1.0))
+    example = program.example(0, (np.ones((1, 2)), np.array([1.0])), [0.5, 0.5])
+    cost = np.concatenate((np.eye(2).ravel(), [-1.0, -2.0]))
+    found = ForwardOracle().augmented(example, cost, Distance("none", "linf"), seconds=0.0)
+    assert found.bound == np.inf and found.value == 0.0
+    assert np.isfinite(ForwardOracle().augmented(example, cost, Distance("none", "linf")).bound)
+    with pytest.raises(sf.ForwardSolveError, match="observation 0: no decision was found in time"):
+        ForwardOracle().decide(example.instance, cost, seconds=0.0)

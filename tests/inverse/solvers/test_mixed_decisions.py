@@ -127,6 +127,7 @@ def by_theorem(signals: list[Any], responses: list[np.ndarray], turns: np.ndarra
     return float(task.solve(solver=cp.CLARABEL))
 
 
+@pytest.mark.filterwarnings("ignore::surefoot.exceptions.ZeroCostWarning")
 @pytest.mark.parametrize("v", [0, 1])
 @pytest.mark.parametrize("yz", [True, False])
 def test_quadratic_costs_are_those_of_theorem_4_5(v: int, yz: bool) -> None:
@@ -234,3 +235,13 @@ def test_a_search_without_time_does_not_say_that_there_is_no_decision() -> None:
     nothing = (np.array([[1.0], [-1.0]]), np.zeros((2, 2)), np.array([0.0, -1.0]))
     with pytest.raises(ForwardSolveError, match="no decision is allowed at this signal"):
         oracle.decide(problem.instance(0, nothing), np.ones(3))
+
+
+def test_quadratic_costs_of_very_different_units_are_proven() -> None:
+    """Months, and contexts of large and of small numbers, as in patients' records."""
+    draw = np.random.default_rng(4)
+    context = draw.uniform(0.5, 1.5, (40, 6)) * [2000.0, 1e-2, 100.0, 1.0, 0.1, 1e-2]
+    months = np.maximum(10.0 + 0.02 * context[:, 0] + draw.normal(0, 30, 40), 0.0)
+    signals = [(-np.ones((1, 1)), np.zeros(1), row) for row in context]
+    model = InverseOptimizer(forward.QuadraticProgram(), distance="linf", kappa=1e3, tol=1e-4)
+    assert model.fit(signals, months[:, None]).certificate_.verified

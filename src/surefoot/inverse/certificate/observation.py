@@ -94,7 +94,7 @@ def features_of(features: Any, points: FloatArray) -> Enclosure:
 
 def exact_product(first: Any, second: Any) -> Fraction:
     """An inner product without rounding."""
-    return sum((Fraction(a) * Fraction(b) for a, b in zip(first, second, strict=True)), Fraction(0))
+    return sum((Fraction(a) * Fraction(b) for a, b in zip(first, second, strict=True) if a), Fraction(0))
 
 
 def exact_slope(example: Example, point: FloatArray, at: Any) -> list[Fraction]:

@@ -78,7 +78,7 @@ class Circumcenter:
     def _rays(self, problem: InverseProblem, pool: CutPool, options: SolveOptions, most: int) -> FloatArray:
         eye = np.eye(problem.n_features)
         for direction in eye if np.all(problem.prior.lower >= 0) else np.vstack((eye, -eye)):
-            self.separation.losses(problem, direction, pool)
+            self.separation.losses(problem, direction, pool, seconds=options.seconds_left)
         return consistent_rays(self.separation, problem, pool, options, replace(self.parameters, max_rays=most))
 
     def _search(self, problem: InverseProblem, pool: CutPool, options: SolveOptions) -> RayOutcome:
@@ -112,7 +112,7 @@ class Circumcenter:
         moving = np.flatnonzero(size > 0)
         _, first = np.unique(np.round(slopes[moving] / size[moving, None], 9), axis=0, return_index=True)
         bounding = cuts.chosen(moving[first])
-        rays = _inside(problem, extreme, cuts, self.parameters.inward)
+        rays = _inside(problem, extreme, cuts, self.parameters.inward, options)
         normals = np.vstack((bounding.slopes, prior_rows(problem.prior)))
         saved = np.where(np.arange(len(normals)) < bounding.size, self._saved(problem, rays, options), 0.0)
         for scales in (units, np.ones_like(units))[: 1 if np.all(units == 1) else 2]:
@@ -192,11 +192,13 @@ def _left_over(example: Example, ray: FloatArray, proof: LossProof) -> float | N
     return max(0.0, bound + float(cost @ example.response))
 
 
-def _inside(problem: InverseProblem, rays: FloatArray, cuts: Cuts, inward: float) -> FloatArray:
+def _inside(problem: InverseProblem, rays: FloatArray, cuts: Cuts, inward: float, options: SolveOptions) -> FloatArray:
     """Rays that are consistent beyond doubt: whole multiples where there are such, others moved towards their mean."""
     moved = np.clip(rays + inward * rays.mean(axis=0), problem.prior.lower, problem.prior.upper)
     found = moved / np.linalg.norm(moved, axis=1)[:, None]
     for k, ray in enumerate(rays):
+        if options.out_of_time:
+            break
         whole = whole_ray(ray)
         if whole is not None and problem.prior.excess(whole) <= 0 and _is_consistent(problem, cuts, whole):
             found[k] = whole

@@ -104,15 +104,18 @@ class CircumcenterSearch:
             self._programme.add_row(self._all, slope, -np.inf, 0.0)
         self._n_cuts = cuts.size
         self._programme.price(-direction)
-        answer = self._programme.solve()
-        return answer.point
+        return self._programme.solve(seconds=self.options.seconds_left).point
 
     def _refuted(self, ray: FloatArray) -> bool:
         """Whether some observation has a better decision than its own, which then joins the pool."""
         mark = ray.tobytes()
         if mark in self._known:
             return False
-        if self.separation.losses(self.problem, ray, self.pool)[1].max() > PARAMETERS.consistent:
+        # What is not found out in time counts as refuted: its bounds are infinite, or above 0.
+        if (
+            self.separation.losses(self.problem, ray, self.pool, seconds=self.options.seconds_left)[1].max()
+            > PARAMETERS.consistent
+        ):
             return True
         self._known.add(mark)
         return False

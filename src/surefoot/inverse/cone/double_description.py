@@ -46,8 +46,8 @@ class RayCone:
     def dimension(self) -> int:
         return int(self.normals.shape[1])
 
-    def cut(self, normal: FloatArray) -> None:
-        """Intersect with {theta : normal . theta <= 0}."""
+    def cut(self, normal: FloatArray, options: SolveOptions | None = None) -> None:
+        """Intersect with {theta : normal . theta <= 0}; the cone stays as it is if there is no time for that."""
         side = self.rays @ normal
         outside, inside = np.flatnonzero(side > TOUCHING), np.flatnonzero(side < -TOUCHING)
         if outside.size == 0:
@@ -55,6 +55,7 @@ class RayCone:
         made, marks = [], []
         whole = self.touch.astype(np.int64)
         for a in outside.tolist():
+            _require_time(options)
             common = self.touch[a] & self.touch[inside]
             for b, shared in zip(inside.tolist(), common, strict=True):
                 count = int(shared.sum())
@@ -107,25 +108,21 @@ def consistent_rays(
         raise UnsupportedProblemError("circumcenters need a prior set that is a cone: none, 'nonnegative', or A theta <= 0.")
     units = ObservationSizes.of(problem).columns
     first = prior_normals(problem.prior, units)
-    cone = RayCone(_first_normals(separation, problem, pool, first, units, parameters))
+    cone = RayCone(_first_normals(separation, problem, pool, first, units, options, parameters))
     for row in first:
-        cone.cut(row)
+        cone.cut(row, options)
     consistent: set[bytes] = set()
     while True:
         open_rays = [ray for ray in cone.rays if ray.tobytes() not in consistent]
         if not open_rays:
             break
         ray = open_rays[0]
-        normals = _refuted(separation, problem, ray, pool, units)
+        normals = _refuted(separation, problem, ray, pool, units, options)
         if len(normals) == 0:
             consistent.add(ray.tobytes())
         for normal in normals:
-            cone.cut(normal)
-            if options.out_of_time:
-                raise UnsupportedProblemError(
-                    "the time limit ended the search for the extreme rays of the consistent costs, without which there is no "
-                    "circumcenter; set a longer time_limit, or approach='incenter'."
-                )
+            cone.cut(normal, options)
+            _require_time(options)
             if len(cone.rays) > parameters.max_rays:
                 raise UnsupportedProblemError(
                     f"the costs that explain the decisions seen so far have {len(cone.rays)} extreme rays, too many to go on "
@@ -143,6 +140,7 @@ def _first_normals(
     pool: CutPool,
     first: FloatArray,
     units: FloatArray,
+    options: SolveOptions,
     parameters: DoubleDescriptionParameters,
 ) -> FloatArray:
     """As many independent half-spaces as there are dimensions.
@@ -161,7 +159,7 @@ def _first_normals(
             scaled = known / np.linalg.norm(known, axis=1)[:, None]
             return np.asarray(scaled[order[:p]])
         line = np.linalg.svd(known)[2][-1] if len(known) else np.eye(p)[0]
-        if not any(_refuted(separation, problem, end, pool, units) for end in (line, -line)):
+        if not any(_refuted(separation, problem, end, pool, units, options) for end in (line, -line)):
             way = line / units
             way = ", ".join(f"{entry:.3g}" for entry in way / np.abs(way).max())
             raise UnsupportedProblemError(
@@ -171,13 +169,24 @@ def _first_normals(
             )
 
 
+def _require_time(options: SolveOptions | None) -> None:
+    """Raise once the time limit is over: half of the rays say nothing."""
+    if options is not None and options.out_of_time:
+        raise UnsupportedProblemError(
+            "the time limit ended the search for the extreme rays of the consistent costs, without which there is no "
+            "circumcenter; set a longer time_limit, or approach='incenter'."
+        )
+
+
 def _refuted(
-    separation: Separation, problem: InverseProblem, ray: FloatArray, pool: CutPool, units: FloatArray
+    separation: Separation, problem: InverseProblem, ray: FloatArray, pool: CutPool, units: FloatArray, options: SolveOptions
 ) -> list[FloatArray]:
     """Half-spaces of decisions that are better than the observed ones at a ray, the most violated one first."""
     found = []
     for i, example in enumerate(problem.examples):
-        choice = separation.oracle.augmented(example, ray / units, problem.distance)
+        choice = separation.oracle.augmented(example, ray / units, problem.distance, seconds=options.seconds_left)
+        # A search that was cut short does not say that there is no better decision.
+        _require_time(options)
         slope = example.slopes(choice.point[None, :])[0] / units
         length = float(np.linalg.norm(slope))
         if length > 0 and choice.value > TOUCHING * length:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,24 +11,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from surefoot.core.arrays import FloatArray
-from surefoot.core.certificate import rounded_up
-from surefoot.core.outcome import SolveOutcome, Status
+from surefoot.core.outcome import SolveOutcome
 from surefoot.core.solve_options import SolveOptions
 from surefoot.design.read.observation_rows import rows_of
 from surefoot.exceptions import (
-    ConvergenceLimitWarning,
     ForwardSolveError,
     InconsistentDataError,
     InvalidObservationError,
     UnsupportedProblemError,
-    ZeroCostWarning,
 )
 from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, observe_all, require_members
+from surefoot.inverse.estimator.fit_warnings import unit_advice, warn_of_fit
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, proof_arguments
 from surefoot.inverse.estimator.proven_fit import proof_seconds, proven_fit
 from surefoot.inverse.forward.models.called_model import as_forward
-from surefoot.inverse.forward.programs import CallableProblem, ForwardProblem
+from surefoot.inverse.forward.programs import ForwardProblem
 from surefoot.inverse.measures.decision_scores import decision_measure
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
@@ -42,7 +38,6 @@ from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeature
 from surefoot.inverse.problem.prior_set import PriorSet
 from surefoot.inverse.problem.problem import Example, InverseProblem, Regularizer
 from surefoot.inverse.registry import SOLVERS
-from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_gap
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
@@ -103,9 +98,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
     max_iter : int, optional
         With "samd" the number of steps; by default as many as make 100 passes over the observations.
     time_limit : float, optional
-        Seconds, after which the search ends. Proofs of losses then have a tenth of it more; a step that is under way, such as a
-        forward problem or a cut of a cone with thousands of rays, and the check of the certificate are not cut short: limits of
-        0.5 and 5 ended after up to 1.1 and 6.4 s.
+        Seconds, after which the search ends, whatever the approach and the forward problem. Proofs of losses then have a tenth
+        of it more. A call of your own solver that is under way, reading the observations, and the check of the certificate are
+        not cut short: for 300 choices among 40 offers these two took 0.2 s.
     verbose : int, default=0
         Whether to write progress to standard error.
     update : {"auto", "euclidean", "exponentiated"}, default="auto"
@@ -235,7 +230,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
                 if not flaw.certificate.lower_bound > 0:
                     unproven = (
                         "no cost vector was found that explains all observations, and it is not proven that there is none. "
-                        + _unit_advice(flaw.problem)
+                        + unit_advice(flaw.problem)
                     )
                     raise InconsistentDataError(unproven.strip(), flaw.problem, tried) from flaw
             raise
@@ -248,40 +243,8 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         self._forget_fit()
         self.cost_, self.certificate_, self.outcome_, self.n_iter_ = cost, certificate, outcome, outcome.iterations
         self._seal_proof()
-        self._warn(problem)
+        warn_of_fit(self, problem, separation, options)
         return self
-
-    def _warn(self, problem: InverseProblem) -> None:
-        """Warn once: of a fit that is not proven but for a solver of the caller's, or of losses that make the cost 0."""
-        nothing = not np.any(self.cost_)
-        limited = self.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-        if self.approach == "predictability" and not limited and 0 < self.certificate_.upper_bound < np.inf:
-            warnings.warn(
-                "No cost was found that predicts all observed decisions; this one's mean distance is at most "
-                f"{rounded_up(self.certificate_.upper_bound, 9)}. Certificates of predictability prove no lower bound but 0: "
-                "such a cost is never verified, one of approach='suboptimality' can be.",
-                ConvergenceLimitWarning,
-                stacklevel=3,
-            )
-        elif limited or not (self.certificate_.verified or self.certificate_.trust):
-            lost = " found no cost but 0, which prices all decisions alike, and" if nothing else ""
-            advice = "" if limited else _unit_advice(problem)
-            solution = SimpleNamespace(outcome=self.outcome_, certificate=self.certificate_)
-            warn_of_limit(solution, f"InverseOptimizer{lost}", advice)
-        elif self.certificate_.trust and not isinstance(as_forward(self.forward), CallableProblem):
-            warnings.warn(
-                f"InverseOptimizer is optimal only provided that {self.certificate_.trust}, which was not recomputed.",
-                ConvergenceLimitWarning,
-                stacklevel=3,
-            )
-        elif nothing and self.certificate_.lower_bound > 0:
-            warnings.warn(
-                "The best cost is 0, which prices all decisions alike: as far as this model can see, the decisions contradict "
-                "each other, or kappa outweighs them. Give features that tell the decisions apart, a smaller kappa, a prior "
-                "that excludes 0 (prior='simplex'), or approach='suboptimality'.",
-                ZeroCostWarning,
-                stacklevel=3,
-            )
 
     def partial_fit(self, signals: Sequence[Any], responses: Sequence[Any]) -> InverseOptimizer:
         """Learn online, by one step of mirror descent per observation, in the order given; calls go on from each other.
@@ -423,13 +386,6 @@ def observed_pairs(signals: Sequence[Any], responses: Sequence[Any]) -> tuple[Se
     if len(signals) == 0:
         raise InvalidObservationError("there are no observations.")
     return signals, responses
-
-
-def _unit_advice(problem: InverseProblem) -> str:
-    # Imported where it is needed: a fit imports the solver that it runs and no other.
-    from surefoot.inverse.exact.balanced_units import unit_advice
-
-    return unit_advice(problem)
 
 
 def _varies(example: Example) -> bool:

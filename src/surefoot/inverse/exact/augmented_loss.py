@@ -44,6 +44,6 @@ class AugmentedLoss:
             return replace(outcome, primal=theta, upper_bound=0.0, lower_bound=0.0, dual=None)
         if outcome.status is Status.INTERRUPTED or (outcome.status in (Status.OPTIMAL, *CUT_SHORT) and np.any(outcome.primal)):
             # Cut short: the cost met last explains most observations, and says more than 0.
-            losses = self.separation.losses(problem, outcome.primal)[1]
+            losses = self.separation.losses(problem, outcome.primal, seconds=options.seconds_left)[1]
             return replace(outcome, upper_bound=problem.objective(outcome.primal, losses), lower_bound=0.0, dual=None)
         return self.generation.solve(problem, options, pool)

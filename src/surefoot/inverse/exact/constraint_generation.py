@@ -169,6 +169,8 @@ class _Generation:
             # Where regularizers are tiny beside losses the best cost may be the nearest one without any.
             candidates.insert(0, partial(LeastDistance(replace(self.problem, hard=True)).solve, cuts))
         for candidate in candidates:
+            if self.options.out_of_time:
+                return
             found = candidate()
             if found.status is Status.OPTIMAL and np.isfinite(found.theta).all():
                 self._tighten(cuts, found)

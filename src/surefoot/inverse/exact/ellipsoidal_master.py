@@ -51,7 +51,7 @@ class EllipsoidalGeneration:
         try:
             return self._solve(problem, options, start)
         except KeyboardInterrupt:
-            return interrupted(options, start)
+            return cut_short(options, start)
 
     def _solve(self, problem: InverseProblem, options: SolveOptions, start: FloatArray) -> EllipsoidOutcome:
         prior = problem.prior
@@ -195,10 +195,13 @@ class EllipsoidalGeneration:
         return EllipsoidalCost(theta, matrix), proof, found.ended
 
 
-def interrupted(options: SolveOptions, theta: FloatArray) -> EllipsoidOutcome:
-    """The outcome of a solve that Ctrl-C has ended: a cost without any room around it, about which nothing is known."""
+def cut_short(options: SolveOptions, theta: FloatArray) -> EllipsoidOutcome:
+    """The outcome of a solve that Ctrl-C or its time limit has ended: a cost without any room around it, about which nothing
+    is known.
+    """
+    status = Status.TIME_LIMIT if options.out_of_time else Status.INTERRUPTED
     cost = EllipsoidalCost(theta, np.zeros((theta.size, theta.size)))
-    return CostRun[EllipsoidalCost, EllipsoidProof](options, cost).outcome(Status.INTERRUPTED, 0)
+    return CostRun[EllipsoidalCost, EllipsoidProof](options, cost).outcome(status, 0)
 
 
 class EllipsoidalIncenter:
@@ -214,8 +217,8 @@ class EllipsoidalIncenter:
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> EllipsoidOutcome:
         start = self.incenter.solve(problem, options)
-        if start.status is Status.INTERRUPTED:
-            return interrupted(options, start.primal)
+        if start.status is Status.INTERRUPTED or options.out_of_time:
+            return cut_short(options, start.primal)
         return EllipsoidalGeneration().solve(problem, options, start.primal)
 
 
@@ -232,6 +235,6 @@ class EllipsoidalLoss:
 
     def solve(self, problem: InverseProblem, options: SolveOptions) -> EllipsoidOutcome:
         start = self.generation.solve(problem, options)
-        if start.status is Status.INTERRUPTED:
-            return interrupted(options, start.primal)
+        if start.status is Status.INTERRUPTED or options.out_of_time:
+            return cut_short(options, start.primal)
         return EllipsoidalGeneration().solve(problem, options, start.primal)

@@ -56,7 +56,7 @@ class Predictability:
         guess = self.feasibility.solve(everything, options)
         if guess.status is Status.INTERRUPTED:
             return CostRun[FloatArray, None](options, guess.primal, lower_bound=0.0).outcome(guess.status, guess.iterations)
-        losses = self.separation.losses(everything, guess.primal)[1]
+        losses = self.separation.losses(everything, guess.primal, seconds=options.seconds_left)[1]
         if np.all(losses <= tied_costs(problem, guess.primal)) and all(example.inside for example in problem.examples):
             run: CostRun[FloatArray, None] = CostRun(options, guess.primal, 0.0, lower_bound=0.0)
             return run.outcome(Status.OPTIMAL, guess.iterations)

@@ -24,6 +24,7 @@ from surefoot.core.arrays import FloatArray
 from surefoot.core.backends.clarabel import CLOSE, Cone, ConeProgramme
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
+from surefoot.inverse.exact.balanced_units import ObservationSizes, power_of_2
 from surefoot.inverse.exact.constraint_generation import CostOutcome
 from surefoot.inverse.exact.cost_master import PriorRows, unpacked
 from surefoot.inverse.exact.cost_run import CostRun
@@ -50,6 +51,22 @@ class _Piece:
     sides: FloatArray  # c - B z
     bend: FloatArray  # (u, p): v = bend theta + turn + A' lambda
     turn: FloatArray
+
+
+def _units(problem: InverseProblem) -> tuple[FloatArray, FloatArray]:
+    """What entries of a cost are multiplied by, so that features are near 1, and the same for continuous unknowns.
+
+    A block that is semidefinite stays so where its rows and columns have units of their own.
+    """
+    sizes = ObservationSizes.of(problem)
+    columns, u = sizes.columns, problem.prior.psd
+    if np.all(columns == 1.0):
+        return columns, np.ones(u)
+    largest = np.sqrt(np.diag(sizes.steep.max(axis=0)[: u * u].reshape(u, u)))
+    unknowns = power_of_2(np.where(largest > 0, largest, 1.0))
+    columns = columns.copy()
+    columns[: u * u] = np.outer(unknowns, unknowns).ravel()
+    return columns, unknowns
 
 
 def _pieces(problem: InverseProblem, i: int, example: Example) -> list[_Piece]:
@@ -92,7 +109,7 @@ class QuadraticCost:
         pieces = [piece for i, example in enumerate(problem.examples) for piece in _pieces(problem, i, example)]
         theta, proof, ended = self._programme(problem, pieces, options)
         bound = proven_bound(problem, problem.cuts(proof.owners.tolist(), proof.points), proof)
-        _, losses = self.separation.losses(problem, theta)
+        _, losses = self.separation.losses(problem, theta, seconds=options.seconds_left)
         run = CostRun(
             options,
             theta,
@@ -107,7 +124,9 @@ class QuadraticCost:
         measured = problem.distance.continuous != "none" or (whole and problem.distance.integer != "none")
         if not measured and problem.prior.excess(center) <= 0:
             # An interior point method only comes near a centre that is the answer itself.
-            run.improve(center, problem.objective(center, self.separation.losses(problem, center)[1]))
+            run.improve(
+                center, problem.objective(center, self.separation.losses(problem, center, seconds=options.seconds_left)[1])
+            )
         run.record(1)
         return run.outcome(Status.STALLED if ended is Status.OPTIMAL and not run.converged else ended)
 
@@ -117,6 +136,7 @@ class QuadraticCost:
         p, n, prior = problem.n_features, problem.n_examples, problem.prior
         known = PriorRows.of(prior)
         u = prior.psd
+        units, unknowns = _units(problem)
         starts, size = [], p + n
         l1 = problem.regularizer.kind == "l1"
         absolute = size
@@ -125,63 +145,67 @@ class QuadraticCost:
             starts.append(size)
             size += 1 + piece.sides.size  # alpha, lambda
         block = SparseRows(size)
-        block.dense(known.equal, known.equal_sides)
+        block.dense(known.equal / units, known.equal_sides)
         n_equal = block.count
         first = block.count
         for piece, at in zip(pieces, starts, strict=True):
-            values = np.concatenate((piece.coefficients, [-1.0, 1.0], piece.sides))
+            values = np.concatenate((piece.coefficients / units, [-1.0, 1.0], piece.sides))
             columns = np.concatenate((np.arange(p), [p + piece.owner, at], np.arange(at + 1, at + 1 + piece.sides.size)))
             block.row(columns, values, -piece.constant)
         floor = [i for i, example in enumerate(problem.examples) if example.inside or problem.clamp]
         for i in floor:
             block.row(np.array([p + i]), np.array([-1.0]), 0.0)
         prior_at = block.count
-        block.dense(known.rows, known.sides)
+        block.dense(known.rows / units, known.sides)
         for piece, at in zip(pieces, starts, strict=True):
             for k in range(piece.sides.size):
                 block.row(np.array([at + 1 + k]), np.array([-1.0]), 0.0)
         if l1:
+            centre = problem.regularizer.center * units
             for k in range(p):
                 for sign in (1.0, -1.0):
-                    block.row(np.array([k, absolute + k]), np.array([sign, -1.0]), sign * float(problem.regularizer.center[k]))
+                    block.row(np.array([k, absolute + k]), np.array([sign, -1.0]), sign * float(centre[k]))
         n_linear = block.count - n_equal
         matrices = block.count
         for piece, at in zip(pieces, starts, strict=True):
-            self._matrix(block, piece, at, known.block, p)
+            self._matrix(block, piece, at, known.block, units, unknowns)
         cones = (Cone("zero", n_equal), Cone("nonnegative", n_linear), *(Cone("psd", u + 1),) * len(pieces))
         cost = np.zeros(size)
         cost[p : p + n] = 1.0 / n
         curvature = None
         if l1:
-            cost[absolute : absolute + p] = problem.kappa
+            cost[absolute : absolute + p] = problem.kappa / units
         else:
-            cost[:p] = -problem.kappa * problem.regularizer.center
+            cost[:p] = -problem.kappa * problem.regularizer.center / units
             weight = np.zeros(size)
-            weight[:p] = problem.kappa
+            weight[:p] = problem.kappa / units**2
             curvature = weight
         found = ConeProgramme(cost, block.matrix(), np.array(block.sides), cones, curvature).solve(options, CLOSE)
-        theta = found.x[:p].copy()
+        theta = found.x[:p] / units
         values, vectors = np.linalg.eigh(prior.block(theta))
         theta[: u * u] = ((vectors * np.maximum(values, 0.0)) @ vectors.T).ravel()
         duals = found.multipliers
-        proof = self._proof(problem, pieces, theta, duals[first : first + len(pieces)], duals[matrices:], u)
+        proof = self._proof(problem, pieces, theta, duals[first : first + len(pieces)], duals[matrices:], unknowns)
         rows = np.maximum(duals[prior_at : prior_at + prior.matrix.shape[0]], 0.0)
         total = float(duals[0]) if prior.total is not None else 0.0
         proof = CostProof(proof.owners, proof.points, proof.weights, rows, total, proof.block_price, proof.reach)
         return theta, proof, found.ended
 
     @staticmethod
-    def _matrix(block: SparseRows, piece: _Piece, at: int, triangle: FloatArray, p: int) -> None:
-        """Rows of -[Q_yy, v / 2; *, alpha] as a scaled upper triangle, column by column."""
+    def _matrix(
+        block: SparseRows, piece: _Piece, at: int, triangle: FloatArray, units: FloatArray, unknowns: FloatArray
+    ) -> None:
+        """Rows of -[Q_yy, v / 2; *, alpha] as a scaled upper triangle, column by column, in units of the unknowns."""
         u = piece.turn.size
-        for row in triangle:
+        of_pair = [unknowns[a] * unknowns[b] for b in range(u) for a in range(b + 1)]
+        for row, size in zip(triangle / units, of_pair, strict=True):
             columns = np.flatnonzero(row)
-            block.row(columns, -row[columns], 0.0)
+            block.row(columns, -row[columns] * size, 0.0)
         root = np.sqrt(0.5)  # an off-diagonal entry is v / 2 times sqrt(2)
         for a in range(u):
             columns = np.concatenate((np.flatnonzero(piece.bend[a]), np.arange(at + 1, at + 1 + piece.sides.size)))
-            values = np.concatenate((piece.bend[a][piece.bend[a] != 0], piece.rows[:, a]))
-            block.row(columns, -root * values, root * float(piece.turn[a]))
+            values = unknowns[a] * np.concatenate(((piece.bend[a] / units)[piece.bend[a] != 0], piece.rows[:, a]))
+            block.row(columns, -root * values, root * float(unknowns[a] * piece.turn[a]))
         block.row(np.array([at]), np.array([-1.0]), 0.0)
 
     def _proof(
@@ -191,8 +215,9 @@ class QuadraticCost:
         theta: FloatArray,
         weights: FloatArray,
         matrices: FloatArray,
-        u: int,
+        unknowns: FloatArray,
     ) -> CostProof:
+        u = unknowns.size
         length = (u + 1) * (u + 2) // 2
         owners, points, used = [], [], []
         for k, piece in enumerate(pieces):
@@ -202,7 +227,7 @@ class QuadraticCost:
             dual = unpacked(matrices[k * length : (k + 1) * length], u + 1)
             decisions: Any = problem.examples[piece.owner].instance.decisions
             ends = decisions.lower[~decisions.whole], decisions.upper[~decisions.whole]
-            point = np.concatenate((np.clip(dual[:u, u] / weight, *ends), piece.z))
+            point = np.concatenate((np.clip(unknowns * dual[:u, u] / weight, *ends), piece.z))
             if problem.examples[piece.owner].instance.decisions.allowed(point[None, :])[0]:
                 owners.append(piece.owner)
                 points.append(point)

@@ -111,8 +111,10 @@ class BinaryBatch:
             return np.asarray(points @ self._matrix[0].T)
         return np.asarray(np.einsum("ipn,in->ip", self._matrix, points))
 
-    def worst(self, theta: FloatArray, weight: float) -> WorstDecisions:
-        """The decision of largest value for every observation."""
+    def worst(self, theta: FloatArray, weight: float, seconds: float = np.inf) -> WorstDecisions:
+        """The decision of largest value for every observation, as far as so many seconds suffice."""
+        # Time is counted in nodes, each observation with its share.
+        nodes = seconds * PARAMETERS.nodes_per_second / len(self._start)
         cost = np.einsum("ipn,p->in", self._matrix, theta) + weight * self._tilt
         gain = np.ascontiguousarray(-cost * self._sign)
         table = np.ascontiguousarray(weight * self._table)
@@ -124,7 +126,7 @@ class BinaryBatch:
             gain=gain,
             table=table,
             cutoffs=cutoffs,
-            max_nodes=PARAMETERS.batch_max_nodes,
+            max_nodes=int(min(PARAMETERS.batch_max_nodes, max(1.0, nodes))),
             multipliers=self._multipliers,
         )
         flips = found.flips

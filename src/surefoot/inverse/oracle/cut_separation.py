@@ -71,7 +71,7 @@ class Separation:
         least = np.array([0.0 if example.inside or problem.clamp else -np.inf for example in problem.examples])
         found, bounds = np.empty(least.size), np.empty(least.size)
         left = np.ones(least.size, dtype=np.bool_)
-        together = self._together(problem, theta, weight)
+        together = self._together(problem, theta, weight, seconds)
         if together is not None:
             left = ~together.solved
             found, bounds = np.maximum(together.values, least), np.maximum(together.bounds, least)
@@ -135,10 +135,10 @@ class Separation:
         )
         return next((tree for tree in trees if tree is not None), None)
 
-    def _together(self, problem: InverseProblem, theta: FloatArray, weight: float) -> WorstDecisions | None:
+    def _together(self, problem: InverseProblem, theta: FloatArray, weight: float, seconds: float) -> WorstDecisions | None:
         """Worst decisions from one call, where that is possible; the batch of the last observations is retained."""
         key = (id(problem.examples), problem.distance)
         if self._batch is None or self._batch[0] != key:
             self._batch = (key, problem.examples, BinaryBatch.of(problem))
         batch = self._batch[2]
-        return None if batch is None else batch.worst(theta, weight)
+        return None if batch is None else batch.worst(theta, weight, seconds)

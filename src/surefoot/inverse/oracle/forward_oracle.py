@@ -10,6 +10,7 @@ programmes; ellipsoids to the trust-region subproblem.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -179,8 +180,10 @@ class _Quadratic:
         self.decisions = QuadraticDecisions(instance)
 
     def __call__(self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float) -> Choice:
-        point = self.decisions.best(example, theta, distance, weight)
-        found = _choice(example, point, theta, distance, weight, -np.inf)
+        point, complete = self.decisions.best(example, theta, distance, weight, seconds)
+        found = _choice(example, point, theta, distance, weight, -np.inf if complete else np.inf)
+        if not complete:
+            return found
         tolerance = self.decisions.parameters.value_tolerance
         return replace(found, bound=found.value + tolerance * max(1.0, abs(found.value)))
 
@@ -256,10 +259,12 @@ class _Linear:
         if weight > 0.0 and example.inside:
             # The response is a decision of value 0, and so the first incumbent.
             best, value = example.response, 0.0
+        until = time.perf_counter() + seconds
         for term in terms:
             table = None if term.table is None else weight * term.table
             constant = own + weight * term.constant
-            found = self._search(example, cost + weight * term.tilt, table, value - constant, seconds)
+            left = max(0.0, until - time.perf_counter())
+            found = self._search(example, cost + weight * term.tilt, table, value - constant, left)
             if found.status is Status.UNBOUNDED:
                 what = "the forward problem has no smallest cost; bound its unknowns, or the cost vector with a prior"
                 if weight > 0.0 and not distance.absent:

@@ -130,7 +130,7 @@ class _TreeSearch:
         if self._nodes_left < 0 or time.perf_counter() >= self._until:
             return None
         self._programme.limit_columns(self._columns, lower, upper)
-        answer = self._programme.solve()
+        answer = self._programme.solve(seconds=self._until - time.perf_counter())
         if answer.point is None or answer.prices is None:
             return None
         count = len(self._owners)

@@ -43,14 +43,19 @@ class QuadraticDecisions:
         self.values = whole_values(instance)
         self.rows, self.mixed, self.sides = continuous_rows(instance.decisions)
 
-    def best(self, example: Example, theta: FloatArray, distance: Distance, weight: float) -> FloatArray:
-        """The decision of largest value."""
+    def best(
+        self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float = math.inf
+    ) -> tuple[FloatArray, bool]:
+        """The decision of largest value, and whether all were looked at; after ``seconds`` the best one until then."""
+        until = time.perf_counter() + seconds
         u = self.features.n_continuous
         turns = directions(u, distance) if weight > 0 else np.zeros((1, u))
         found, value = None, -np.inf
         for z in self.values:
             curve, slope, _ = self.features.quadratic_cost(theta, z)
             for turn in turns:
+                if time.perf_counter() >= until:
+                    return self._until_then(example, found, weight), False
                 y = self._quadratic(curve, slope + weight * turn, self.sides - self.mixed @ z)
                 if y is None:
                     continue
@@ -62,6 +67,14 @@ class QuadraticDecisions:
                     found, value = point, gain
         if found is None:
             raise ForwardSolveError(f"observation {self.instance.index}: no decision is allowed at this signal.")
+        return found, True
+
+    def _until_then(self, example: Example, found: FloatArray | None, weight: float) -> FloatArray:
+        """What a search that was cut short has: its best decision, or the response if that is one."""
+        if found is None and weight > 0 and example.inside:
+            return example.response
+        if found is None:
+            raise ForwardSolveError(f"observation {self.instance.index}: no decision was found in time.")
         return found
 
     def proof(self, example: Example, theta: FloatArray, distance: Distance, seconds: float = math.inf) -> DecisionTrees | None:
