@@ -9,7 +9,6 @@ from surefoot.chancesvm.estimator.calibration_folds import calibrated
 from surefoot.chancesvm.estimator.chance_svc_path import ChanceSVCPath
 from surefoot.chancesvm.estimator.input_problem import pose_moments, pose_rows
 from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
-from surefoot.chancesvm.estimator.single_sample_warning import warn_of_single_samples
 from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
 from surefoot.chancesvm.inputs.given_moments import read_covariances
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked
@@ -189,7 +188,8 @@ class ChanceConstrainedSVC(ChanceSVCPath):
     SingleSampleWarning
         If groups have one row, or there are none at all: nothing is known about their spread. Such ellipsoids are points,
         unless they can borrow from inputs that were measured more often.
-        Groups that are handed to a search of scikit-learn reach the model by metadata routing only.
+        Groups that are handed to a search of scikit-learn reach the model by metadata routing only. Said once for a model and
+        its clones, which are what a search fits.
     UserWarning
         If rows with gaps are left out, which ``missing="drop"`` asks for.
     WeakModelWarning
@@ -311,7 +311,7 @@ class ChanceConstrainedSVC(ChanceSVCPath):
             rows, named, told = own.rows, own.given is not None, f"{where}{own.told}"
             posed = pose_rows(rows, own.given, settings, named=named)
             if at == 0:
-                warn_of_single_samples(
+                self._warn_of_single_samples(
                     own.given if table is None else table.given, settings, where, borrows=posed.pool is not None
                 )
             of_row = posed.groups_of_rows(rows.positions, n_rows)

@@ -12,7 +12,7 @@ from surefoot.chancesvm.estimator.calibration_folds import calibrated
 from surefoot.chancesvm.estimator.chance_svc_proof import ChanceSVCProof, number_table, read_rows
 from surefoot.chancesvm.estimator.class_rows import ClassRows, MachineRows, read_class_rows, several_classes
 from surefoot.chancesvm.estimator.input_problem import pose_rows
-from surefoot.chancesvm.estimator.single_sample_warning import warn_of_single_samples
+from surefoot.chancesvm.estimator.single_sample_warning import WarnsOnceOfSingleSamples
 from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
 from surefoot.chancesvm.inputs.gap_policy import without_gaps
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked
@@ -22,7 +22,7 @@ from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.training_rows import flat_labels
 
 
-class ChanceSVCPath(ChanceSVCProof):
+class ChanceSVCPath(WarnsOnceOfSingleSamples, ChanceSVCProof):
     """The part of :class:`~surefoot.ChanceConstrainedSVC` that fits more than one problem to the same rows."""
 
     def _machines(
@@ -87,7 +87,7 @@ class ChanceSVCPath(ChanceSVCProof):
         for at, (grid, (_, part)) in enumerate(zip(grids, machines, strict=True)):
             posed = pose_rows(part.rows, part.given, shared, named=given is not None)
             if at == 0:
-                warn_of_single_samples(given, shared, where, borrows=posed.pool is not None)
+                self._warn_of_single_samples(given, shared, where, borrows=posed.pool is not None)
             of_row = posed.groups_of_rows(part.rows.positions, n_rows)
             wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
             title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
