@@ -47,6 +47,7 @@ BENCHMARKS = {
     "uncertain_accuracy": "bench_uncertain_accuracy",
     "chance_promises": "bench_chance_promises",
     "chance_defaults": "bench_chance_defaults",
+    "chance_verdicts": "bench_chance_verdicts",
     "inverse_approaches": "bench_inverse_approaches",
     "inverse_enumeration": "bench_inverse_enumeration",
     "inverse_samd": "bench_inverse_samd",

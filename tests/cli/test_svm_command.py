@@ -127,8 +127,51 @@ def test_a_weak_model_is_called_so_when_fitted_explained_and_reported(tmp_path: 
     code, _, err = run(*words, "--violation", "0.05", "--kernel", "linear")
     said = sf.load(model).weakness_
     assert code == 0 and said and "rows are put into one class" in said and "are put into one class" in err
+    assert "Raise --violation towards 0.9" in err and "ChanceConstrainedSVCCV" not in err
     assert f"warning: {said}" in run("explain", model)[1]
     assert (
         run("report", model, table, "--target", "kind", "--output", tmp_path / "report.html", "--sets", "0", "--quiet")[0] == 0
     )
     assert "rows are put into one class" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kinds", [2, 3])
+def test_inputs_to_come_get_one_line_each_by_all_their_readings(kinds: int, tmp_path: Path, run: Run) -> None:
+    table, model, answers = trees(tmp_path, kinds=kinds), tmp_path / "svm", tmp_path / "answers.csv"
+    assert run("fit", table, "--target", "kind", "--model", "svm", "--groups", "tree", "--output", model, "--quiet")[0] == 0
+    rows = pd.read_csv(table).sample(frac=1.0, random_state=0).assign(tree=lambda own: "T" + own.tree.astype(str))
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run("score", model, tmp_path / "new.csv", "--groups", "tree", "--output", answers)
+    assert code == 0 and "18 inputs scored" in err
+    told, fitted = pd.read_csv(answers), sf.load(model)
+    assert told.group.tolist() == sorted(set(rows.tree)) and told.rows.tolist() == [5] * 18
+    right = dict(zip(rows.tree, fitted.predict(rows[["height", "girth"]], groups=rows.tree), strict=True))
+    assert told.prediction.tolist() == [right[name] for name in told.group]
+    if kinds == 2:
+        promised = fitted.promise(rows[["height", "girth"]], groups=rows.tree)
+        assert list(told) == list(promised) and "other_class" in told
+        np.testing.assert_allclose(told.flips, promised.flips)
+    for more, said in (("--keep kind", "--keep writes columns of rows"), ("--groups girth", "a column that the model reads")):
+        code, _, err = run("score", model, tmp_path / "new.csv", "--groups", "tree", *more.split())
+        assert code == 1 and said in err
+    assert run("score", model, table, "--groups", "shrub")[0] == 1
+
+
+def test_rows_with_gaps_are_left_out_on_request_and_the_proof_holds_for_the_table(tmp_path: Path, run: Run) -> None:
+    table, model = trees(tmp_path, kinds=2), tmp_path / "svm"
+    rows = pd.read_csv(table)
+    rows.loc[[3, 17], "girth"] = np.nan
+    rows.to_csv(table, index=False)
+    words = ["fit", table, "--target", "kind", "--output", model, "--quiet", "--missing", "drop"]
+    code, _, err = run(*words, "--model", "svm", "--groups", "tree")
+    assert code == 0 and "2 of 90 rows" in err and "--missing drop says" in err and "missing=" not in err
+    left = rows.dropna()
+    same = sf.ChanceConstrainedSVC().fit(left[["height", "girth"]], left.kind, groups=left.tree)
+    assert sf.load(model).certificate_.upper_bound == pytest.approx(same.certificate_.upper_bound, rel=1e-5)
+    assert run("verify", model, table, "--target", "kind", "--groups", "tree")[0] == 0
+    code, _, err = run(*words[:-4], tmp_path / "robust", *words[-3:])
+    assert code == 1 and "--missing drop is for --model svm" in err
+    code, _, err = run("fit", table, "--target", "kind", "--output", tmp_path / "r", "--quiet", "--drop", "tree")
+    assert code == 0
+    code, _, err = run("score", tmp_path / "r", table, "--groups", "tree")
+    assert code == 1 and "no other one has inputs of several rows" in err

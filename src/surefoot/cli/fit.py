@@ -64,9 +64,10 @@ def add_fit(subparsers: Any) -> None:
     add_weights_option(columns, "a column that says how often each row counts; it is no column of the model")
     columns.add_argument(
         "--missing",
-        choices=["fill", "error"],
+        choices=["fill", "error", "drop"],
         default="fill",
-        help="gaps: filled (default; svm does not fill them, so there they are an error), or an error",
+        help="gaps: filled (default; svm does not fill them, so there they are an error), or an error; svm also 'drop': rows "
+        "with gaps are left out, as if these readings had not been taken",
     )
     columns.add_argument(
         "--unseen", choices=["error", "ignore"], default="error", help="levels that training never held, when scoring"
@@ -133,6 +134,8 @@ def run_fit(args: argparse.Namespace) -> int:
         raise ValueError("--range is for --model robust.")
     if args.class_weight is not None and args.model != "svm":
         raise ValueError("--class-weight is for --model svm.")
+    if args.missing == "drop" and args.model != "svm":
+        raise ValueError("--missing drop is for --model svm; other models fill gaps, or refuse them.")
     if args.weights is not None:
         reserved.append(source.require(args.weights, "--weights"))
     weights = [] if args.weights is None else [weight_column(source, args.weights)]
@@ -140,7 +143,7 @@ def run_fit(args: argparse.Namespace) -> int:
     if not args.json:
         _show(source, columns, left_out, args)
     if args.model == "svm":
-        _require_numbers(source, columns)
+        _require_numbers(source, columns, drops_gaps=args.missing == "drop")
     model = _model(args, columns)
     if source.n_rows * (len(columns) + 1) * 8 * _COPIES > args.memory * 2**20:
         _fit_batches(model, args, source, columns, target)
@@ -215,7 +218,7 @@ def _fit_batches(
         model.set_params(missing_numeric="error").fit(batches)
 
 
-def _require_numbers(source: TableSource, columns: list[ReadColumn]) -> None:
+def _require_numbers(source: TableSource, columns: list[ReadColumn], *, drops_gaps: bool) -> None:
     """Raise for what a support vector machine cannot compare."""
     text = [column.name for column in columns if column.kind == "categorical"]
     if text:
@@ -225,10 +228,10 @@ def _require_numbers(source: TableSource, columns: list[ReadColumn]) -> None:
         )
     tallies = [source.tallies[column.name] for column in columns]
     gaps = ", ".join(f"{tally.name!r} ({tally.n_missing:,})" for tally in tallies if tally.n_missing)
-    if gaps:
+    if gaps and not drops_gaps:
         raise InvalidTableError(
-            f"--model svm does not fill gaps, and there are some in {gaps}. Fill them, leave rows or columns out (--drop), or "
-            "choose another model."
+            f"--model svm does not fill gaps, and there are some in {gaps}. Fill them, leave rows out (--missing drop) or "
+            "columns (--drop), or choose another model."
         )
 
 
@@ -285,6 +288,7 @@ def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
             violation=args.violation,
             probability=True,
             batches=batches,
+            missing="drop" if args.missing == "drop" else "raise",
             random_state=0,
             **shared,
         )

@@ -29,6 +29,11 @@ _WORDS = (
     (rf"{_BEFORE}time_limit or max_iter{_BEHIND}", "time_limit"),
     (r"\bradius=\"auto\"", "--radius auto"),
     (r"\b(missing='column'|missing_categorical='level'|missing_numeric='median')", "'surefoot fit --missing fill'"),
+    (r"\bmissing='drop'", "--missing drop"),
+    (r"\bRaise violation towards\b", "Raise --violation towards"),
+    (r"\ba larger C\b", "a larger --C"),
+    (r"; ChanceConstrainedSVCCV tries several\.", "."),
+    (r"\bpredict takes no gaps\b", "'surefoot score' takes none"),
     (r"\b(unseen='zero'|unseen_categories='reference')", "'surefoot fit --unseen ignore'"),
 )
 

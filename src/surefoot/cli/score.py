@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.cli.console import note, say_json
 from surefoot.cli.loaded_model import known_texts, last_step, load_fitted, model_columns, read_columns
 from surefoot.cli.options import (
@@ -22,14 +23,15 @@ from surefoot.cli.options import (
     names,
     open_source,
 )
-from surefoot.cli.table_source import TableSource
+from surefoot.cli.table_source import TableSource, labels
 from surefoot.core.new_file import new_file
-from surefoot.sklearn_api.own_rows import own_rows
+from surefoot.sklearn_api.own_rows import own_rows, seen_by_last_step
 
 _EXAMPLES = """\
   surefoot score model.surefoot new_visits.csv --output scores.csv
   surefoot score model.surefoot new_visits.csv --keep customer --output scores.csv
-  surefoot score model.surefoot new_visits.parquet | head"""
+  surefoot score model.surefoot new_visits.parquet | head
+  surefoot score svm.surefoot new_readings.csv --groups machine --output answers.csv"""
 
 
 def add_score(subparsers: Any) -> None:
@@ -39,6 +41,12 @@ def add_score(subparsers: Any) -> None:
     parser.add_argument("table", help="CSV or Parquet file with the columns of the model, in any order")
     add_output_options(parser, required=False, what="CSV file for the predictions; default: standard output")
     parser.add_argument("--keep", type=names, default=[], metavar="NAMES", help="columns of the table to write along")
+    parser.add_argument(
+        "--groups",
+        metavar="NAME",
+        help="a model that 'fit --model svm' wrote: the column that says which rows are readings of one input. Then there is "
+        "one line for each input: its class, by all its readings, and how often a further one may say otherwise",
+    )
     add_table_options(parser)
     add_common_options(parser)
 
@@ -50,17 +58,52 @@ def run_score(args: argparse.Namespace) -> int:
     place = None if args.output is None else free_place(args)
     model = load_fitted(args.model)
     wanted = list(model_columns(model))
-    source = open_source(args, wanted, known_texts(model), others={"--keep": args.keep})
+    others = {"--keep": args.keep}
+    if args.groups is not None:
+        _require_inputs(model, wanted, args)
+        others["--groups"] = [args.groups]
+    source = open_source(args, wanted, known_texts(model), others=others)
+    write, what = (_write, "rows") if args.groups is None else (_write_inputs, "inputs")
     if place is None:
-        count = _write(sys.stdout, model, source, args)
+        write(sys.stdout, model, source, args)
         return DONE
     with new_file(place, overwrite=args.force) as file:
-        count = _write(file, model, source, args)
+        count = write(file, model, source, args)
     if args.json:
-        say_json({"output": str(place), "rows": count, "classes": last_step(model).classes_.tolist()})
+        say_json({"output": str(place), what: count, "classes": last_step(model).classes_.tolist()})
     elif not args.quiet:
-        note(f"{count:,} rows scored, written to {place}")
+        note(f"{count:,} {what} scored, written to {place}")
     return DONE
+
+
+def _require_inputs(model: Any, wanted: list[str], args: argparse.Namespace) -> None:
+    if not isinstance(last_step(model), ChanceConstrainedSVC):
+        raise ValueError(
+            "--groups is for a model that 'surefoot fit --model svm' wrote: no other one has inputs of several rows."
+        )
+    if args.keep:
+        raise ValueError(
+            "--keep writes columns of rows along, and with --groups there is one line for each input. Leave it out."
+        )
+    if args.groups in wanted:
+        raise ValueError(f"--groups names {args.groups!r}, which is a column that the model reads.")
+
+
+def _write_inputs(file: Any, model: Any, source: TableSource, args: argparse.Namespace) -> int:
+    """One line for each input; its readings may stand anywhere in the table, so all of it is read."""
+    columns, name = read_columns(model, source), source.require(args.groups, "--groups")
+    content = source.load([*columns, source.column(name, "categorical")])
+    rows, of_row, last = seen_by_last_step(model, source.frame(content, columns)), labels(content[name]), last_step(model)
+    if len(last.classes_) == 2:
+        found = last.promise_columns(rows, of_row)
+    else:
+        classes = last.predict(rows, of_row)
+        names, first, counts = np.unique(of_row, return_index=True, return_counts=True)
+        found = {"group": names, "rows": counts, "prediction": classes[first]}
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(found)
+    writer.writerows(zip(*(np.asarray(column).tolist() for column in found.values()), strict=True))
+    return len(found["group"])
 
 
 def _write(file: Any, model: Any, source: TableSource, args: argparse.Namespace) -> int:

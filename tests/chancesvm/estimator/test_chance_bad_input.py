@@ -28,6 +28,7 @@ def not_a_number(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         ({}, {"groups": ["a"] * 11}, "X has 12 rows, groups has 11 entries"),
         ({}, {"groups": [*"ababababab", None, "b"]}, r"groups has 1 missing value\(s\), the first in row 10"),
         ({}, {"X": pd.DataFrame({"a": ["x"] * 12, "b": 1.0})}, "column 'a', row 0: 'x' is not a number.*OneHotEncoder"),
+        ({}, {"X": pd.DataFrame(X, columns=["a", "a"])}, "Column names must be unique, but these repeat: .a.. Rename them"),
         ({}, {"X": np.where(np.arange(24).reshape(12, 2) == 5, np.nan, X)}, "column 1 has 1 missing value.*row 2.*imputer"),
         ({}, {"X": np.where(np.arange(24).reshape(12, 2) == 5, np.inf, X)}, "column 1, row 2 holds inf"),
         ({}, {"sample_weight": [-1.0] * 12}, "Negative values in data passed to `sample_weight`: row 0"),

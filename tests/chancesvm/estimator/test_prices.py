@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
 
 import surefoot as sf
@@ -168,7 +170,23 @@ def test_a_solve_that_was_cut_short_is_not_called_weak() -> None:
 
 def test_searches_without_groups_hear_of_it() -> None:
     X, y, groups = inputs([5] * 8)
-    with pytest.warns(SingleSampleWarning, match="metadata routing"):
-        found = GridSearchCV(ChanceConstrainedSVC(), {"C": [1.0]}, cv=StratifiedGroupKFold(2)).fit(X, y, groups=groups)
+    for _ in range(2):
+        with pytest.warns(SingleSampleWarning, match="metadata routing") as said:
+            found = GridSearchCV(ChanceConstrainedSVC(), {"C": [1.0, 2.0]}, cv=StratifiedGroupKFold(2)).fit(X, y, groups=groups)
+        # Once for the search, not for each of its five fits.
+        assert len(said) == 1
     assert len(found.best_estimator_.groups_) == 40
     assert isinstance(found.best_estimator_, sf.ChanceConstrainedSVC)
+
+
+def test_a_clone_that_warns_does_so_at_each_of_its_fits_and_survives_copies() -> None:
+    X, y, _ = inputs([5] * 8)
+    model = ChanceConstrainedSVC(kernel="linear")
+    first, second = clone(model), clone(model)
+    fits = [(first, 1), (first, 1), (second, 0), (clone(first), 0), (model, 1), (model, 1)]
+    for one, times in [*fits, (pickle.loads(pickle.dumps(first)), 1)]:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            one.fit(X, y)
+        assert [entry.category for entry in heard].count(SingleSampleWarning) == times
+        assert [entry.filename for entry in heard if entry.category is SingleSampleWarning] == [__file__] * times

@@ -26,6 +26,8 @@ from surefoot import (
 )
 from surefoot.chancesvm.estimator.multi_class_machines import class_probabilities, class_scores
 from surefoot.chancesvm.estimator.several_machines import certificate_of_sum
+from surefoot.proofs.judge import judge
+from surefoot.proofs.proof_file import read_proof_file
 
 SCHEMES = ["ovo", "ovr"]
 
@@ -134,6 +136,33 @@ def test_a_proof_is_refused_for_other_rows_labels_and_numbers(multi_class: str) 
     model.machines_[1]._scores.coefficients[0] *= 1.5
     with pytest.raises(CertificateError, match="has changed"):
         sf.verify(model, X, y)
+
+
+@pytest.mark.parametrize("multi_class", SCHEMES)
+def test_the_proof_of_each_machine_is_a_file_of_its_own(multi_class: str, tmp_path: Path) -> None:
+    X, y, groups = three_kinds()
+    model = ChanceConstrainedSVC(multi_class=multi_class).fit(X, y, groups=groups)
+    for at, machine in enumerate(model.machines_):
+        place = tmp_path / f"{at}.npz"
+        sf.export_proof(model, X, y, place, groups=groups, machine=at)
+        proof = read_proof_file(place)
+        found = judge(proof)
+        assert found.verified
+        assert found.claim == machine.certificate_.claim
+        assert (found.problem_digest, found.model_digest) == (
+            machine.certificate_.problem_digest,
+            machine.certificate_.model_digest,
+        )
+    with pytest.raises(CertificateError, match="pass machine=0"):
+        sf.export_proof(model, X, y, tmp_path / "all.npz", groups=groups)
+    for wrong in (3, -1, "ash"):
+        with pytest.raises(ValueError, match=r"machine = .* must be a whole number from 0 to 2"):
+            sf.export_proof(model, X, y, tmp_path / "none.npz", groups=groups, machine=wrong)
+    two = y != "oak"
+    plain = ChanceConstrainedSVC().fit(X[two], y[two], groups=groups[two])
+    with pytest.raises(ValueError, match="more than two classes, and this one has two"):
+        sf.export_proof(plain, X[two], y[two], tmp_path / "two.npz", groups=groups[two], machine=0)
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_exchanged_machines_under_a_fresh_seal_are_refused() -> None:

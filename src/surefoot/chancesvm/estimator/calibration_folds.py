@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.chancesvm.estimator.class_rows import ClassRows
+from surefoot.chancesvm.estimator.input_problem import pose_rows
 from surefoot.chancesvm.estimator.input_promises import HeldOutMargins, held_out_margins, score_moments
 from surefoot.chancesvm.estimator.kernel_scores import KernelScores
-from surefoot.chancesvm.estimator.posed_svm import pose_rows
 from surefoot.chancesvm.estimator.svm_settings import SVMSettings
 from surefoot.chancesvm.inputs.uncertain_inputs import read_violation
 from surefoot.chancesvm.solvers.platt_scaling import PlattScaling, fit_platt_scaling

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import clone
-
 from surefoot.chancesvm.estimator.calibration_folds import calibrated
-from surefoot.chancesvm.estimator.chance_svc_proof import ChanceSVCProof, number_table, read_rows
-from surefoot.chancesvm.estimator.class_rows import ClassRows, MachineRows, read_class_rows, several_classes
-from surefoot.chancesvm.estimator.posed_svm import (
-    PosedSVM,
-    SolvedSVM,
-    pose_moments,
-    pose_rows,
-)
+from surefoot.chancesvm.estimator.chance_svc_path import ChanceSVCPath
+from surefoot.chancesvm.estimator.input_problem import pose_moments, pose_rows
+from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
 from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
-from surefoot.chancesvm.inputs.gap_policy import without_gaps
 from surefoot.chancesvm.inputs.given_moments import read_covariances
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked
-from surefoot.chancesvm.inputs.uncertain_inputs import read_violation, violation_of
 from surefoot.core.arrays import RowArray
 from surefoot.core.outcome import SolveOutcome
-from surefoot.design.encode.level_codes import listing
-from surefoot.design.encode.row_groups import RowGroups
 from surefoot.design.write.output_frame import frame_library
-from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
-from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
+from surefoot.exceptions import SolveInterrupted
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.training_rows import (
@@ -40,7 +24,7 @@ from surefoot.sklearn_api.training_rows import (
 )
 
 
-class ChanceConstrainedSVC(ChanceSVCProof):
+class ChanceConstrainedSVC(ChanceSVCPath):
     """Support vector machine for inputs that are known by repeated measurements, or by mean and covariance.
 
     Input i is a batch of rows with one label y_i. In the feature space of the kernel the batch has a mean mu_i and a covariance
@@ -206,7 +190,8 @@ class ChanceConstrainedSVC(ChanceSVCProof):
     SingleSampleWarning
         If groups have one row, or there are none at all: nothing is known about their spread. Such ellipsoids are points,
         unless they can borrow from inputs that were measured more often.
-        Groups that are handed to a search of scikit-learn reach the model by metadata routing only.
+        Groups that are handed to a search of scikit-learn reach the model by metadata routing only. Said once for a model and
+        its clones, which are what a search fits.
     UserWarning
         If rows with gaps are left out, which ``missing="drop"`` asks for.
     WeakModelWarning
@@ -328,7 +313,7 @@ class ChanceConstrainedSVC(ChanceSVCProof):
             rows, named, told = own.rows, own.given is not None, f"{where}{own.told}"
             posed = pose_rows(rows, own.given, settings, named=named)
             if at == 0:
-                _warn_of_single_samples(
+                self._warn_of_single_samples(
                     own.given if table is None else table.given, settings, where, borrows=posed.pool is not None
                 )
             of_row = posed.groups_of_rows(rows.positions, n_rows)
@@ -343,89 +328,6 @@ class ChanceConstrainedSVC(ChanceSVCProof):
         if table is not None:
             self._take_machines([machine for machine, _ in machines], table, settings.multi_class)
         return self
-
-    def _machines(
-        self, X: Any, y: Any, groups: Any, sample_weight: Any, settings: SVMSettings, *, by_moments: bool = False
-    ) -> tuple[list[tuple[Self, MachineRows]], ClassRows | None, SVMSettings, int]:
-        """What is to be fitted to which rows: the model itself, or machines where there are more than two classes.
-
-        Also all rows, if these are of several classes, the settings of each fit, and how many rows there were.
-        """
-        if settings.drops_gaps and not by_moments:
-            X, sample_weight = without_gaps(X, groups, sample_weight, f"{type(self).__name__}.fit")
-        labels = several_classes(y)
-        if labels is None:
-            rows, given, n_rows = read_rows(X, y, groups, sample_weight, settings)
-            warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, stacklevel=5)
-            return [(self, MachineRows(rows, given))], None, settings, n_rows
-        table = read_class_rows(number_table(X, settings), labels, groups, sample_weight, settings)
-        warn_of_doubtful_design(f"{type(self).__name__}.fit", table.rows.design, stacklevel=5)
-        params = self.get_params(deep=False)
-        machines = [(type(self)(**params), own) for own in table.machines(settings.multi_class)]
-        return machines, table, table.settings(settings, by_moments=by_moments), table.n_table_rows
-
-    def fit_path(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        costs: Sequence[float],
-        violations: Sequence[Any],
-        groups: Any = None,
-        sample_weight: Any = None,
-    ) -> list[list[Self]]:
-        """Fit a model for every pair of a violation and a price of slack, for a search among them; each is certified.
-
-        The models are those of separate fits, to ``tol``, but much cheaper: kernels of all pairs of rows are computed once, and
-        what was found at one point of the grid is where its neighbours begin. Beyond the price at which all slack is gone
-        nothing is left to solve at all. ``self`` is not fitted.
-
-        Parameters
-        ----------
-        X, y, groups, sample_weight
-            As for :meth:`fit`. All models have the same clusters, where ``batches`` asks for some.
-        costs : sequence of float
-            In the place of ``C``.
-        violations : sequence
-            In the place of ``violation``: each entry is what that parameter takes.
-
-        Returns
-        -------
-        list of list of ChanceConstrainedSVC
-            ``models[i][j]`` is fitted with ``violations[i]`` and ``costs[j]``; limits hold for each model.
-        """
-        own_params = self.get_params(deep=False)
-        models = [[type(self)(**{**own_params, "C": cost, "violation": value}) for cost in costs] for value in violations]
-        if not (models and models[0]):
-            raise ValueError(f"a path needs costs and violations, but there are {len(costs)} and {len(violations)}.")
-        settings = [[read_settings(model) for model in row] for row in models]
-        where, library = f"{type(self).__name__}.fit_path", frame_library(X)
-        rows_given = unstacked(X, flat_labels(y), groups, sample_weight)
-        machines, table, shared, n_rows = self._machines(*rows_given, replace(settings[0][0], cost=1.0))
-        given = machines[0][1].given if table is None else table.given
-        named = None if given is None else given.names
-        grids = [models if table is None else [[clone(model) for model in row] for row in models] for _ in machines]
-        for at, (grid, (_, part)) in enumerate(zip(grids, machines, strict=True)):
-            posed = pose_rows(part.rows, part.given, shared, named=given is not None)
-            if at == 0:
-                _warn_of_single_samples(given, shared, where, borrows=posed.pool is not None)
-            of_row = posed.groups_of_rows(part.rows.positions, n_rows)
-            wanted = [violation_of(read_violation(violation, named), posed.inputs.names) for violation in violations]
-            title = f"{type(self).__name__}, {posed.problem.n_batches} inputs, {posed.problem.n_samples} samples, a path"
-            for row, column, own, solved in posed.solve_path(shared, costs, wanted, title if self.verbose else None):
-                one = settings[row][column]
-                one = replace(one, seed=shared.seed) if table is None else table.settings(replace(one, seed=shared.seed))
-                calibration = calibrated(part.rows, part.given, one) if self.probability else None
-                grid[row][column]._unpack(
-                    own, solved, part.rows, library, None, of_row, calibration, named_groups=given is not None
-                )
-                if not solved.is_settled:
-                    warn_of_limit(solved, f"{where}{part.told} (C = {costs[column]!r}, violation = {violations[row]!r})")
-        if table is not None:
-            for row, line in enumerate(models):
-                for column, model in enumerate(line):
-                    model._take_machines([grid[row][column] for grid in grids], table, shared.multi_class)
-        return models
 
     def fit_moments(
         self, means: Any, covariances: Any, y: Any, *, feature_map: Any = None, shared_covariance: Any = None
@@ -497,28 +399,3 @@ class ChanceConstrainedSVC(ChanceSVCProof):
                 found = posed.judge(stop.outcome, settings)
                 self._unpack(posed, found, rows, library, feature_map, row_groups, named_groups=named_groups)
             raise
-
-
-def _warn_of_single_samples(given: RowGroups | None, settings: SVMSettings, where: str, *, borrows: bool) -> None:
-    """Say so where inputs are taken to be known exactly, unless that is what was asked for."""
-    if given is None:
-        if settings.batches == "auto":
-            warnings.warn(
-                f"{where}: no groups were given, so that each row is taken to be an input of its own that is known exactly: a "
-                "plain support vector machine. If rows are repeated measurements, pass groups= (in a search of scikit-learn "
-                "with metadata routing and set_fit_request(groups=True)). If not, batches='rows' says so.",
-                SingleSampleWarning,
-                stacklevel=3,
-            )
-        return
-    single = [name for name, size in zip(given.names, np.bincount(given.codes), strict=True) if size == 1]
-    if single:
-        taken = "They are taken to vary as the other inputs do."
-        if not borrows:
-            taken = "The ellipsoid of one sample is a point: these inputs are taken to be known exactly."
-        warnings.warn(
-            f"{where}: {len(single)} of {len(given.names)} groups have one row (group {listing(single)}), which says "
-            f"nothing about their spread. {taken}",
-            SingleSampleWarning,
-            stacklevel=3,
-        )

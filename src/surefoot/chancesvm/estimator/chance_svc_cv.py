@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from surefoot.chancesvm.estimator.calibration_folds import folds_of_inputs
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
 from surefoot.chancesvm.estimator.class_rows import ClassRows
-from surefoot.chancesvm.estimator.posed_svm import pose_rows
+from surefoot.chancesvm.estimator.input_problem import pose_rows
 from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings
 from surefoot.chancesvm.inputs.gap_policy import LEFT_OUT
 from surefoot.chancesvm.inputs.stacked_inputs import unstacked

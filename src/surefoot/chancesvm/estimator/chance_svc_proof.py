@@ -10,13 +10,8 @@ import numpy as np
 from surefoot.chancesvm.certificate.certificate import certify_chance_svm
 from surefoot.chancesvm.estimator.chance_svc_model import ChanceSVCModel
 from surefoot.chancesvm.estimator.class_rows import MachineRows, read_class_rows
-from surefoot.chancesvm.estimator.posed_svm import (
-    PosedSVM,
-    SolvedSVM,
-    pose_moments,
-    pose_rows,
-    read_groups,
-)
+from surefoot.chancesvm.estimator.input_problem import pose_moments, pose_rows, read_groups
+from surefoot.chancesvm.estimator.posed_svm import PosedSVM, SolvedSVM
 from surefoot.chancesvm.estimator.promised_inputs import REMEDIES
 from surefoot.chancesvm.estimator.several_machines import certificate_of_sum
 from surefoot.chancesvm.estimator.svm_settings import SVMSettings, read_settings

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.chancesvm.estimator.input_problem import read_groups
 from surefoot.chancesvm.estimator.multi_class_machines import machine_classes
-from surefoot.chancesvm.estimator.posed_svm import read_groups
 from surefoot.chancesvm.estimator.svm_settings import SVMSettings
 from surefoot.chancesvm.inputs.class_prices import class_prices
 from surefoot.chancesvm.inputs.uncertain_inputs import read_violation

@@ -114,7 +114,7 @@ def _read(X: Any, first_row: int) -> Table:
     pyarrow = nw.dependencies.get_pyarrow()
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         X = pyarrow.Table.from_batches([X])
-    _require_unique_names(X)
+    require_unique_names(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame)
@@ -147,8 +147,11 @@ def _require_shape(shape: tuple[int, ...]) -> None:
         raise InvalidTableError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def _require_unique_names(X: Any) -> None:
-    """narwhals refuses repeated names as well, but not in all versions at the same place, and not in our words."""
+def require_unique_names(X: Any) -> None:
+    """Raise on a data frame that has two columns of one name.
+
+    narwhals refuses repeated names as well, but not in all versions at the same place, and not in our words.
+    """
     if nw.dependencies.is_pandas_like_dataframe(X):
         names = list(X.columns)
     elif nw.dependencies.is_pyarrow_table(X):

@@ -17,12 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.design.encode.schema import Level
+from surefoot.design.read.table import require_unique_names
 
 _DEFAULT_LIBRARY = "pandas"
 
 
 def frame_library(X: Any) -> str | None:
-    """Module name of the data frame library that X belongs to ("pandas", "polars", ...), or None for arrays."""
+    """Module name of the data frame library that X belongs to ("pandas", "polars", ...), or None for arrays.
+
+    Raises
+    ------
+    InvalidTableError
+        If names of columns repeat: some ask for the library before they read the table.
+    """
+    require_unique_names(X)
     frame = nw.from_native(X, pass_through=True)
     return nw.get_native_namespace(frame).__name__ if isinstance(frame, nw.DataFrame) else None
 
