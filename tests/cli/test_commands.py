@@ -275,6 +275,15 @@ def test_rows_that_do_not_fit_into_memory_are_read_in_batches(run: Run, folder: 
     whole, batches = sf.load(tmp_path / "one"), sf.load(tmp_path / "two")
     assert whole.schema_.names == batches.schema_.names and None in batches.schema_.categorical_columns[0].levels
     np.testing.assert_allclose(whole.coef_, batches.coef_, atol=1e-6)
+    again = ["verify", tmp_path / "two", tmp_path / "whole.csv", "--target", "bought"]
+    code, out, err = run(*again)
+    assert code == 0 and out.startswith("verified on") and "in batches" not in err
+    code, out, err = run(*again, "--memory", "0.01")
+    assert code == 0 and out.startswith("verified on") and "verified in batches" in err
+    table.iloc[:-1].to_csv(tmp_path / "fewer.csv", index=False)
+    for memory, reason in (("2048", "not the rows of the proof"), ("0.01", "not those of the fit")):
+        code, out, err = run("verify", tmp_path / "two", tmp_path / "fewer.csv", "--target", "bought", "--memory", memory)
+        assert code == 1 and out == "NOT verified\n" and reason in err
     code, _, err = run(*words, "--output", tmp_path / "three", "--memory", "0.01", "--model", "risk-score")
     assert code == 1 and "only --model robust" in err and "take a sample" in err
     code, _, err = run("fit", folder / "visits.csv", "--target", "bought", "--output", tmp_path / "four", "--memory", "0.01")

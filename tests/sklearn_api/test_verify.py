@@ -176,8 +176,15 @@ def test_rows_in_batches_are_verified_from_batches_or_from_one_table(tmp_path: P
     loaded = sf.load(tmp_path / "model")
     assert loaded.outcome_.dual is None
     assert sf.verify(loaded, batches).verified
+    # The file has no plan, but it knows where the rows were cut.
+    assert loaded.part_rows_ == (50, len(proven.y) - 50)
+    assert sf.verify(loaded, proven.X, proven.y).verified
+    with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
+        sf.verify(loaded, other_rows(proven.X), proven.y)
     with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
         sf.verify(loaded, [(proven.X[:50], proven.y[:50]), (1.01 * proven.X[50:], proven.y[50:])])
+    again = sf.load(tmp_path / "model").fit(proven.X, proven.y)
+    assert again.part_rows_ is None and sf.verify(again, proven.X, proven.y).verified
     model.coef_ *= 3
     with pytest.raises(sf.CertificateError, match="has changed"):
         sf.verify(model, batches)
@@ -194,7 +201,9 @@ def test_rows_on_dask_are_verified_where_they_are(tmp_path: Path) -> None:
     with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
         sf.verify(model, frames.from_pandas(table.assign(a=table.a + 1.0), npartitions=3), "y")
     sf.save(model, tmp_path / "model")
-    assert sf.verify(sf.load(tmp_path / "model"), parts, "y").verified
+    loaded = sf.load(tmp_path / "model")
+    assert sf.verify(loaded, parts, "y").verified
+    assert sf.verify(loaded, table[["a", "b", "c"]], table.y).verified
 
 
 def test_groups_of_the_fit_are_known_to_the_model() -> None:

@@ -16,6 +16,7 @@ from surefoot.cli.options import (
     DONE,
     NOT_PROVEN,
     add_common_options,
+    add_memory_option,
     add_output_options,
     add_table_options,
     add_weights_option,
@@ -24,7 +25,7 @@ from surefoot.cli.options import (
     names,
     open_source,
 )
-from surefoot.cli.parsed_rows import ParsedRows
+from surefoot.cli.parsed_rows import ParsedRows, exceeds_memory
 from surefoot.cli.progress_bar import progress_bars
 from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels, weight_column
 from surefoot.exceptions import InvalidTableError
@@ -46,8 +47,6 @@ _EXAMPLES = """\
 
 exit codes: 0 done, 1 the table or an option cannot be used, 2 wrong usage, 3 the file cannot be written,
 4 the model was written but a limit came before its proof, 130 interrupted"""
-# Copies of a table that frames, encoding and solvers hold at the same time, at most.
-_COPIES = 6
 
 
 def add_fit(subparsers: Any) -> None:
@@ -108,7 +107,7 @@ def add_fit(subparsers: Any) -> None:
     )
     settings.add_argument("--gap", type=float, default=None, metavar="G", help="relative gap to prove; default: the model's")
     settings.add_argument("--time-limit", type=float, default=None, metavar="SECONDS", help="best model found by then")
-    settings.add_argument("--memory", type=float, default=2048, metavar="MB", help="for the table; default 2048")
+    add_memory_option(settings)
     add_table_options(parser)
     add_common_options(parser)
 
@@ -145,7 +144,7 @@ def run_fit(args: argparse.Namespace) -> int:
     if args.model == "svm":
         _require_numbers(source, columns, drops_gaps=args.missing == "drop")
     model = _model(args, columns)
-    if source.n_rows * (len(columns) + 1) * 8 * _COPIES > args.memory * 2**20:
+    if exceeds_memory(source, columns, args.memory):
         _fit_batches(model, args, source, columns, target)
     else:
         content = source.load([*columns, target, *_group_column(source, args), *weights])

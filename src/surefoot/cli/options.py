@@ -53,6 +53,11 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--drop-unnamed", action="store_true", help="leave out columns without a name in the header")
 
 
+def add_memory_option(parser: Any) -> None:
+    """How much of the machine a table may take."""
+    parser.add_argument("--memory", type=float, default=2048, metavar="MB", help="for the table; default 2048")
+
+
 def add_output_options(parser: argparse.ArgumentParser, *, required: bool, what: str) -> None:
     """Where the result goes."""
     parser.add_argument("--output", "-o", required=required, metavar="FILE", help=what)

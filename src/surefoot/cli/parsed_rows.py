@@ -18,6 +18,14 @@ from surefoot.cli.table_source import ReadColumn, TableSource, labels
 from surefoot.design.read.column import Categories, CodedColumn, NumberColumn
 from surefoot.design.read.table import Table
 
+# Copies of a table that frames, encoding and solvers hold at the same time, at most.
+_COPIES = 6
+
+
+def exceeds_memory(source: TableSource, columns: Sequence[ReadColumn], memory: float) -> bool:
+    """Whether these columns and a target, in memory as a whole, might need more than so many MB."""
+    return source.n_rows * (len(columns) + 1) * 8 * _COPIES > memory * 2**20
+
 
 class ParsedRows:
     """Batches (X, y) of a file; a context manager, which removes what it wrote.
@@ -27,6 +35,11 @@ class ParsedRows:
     source : TableSource
     columns : list of ReadColumn
     target : ReadColumn
+
+    Attributes
+    ----------
+    counts : list of int
+        Rows of each batch, once it has been entered.
     """
 
     def __init__(self, source: TableSource, columns: Sequence[ReadColumn], target: ReadColumn) -> None:
@@ -34,6 +47,7 @@ class ParsedRows:
         self._levels: dict[str, dict[Any, int]] = {column.name: {} for column in self._columns if column.kind == "categorical"}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._batches: list[Path] = []
+        self.counts: list[int] = []
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="surefoot-")
@@ -41,6 +55,7 @@ class ParsedRows:
             path = Path(self._folder.name) / f"{at}.npz"
             np.savez(path, **{str(k): self._packed(column, chunk[column.name]) for k, column in enumerate(self._columns)})
             self._batches.append(path)
+            self.counts.append(len(chunk[self._columns[-1].name]))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -51,7 +66,7 @@ class ParsedRows:
         levels = {name: tuple(known) for name, known in self._levels.items()}
         names = tuple(column.name for column in self._columns[:-1])
         first = 0
-        for path in self._batches:
+        for path, rows in zip(self._batches, self.counts, strict=True):
             with np.load(path, allow_pickle=False) as packed:
                 values = [packed[str(k)] for k in range(len(self._columns))]
             *read, y = [
@@ -60,7 +75,6 @@ class ParsedRows:
                 else CodedColumn(f"column {column.name!r}", Categories(numbers, levels[column.name]), first)
                 for column, numbers in zip(self._columns, values, strict=True)
             ]
-            rows = values[-1].size
             yield Table(rows, names, True, read, first_row=first), labels(y.values) if isinstance(y, NumberColumn) else y
             first += rows
 

@@ -13,6 +13,7 @@ from surefoot.cli.loaded_model import (
     group_column,
     has_names,
     known_texts,
+    last_step,
     load_fitted,
     model_columns,
     read_columns,
@@ -23,12 +24,15 @@ from surefoot.cli.options import (
     DONE,
     NOT_VERIFIED,
     add_common_options,
+    add_memory_option,
     add_table_options,
     add_weights_option,
     command,
     open_source,
 )
-from surefoot.cli.table_source import ReadColumn, labels, weight_column
+from surefoot.cli.parsed_rows import ParsedRows, exceeds_memory
+from surefoot.cli.table_source import ReadColumn, TableSource, labels, weight_column
+from surefoot.core.certificate import Certificate
 from surefoot.exceptions import CertificateError
 from surefoot.sklearn_api.verification import verify
 
@@ -48,6 +52,7 @@ def add_verify(subparsers: Any) -> None:
     add_weights_option(parser, "the column with the weights of the rows, if the fit had some")
     parser.add_argument("--groups", metavar="NAME", help="the column with the groups; default: those that the model knows")
     parser.add_argument("--arithmetic", choices=["double", "ball"], default="double", help="ball needs python-flint")
+    add_memory_option(parser)
     add_table_options(parser)
     add_common_options(parser)
 
@@ -63,22 +68,12 @@ def run_verify(args: argparse.Namespace) -> int:
     # Columns without names go by their order: if that is another one than in the fit, the digest of the rows tells.
     names = None if has_names(model) else [name for name in source.tallies if name not in apart]
     columns, target = read_columns(model, source, names), target_column(model, source, args.target)
-    extra = [
-        weight_column(source, name) if option == "--weights" else group_column(model, source, name)
-        for option, name in more.items()
-        if name is not None
-    ]
-    content = source.load([*columns, target, *extra])
-    table = source.frame(content, columns) if has_names(model) else _rows(content, columns)
+    in_parts = getattr(last_step(model), "part_rows_", None) is not None and has_names(model) and args.weights is None
     try:
-        proof = verify(
-            model,
-            table,
-            labels(content[args.target]),
-            sample_weight=None if args.weights is None else content[args.weights],
-            groups=None if args.groups is None else labels(content[args.groups]),
-            arithmetic=args.arithmetic,
-        )
+        if in_parts and exceeds_memory(source, columns, args.memory):
+            proof = _proof_from_batches(model, args, source, columns, target)
+        else:
+            proof = _proof_from_table(model, args, source, columns, target)
     except CertificateError as error:
         if args.json:
             say_json({"verified": False, "reason": str(error)})
@@ -92,6 +87,39 @@ def run_verify(args: argparse.Namespace) -> int:
     else:
         say(f"{'verified' if proof.verified else 'NOT verified'} on {source.n_rows:,} rows: {proof.claim}")
     return DONE if proof.verified else NOT_VERIFIED
+
+
+def _proof_from_table(
+    model: Any, args: argparse.Namespace, source: TableSource, columns: list[ReadColumn], target: ReadColumn
+) -> Certificate:
+    extra = [] if args.weights is None else [weight_column(source, args.weights)]
+    extra += [] if args.groups is None else [group_column(model, source, args.groups)]
+    content = source.load([*columns, target, *extra])
+    return verify(
+        model,
+        source.frame(content, columns) if has_names(model) else _rows(content, columns),
+        labels(content[args.target]),
+        sample_weight=None if args.weights is None else content[args.weights],
+        groups=None if args.groups is None else labels(content[args.groups]),
+        arithmetic=args.arithmetic,
+    )
+
+
+def _proof_from_batches(
+    model: Any, args: argparse.Namespace, source: TableSource, columns: list[ReadColumn], target: ReadColumn
+) -> Certificate:
+    """The proof from rows that do not fit into memory, read as the fit has read them."""
+    said = f"{source.n_rows:,} rows of {len(columns)} columns do not fit into --memory {args.memory:g} MB"
+    if args.groups is not None:
+        raise ValueError("--groups are not for models that were fitted in batches: their proof does not depend on any.")
+    with ParsedRows(source, columns, target) as batches:
+        if tuple(batches.counts) != last_step(model).part_rows_:
+            raise CertificateError(
+                f"{said}, and the batches that this file is read in are not those of the fit. If it holds the rows of the fit, "
+                "raise --memory: a table in memory is cut as the fit has cut it."
+            )
+        note(f"{said}: they are parsed into a temporary folder and verified in batches.")
+        return verify(model, batches, arithmetic=args.arithmetic)
 
 
 def _rows(content: Mapping[str, Any], columns: list[ReadColumn]) -> Any:

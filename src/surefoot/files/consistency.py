@@ -34,6 +34,7 @@ def robust_fault(model: Any) -> str | None:
         ((cost.numeric_weights.size, cost.categorical_weights.size) == sizes, "ground_cost_ does not fit schema_"),
         (_matches_columns(model, schema), "the names of the columns contradict each other"),
         (_explains_radius(model), "sampling_error_ does not fit radius_"),
+        (min(model.part_rows_ or (1,)) >= 0, "there are parts with fewer than no rows"),
     )
 
 

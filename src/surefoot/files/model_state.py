@@ -98,8 +98,8 @@ KINDS: dict[str, ModelKind] = {
     "RobustLogisticRegression": ModelKind(
         RobustLogisticRegression,
         _ROBUST,
-        # Files from before radii were automatic lack it.
-        {**_COLUMNS, **_SEAL, "sampling_error_": SamplingError | None},
+        # Files from before radii were automatic, or fits in parts remembered their parts, lack these.
+        {**_COLUMNS, **_SEAL, "sampling_error_": SamplingError | None, "part_rows_": tuple[int, ...] | None},
         robust_fault,
     ),
     "RobustLogisticRegressionCV": ModelKind(

@@ -58,6 +58,27 @@ def test_cross_validation_takes_the_weights_and_searches_the_radius() -> None:
     assert model.ground_cost_.categorical_weights == pytest.approx([DELTA, FLIP]) and model.radius_ in (0.01, 0.1)
 
 
+@pytest.mark.parametrize(
+    ("make", "times"),
+    [
+        (sf.RobustLogisticRegression, 1),
+        (lambda shift: sf.RobustLogisticRegressionCV(shift=shift, radii=[0.1], cv=3), 1),
+        (lambda shift: sf.RobustLogisticRegressionCV(shift=shift, radii=[0.1], cv=3, certainty_scales=[1.0, 2.0]), 2),
+    ],
+)
+def test_a_table_is_calibrated_once_for_every_shift_model(make: Any, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows()
+    calibrate, seen = sf.ShiftModel.calibrate, []
+
+    def counted(model: sf.ShiftModel, table: Any) -> Any:
+        seen.append(table)
+        return calibrate(model, table)
+
+    monkeypatch.setattr(sf.ShiftModel, "calibrate", counted)
+    make(shift=SHIFT).fit(X, y)
+    assert len(seen) == times
+
+
 def test_a_score_card_takes_flips_from_a_shift_model() -> None:
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.integers(0, 2, (120, 3)), columns=["a", "b", "c"])

@@ -109,7 +109,8 @@ def _explains_nothing(model: Any, problem: InverseProblem, separation: Separatio
         return False
     if not all(example.inside and bool(example.instance.decisions.whole.all()) for example in problem.examples):
         return False
-    if isinstance(as_forward(model.forward), CallableProblem) and not as_forward(model.forward).exact:
+    forward = as_forward(model.forward)
+    if isinstance(forward, CallableProblem) and not forward.exact:
         return False
     plain = replace(problem, distance=NO_DISTANCE)
     found, _ = separation.losses(plain, model.cost_, seconds=options.seconds_left)

@@ -16,7 +16,6 @@ from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel,
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.numeric_norm import NumericNorm
 from surefoot.robust.sqp.warm_path import WARM_STARTED
-from surefoot.robust.streaming.streamed import PartitionedPlan
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.parameter_checks import require_label_weight, require_radius
 from surefoot.sklearn_api.proven_model import ProofParts
@@ -130,6 +129,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         Where it comes from, as a sentence.
     sampling_error_ : SamplingError or None
         Rows, coefficients and bounds behind ``radius="auto"``; None if the radius was given.
+    part_rows_ : tuple of int or None
+        Rows that count in each batch or partition of the fit, which a proof remembers; None after a fit in memory.
     label_weight_ : float
         The price of a label flip used.
     public_rounding_ : float
@@ -245,8 +246,8 @@ class RobustLogisticRegression(RobustLogisticModel):
         if batches is not None:
             fit_batches(self, batches, solver, radius)
             return self
-        rows = self._read(X, y, sample_weight)
         prices = self._prices(X)
+        rows = self._read(X, y, sample_weight, prices)
         cost = self._cost(rows, prices)
         found, started = None, time.perf_counter()
         if prices.radius is not None:
@@ -261,6 +262,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         solution = self._certify(problem, outcome, solver)
         self._unpack(X, rows, problem.terms, solution.outcome.primal)
         self.sampling_error_ = None if found is None else found.error
+        self.part_rows_ = None
         self._unpack_proof(solution)
         if not solution.certificate.verified:
             warn_of_limit(solution, f"{type(self).__name__}.fit", self._advice(rows))
@@ -297,6 +299,6 @@ class RobustLogisticRegression(RobustLogisticModel):
         batches = open_batches(X, y, sample_weight)
         if batches is not None:
             return batched_proof(self, batches, outcome)
-        if isinstance(outcome.dual, PartitionedPlan):
+        if self.part_rows_ is not None:
             return table_proof(self, X, y, sample_weight, outcome)
         return super()._proof_parts(X, y, sample_weight, groups)

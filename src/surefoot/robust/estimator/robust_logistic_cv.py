@@ -218,8 +218,9 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         require_select(self.select)
         solver = named_solver(self.solver)
         y = flat_labels(y)
-        rows = self._read(X, y, sample_weight)
         prices = self._scaled_prices(X)
+        # A scale changes prices, but not which columns have them.
+        rows = self._read(X, y, sample_weight, next(iter(prices.values())))
         centre = None
         if self.radii is None and self.shift is None:
             centre = self._find_radius(rows, self._cost(rows, prices[1.0]), solver).radius

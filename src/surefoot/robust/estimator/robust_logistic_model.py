@@ -103,6 +103,8 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
 
     n_iter_: int
     sampling_error_: SamplingError | None = None
+    # Rows that count in each part of a fit from batches or on Dask, None for a table: a proof is about rows as they were cut.
+    part_rows_: tuple[int, ...] | None = None
     certificate_: Certificate
     outcome_: RobustOutcome | PartitionedOutcome
     solver_: str
@@ -137,16 +139,12 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         weights = ("numeric_weights", "categorical_weights")
         return [f"{name} = {getattr(self, name)!r:.80}" for name in weights if getattr(self, name) is not None]
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        encoder = self._encoder(None if scipy.sparse.issparse(X) else self._told_kinds(X))
-        rows = read_training_rows(encoder, X, y, sample_weight)
+    def _read(self, X: Any, y: Any, sample_weight: Any, prices: ShiftPrices) -> TrainingRows:
+        kinds = (kinds_of_weights if self.shift is None else kinds_of_shift)(prices.numeric, prices.categorical)
+        rows = read_training_rows(self._encoder(None if scipy.sparse.issparse(X) else kinds), X, y, sample_weight)
         listed = categories_are_listed(self.categorical_features)
         warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, listed=listed, stacklevel=5)
         return rows
-
-    def _told_kinds(self, X: Any) -> ToldKinds:
-        prices = self._prices(X)
-        return (kinds_of_weights if self.shift is None else kinds_of_shift)(prices.numeric, prices.categorical)
 
     def _encoder(self, told_kinds: ToldKinds | None = None) -> TableEncoder:
         return TableEncoder(

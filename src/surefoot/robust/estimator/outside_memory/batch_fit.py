@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 import joblib
@@ -69,8 +69,7 @@ class EncodedParts:
             yield RowBatch(batch.design.numeric, batch.design.codes, batch.signs, batch.weights, batch.first_row)
 
     def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]:
-        for batch, given in zip(self, arguments, strict=True):
-            yield work(batch, *given)
+        return _each(self, work, arguments)
 
 
 @dataclass(frozen=True)
@@ -78,18 +77,28 @@ class CutRows:
     """Rows of a table in memory, cut as the plan of a fit from batches has cut them."""
 
     rows: RowBatch
-    cuts: Sequence[int]
+    counts: Sequence[int]
 
-    def __iter__(self) -> Iterator[RowBatch]:
-        if self.cuts[-1] != self.rows.n_rows:
+    def __post_init__(self) -> None:
+        if sum(self.counts) != self.rows.n_rows:
             raise CertificateError(
                 f"these are not the rows of the proof: there are {self.rows.n_rows} with weight, and it is about "
-                f"{self.cuts[-1]}."
+                f"{sum(self.counts)}."
             )
-        for begin, end in pairwise(self.cuts):
+
+    def __iter__(self) -> Iterator[RowBatch]:
+        for begin, end in pairwise(accumulate(self.counts, initial=0)):
             own = np.arange(begin, end)
             batch = self.rows
             yield RowBatch(batch.numeric[own], batch.codes[own], batch.labels[own], batch.weights[own], begin)
+
+    def each(self, work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterable[Answer]:
+        return _each(self, work, arguments)
+
+
+def _each(parts: Iterable[RowBatch], work: Callable[..., Answer], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Answer]:
+    for batch, given in zip(parts, arguments, strict=True):
+        yield work(batch, *given)
 
 
 @dataclass(frozen=True)
@@ -122,12 +131,12 @@ def batched_proof(model: RobustLogisticModel, source: Iterable[Any], outcome: Pa
 
 
 def table_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, outcome: PartitionedOutcome) -> ProofParts:
-    """The same from a table in memory that holds the rows of all batches."""
+    """The same from a table in memory that holds the rows of all batches, or of all partitions of a fit on Dask."""
     rows = reread_training_rows(model, X, y, sample_weight)
     counts = row_counts(sample_weight, len(y))[rows.positions]
     batch = RowBatch(rows.design.numeric, rows.design.codes, rows.labels, counts)
-    cuts = (0, batch.n_rows) if outcome.dual is None else outcome.dual.first_rows
-    return _parts_proof(model, CutRows(batch, cuts), outcome)
+    parts = CutRows(batch, (batch.n_rows,) if model.part_rows_ is None else model.part_rows_)
+    return _parts_proof(model, parts, with_plan(model, _terms(model), outcome, parts))
 
 
 def _terms(model: RobustLogisticModel) -> Terms:

@@ -108,6 +108,7 @@ def fit_partitions(
     solution = Solution(terms, outcome, certificate, SQP.name)
     model._unpack(sample, summary, terms, outcome.primal)
     model.sampling_error_ = None if found is None else found.error
+    model.part_rows_ = tuple(map(int, parts.counts))
     model._unpack_proof(solution)
     if found is None and certificate.verified:
         warn_of_lone_intercept(terms, outcome.primal, sums, sums.tally, f"{type(model).__name__}.fit")
