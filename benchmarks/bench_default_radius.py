@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 import surefoot as sf
 from surefoot.core.arrays import BoolArray, FloatArray
-from surefoot.robust.estimator.radius.held_out_radius import PARAMETERS as HELD_OUT
+from surefoot.robust.estimator.held_out_radius import PARAMETERS as HELD_OUT
 
 DESCRIPTION = "radius='auto' beside 0.05 and scikit-learn's LogisticRegressionCV on 31 tables, 50 to 5,000 rows"
 # Training rows, and how many splits of a table.

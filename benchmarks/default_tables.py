@@ -1,7 +1,7 @@
 """Tables for the question what a default gives: those on which the automatic radius was found, and others.
 
 Each is a data frame and a truth value per row. CHOSEN are the tables that the rule of
-:mod:`surefoot.robust.estimator.radius.automatic_radius` was found on, CONFIRMED had no part in it.
+:mod:`surefoot.robust.estimator.automatic_radius` was found on, CONFIRMED had no part in it.
 """
 
 from __future__ import annotations

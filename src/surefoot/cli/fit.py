@@ -28,7 +28,7 @@ from surefoot.cli.options import (
 from surefoot.cli.parsed_rows import ParsedRows
 from surefoot.cli.progress_bar import progress_bars
 from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels, weight_column
-from surefoot.design.read.doubtful_columns import doubt_of_numbers
+from surefoot.design.read.column_doubts import doubt_of_numbers
 from surefoot.design.read.identifiers import named_as_identifier
 from surefoot.exceptions import DoubtfulColumnWarning, InvalidTableError
 from surefoot.files.model_file import save

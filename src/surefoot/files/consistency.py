@@ -19,8 +19,8 @@ from surefoot.design.encode.schema import Schema
 from surefoot.exceptions import ModelFileError
 from surefoot.files.forward_problems import FORWARDS, fixed_size
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
+from surefoot.robust.estimator.automatic_radius import AUTO
 from surefoot.robust.estimator.path_choice import SELECTS
-from surefoot.robust.estimator.radius.automatic_radius import AUTO
 
 
 def robust_fault(model: Any) -> str | None:

@@ -45,7 +45,7 @@ from surefoot.files.records import fits, is_library
 from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
-from surefoot.robust.estimator.radius.automatic_radius import SamplingError
+from surefoot.robust.estimator.automatic_radius import SamplingError
 from surefoot.robust.estimator.radius_path import RadiusPath
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
 from surefoot.robust.estimator.robust_logistic_cv import RobustLogisticRegressionCV

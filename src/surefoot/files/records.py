@@ -43,8 +43,8 @@ from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.problem.score_proof import ScoreProof
 from surefoot.riskscore.search.exact_score import SearchTally
 from surefoot.riskscore.search.near_cards import NearOptimalCards
-from surefoot.robust.estimator.radius.automatic_radius import SamplingError
-from surefoot.robust.estimator.radius.held_out_radius import HeldOut
+from surefoot.robust.estimator.automatic_radius import SamplingError
+from surefoot.robust.estimator.held_out_radius import HeldOut
 from surefoot.robust.estimator.radius_path import PathPoint, RadiusPath
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.ground_cost import GroundCost

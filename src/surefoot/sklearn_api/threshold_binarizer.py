@@ -24,7 +24,7 @@ from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.read.table import Table, read_table
 from surefoot.design.write.output_frame import build_frame, frame_library, frame_of_block
 from surefoot.exceptions import InvalidTableError
-from surefoot.sklearn_api.doubt_warning import categories_are_listed, named_columns, warn_of_doubtful_columns
+from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_counts
 from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training, set_columns_of_training
 

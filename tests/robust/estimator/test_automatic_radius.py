@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.robust.estimator.radius.automatic_radius import SamplingError, automatic_radius, rows_that_count
+from surefoot.robust.estimator.automatic_radius import SamplingError, automatic_radius, rows_that_count
 from surefoot.robust.problem.column_moments import RowTally
 
 # Half a step of the second digit, at most.

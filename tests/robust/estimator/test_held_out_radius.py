@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 import surefoot as sf
-from surefoot.robust.estimator.radius.held_out_radius import PARAMETERS, HeldOut, dealt
+from surefoot.robust.estimator.held_out_radius import PARAMETERS, HeldOut, dealt
 from surefoot.sklearn_api.parameter_marks import sealed_fields
 
 

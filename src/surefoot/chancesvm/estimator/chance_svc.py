@@ -31,7 +31,7 @@ from surefoot.design.encode.level_codes import listing
 from surefoot.design.encode.row_groups import RowGroups
 from surefoot.design.write.output_frame import frame_library
 from surefoot.exceptions import SingleSampleWarning, SolveInterrupted
-from surefoot.sklearn_api.doubt_warning import warn_of_doubtful_design
+from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.limit_warning import warn_of_limit
 from surefoot.sklearn_api.number_table import dense
 from surefoot.sklearn_api.training_rows import (

@@ -32,7 +32,7 @@ from surefoot.riskscore.estimator.risk_score_model import REMEDIES, RiskScoreMod
 from surefoot.riskscore.problem.problem import RiskScore
 from surefoot.riskscore.registry import RiskScoreSolver, make_score_solver, require_score_acceptance
 from surefoot.riskscore.search.exact_score import MOST_FEATURES, ExactScore, SearchTally
-from surefoot.sklearn_api.doubt_warning import warn_of_doubtful_design
+from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_design
 from surefoot.sklearn_api.number_table import dense, read_number_table
 from surefoot.sklearn_api.parameter_checks import is_number
 from surefoot.sklearn_api.progress import progress_listener

@@ -20,8 +20,8 @@ from surefoot.design.read.batches import BatchTable, is_batches, learn_batches
 from surefoot.design.read.parquet import ParquetBatches, is_parquet_path, open_parquet
 from surefoot.exceptions import CertificateError, InvalidTableError
 from surefoot.robust.certificate.certificate import certify_parts
+from surefoot.robust.estimator.automatic_radius import told
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support, with_plan
-from surefoot.robust.estimator.radius.automatic_radius import told
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.problem import ShiftPlan
 from surefoot.robust.problem.row_batch import RowBatch

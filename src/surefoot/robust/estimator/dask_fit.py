@@ -24,8 +24,8 @@ from surefoot.design.read.dask_table import open_dask_table
 from surefoot.design.read.partitioned_table import Part, PartitionedTable, encode_part, learn_partitions
 from surefoot.exceptions import CertificateError
 from surefoot.robust.certificate.certificate import certify_parts
+from surefoot.robust.estimator.automatic_radius import told
 from surefoot.robust.estimator.partitioned_fit import fit_partitions, require_support, with_plan
-from surefoot.robust.estimator.radius.automatic_radius import told
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel
 from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms

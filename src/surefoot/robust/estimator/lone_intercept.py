@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.exceptions import WeakModelWarning
-from surefoot.robust.estimator.radius.automatic_radius import sampling_error
+from surefoot.robust.estimator.automatic_radius import sampling_error
 from surefoot.robust.problem.column_moments import BatchSums, RowTally
 from surefoot.robust.problem.problem import RobustCoefficients
 from surefoot.robust.problem.terms import Terms

@@ -21,9 +21,9 @@ from surefoot.design.read.batches import BatchTable
 from surefoot.design.read.partitioned_table import PartitionedTable
 from surefoot.exceptions import UnsupportedProblemError
 from surefoot.robust.automatic import Automatic
+from surefoot.robust.estimator.automatic_radius import FoundRadius, find_radius, sampling_error
+from surefoot.robust.estimator.held_out_radius import HeldOut, asked, can_be_asked
 from surefoot.robust.estimator.lone_intercept import warn_of_lone_intercept
-from surefoot.robust.estimator.radius.automatic_radius import FoundRadius, find_radius, sampling_error
-from surefoot.robust.estimator.radius.held_out_radius import HeldOut, asked, can_be_asked
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
 from surefoot.robust.problem.column_moments import BatchSums
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
@@ -33,7 +33,7 @@ from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.streaming.standard_partitions import RawPartitions
 from surefoot.robust.streaming.streamed import PartitionedOutcome, partition_sums, require_streamable, solve_partitions
-from surefoot.sklearn_api.doubt_warning import warn_of_doubtful_columns
+from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_weights
 from surefoot.sklearn_api.training_rows import TrainingRows
 

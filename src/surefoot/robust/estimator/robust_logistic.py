@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, Self
 
 from surefoot.design.read.dask_table import is_dask
+from surefoot.robust.estimator.automatic_radius import AUTO, given_radius, is_auto
 from surefoot.robust.estimator.batch_fit import batched_proof, fit_batches, open_batches, table_proof
 from surefoot.robust.estimator.dask_fit import dask_proof, fit_dask
 from surefoot.robust.estimator.lone_intercept import LOWER_RADIUS, SURER_SHIFT
-from surefoot.robust.estimator.radius.automatic_radius import AUTO, given_radius, is_auto
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, named_solver
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
 from surefoot.robust.problem.numeric_norm import NumericNorm

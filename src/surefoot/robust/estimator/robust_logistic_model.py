@@ -28,12 +28,12 @@ from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
+from surefoot.robust.estimator.held_out_radius import HeldOut, asked
 from surefoot.robust.estimator.lone_intercept import NEGLIGIBLE, warn_of_lone_intercept
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
-from surefoot.robust.estimator.radius.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
-from surefoot.robust.estimator.radius.held_out_radius import HeldOut, asked
 from surefoot.robust.estimator.told_kinds import ToldKinds, kinds_of_shift, kinds_of_weights
 from surefoot.robust.estimator.weights import ground_cost, shift_prices
 from surefoot.robust.first_order.parameters import PublishedLpAdmm
@@ -48,7 +48,7 @@ from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
-from surefoot.sklearn_api.doubt_warning import categories_are_listed, named_columns, warn_of_doubtful_design
+from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_design
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel

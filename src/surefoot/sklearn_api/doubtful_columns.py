@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Schema
-from surefoot.design.read.doubtful_columns import doubt_of_levels, doubt_of_numbers
+from surefoot.design.read.column_doubts import doubt_of_levels, doubt_of_numbers
 from surefoot.exceptions import DoubtfulColumnWarning
 
 # Columns that one warning tells about.

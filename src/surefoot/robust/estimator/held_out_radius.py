@@ -1,10 +1,11 @@
 """What rows that are held out say of the automatic radius, where there are so few that its bounds of chance are wide.
 
-The rule of :mod:`~surefoot.robust.estimator.radius.automatic_radius` knows how many rows and coefficients there are, and not
-how the coefficients share what the columns say. With few rows it can be far off: one column that decides the label is shrunk as much as
-fifty that say little. So the rows are dealt into five folds, each is held out once, and multiples of the rule's radius are
-compared by their log loss there. The rule stands unless they contradict it: of all multiples whose loss is within one standard
-error of the least, where the error is that of the difference between the two, row by row, the one next to the rule is taken.
+The rule of :mod:`~surefoot.robust.estimator.automatic_radius` knows how many rows and coefficients there are, and not how
+the coefficients share what the columns say. With few rows it can be far off: one column that decides the label is shrunk as
+much as fifty that say little. So the rows are dealt into five folds, each is held out once, and multiples of the rule's
+radius are compared by their log loss there. The rule stands unless they contradict it: of all multiples whose loss is within
+one standard error of the least, where the error is that of the difference between the two, row by row, the one next to the
+rule is taken.
 
 Nothing is drawn. The rows of each class are sorted by what they hold and dealt in turn, so neither their order nor a seed
 matters, and rows that stand in the table twice are dealt as a row of weight two is.

@@ -19,7 +19,7 @@ For the norm "linf" of the ground cost, whose penalty is a sum as in the lasso, 
 largest entry: its n numeric columns enter s^2 with max (gamma_j sigma_j)^2 times 2 log(1 + n).
 
 With few rows (1) can be far off, and rows that are held out correct it: see
-:mod:`~surefoot.robust.estimator.radius.held_out_radius`.
+:mod:`~surefoot.robust.estimator.held_out_radius`.
 
 How (1) was found: on breast-cancer, credit-approval, german, car, tic-tac-toe, cylinder, voting, wdbc, spambase, mammographic,
 compas, bupa, adult, online-shopper and nursery, samples of 50, 200 and 1,000 rows. The radius of least held-out log loss lies
@@ -42,7 +42,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.core.solve_options import SolveOptions
-from surefoot.robust.estimator.radius.held_out_radius import HeldOut
+from surefoot.robust.estimator.held_out_radius import HeldOut
 from surefoot.robust.problem.column_moments import BatchSums, RowTally
 from surefoot.robust.problem.problem import RobustCoefficients
 from surefoot.robust.problem.terms import Terms

@@ -1,1 +1,0 @@
-"""The radius that follows from a table: by a rule, and by rows that are held out."""
