@@ -132,8 +132,22 @@ def test_a_number_that_is_called_an_identifier_is_pointed_out(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["fit", table, "--target", "outcome", "--output", tmp_path / "model", "--quiet"]
-    assert "--drop patient_id" in run(capsys, *words)[2]
+    told = run(capsys, *words)[2]
+    assert told.count("patient_id") == 2 and "--drop patient_id" in told
     assert "identifier" not in run(capsys, *words, "--force", "--numeric", "patient_id")[2]
+
+
+@pytest.mark.parametrize("model", ["robust", "risk-score"])
+def test_whole_numbers_that_differ_in_every_row_are_pointed_out_once(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str
+) -> None:
+    named = pd.read_csv(table).rename(columns={"patient_id": "case"})
+    named.to_csv(tmp_path / "cases.csv", index=False)
+    words = ["fit", tmp_path / "cases.csv", "--target", "outcome", "--output", tmp_path / "model", "--quiet"]
+    words += ["--model", model, "--max-features", "1", "--max-points", "2"]
+    told = run(capsys, *words)[2]
+    assert told.count("column 'case' holds another whole number in each of 120 rows") == 1 and "--drop case" in told
+    assert "whole number" not in run(capsys, *words, "--force", "--numeric", "case")[2]
 
 
 def test_no_threads_are_wrong_usage(table: Path, tmp_path: Path) -> None:

@@ -80,6 +80,18 @@ def test_who_names_the_categories_knows_what_they_are() -> None:
     assert told(listed, "seen", DATES) == []
 
 
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y: sf.RobustLogisticRegression(radius=0.1, numeric_weights={"row": 0.01}).fit(X, y),
+        lambda X, y: sf.RobustLogisticRegression(radius=0.1, numeric_range={"row": (0, 300)}).fit(X, y),
+        lambda X, y: sf.ThresholdBinarizer(thresholds={"row": [50]}).fit(X, y),
+    ],
+)
+def test_who_names_a_column_in_a_setting_means_it(fit: Callable[..., Any]) -> None:
+    assert told(fit, "row", np.arange(N)) == []
+
+
 def test_all_doubtful_columns_are_in_one_warning_in_their_order() -> None:
     X, y = table("seen", DATES)
     X["row"] = np.arange(N)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,9 @@ from surefoot.cli.options import (
 from surefoot.cli.parsed_rows import ParsedRows, exceeds_memory
 from surefoot.cli.progress_bar import progress_bars
 from surefoot.cli.table_source import ReadColumn, TableSource, choose_columns, labels, weight_column
-from surefoot.exceptions import InvalidTableError
+from surefoot.design.read.column_doubts import doubt_of_numbers
+from surefoot.design.read.identifiers import named_as_identifier
+from surefoot.exceptions import DoubtfulColumnWarning, InvalidTableError
 from surefoot.files.model_file import save
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.robust_logistic import RobustLogisticRegression
@@ -157,6 +160,9 @@ def run_fit(args: argparse.Namespace) -> int:
             model.set_params(class_weight=_class_weight(args.class_weight, told))
             if args.groups is None:
                 _warn_of_groups(content, columns, told)
+        _warn_of_identifiers(content, columns, args.numeric)
+        # What it would say has been said, in options and but for columns that options name.
+        warnings.filterwarnings("ignore", category=DoubtfulColumnWarning)
         with progress_bars():
             model.fit(source.frame(content, columns), told, **extra)
     save(model, place, overwrite=args.force)
@@ -270,6 +276,16 @@ def _warn_of_groups(content: Any, columns: list[ReadColumn], told: Any) -> None:
                 f"said which rows are samples of one input. If it does, use --groups {column.name}; otherwise each row is an "
                 "input of its own."
             )
+
+
+def _warn_of_identifiers(content: Any, columns: list[ReadColumn], known: list[str]) -> None:
+    """Point out whole numbers that differ in every row; those whose name says so have been pointed out."""
+    for column in columns:
+        if column.kind != "numeric" or column.name in known or named_as_identifier(column.name):
+            continue
+        doubt = doubt_of_numbers(f"column {column.name!r}", column.name, np.asarray(content[column.name], dtype=np.float64))
+        if doubt is not None:
+            note(f"warning: {doubt}: --drop {column.name}, or --numeric {column.name}.")
 
 
 def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,16 @@ import numpy as np
 from surefoot.core.arrays import FloatArray
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Schema
-from surefoot.design.read.doubtful_columns import doubt_of_levels, doubt_of_numbers
+from surefoot.design.read.column_doubts import doubt_of_levels, doubt_of_numbers
 from surefoot.exceptions import DoubtfulColumnWarning
 
 # Columns that one warning tells about.
 MOST_TOLD = 5
 
 
-def warn_of_doubtful_design(who: str, design: MixedDesign, *, listed: bool = False, stacklevel: int = 4) -> None:
+def warn_of_doubtful_design(
+    who: str, design: MixedDesign, *, listed: bool = False, meant: Collection[Any] = (), stacklevel: int = 4
+) -> None:
     """Warn of doubtful columns of a training table that has been encoded; see :func:`warn_of_doubtful_columns`."""
     schema, numeric = design.schema, design.numeric
     dense = list(numeric.T) if isinstance(numeric, np.ndarray) else None
@@ -26,7 +28,7 @@ def warn_of_doubtful_design(who: str, design: MixedDesign, *, listed: bool = Fal
         design.n_rows - (int(np.count_nonzero(codes == column.n_levels - 1)) if None in column.levels else 0)
         for column, codes in zip(schema.categorical_columns, design.codes.T, strict=True)
     ]
-    warn_of_doubtful_columns(who, schema, dense, rows, listed=listed, stacklevel=stacklevel)
+    warn_of_doubtful_columns(who, schema, dense, rows, listed=listed, meant=meant, stacklevel=stacklevel)
 
 
 def warn_of_doubtful_columns(
@@ -36,6 +38,7 @@ def warn_of_doubtful_columns(
     present: Sequence[int],
     *,
     listed: bool = False,
+    meant: Collection[Any] = (),
     stacklevel: int = 3,
 ) -> None:
     """One warning that names all doubtful columns of a training table and what to do about them.
@@ -53,6 +56,8 @@ def warn_of_doubtful_columns(
         For each categorical column, the rows that hold a level.
     listed : bool
         Whether the user has said which columns are categories; these are then none by mistake.
+    meant : collection of str
+        Columns that the user has named in other settings, such as prices: they are meant as they are.
     """
     found: dict[int, str] = {}
     if not listed:
@@ -63,6 +68,7 @@ def warn_of_doubtful_columns(
         for at, values in zip(schema.numeric_positions, numbers, strict=True):
             doubt = doubt_of_numbers(schema.label(at), schema.columns[at].name, values)
             found |= {} if doubt is None else {at: doubt}
+    found = {at: doubt for at, doubt in found.items() if schema.columns[at].name not in meant}
     if not found:
         return
     doubts = [found[at] for at in sorted(found)]
@@ -74,3 +80,8 @@ def warn_of_doubtful_columns(
 def categories_are_listed(categorical_features: Any) -> bool:
     """Whether ``categorical_features`` names the categories, and does not leave them to the types."""
     return not isinstance(categorical_features, str)
+
+
+def named_columns(*settings: Any) -> set[Any]:
+    """The columns that settings name, those of them that are mappings."""
+    return {name for given in settings if isinstance(given, Mapping) for name in given}

@@ -24,7 +24,7 @@ from surefoot.design.encode.schema import Level, Schema
 from surefoot.design.read.table import Table, read_table
 from surefoot.design.write.output_frame import build_frame, frame_library, frame_of_block
 from surefoot.exceptions import InvalidTableError
-from surefoot.sklearn_api.doubtful_columns import categories_are_listed, warn_of_doubtful_columns
+from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_counts
 from surefoot.sklearn_api.training_rows import flat_labels, require_columns_of_training, set_columns_of_training
 
@@ -261,8 +261,9 @@ class ThresholdBinarizer(TransformerMixin, BaseEstimator):
     def _warn_of_doubtful_columns(self, table: Table, schema: Schema) -> None:
         numbers = None if issparse(table.array) else [table.columns[at].numbers() for at in schema.numeric_positions]
         present = [int((table.columns[at].categories().codes >= 0).sum()) for at in schema.categorical_positions]
-        listed = categories_are_listed(self.categorical_features)
-        warn_of_doubtful_columns(f"{type(self).__name__}.fit", schema, numbers, present, listed=listed, stacklevel=5)
+        listed, meant = categories_are_listed(self.categorical_features), named_columns(self.thresholds, self.max_thresholds)
+        who = f"{type(self).__name__}.fit"
+        warn_of_doubtful_columns(who, schema, numbers, present, listed=listed, meant=meant, stacklevel=5)
 
     def _output(self, X: Any, table: Table) -> Any:
         block = self.plan_.apply(table)

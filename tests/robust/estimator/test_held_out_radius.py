@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import surefoot as sf
 from surefoot.robust.estimator.held_out_radius import PARAMETERS, HeldOut, dealt
@@ -116,3 +117,18 @@ def test_seals_from_before_rows_were_held_out_still_fit(survey: Any) -> None:
     assert isinstance(error.held_out, HeldOut)
     assert "held_out" in sealed_fields(error)
     assert "held_out" not in sealed_fields(replace(error, held_out=None))
+
+
+def test_sparse_rows_in_memory_and_in_batches_are_asked_alike() -> None:
+    rng = np.random.default_rng(5)
+    dense = rng.normal(size=(90, 6)) * (rng.random((90, 6)) < 0.4)
+    labels = dense[:, 0] > 0
+    model = sf.RobustLogisticRegression().fit(dense, labels)
+    whole = sf.RobustLogisticRegression().fit(scipy.sparse.csr_array(dense), labels)
+    parts = [(scipy.sparse.csr_array(dense[at]), labels[at]) for at in (slice(0, 50), slice(50, 90))]
+    batches = sf.RobustLogisticRegression().fit(parts)
+    told = model.sampling_error_.held_out
+    assert told is not None
+    for other in (whole, batches):
+        assert other.radius_ == model.radius_
+        assert other.sampling_error_.held_out.loss == pytest.approx(told.loss, rel=1e-4)

@@ -145,7 +145,7 @@ def test_units_of_a_column_do_not_matter_by_default(survey: Any, factor: float) 
 
 def test_units_do_matter_with_raw_weights(survey: Any) -> None:
     scaled = survey.X.assign(age=survey.X["age"] * 1e-3)
-    model = sf.RobustLogisticRegression(numeric_weights=1.0)
+    model = sf.RobustLogisticRegression(radius=0.05, numeric_weights=1.0)
     before = model.fit(survey.X, survey.y).certificate_.upper_bound
     assert model.fit(scaled, survey.y).certificate_.upper_bound > before + 1e-3
 

@@ -47,7 +47,7 @@ from surefoot.robust.problem.unit_free_weights import unit_free_weights
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome, make_solver
 from surefoot.robust.sqp.warm_path import WARM_STARTED
 from surefoot.robust.streaming.streamed import PartitionedOutcome
-from surefoot.sklearn_api.doubtful_columns import categories_are_listed, warn_of_doubtful_design
+from surefoot.sklearn_api.doubtful_columns import categories_are_listed, named_columns, warn_of_doubtful_design
 from surefoot.sklearn_api.parameter_checks import is_number, require_label_weight, require_time_limit
 from surefoot.sklearn_api.progress import progress_listener
 from surefoot.sklearn_api.proven_model import ProofParts, ProvenModel
@@ -142,9 +142,13 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _read(self, X: Any, y: Any, sample_weight: Any, prices: ShiftPrices) -> TrainingRows:
         kinds = (kinds_of_weights if self.shift is None else kinds_of_shift)(prices.numeric, prices.categorical)
         rows = read_training_rows(self._encoder(None if scipy.sparse.issparse(X) else kinds), X, y, sample_weight)
-        listed = categories_are_listed(self.categorical_features)
-        warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, listed=listed, stacklevel=5)
+        warn_of_doubtful_design(f"{type(self).__name__}.fit", rows.design, **self._known_columns(), stacklevel=5)
         return rows
+
+    def _known_columns(self) -> dict[str, Any]:
+        """What the parameters say about columns, of which a fit then does not doubt what they are."""
+        meant = named_columns(self.numeric_weights, self.categorical_weights, self.numeric_range)
+        return {"listed": categories_are_listed(self.categorical_features), "meant": meant}
 
     def _encoder(self, told_kinds: ToldKinds | None = None) -> TableEncoder:
         return TableEncoder(

@@ -8,12 +8,10 @@ problem, and :class:`PosedRows` is what such a part and a whole
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import scipy.sparse
 
 from surefoot.core.array_checks import whole_numbers
 from surefoot.core.arrays import FloatArray, IntArray, NumericArray
@@ -112,16 +110,6 @@ class RowBatch:
         """
         require_terms(self, terms, first_row=self.first_row)
         return PosedBatch(self, terms)
-
-
-def joined_batches(batches: Sequence[RowBatch]) -> RowBatch:
-    """The rows of all batches, in their order, as one."""
-    numeric = [batch.numeric for batch in batches]
-    stacked = scipy.sparse.vstack(numeric, format="csr") if batches[0].is_sparse else np.vstack(numeric)
-    codes, labels, weights = (
-        np.concatenate([getattr(batch, name) for batch in batches]) for name in ("codes", "labels", "weights")
-    )
-    return RowBatch(stacked, codes, labels, weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,12 @@ Batches (:mod:`surefoot.robust.estimator.outside_memory.batch_fit`) and the part
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status
@@ -26,13 +27,13 @@ from surefoot.robust.estimator.lone_intercept import warn_of_lone_intercept
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
 from surefoot.robust.problem.column_moments import BatchSums
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
-from surefoot.robust.problem.row_batch import RowBatch, joined_batches
+from surefoot.robust.problem.row_batch import RowBatch
 from surefoot.robust.problem.terms import Terms
 from surefoot.robust.registry import RobustLogisticSolver
 from surefoot.robust.sqp.sqp import SQP
 from surefoot.robust.streaming.standard_partitions import RawPartitions
 from surefoot.robust.streaming.streamed import PartitionedOutcome, partition_sums, require_streamable, solve_partitions
-from surefoot.sklearn_api.doubtful_columns import categories_are_listed, warn_of_doubtful_columns
+from surefoot.sklearn_api.doubtful_columns import warn_of_doubtful_columns
 from surefoot.sklearn_api.sample_weight import row_weights
 from surefoot.sklearn_api.training_rows import TrainingRows
 
@@ -79,9 +80,8 @@ def fit_partitions(
     sample : table or None
         A few rows as they came in, which tell the data frame library.
     """
-    listed = categories_are_listed(model.categorical_features)
     present = [sum(parts.counts)] * len(table.schema.categorical_positions)
-    warn_of_doubtful_columns(f"{type(model).__name__}.fit", table.schema, None, present, listed=listed, stacklevel=5)
+    warn_of_doubtful_columns(f"{type(model).__name__}.fit", table.schema, None, present, **model._known_columns(), stacklevel=5)
     sums = partition_sums(parts, table.schema.n_levels)
     summary = summary_rows(table, sums)
     prices = ShiftPrices(model.numeric_weights, model.categorical_weights, None, ranges=model.numeric_range)
@@ -125,12 +125,22 @@ def _find_radius(terms: Terms, parts: RawPartitions, options: SolveOptions, sums
         rows, coefficients = sum(parts.counts), terms.n_numeric + int(terms.n_levels.sum())
         if not can_be_asked(sums.tally, rows, coefficients):
             return None
-        batch = joined_batches(list(parts.each(_weighted_rows, [()] * len(parts.counts))))
+        batch = _joined(list(parts.each(_weighted_rows, [()] * len(parts.counts))))
         weights = row_weights(batch.weights, batch.n_rows)
         posed = (batch.numeric, batch.codes, terms.n_levels, batch.labels, weights, terms.cost, radius, terms.fit_intercept)
         return asked(RobustLogisticProblem(*posed), batch.weights, named_solver(Automatic.name), own)
 
     return find_radius(sampling_error(terms, sums, sums.tally), solve, options, ask)
+
+
+def _joined(batches: Sequence[RowBatch]) -> RowBatch:
+    """The rows of all batches, in their order."""
+    numeric = [batch.numeric for batch in batches]
+    stacked = scipy.sparse.vstack(numeric, format="csr") if batches[0].is_sparse else np.vstack(numeric)
+    codes, labels, weights = (
+        np.concatenate([getattr(batch, name) for batch in batches]) for name in ("codes", "labels", "weights")
+    )
+    return RowBatch(stacked, codes, labels, weights)
 
 
 def _weighted_rows(batch: RowBatch) -> RowBatch:
