@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from surefoot.chancesvm.estimator.chance_svc import ChanceConstrainedSVC
-from surefoot.cli import range_option
+from surefoot.cli import levels_option, range_option
 from surefoot.cli.console import aligned, note, say, say_json
 from surefoot.cli.loaded_model import last_step
 from surefoot.cli.options import (
@@ -82,6 +82,7 @@ def add_fit(subparsers: Any) -> None:
         help="robust, risk-score: how far tables may shift; robust also 'auto', the default, or 'cv'",
     )
     settings.add_argument("--range", dest="ranges", action="append", metavar="RANGE", help=range_option.HELP)
+    settings.add_argument("--levels", action="append", metavar="LEVELS", help=levels_option.HELP)
     settings.add_argument("--max-features", type=int, default=5, metavar="N", help="risk-score: most lines of the card")
     settings.add_argument("--max-points", type=int, default=5, metavar="N", help="risk-score: most points of a line")
     settings.add_argument(
@@ -134,6 +135,8 @@ def run_fit(args: argparse.Namespace) -> int:
         raise ValueError(f"--select chooses the radius, but --radius is {args.radius}. Give one of them.")
     if args.ranges and args.model != "robust":
         raise ValueError("--range is for --model robust.")
+    if args.levels and args.model != "robust":
+        raise ValueError("--levels is for --model robust.")
     if args.class_weight is not None and args.model != "svm":
         raise ValueError("--class-weight is for --model svm.")
     if args.missing == "drop" and args.model != "svm":
@@ -317,6 +320,7 @@ def _model(args: argparse.Namespace, columns: list[ReadColumn]) -> Any:
         return Pipeline([("columns", binarizer), ("card", card)])
     shared |= {
         "numeric_range": range_option.numeric_range(args.ranges),
+        "category_levels": levels_option.category_levels(args.levels),
         "categorical_features": [column.name for column in columns if column.kind == "categorical"],
         "missing_numeric": "median" if fill else "error",
         "missing_categorical": "level" if fill else "error",

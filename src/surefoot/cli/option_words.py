@@ -14,13 +14,14 @@ OPTIONS = {
     "C": "--C",
     "sample_weight": "--weights",
     "numeric_range": "--range",
+    "category_levels": "--levels",
     "n_jobs": "--jobs",
     "radius": "--radius",
     "tol": "--gap",
     "gap": "--gap",
 }
 # Words that mean nothing else in a sentence; the others are options only where a value or advice shows it.
-_UNIQUE = "numeric_range|time_limit|max_features|max_points|sample_weight|n_jobs|class_weight"
+_UNIQUE = "numeric_range|category_levels|time_limit|max_features|max_points|sample_weight|n_jobs|class_weight"
 # Names in quotes are columns or files.
 _BEFORE, _BEHIND = r"(?<!['\"\w.])", r"(?!['\"\w])"
 _WORDS = (

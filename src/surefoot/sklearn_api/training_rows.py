@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from surefoot.core.arrays import AnyArray, FloatArray
 from surefoot.design.encode.labels import ClassLabels, encode_labels
 from surefoot.design.encode.mixed_design import MixedDesign
+from surefoot.design.encode.schema import Level
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import InvalidTableError
 from surefoot.sklearn_api.sample_weight import row_counts, row_weights
@@ -26,7 +27,7 @@ class TrainingRows:
     Attributes
     ----------
     design : MixedDesign
-        Its levels are those that occur in these rows.
+        Its levels are those that occur in these rows, and those that were told.
     labels : ndarray of shape (n_rows,)
         -1.0 and +1.0.
     weights : ndarray of shape (n_rows,)
@@ -82,7 +83,7 @@ def read_training_rows(encoder: TableEncoder, X: Any, y: Any, sample_weight: Any
     counting = np.flatnonzero(weights > 0)
     signs = labels.signs
     if counting.size < design.n_rows:
-        design = _without_unused_levels(design.take(counting))
+        design = _without_unused_levels(design.take(counting), encoder.told_levels_)
         signs, weights = signs[counting], weights[counting]
     _require_both_classes(signs, labels.classes)
     return TrainingRows(design, signs, weights, labels.classes, counting, counts[counting])
@@ -135,13 +136,15 @@ def _require_both_classes(labels: FloatArray, classes: AnyArray) -> None:
         )
 
 
-def _without_unused_levels(design: MixedDesign) -> MixedDesign:
-    """The same rows, with a schema that knows only the levels they hold."""
+def _without_unused_levels(design: MixedDesign, told: Mapping[int, Iterable[Level]]) -> MixedDesign:
+    """The same rows, with a schema that knows only the levels they hold, and those that were told, by position."""
     columns = list(design.schema.columns)
     codes = np.empty_like(design.codes)
     for at, position in enumerate(design.schema.categorical_positions):
-        used, codes[:, at] = np.unique(design.codes[:, at], return_inverse=True)
         column = columns[position]
+        counted = [code for code, level in enumerate(column.levels) if level in told.get(position, ())]
+        used = np.union1d(design.codes[:, at], np.array(counted, dtype=design.codes.dtype))
+        codes[:, at] = np.searchsorted(used, design.codes[:, at])
         columns[position] = replace(column, levels=tuple(column.levels[code] for code in used))
     schema = replace(design.schema, columns=tuple(columns))
     return MixedDesign(numeric=design.numeric, codes=codes, n_levels=schema.n_levels, schema=schema)

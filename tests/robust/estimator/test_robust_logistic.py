@@ -44,6 +44,7 @@ def test_every_default_is_the_one_that_the_documentation_promises() -> None:
         "norm": "l1",
         "numeric_range": None,
         "categorical_features": "from_dtype",
+        "category_levels": None,
         "fit_intercept": True,
         "solver": "auto",
         "tol": 1e-6,

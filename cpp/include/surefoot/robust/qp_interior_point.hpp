@@ -10,7 +10,8 @@
 // One iteration (Mehrotra's predictor-corrector; Nocedal and Wright, Numerical Optimization, Section 16.6):
 //   1. residuals: dual, primal, complementarity. Stop if all are within the tolerance
 //   2. KKT system: hinges, pieces and rows are eliminated (row_elimination.hpp), and so are the slacks and multipliers of all
-//      other constraints. The Schur complement has the size of d and is factored once (Cholesky)
+//      other constraints. The Schur complement has the size of d and is factored once (core/sparse_cholesky.hpp: rare levels
+//      first, as no two levels of a column share a row)
 //   3. affine direction; centring sigma = (complementarity after the longest affine step / complementarity)^3
 //   4. combined direction, towards sigma mu with Mehrotra's second-order term
 //   5. up to a few centrality correctors (Gondzio 1996) while each lengthens the step; they reuse the factor

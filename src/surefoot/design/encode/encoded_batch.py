@@ -7,7 +7,7 @@ that count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -178,11 +178,15 @@ def with_levels(schema: Schema, found: Sequence[Iterable[Level]]) -> Schema:
     return replace(schema, columns=tuple(columns))
 
 
-def used_levels(design: MixedDesign, counting: NDArray[np.bool_]) -> tuple[frozenset[Level], ...]:
-    """The levels of each category that occur in rows that count."""
+def used_levels(
+    design: MixedDesign, counting: NDArray[np.bool_], told: Mapping[int, Iterable[Level]]
+) -> tuple[frozenset[Level], ...]:
+    """The levels of each category that occur in rows that count, or were told, by position."""
     return tuple(
-        frozenset(column.levels[code] for code in np.unique(design.codes[counting, l]))
-        for l, column in enumerate(design.schema.categorical_columns)
+        frozenset(design.schema.columns[at].levels[code] for code in np.unique(design.codes[counting, l])).union(
+            told.get(at, ())
+        )
+        for l, at in enumerate(design.schema.categorical_positions)
     )
 
 

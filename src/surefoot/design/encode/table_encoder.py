@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from surefoot.design.encode.category_levels import require_category_levels, require_told, told_levels
 from surefoot.design.encode.level_codes import level_codes, listing, missing_category
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import (
@@ -60,6 +61,8 @@ class TableEncoder:
         an unseen level.
     unseen_categories : {"error", "reference"}
         Levels that no training row had are errors, or count as the reference level.
+    category_levels : None, "declared", or mapping, optional
+        Levels of categorical columns that no row need hold; see :mod:`surefoot.design.encode.category_levels`.
     told_kinds : callable, optional
         From a table to the kinds of columns, by position, that something else than their type decides; for "from_dtype" only.
 
@@ -67,9 +70,12 @@ class TableEncoder:
     ----------
     schema_ : Schema
         Set by :meth:`fit` and :meth:`fit_encode`.
+    told_levels_ : dict of positions to sets of levels
+        What ``category_levels`` says about the columns of the training table.
     """
 
     schema_: Schema
+    told_levels_: dict[int, set[Level]]
 
     def __init__(
         self,
@@ -78,6 +84,7 @@ class TableEncoder:
         missing_numeric: MissingNumeric = "error",
         missing_categorical: MissingCategorical = "error",
         unseen_categories: UnseenCategories = "error",
+        category_levels: Any = None,
         told_kinds: Callable[[Table], Mapping[int, Kind]] | None = None,
     ) -> None:
         require_policy("missing_numeric", missing_numeric, MissingNumeric)
@@ -87,6 +94,8 @@ class TableEncoder:
         self.missing_numeric: MissingNumeric = missing_numeric
         self.missing_categorical: MissingCategorical = missing_categorical
         self.unseen_categories: UnseenCategories = unseen_categories
+        require_category_levels(category_levels)
+        self.category_levels = category_levels
         self.told_kinds = told_kinds
 
     @classmethod
@@ -121,6 +130,7 @@ class TableEncoder:
         """
         table = read_table(X)
         kinds = self.kinds(table)
+        self.told_levels_ = told_levels(self.category_levels, table, kinds)
         weights = _checked_weights(sample_weight, table.n_rows)
         numeric_at = [at for at, kind in enumerate(kinds) if kind == "numeric"]
         block = table.numbers(numeric_at)
@@ -133,7 +143,7 @@ class TableEncoder:
         columns = tuple(
             ColumnSchema(name=name, kind="numeric", median=medians.get(at))
             if kind == "numeric"
-            else ColumnSchema(name=name, kind="categorical", levels=self._levels(readings[at], table.columns[at]))
+            else ColumnSchema(name=name, kind="categorical", levels=self._levels(readings[at], table.columns[at], at))
             for at, (name, kind) in enumerate(zip(table.names, kinds, strict=True))
         )
         self.schema_ = Schema(
@@ -177,9 +187,12 @@ class TableEncoder:
         positions = _positions([] if chosen is None else list(chosen), table)
         return ["categorical" if at in positions else "numeric" for at in range(len(table.columns))]
 
-    def _levels(self, reading: Categories, column: Column) -> tuple[Level, ...]:
+    def _levels(self, reading: Categories, column: Column, at: int) -> tuple[Level, ...]:
         missing = np.flatnonzero(reading.codes < 0)
-        levels = sorted_levels(reading.values, column.label)
+        told = self.told_levels_.get(at)
+        if told is not None:
+            require_told(reading, told, column)
+        levels = sorted_levels(reading.values if told is None else list(told), column.label)
         if missing.size == 0:
             return levels
         if self.missing_categorical == "error":

@@ -177,6 +177,7 @@ class _Learner:
         if self._first is not None:
             self._require_alike(self._first, table)
         design = self._encoder.fit_encode(table)
+        told = self._encoder.told_levels_
         if self._first is None:
             self._first = design.schema
             self._types = [None] * len(table.columns)
@@ -191,9 +192,10 @@ class _Learner:
                 missing_numeric=self._encoder.missing_numeric,
                 missing_categorical=self._encoder.missing_categorical,
                 unseen_categories=self._encoder.unseen_categories,
+                category_levels=self._encoder.category_levels,
             )
         for l, (position, used) in enumerate(
-            zip(design.schema.categorical_positions, used_levels(design, counting), strict=True)
+            zip(design.schema.categorical_positions, used_levels(design, counting, told), strict=True)
         ):
             levels = design.schema.columns[position].levels
             self._require_type(position, table.columns[position].label, _family_of(levels))

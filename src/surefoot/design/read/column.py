@@ -124,11 +124,15 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """Values that were declared categories, or text that has been factorised already."""
+    """Values that were declared categories, or text that has been factorised already.
+
+    ``declared`` are the levels that the type of the column names, whether or not a row holds them; None if it names none.
+    """
 
     label: str
     coded: Categories
     first_row: int = 0
+    declared: tuple[Any, ...] | None = None
 
     def natural_kind(self) -> Kind:
         return "categorical"

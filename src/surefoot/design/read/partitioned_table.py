@@ -113,6 +113,7 @@ def learn_partitions(partitions: Partitions, encoder: TableEncoder) -> tuple[Par
         missing_numeric=encoder.missing_numeric,
         missing_categorical=encoder.missing_categorical,
         unseen_categories=encoder.unseen_categories,
+        category_levels=encoder.category_levels,
     )
     learned = partitions.each(learn_part, [(fixed, number) for number in numbers])
     schema = learned[0].schema
@@ -150,7 +151,7 @@ def learn_part(part: Part, encoder: TableEncoder, number: int) -> Learned:
         counting = batch_weights(sample_weight, design.n_rows) > 0
         return Learned(
             schema=design.schema,
-            used=used_levels(design, counting),
+            used=used_levels(design, counting, encoder.told_levels_),
             labels=batch_labels(y, counting),
             n_rows=design.n_rows,
             n_counting=int(np.count_nonzero(counting)),

@@ -181,7 +181,7 @@ def _read_series(series: nw.Series[Any], label: str) -> AnyColumn:
     if dtype_name in _NESTED_TYPES:
         raise InvalidValueTypeError(f"{label} has type {dtype}, which is neither number nor category. Convert it or drop it.")
     if dtype in (nw.Categorical, nw.Enum):
-        return CodedColumn(label, _declared_categories(series, label))
+        return CodedColumn(label, _declared_categories(series, label), declared=_declared_levels(series))
     if dtype == nw.String and not _is_object_series(series):
         return CodedColumn(label, _factorized(series))
     if dtype_name in _OBJECT_TYPES:
@@ -213,6 +213,13 @@ def _declared_categories(series: nw.Series[Any], label: str) -> Categories:
     if value_type is not None:
         return _read_series(nw.from_native(native.cast(value_type), series_only=True), label).categories()
     return _factorized(series.cast(nw.String))
+
+
+def _declared_levels(series: nw.Series[Any]) -> tuple[Any, ...] | None:
+    """What the type says that the column may hold. Other libraries' categorical types list what they have met, and no more."""
+    if series.dtype == nw.Enum or nw.dependencies.is_pandas_like_series(series.to_native()):
+        return tuple(series.cat.get_categories().to_list())
+    return None
 
 
 def _factorized(series: nw.Series[Any]) -> Categories:

@@ -19,6 +19,7 @@ from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.robust.certificate.certificate import certify_robust_logistic
+from surefoot.robust.estimator.unseen_levels import level_weights, with_unseen_levels
 from surefoot.robust.polished_plan import polished_plan
 from surefoot.robust.problem.problem import RobustLogisticProblem
 from surefoot.robust.registry import RobustLogisticSolver, RobustOutcome
@@ -81,6 +82,7 @@ def _judged(problem: RobustLogisticProblem, outcome: RobustOutcome, options: Sol
     That is if the solver's own bound, which may be a claim, is near enough and the time is not over.
     """
     until = time.perf_counter() + max(options.seconds_left, LEAST_SECONDS)
+    outcome = replace(outcome, primal=with_unseen_levels(problem.terms, outcome.primal, level_weights(problem)))
     tolerance = options.tolerance
     certificate = certify_robust_logistic(problem, outcome.primal, outcome.dual, tolerance)
     near = outcome.upper_bound - outcome.lower_bound <= SETTLED_GAP * tolerance * abs(outcome.upper_bound)

@@ -71,6 +71,12 @@ class RobustLogisticRegression(RobustLogisticModel):
         or booleans. With "from_dtype" a column of 0 and 1 is a category too if ``categorical_weights`` names it or ``shift``
         flips it, and a boolean one a number if ``numeric_weights`` or a numeric certainty names it (tables in memory, not
         sparse).
+    category_levels : None, "declared", or mapping, optional
+        Which levels categorical columns may take. None: those of the training rows. "declared": also those that the type of a
+        column declares and no row holds (a pandas Categorical, a polars Enum). A mapping gives columns "declared" or a list of
+        all their levels, such as ``{"colour": ["red", "green", "blue"]}``; a row that holds another one is an error. Worst
+        cases may go to all of them, at the price of the column. One that no row holds has the mean coefficient of the rows: no
+        model with a smaller worst case tells it from them, and it is not an error in new tables.
     fit_intercept : bool, default=True
     solver : {"auto", "sqp", "wide", "graph", "cutting-plane", "lp-admm", "conic"} or PublishedLpAdmm, default="auto"
         "auto" is "sqp", sequential quadratic steps, or "wide", which forms no Hessian, for numeric tables with more columns
@@ -184,6 +190,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         norm: NumericNorm = "l1",
         numeric_range: Any = None,
         categorical_features: Any = "from_dtype",
+        category_levels: Any = None,
         fit_intercept: bool = True,
         solver: str | PublishedLpAdmm = "auto",
         tol: float = 1e-6,
@@ -203,6 +210,7 @@ class RobustLogisticRegression(RobustLogisticModel):
         self.norm = norm
         self.numeric_range = numeric_range
         self.categorical_features = categorical_features
+        self.category_levels = category_levels
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol

@@ -86,8 +86,8 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
     shift : ShiftModel, optional
         A shift model, of whose calibration the weights are used, the label weight too if it has one and neither
         ``label_weights`` nor ``label_weight`` says otherwise; the radius comes from ``radii``.
-    numeric_weights, categorical_weights, label_weight, norm, numeric_range, categorical_features, fit_intercept, solver, tol, \
-    max_iter
+    numeric_weights, categorical_weights, label_weight, norm, numeric_range, categorical_features, category_levels, \
+    fit_intercept, solver, tol, max_iter
         As for :class:`RobustLogisticRegression`. Ranges that are observed are those of the training rows of each fold.
     time_limit : float, optional
         Most seconds for each single solve.
@@ -161,6 +161,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         norm: NumericNorm = "l1",
         numeric_range: Any = None,
         categorical_features: Any = "from_dtype",
+        category_levels: Any = None,
         fit_intercept: bool = True,
         solver: str | PublishedLpAdmm = "auto",
         tol: float = 1e-6,
@@ -185,6 +186,7 @@ class RobustLogisticRegressionCV(RobustLogisticModel):
         self.norm = norm
         self.numeric_range = numeric_range
         self.categorical_features = categorical_features
+        self.category_levels = category_levels
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
+from surefoot.design.encode.category_levels import require_category_levels
 from surefoot.design.encode.numeric_range import require_numeric_range
 from surefoot.design.encode.table_encoder import TableEncoder
 from surefoot.exceptions import RoundedInterceptWarning
@@ -93,6 +94,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     norm: NumericNorm
     numeric_range: Any
     categorical_features: Any
+    category_levels: Any
     solver: str | PublishedLpAdmm
     tol: float
     max_iter: int | None
@@ -119,6 +121,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             raise ValueError(f"max_iter = {self.max_iter!r} must be None or a whole number of at least 1.")
         require_time_limit(self.time_limit)
         require_numeric_range(self.numeric_range)
+        require_category_levels(self.category_levels)
         if self.numeric_range is not None and self.norm != "l1":
             raise ValueError(
                 f"numeric_range needs norm='l1', not {self.norm!r}: under another norm the price of a move along one column "
@@ -156,6 +159,7 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
             missing_numeric=self.missing_numeric,
             missing_categorical=self.missing_categorical,
             unseen_categories=self.unseen_categories,
+            category_levels=self.category_levels,
             told_kinds=told_kinds,
         )
 

@@ -2,7 +2,7 @@
 
 The method is :mod:`surefoot.robust.sqp.sqp_loop`; here is how a problem in memory is brought to it:
 
-1. presolve: distinct rows, centred and scaled columns (:mod:`surefoot.robust.scaling.standard_rows`)
+1. presolve: distinct rows, centred and scaled columns, merged levels (:mod:`surefoot.robust.scaling.standard_rows`)
 2. above the critical radius the model without features is optimal (:mod:`surefoot.robust.sqp.critical_radius`)
 3. initial point: the warm start, or the optimum of a sample of the rows, or a shrunken Newton step
    (:mod:`surefoot.robust.sqp.initial_point`)

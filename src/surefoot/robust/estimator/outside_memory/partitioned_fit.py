@@ -25,6 +25,7 @@ from surefoot.robust.estimator.automatic_radius import FoundRadius, find_radius,
 from surefoot.robust.estimator.held_out_radius import HeldOut, asked, can_be_asked
 from surefoot.robust.estimator.lone_intercept import warn_of_lone_intercept
 from surefoot.robust.estimator.robust_logistic_model import RobustLogisticModel, ShiftPrices, Solution, named_solver
+from surefoot.robust.estimator.unseen_levels import with_unseen_levels
 from surefoot.robust.problem.column_moments import BatchSums
 from surefoot.robust.problem.problem import RobustCoefficients, RobustLogisticProblem
 from surefoot.robust.problem.row_batch import RowBatch
@@ -96,12 +97,18 @@ def fit_partitions(
         found = _find_radius(terms, parts, options, sums)
         terms = replace(terms, radius=found.radius)
     require_streamable(terms)
-    outcome = solve_partitions(terms, parts, options, sums=sums, warm_start=None if found is None else found.nearest)
+    held = sums.positive_levels + sums.negative_levels
+
+    def solved(own: SolveOptions, nearest: RobustCoefficients | None) -> PartitionedOutcome:
+        outcome = solve_partitions(terms, parts, own, sums=sums, warm_start=nearest)
+        return replace(outcome, primal=with_unseen_levels(terms, outcome.primal, held))
+
+    outcome = solved(options, None if found is None else found.nearest)
     certificate = certify(terms, outcome)
     if outcome.status is Status.OPTIMAL and not certificate.verified:
         # A solver's own bound may be a claim, and plans in partitions are not polished: some steps more.
         closer = replace(options, tolerance=CLOSER * options.tolerance)
-        again = solve_partitions(terms, parts, closer, sums=sums, warm_start=outcome.primal)
+        again = solved(closer, outcome.primal)
         judged = certify(terms, again)
         if judged.relative_gap < certificate.relative_gap:
             outcome, certificate = replace(again, iterations=outcome.iterations + again.iterations), judged
