@@ -29,6 +29,7 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.shift.comparison.domain_classifier import DomainClassifier
+from surefoot.shift.comparison.resampled_interval import resampled_quantiles
 
 
 @dataclass(frozen=True)
@@ -252,8 +253,7 @@ def decomposition(
     def part(term: int, outcome: int = 0) -> Part:
         # Whether answers have changed is asked of the loss and of the calibration: both share the level.
         questions = found.shape[1] if term == _RELATION else 1
-        low, high = np.quantile(drawn[:, term, outcome], [level / questions / 2, 1 - level / questions / 2])
-        return Part(float(found[term, outcome]), float(low), float(high))
+        return Part(float(found[term, outcome]), *resampled_quantiles(drawn[:, term, outcome], level / questions))
 
     return Decomposition(
         loss_a=float(judged[0].losses.mean()),
