@@ -34,7 +34,14 @@ from surefoot.shift.comparison.resampled_interval import resampled_quantiles
 
 @dataclass(frozen=True)
 class DecompositionParameters:
-    """When there is no answer, and how many rows take part. Overlap and rows were set on simulated normal columns only."""
+    """When there is no answer, and how many rows take part.
+
+    Overlap and rows were set on simulated normal columns, and looked at again on heloc, adult, shoppers, framingham, compas and
+    diabetes_source: rows of one table, parted by three of its numeric columns, so that the relation is the same in both parts,
+    100 to 500 rows each, 234 pairs. Where true overlaps were about 0.1 to 0.8, the interval of the relation held 0 in all 136;
+    where they were 0.003 to 0.05, in 95 of 98 (it should in 97.5 %). The least overlap is no fine sieve: the classifier is
+    penalised, and overlaps below 0.05 were found as 0.09 to 0.58 from so few rows.
+    """
 
     # The integral of 2 p q / (p + q): 1 for equal distributions, 0.1 for normal ones 3.4 standard deviations apart.
     least_overlap: float = 0.1
