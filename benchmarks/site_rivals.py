@@ -198,7 +198,7 @@ def ask_child(package: str, python: str, parts: Sequence[TrainingPart], folder: 
             command, env={**os.environ, **single}, timeout=60 * minutes, capture_output=True, check=False, text=True
         )
     except subprocess.TimeoutExpired:
-        return f"stopped after {minutes:g} minutes"
+        return "stopped for want of time"
     except OSError as error:
         return f"its Python cannot be started ({error.strerror})"
     return "" if ended.returncode == 0 else ended.stderr.strip().rpartition("\n")[2]

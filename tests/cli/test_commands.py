@@ -12,7 +12,6 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,19 +23,6 @@ from surefoot.cli.progress_bar import bar
 from surefoot.core.outcome import Progress
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command, given as one line or as words; returns exit code, standard output and standard error."""
-
-    def command(*words: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return command
 
 
 @pytest.fixture(scope="module")

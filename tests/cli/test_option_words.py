@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 import surefoot as sf
 from surefoot.cli.main import main
 from surefoot.cli.option_words import in_options
+
+Run = Callable[..., tuple[int, str, str]]
 
 PYTHON = re.compile(r"\b(time_limit|max_iter|max_features|n_jobs|tol|missing_\w+|unseen_\w+)\b|\.fit\b|None or")
 
@@ -37,13 +40,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    capsys.readouterr()
-    code = main([*map(str, words)])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
 @pytest.mark.parametrize(
     ("settings", "code", "said"),
     [
@@ -66,11 +62,9 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
         ("--weights nobody", 1, "--weights"),
     ],
 )
-def test_messages_name_options(
-    settings: str, code: int, said: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_messages_name_options(settings: str, code: int, said: str, table: Path, tmp_path: Path, run: Run) -> None:
     words = ["fit", table, "--target", "outcome", "--output", tmp_path / "model", "--quiet", *settings.split()]
-    found, _, errors = run(capsys, *words)
+    found, _, errors = run(*words)
     assert found == code
     assert said in errors
     assert not PYTHON.search(errors), errors
@@ -82,24 +76,22 @@ def test_names_of_columns_and_plain_words_stay() -> None:
 
 
 @pytest.mark.parametrize("model", ["robust", "risk-score", "svm"])
-def test_fit_verify_and_report_take_the_same_weights(
-    model: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fit_verify_and_report_take_the_same_weights(model: str, table: Path, tmp_path: Path, run: Run) -> None:
     place, weights = tmp_path / "model", ["--weights", "visits"]
     words = ["fit", table, "--target", "outcome", "--output", place, "--model", model, "--drop", "patient_id,ward,holes"]
-    code, out, _ = run(capsys, *words, *weights, "--quiet", "--json")
+    code, out, _ = run(*words, *weights, "--quiet", "--json")
     assert code == 0
     told = json.loads(out)
     assert told["weights"] == "visits"
     assert [column["name"] for column in told["columns"]] == ["age", "bmi"]
-    assert run(capsys, "verify", place, table, "--target", "outcome", *weights)[0] == 0
-    code, _, errors = run(capsys, "verify", place, table, "--target", "outcome")
+    assert run("verify", place, table, "--target", "outcome", *weights)[0] == 0
+    code, _, errors = run("verify", place, table, "--target", "outcome")
     assert code == 1
     assert "weights" in errors
     pages = []
     for name, more in (("plain.html", []), ("weighted.html", weights)):
         words = ["report", place, table, "--target", "outcome", "--output", tmp_path / name, "--sets", "0", "--quiet", *more]
-        assert run(capsys, *words)[0] == 0
+        assert run(*words)[0] == 0
         pages.append((tmp_path / name).read_text())
     assert ["which are those of training" in page for page in pages] == [False, True]
     if model == "robust":
@@ -108,7 +100,7 @@ def test_fit_verify_and_report_take_the_same_weights(
         assert direct.certificate_.upper_bound == pytest.approx(told["certificate"]["upper_bound"], rel=1e-6)
 
 
-def test_the_gap_of_a_fit_is_what_its_claim_says(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_gap_of_a_fit_is_what_its_claim_says(table: Path, tmp_path: Path, run: Run) -> None:
     for model in ("robust", "risk-score"):
         words = [
             "fit",
@@ -123,31 +115,27 @@ def test_the_gap_of_a_fit_is_what_its_claim_says(table: Path, tmp_path: Path, ca
             "0.03",
             "--quiet",
         ]
-        code, out, _ = run(capsys, *words)
+        code, out, _ = run(*words)
         assert code == 0
         assert "asked for: 3.0e-02" in out
 
 
-def test_a_number_that_is_called_an_identifier_is_pointed_out(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_number_that_is_called_an_identifier_is_pointed_out(table: Path, tmp_path: Path, run: Run) -> None:
     words = ["fit", table, "--target", "outcome", "--output", tmp_path / "model", "--quiet"]
-    told = run(capsys, *words)[2]
+    told = run(*words)[2]
     assert told.count("patient_id") == 2 and "--drop patient_id" in told
-    assert "identifier" not in run(capsys, *words, "--force", "--numeric", "patient_id")[2]
+    assert "identifier" not in run(*words, "--force", "--numeric", "patient_id")[2]
 
 
 @pytest.mark.parametrize("model", ["robust", "risk-score"])
-def test_whole_numbers_that_differ_in_every_row_are_pointed_out_once(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str
-) -> None:
+def test_whole_numbers_that_differ_in_every_row_are_pointed_out_once(table: Path, tmp_path: Path, run: Run, model: str) -> None:
     named = pd.read_csv(table).rename(columns={"patient_id": "case"})
     named.to_csv(tmp_path / "cases.csv", index=False)
     words = ["fit", tmp_path / "cases.csv", "--target", "outcome", "--output", tmp_path / "model", "--quiet"]
     words += ["--model", model, "--max-features", "1", "--max-points", "2"]
-    told = run(capsys, *words)[2]
+    told = run(*words)[2]
     assert told.count("column 'case' holds another whole number in each of 120 rows") == 1 and "--drop case" in told
-    assert "whole number" not in run(capsys, *words, "--force", "--numeric", "case")[2]
+    assert "whole number" not in run(*words, "--force", "--numeric", "case")[2]
 
 
 def test_no_threads_are_wrong_usage(table: Path, tmp_path: Path) -> None:

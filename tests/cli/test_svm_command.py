@@ -6,29 +6,14 @@ import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import surefoot as sf
-from surefoot.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command, given as words; returns exit code, standard output and standard error."""
-
-    def command(*words: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return command
 
 
 def trees(place: Path, kinds: int = 3) -> Path:

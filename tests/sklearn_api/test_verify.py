@@ -183,6 +183,8 @@ def test_rows_in_batches_are_verified_from_batches_or_from_one_table(tmp_path: P
         sf.verify(loaded, other_rows(proven.X), proven.y)
     with pytest.raises(sf.CertificateError, match="not the rows of the proof"):
         sf.verify(loaded, [(proven.X[:50], proven.y[:50]), (1.01 * proven.X[50:], proven.y[50:])])
+    with pytest.raises(sf.CertificateError, match="or other batches of them"):
+        sf.verify(loaded, [(proven.X[:60], proven.y[:60]), (proven.X[60:], proven.y[60:])])
     again = sf.load(tmp_path / "model").fit(proven.X, proven.y)
     assert again.part_rows_ is None and sf.verify(again, proven.X, proven.y).verified
     model.coef_ *= 3

@@ -21,6 +21,7 @@ from surefoot.shift.comparison.model_losses import class_places, decomposed_loss
 from surefoot.shift.comparison.observed_radius import ObservedRadius, column_bound, combined
 from surefoot.shift.comparison.priced_model import PricedModel, priced_model
 from surefoot.shift.comparison.read_pairs import read_labels, read_shared_columns
+from surefoot.shift.comparison.resampled_interval import reflected_interval
 from surefoot.shift.comparison.transport import exchanged, priced_rows, transport_bounds
 from surefoot.shift.table_shift import seed_entropy
 from surefoot.sklearn_api.own_rows import own_rows, seen_by_last_step
@@ -259,8 +260,7 @@ def _radius(
             rng=rng,
         )
         totals = np.array([combined(columns, row, norm) for row in drawn])
-        ends = np.quantile(totals, [settings.level / 2, 1 - settings.level / 2])
-        low, high = max(float(ends[0]), together), max(float(ends[1]), together)
+        low, high = (max(end, together) for end in reflected_interval(amounts, totals, settings.level))
     p_counted = float(chance.p_value[[at for at in range(len(columns)) if counted[at] or at in fixed]].min(initial=1.0))
     return ObservedRadius(
         estimate=math.inf if fixed else estimate,

@@ -29,11 +29,19 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 from surefoot.shift.comparison.domain_classifier import DomainClassifier
+from surefoot.shift.comparison.resampled_interval import resampled_quantiles
 
 
 @dataclass(frozen=True)
 class DecompositionParameters:
-    """When there is no answer, and how many rows take part. Overlap and rows were set on simulated normal columns only."""
+    """When there is no answer, and how many rows take part.
+
+    Overlap and rows were set on simulated normal columns, and looked at again on heloc, adult, shoppers, framingham, compas and
+    diabetes_source: rows of one table, parted by three of its numeric columns, so that the relation is the same in both parts,
+    100 to 500 rows each, 234 pairs. Where true overlaps were about 0.1 to 0.8, the interval of the relation held 0 in all 136;
+    where they were 0.003 to 0.05, in 95 of 98 (it should in 97.5 %). The least overlap is no fine sieve: the classifier is
+    penalised, and overlaps below 0.05 were found as 0.09 to 0.58 from so few rows.
+    """
 
     # The integral of 2 p q / (p + q): 1 for equal distributions, 0.1 for normal ones 3.4 standard deviations apart.
     least_overlap: float = 0.1
@@ -252,8 +260,7 @@ def decomposition(
     def part(term: int, outcome: int = 0) -> Part:
         # Whether answers have changed is asked of the loss and of the calibration: both share the level.
         questions = found.shape[1] if term == _RELATION else 1
-        low, high = np.quantile(drawn[:, term, outcome], [level / questions / 2, 1 - level / questions / 2])
-        return Part(float(found[term, outcome]), float(low), float(high))
+        return Part(float(found[term, outcome]), *resampled_quantiles(drawn[:, term, outcome], level / questions))
 
     return Decomposition(
         loss_a=float(judged[0].losses.mean()),

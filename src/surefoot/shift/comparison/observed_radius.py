@@ -27,7 +27,8 @@ class ObservedRadius:
     estimate : float
         What the shift amounts to, chance taken off; 0 if it is no more than chance. inf if a column shifted that never shifts.
     low, high : float
-        Bootstrap interval of the estimate.
+        Bootstrap interval of the part of the columns at these prices, nowhere below the part of the joint plan, which has no
+        interval of its own.
     p_value : float
         The chance of looking so shifted if nothing is: all columns, and how they go together.
     level : float

@@ -127,6 +127,10 @@ def batched_proof(model: RobustLogisticModel, source: Iterable[Any], outcome: Pa
     if table.schema != model.schema_ or table.classes.tolist() != model.classes_.tolist():
         raise CertificateError("these are not the rows of the proof: columns, levels or classes are not those of the model.")
     parts = EncodedParts(table)
+    if model.part_rows_ is not None and model.part_rows_ != tuple(parts.counts):
+        raise CertificateError(
+            "these are not the rows of the proof, or other batches of them. Pass those of the fit, or all rows as one table."
+        )
     return _parts_proof(model, parts, with_plan(model, _terms(model), outcome, parts))
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, TypeVar
 
 import joblib
@@ -97,7 +96,7 @@ def dask_proof(model: RobustLogisticModel, X: Any, y: Any, sample_weight: Any, o
             parts, learned = _encoded_parts(model, open_dask_table(X, y, sample_weight).delayed, keeping)
             if learned.schema != model.schema_ or learned.classes.tolist() != model.classes_.tolist():
                 raise CertificateError("these are not the rows of the proof: columns, levels or classes are others.")
-            if outcome.dual is not None and outcome.dual.first_rows[1:] != tuple(accumulate(parts.counts)):
+            if model.part_rows_ is not None and model.part_rows_ != tuple(parts.counts):
                 raise CertificateError("these are not the rows of the proof, or other partitions of them.")
             return _certify(model, terms, with_plan(model, terms, outcome, parts), parts)
 
