@@ -186,7 +186,8 @@ def _method(options: argparse.Namespace) -> list[str]:
         "in the paper; std_repeats: over repetitions. one_class counts optima w = 0.",
         f"Optima are those of worst-points, certified to {TOLERANCE:g} from the samples; socp solves the first repetition. "
         "cpu: CPU seconds of the solver on one thread, kernels included, certificate not. The estimator with "
-        "standardize=False and C divided by the samples a batch solves the same problem.",
+        "standardize=False and C divided by the samples a batch solves the same problem; what worst-points alone leaves open "
+        "solver='auto' goes on with, by other methods.",
         f"admm: Algorithm 2 as published, at the penalties {penalties}, ended by thresholds of 1e-3; its last iterate is "
         "tested. objective_over_optimum: its convex objective over the certified one, median.",
         f"Tables 5 to 8: grid '{options.grid}', C = 2^k for k of {list(grid.costs)}, widths 2^k for k of {list(grid.widths)}, "

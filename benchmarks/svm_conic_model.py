@@ -19,6 +19,8 @@ from verdict_conic import Programme, Row
 Values = NDArray[np.float64]
 # Eigenvalues below this part of the largest are rounding.
 NOTHING = 1e-14
+# An objective below this part of what it was divided by is solved for once more.
+TINY, ATTEMPTS = 1e-3, 2
 
 
 @dataclass(frozen=True)
@@ -67,20 +69,27 @@ class ConicModel:
 
     def least(self) -> float:
         """An objective that a plane has, and none is below but for what Clarabel leaves; that of w = 0 if nothing is found."""
-        flat = self.objective(np.zeros(len(self.products)), 0.0)
-        features = self._features()
-        w = self._plane(features) if features.shape[1] else None
-        return flat if w is None else min(flat, self.objective(features @ w, float(w @ w)))
+        best = self.objective(np.zeros(len(self.products)), 0.0)
+        features, size = self._features(), float(self.costs.sum())
+        for _ in range(ATTEMPTS if features.shape[1] else 0):
+            w = self._plane(features, size)
+            best = best if w is None else min(best, self.objective(features @ w, float(w @ w)))
+            if best > TINY * size:
+                break
+            # Slack is so dear that all prices together are far from the objective, which should be of size 1.
+            size = best
+        return best
 
     def _features(self) -> Values:
         lengths, axes = np.linalg.eigh(self.centred)
         kept = lengths > NOTHING * max(lengths[-1], 0.0)
         return np.asarray(axes[:, kept] * np.sqrt(lengths[kept]))
 
-    def _plane(self, features: Values) -> Values | None:
-        # Columns of length 1, and objectives of size 1, are easier to solve for.
+    def _plane(self, features: Values, size: float) -> Values | None:
+        """w, by a programme whose objective is divided by ``size``."""
+        # Columns of length 1 are easier to solve for.
         units = np.abs(features).max(axis=0)
-        scaled, size = features / units, float(self.costs.sum())
+        scaled = features / units
         programme = Programme()
         w, b = programme.add(features.shape[1]), programme.add(1)[0]
         slack, length = programme.add(len(self.labels)), programme.add(len(self.labels))

@@ -160,3 +160,24 @@ def test_rows_with_gaps_are_left_out_on_request_and_the_proof_holds_for_the_tabl
     assert code == 0
     code, _, err = run("score", tmp_path / "r", table, "--groups", "tree")
     assert code == 1 and "no other one has inputs of several rows" in err
+
+
+def test_a_report_with_groups_counts_inputs_and_lists_the_least_sure(tmp_path: Path, run: Run) -> None:
+    table, model, page = trees(tmp_path, kinds=2), tmp_path / "svm", tmp_path / "report.html"
+    words = ["--target", "kind", "--groups", "tree", "--quiet"]
+    assert run("fit", table, "--model", "svm", "--output", model, *words)[0] == 0
+    assert run("report", model, table, "--output", page, "--sets", "0", *words)[0] == 0
+    told, rows, fitted = page.read_text(encoding="utf-8"), pd.read_csv(table), sf.load(model)
+    promised = fitted.promise(rows[["height", "girth"]], groups=rows.tree)
+    right = promised.prediction.to_numpy() == rows.groupby("tree").kind.first().to_numpy()
+    assert (
+        f"{right.sum()} of them ({right.mean():.1%})" in told and f"Of {(promised.flips <= 0.1).sum()} the model says" in told
+    )
+    assert "The least sure inputs" in told and "8 others are left out" in told
+    rows.loc[0, "kind"] = "birch" if rows.kind[0] == "ash" else "ash"
+    rows.to_csv(table, index=False)
+    code, _, err = run("report", model, table, "--output", page, "--force", *words)
+    assert code == 1 and "has rows of both classes" in err
+    robust = sf.RobustLogisticRegression().fit(rows[["height", "girth"]], rows.kind)
+    with pytest.raises(ValueError, match="groups is for support vector machines"):
+        sf.report(robust, rows[["height", "girth"]], rows.kind, tmp_path / "other.html", groups=rows.tree)

@@ -36,6 +36,12 @@ def add_report(subparsers: Any) -> None:
     add_output_options(parser, required=True, what="the HTML file")
     add_weights_option(parser, "the column with the weights of the fit: its proof is checked with them; no figure uses them")
     parser.add_argument(
+        "--groups",
+        metavar="NAME",
+        help="a model that 'fit --model svm' wrote: the column that says which rows are readings of one input. The report then "
+        "also says how often inputs are put into the right class",
+    )
+    parser.add_argument(
         "--compare-with", metavar="TABLE", help="an earlier table, such as the training rows: what has shifted since"
     )
     parser.add_argument("--title", default="", help="heading of the page")
@@ -49,7 +55,7 @@ def run_report(args: argparse.Namespace) -> int:
     """Write the report; see the parser."""
     place = free_place(args)
     model = load_fitted(args.model)
-    X, y, weights = labelled_rows(args, model, args.weights)
+    X, y, weights, groups = labelled_rows(args, model, args.weights, args.groups)
     shift = None if args.certainty is None else chosen_shift(args, model)
     path = report(
         model,
@@ -63,6 +69,7 @@ def run_report(args: argparse.Namespace) -> int:
         overwrite=args.force,
         verbose=not args.quiet,
         sample_weight=weights,
+        groups=groups,
         compare_with=None if args.compare_with is None else _earlier(args, model),
     )
     if args.json:
@@ -74,5 +81,5 @@ def run_report(args: argparse.Namespace) -> int:
 
 def _earlier(args: argparse.Namespace, model: Any) -> tuple[Any, Any]:
     """The earlier table and its answers, read like the table of the report."""
-    X, y, _ = labelled_rows(argparse.Namespace(**{**vars(args), "table": args.compare_with}), model)
+    X, y, _, _ = labelled_rows(argparse.Namespace(**{**vars(args), "table": args.compare_with}), model)
     return X, y

@@ -59,20 +59,32 @@ def chosen_shift(args: argparse.Namespace, model: Any) -> ShiftModel | None:
     return ShiftModel(numeric_certainty=certainty, numeric_interval=interval, categorical_certainty=certainty)
 
 
-def labelled_rows(args: argparse.Namespace, model: Any, weights: str | None = None) -> tuple[Any, Any, Any]:
-    """The table, the answers, and the weights if there are any, that the arguments name."""
+def labelled_rows(
+    args: argparse.Namespace, model: Any, weights: str | None = None, groups: str | None = None
+) -> tuple[Any, Any, Any, Any]:
+    """The table, the answers, and the weights and groups if there are any, that the arguments name."""
     own = [name for name in model_columns(model) if name != args.target]
-    others = {"--target": [args.target], **({} if weights is None else {"--weights": [weights]})}
-    source = open_source(args, own, known_texts(model, args.target), others)
+    named = {"--target": args.target, "--weights": weights, "--groups": groups}
+    source = open_source(
+        args, own, known_texts(model, args.target), {option: [name] for option, name in named.items() if name is not None}
+    )
     columns, target = read_columns(model, source), target_column(model, source, args.target)
-    content = source.load([*columns, target, *([] if weights is None else [weight_column(source, weights)])])
-    return source.frame(content, columns), labels(content[args.target]), None if weights is None else content[weights]
+    extra = [] if weights is None else [weight_column(source, weights)]
+    if groups is not None:
+        extra.append(source.column(source.require(groups, "--groups"), "categorical"))
+    content = source.load([*columns, target, *extra])
+    return (
+        source.frame(content, columns),
+        labels(content[args.target]),
+        None if weights is None else content[weights],
+        None if groups is None else labels(content[groups]),
+    )
 
 
 def run_stress(args: argparse.Namespace) -> int:
     """Run the test and print its table; see the parser."""
     model = load_fitted(args.model)
-    X, y, _ = labelled_rows(args, model)
+    X, y, _, _ = labelled_rows(args, model)
     shift = chosen_shift(args, model) or last_step(model).shift
     report = stress_test(
         model,

@@ -17,6 +17,7 @@ from surefoot.reports.charts import reliability_chart, roc_chart
 from surefoot.reports.classes_report import class_page, has_several_classes, read_class_subject
 from surefoot.reports.comparison_section import comparison_blocks, comparison_fact, comparison_with
 from surefoot.reports.data_summary import summary_blocks
+from surefoot.reports.input_section import answered_inputs, input_blocks, input_fact
 from surefoot.reports.model_section import (
     certificate_blocks,
     certificate_fact,
@@ -57,6 +58,7 @@ def report(
     verbose: int = 0,
     sample_weight: Any = None,
     compare_with: Any = None,
+    groups: Any = None,
 ) -> Path:
     """Write one self-contained HTML file about a fitted model, for the screen and for paper.
 
@@ -103,6 +105,10 @@ def report(
         An earlier table, such as the training rows, or what :func:`~surefoot.compare` found already: the report then says what
         has shifted since, whether the radius of the model covers it, and with labels what changed its loss. Not for models of
         more than two classes.
+    groups : array-like of shape (n_rows,), optional
+        Of a support vector machine of two classes: the input that each row is a reading of. The report then also says how often
+        inputs are put into the right class by all their readings, and of which ones that is least sure. Other figures are of
+        rows.
 
     Returns
     -------
@@ -135,10 +141,13 @@ def report(
     if has_several_classes(model):
         if compare_with is not None:
             raise ValueError("compare_with is for models of two classes; use surefoot.compare for a model of more.")
+        if groups is not None:
+            raise ValueError("groups is for models of two classes; use predict(X, groups) of a model of more.")
         page = class_page(read_class_subject(model, X, y), title=title, sample_weight=sample_weight, footer=footer)
         write_new(place, page.html, overwrite=overwrite)
         return place
     subject = read_subject(model, X, y)
+    answered = answered_inputs(subject, groups)
     compared = comparison_with(subject, compare_with, random_state)
     worst = worst_case_of(subject)
     stress = None
@@ -156,6 +165,8 @@ def report(
     bins = None if subject.probability is None else reliability_of(subject.probability[:, 1], subject.positive)
     check = check_of(subject, sample_weight)
     facts = [certificate_fact(check), *_accuracy_facts(subject)]
+    if answered is not None:
+        facts.append(input_fact(answered))
     if worst is not None:
         facts.append(worst_case_fact(subject, worst))
     if stress is not None and stress.fact is not None:
@@ -166,6 +177,7 @@ def report(
         Section("The model", model_blocks(subject, meanings)),
         Section("What is proven", certificate_blocks(subject.model, check)),
         Section("How well it does", _quality_blocks(subject, bins, same_rows=check.same_rows)),
+        *([] if answered is None else [Section("Inputs of several readings", input_blocks(answered))]),
         *([] if compared is None else [Section("What has shifted", comparison_blocks(compared))]),
         Section(
             "What shift would hurt most",
