@@ -43,6 +43,7 @@ from surefoot.files.consistency import (
 from surefoot.files.plain_values import PlainWriter
 from surefoot.files.records import fits, is_library
 from surefoot.inverse.estimator.inverse_optimizer import InverseOptimizer
+from surefoot.riskscore.estimator.group_rates import Rates
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.riskscore.estimator.risk_score import RiskScoreClassifier
 from surefoot.robust.estimator.automatic_radius import SamplingError
@@ -121,8 +122,8 @@ KINDS: dict[str, ModelKind] = {
             "_n_rows": int,
             "_ranges": _Ranges,
         },
-        # Files from before there was pos_label lack it.
-        {**_COLUMNS, **_SEAL, "_turned": bool},
+        # Files from before there was pos_label, or rates of groups, lack them.
+        {**_COLUMNS, **_SEAL, "_turned": bool, "_group_rates": dict[str, Rates], "_library": str | None},
         card_fault,
     ),
     "ChanceConstrainedSVC": ModelKind(

@@ -23,12 +23,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surefoot.core.outcome import Progress, SolveOutcome, Status
+from surefoot.core.outcome import Progress, SolveOutcome, Status, handed_over
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import SolveInterrupted
 from surefoot.riskscore.lattice.lcpa import LCPA
 from surefoot.riskscore.problem.problem import RiskScore, RiskScoreProblem
 from surefoot.riskscore.search.exact_score import ExactScore
+from surefoot.riskscore.search.heuristic_score import first_card
 
 _log = logging.getLogger(__name__)
 
@@ -47,10 +48,14 @@ class ChoiceParameters:
         (cards of 3 to 8 columns) were looked at after two thirds of the time that they took, the ratio was 0.9 to 6.3; for four
         that were not near their ends it was 28 and more. Handing over too early loses a proof; too late, a bound or a card that
         cutting planes improved in 2 of 12 cases. Not confirmed on other tables.
+    exchange_fraction : float
+        Fraction of the time left after that for exchanges of pairs of columns, which a search that may finish does not try.
+        On HELOC (8 of 101 columns, 12 s) the loss falls from 0.5721 to 0.5709. Not tuned.
     """
 
     search_fraction: float = 2 / 3
     estimate_ratio: float = 8.0
+    exchange_fraction: float = 0.5
 
 
 class AutomaticScore:
@@ -108,13 +113,20 @@ class AutomaticScore:
         if not forecast.given_up:
             return searched
         try:
-            cut = LCPA(searched.primal).solve(problem, options)
+            cut = LCPA(self._exchanged(searched, problem, options)).solve(problem, options)
         except SolveInterrupted as stop:
             if isinstance(stop.outcome, SolveOutcome):
                 best = _better(searched, stop.outcome, options)
                 raise SolveInterrupted(str(stop), replace(best, status=Status.INTERRUPTED)) from stop
             raise
+        except KeyboardInterrupt:
+            return handed_over(replace(searched, status=Status.INTERRUPTED))
         return _better(searched, cut, options)
+
+    def _exchanged(self, searched: SolveOutcome[RiskScore, Any], problem: RiskScoreProblem, options: SolveOptions) -> RiskScore:
+        """The card of the search, or one that exchanges of pairs of columns make better."""
+        card = first_card(problem, options, self.parameters.exchange_fraction * options.seconds_left)
+        return card if card is not None and problem.objective(card) < searched.upper_bound else searched.primal
 
 
 class SearchForecast:

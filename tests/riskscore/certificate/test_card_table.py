@@ -15,7 +15,9 @@ from surefoot.riskscore.certificate.card_table import CardTable
 from surefoot.riskscore.certificate.claim_bounds import bounds_of
 from surefoot.riskscore.certificate.proof_reader import EXCLUDED, boxes_of
 from surefoot.riskscore.problem.card_rules import (
+    BudgetRule,
     CardRule,
+    FairRule,
     GroupRule,
     ImplicationRule,
     LinearRule,
@@ -47,6 +49,9 @@ RULES = {
     "two ends": (LinearRule(np.array([1.0, 1.0, 0.0]), lower=0.9), LinearRule(np.array([1.0, 0.0, 1.0]), lower=0.2)),
     "rate of positives": (RateRule(1, lower=0.45, threshold=0.3),),
     "rate of negatives": (RateRule(-1, upper=0.45, threshold=-0.4),),
+    "rates of groups": (FairRule((0,), 1.0, 0.3), FairRule((1, 2), -1.0, 0.5)),
+    "selection of groups": (FairRule((1,), 0.0, 0.4),),
+    "budget": (BudgetRule((0, 1, 2), (0, 1, 1), (1.0, 2.0), 2.0),),
     "rates at even odds": (RateRule(1, lower=0.3, upper=0.8), RateRule(-1, upper=0.9)),
 }
 
@@ -195,3 +200,16 @@ def test_a_card_that_breaks_a_rule_excuses_no_support_that_its_node_prunes() -> 
         assert np.array_equal(claim.lower, claim.upper)
         bounds.append(bounds_of(claim, ways_of(table), 1e9)[0])
     assert np.isfinite(bounds[0]) and bounds[0] == bounds[1]
+
+
+def test_a_difference_of_rates_that_rounding_leaves_open_is_neither_surely_kept_nor_surely_broken() -> None:
+    # Flagged are the rows with a 1 in the third column; groups are those of the first.
+    counts = X[:, 0] == 1
+    rate = WEIGHTS[counts & (X[:, 2] == 1)].sum() / WEIGHTS[counts].sum()
+    cards, support = np.array([[-1.0, 2.0]]), np.array([[2]])
+    least = WEIGHTS[~counts & (X[:, 2] == 1)].sum() / WEIGHTS[~counts].sum()
+    for most, surely, possibly in ((abs(rate - least) - 1e-9, False, True), (0.9, True, True), (0.001, False, False)):
+        table = CardTable(problem_with(FairRule((0,), 0.0, most)))
+        for sure, kept in ((True, surely), (False, possibly)):
+            low, high = table.scales_of(support, cards, sure=sure)
+            assert bool(low[0] <= high[0]) is kept

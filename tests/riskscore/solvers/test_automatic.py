@@ -204,3 +204,13 @@ def test_without_time_the_heuristic_returns_the_empty_card():
     outcome = HeuristicScore().solve(binary_table(), SolveOptions(tolerance=0.0, time_limit=0.0))
     assert outcome.status is Status.TIME_LIMIT
     assert outcome.primal.size == 0
+
+
+def test_a_search_that_hands_over_has_columns_exchanged_before_cutting_planes():
+    problem = binary_table(n=400, d=12, size=4)
+    options = SolveOptions(time_limit=60.0)
+    searched = ExactScore().solve(problem, SolveOptions(time_limit=0.0))
+    better = AutomaticScore()._exchanged(searched, problem, options)
+    assert problem.objective(better) < searched.upper_bound
+    best = ExactScore().solve(problem, options)
+    assert AutomaticScore()._exchanged(best, problem, options) is best.primal

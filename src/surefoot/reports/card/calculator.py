@@ -27,7 +27,6 @@ def calculator_page(card: ScoreCard) -> str:
     name = risk_name(card.classes[1])
     heading = safe(shown_name(card.heading))
     fields = [_field(at, own) for at, own in enumerate(_features(card.lines))]
-    proof = "" if card.proof is None else f"<p>{safe(card.proof.sentence)}</p>"
     return document(
         heading,
         "calculator.css",
@@ -46,7 +45,7 @@ def calculator_page(card: ScoreCard) -> str:
             "</div>",
             "</form>",
             f"<p><code>{safe(formula_text(card.intercept, card.multiplier, card.table))}</code></p>",
-            proof,
+            *(f"<p>{safe(note)}</p>" for note in card.notes),
             "<noscript><p>This page needs JavaScript to add up the points.</p></noscript>",
             "</main>",
             f"<script>\n//<![CDATA[\n{resource('calculator.js')}\n//]]>\n</script>",

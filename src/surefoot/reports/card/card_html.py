@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def card_html(card: ScoreCard) -> str:
     """The card as one ``<section>``."""
     heading = safe(shown_name(card.heading))
-    notes = [grouping_text(card.table), *([] if card.proof is None else [card.proof.sentence])]
+    notes = [grouping_text(card.table), *card.notes]
     return "\n".join(
         [
             f'<section class="sf-card" aria-label="{heading}">',

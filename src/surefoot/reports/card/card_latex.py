@@ -85,8 +85,7 @@ def card_latex(card: ScoreCard) -> str:
     ]
     rows = [f"{latex_text(totals_text(row, card.table))} & {latex_text(risks_text(row))} \\\\" for row in card.table.rows]
     notes = [grouping_text(card.table), formula_text(card.intercept, card.multiplier, card.table)]
-    if card.proof is not None:
-        notes.append(card.proof.sentence)
+    notes += card.notes
     return "\n".join(
         [
             r"\begin{center}",

@@ -72,7 +72,7 @@ def card_svg(card: ScoreCard) -> str:
     top = y + 12
     right = _MARGIN + _LEFT + _GAP
     bottom = max(_points(card, body, top), _risks(card, body, right, top))
-    notes = [grouping_text(card.table), "" if card.proof is None else card.proof.sentence]
+    notes = [grouping_text(card.table), *card.notes]
     notes.append(formula_text(card.intercept, card.multiplier, card.table))
     y = bottom + 8
     for note in filter(None, notes):

@@ -39,8 +39,8 @@ def card_text(card: ScoreCard) -> str:
     body = [*heading, rule, *(rows or ["(no feature has points)"]), rule, total, "", *_risks(card), ""]
     body += textwrap.wrap(grouping_text(card.table), _PAGE)
     body.append(formula_text(card.intercept, card.multiplier, card.table))
-    if card.proof is not None:
-        body += textwrap.wrap(card.proof.sentence, _PAGE)
+    for note in card.notes:
+        body += textwrap.wrap(note, _PAGE)
     return "\n".join(body)
 
 

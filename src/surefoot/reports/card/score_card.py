@@ -54,6 +54,8 @@ class ScoreCard:
         Heading; by default "Risk of ..." with the name of the positive class, if it has one.
     proof : CardProof, optional
         What is proven about the card.
+    rates : str, optional
+        What the card does to groups of people, as a sentence.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class ScoreCard:
     classes: tuple[str, str] = ("0", "1")
     title: str = ""
     proof: CardProof | None = None
+    rates: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", tuple(self.lines))
@@ -117,6 +120,7 @@ class ScoreCard:
         classes: tuple[str, str] = ("0", "1"),
         title: str = "",
         proof: CardProof | None = None,
+        rates: str = "",
     ) -> ScoreCard:
         """A card from points by feature; features with 0 points are left out.
 
@@ -131,7 +135,7 @@ class ScoreCard:
         meanings : iterable of BinaryColumn, optional
             What 0/1 columns say about the original table, such as ``columns_`` of a fitted ``ThresholdBinarizer``; those of
             other columns are ignored.
-        multiplier, classes, title, proof
+        multiplier, classes, title, proof, rates
             As in :class:`ScoreCard`.
         """
         kinds, ranges = kinds or {}, ranges or {}
@@ -140,7 +144,7 @@ class ScoreCard:
             for feature, own in points.items()
             if own != 0
         )
-        return cls(lines, intercept, multiplier, classes, title, proof).with_meanings(meanings)
+        return cls(lines, intercept, multiplier, classes, title, proof, rates).with_meanings(meanings)
 
     def with_meanings(self, meanings: Iterable[BinaryColumn]) -> ScoreCard:
         """The same card, told what its 0/1 columns say about the original table.
@@ -154,6 +158,11 @@ class ScoreCard:
             for line in self.lines
         )
         return replace(self, lines=lines)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is said about the card below it: what is proven, and what it does to groups."""
+        return [note for note in ("" if self.proof is None else self.proof.sentence, self.rates) if note]
 
     @property
     def heading(self) -> str:
@@ -289,6 +298,7 @@ class ScoreCard:
             "multiplier": float(self.multiplier),
             "lines": [line.to_dict() for line in self.lines],
             "proof": None if self.proof is None else self.proof.to_dict(),
+            **({"rates": self.rates} if self.rates else {}),
         }
 
     @classmethod
@@ -311,4 +321,5 @@ class ScoreCard:
             classes=(names[0], names[1]),
             title=card.text("title"),
             proof=None if proof is None else CardProof.read(proof),
+            rates="" if card.optional("rates") is None else card.text("rates"),
         )

@@ -38,6 +38,7 @@ def print_card(
     *,
     title: str,
     meanings: Iterable[BinaryColumn],
+    rates: str = "",
 ) -> ScoreCard:
     """The card of a fitted model."""
     names: list[Any] = classes.tolist()
@@ -51,4 +52,5 @@ def print_card(
         classes=(str(names[0]), str(names[1])),
         title=title,
         proof=proof,
+        rates=rates,
     )

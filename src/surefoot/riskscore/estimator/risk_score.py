@@ -26,6 +26,7 @@ from surefoot.riskscore.baselines.tangent_bound import TangentProof
 from surefoot.riskscore.certificate.certificate import certify_risk_score
 from surefoot.riskscore.estimator.card_limits import read_limits
 from surefoot.riskscore.estimator.card_shift import score_shift
+from surefoot.riskscore.estimator.group_rates import group_rates
 from surefoot.riskscore.estimator.parameters import FIT_PARAMETERS
 from surefoot.riskscore.estimator.posed_card import PosedCard, binary_columns, pose_card
 from surefoot.riskscore.estimator.positive_class import is_first_class, warn_of_denied_class
@@ -251,7 +252,13 @@ class RiskScoreClassifier(RiskScoreModel):
             if isinstance(stop.outcome, SolveOutcome):
                 certificate = self._certify(posed, stop.outcome)
                 self._unpack(
-                    rows, block, stop.outcome, certificate, solver.name, frame_library(X), turned=self._turns(rows.classes)
+                    rows,
+                    block,
+                    stop.outcome,
+                    certificate,
+                    solver.name,
+                    frame_library(X),
+                    **self._told(rows, posed, stop.outcome),
                 )
             raise
         left = math.inf if self.time_limit is None else max(float(self.time_limit) - (time.perf_counter() - started), 0.0)
@@ -266,10 +273,10 @@ class RiskScoreClassifier(RiskScoreModel):
                 self._certify(posed, outcome, 0.0),
                 solver.name,
                 frame_library(X),
-                turned=self._turns(rows.classes),
+                **self._told(rows, posed, outcome),
             )
             raise
-        self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X), turned=self._turns(rows.classes))
+        self._unpack(rows, block, outcome, certificate, solver.name, frame_library(X), **self._told(rows, posed, outcome))
         if outcome.status is not Status.OPTIMAL or not certificate.verified:
             refused = ExactScore().refuses(posed.problem) is not None
             _warn_of_gap(outcome, certificate, f"{type(self).__name__}.fit", searchable=not refused)
@@ -295,6 +302,7 @@ class RiskScoreClassifier(RiskScoreModel):
             found = self._certify(posed, outcome)
             if found.problem_digest == self.certificate_.problem_digest:  # of other rows the printed card says nothing
                 self._require_printed_rows(posed.problem.columns)
+                self._require_told_rates(group_rates(posed.problem, outcome.primal, rows.design.schema.names))
             return found
 
         return ProofParts("riskscore", self._proof_arguments(posed, outcome), judge)
@@ -322,6 +330,11 @@ class RiskScoreClassifier(RiskScoreModel):
     def _turns(self, classes: AnyArray) -> bool:
         """Whether the card gives the risk of the first class in sorted order."""
         return self.pos_label is not None and is_first_class(self.pos_label, classes)
+
+    def _told(self, rows: TrainingRows, posed: PosedCard, outcome: SolveOutcome[RiskScore, Any]) -> dict[str, Any]:
+        """What the fitted model tells beside its card: whose risk it is, and rates of groups."""
+        rates = group_rates(posed.problem, outcome.primal, rows.design.schema.names)
+        return {"turned": self._turns(rows.classes), "rates": rates}
 
     def _class_weighted(self, rows: TrainingRows) -> FloatArray:
         if self.class_weight is None:

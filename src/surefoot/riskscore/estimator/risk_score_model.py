@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,10 +18,12 @@ from surefoot.design.binarize.binary_column import BinaryColumn
 from surefoot.design.encode.mixed_design import MixedDesign
 from surefoot.design.encode.schema import Schema
 from surefoot.design.encode.table_encoder import TableEncoder
+from surefoot.design.write.output_frame import build_frame
 from surefoot.exceptions import CertificateError
 from surefoot.reports.card.card_proof import CardProof
 from surefoot.reports.card.score_card import ScoreCard
 from surefoot.riskscore.estimator.card_worst_case import card_worst_case
+from surefoot.riskscore.estimator.group_rates import Rates, rates_sentence
 from surefoot.riskscore.estimator.near_optimal import NearOptimalSet
 from surefoot.riskscore.estimator.printed_card import print_card, value_ranges
 from surefoot.riskscore.problem.problem import RiskScore
@@ -51,6 +54,8 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
     schema_: Schema
     # Files from before there was a choice lack it.
     _turned: bool = False
+    _group_rates: Mapping[str, Rates] = MappingProxyType({})
+    _library: str | None = None
     later_parameters: ClassVar[Mapping[str, Any]] = {"pos_label": None}
 
     @property
@@ -63,6 +68,20 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         """The classes as the card speaks of them: the other one, and the one whose risk it gives."""
         check_is_fitted(self)
         return self.classes_[::-1] if self._turned else self.classes_
+
+    def group_rates(self) -> Any:
+        """A data frame with a row for every group of training rows that a rule compares; None without ``FairRates``.
+
+        Columns: ``group``, ``weight``, ``observed`` (share of ``pos_label_``), ``predicted`` (mean risk), and the shares that
+        are flagged, ``selection`` of all rows, ``tpr`` of those of ``pos_label_``, ``fpr`` of the others.
+        """
+        check_is_fitted(self)
+        if not self._group_rates:
+            return None
+        columns = zip(*self._group_rates.values(), strict=True)
+        names = ("weight", "observed", "predicted", "selection", "tpr", "fpr")
+        content: dict[str, Any] = {"group": list(self._group_rates)}
+        return build_frame(content | {name: np.array(own) for name, own in zip(names, columns, strict=True)}, self._library)
 
     def predict(self, X: Any) -> AnyArray:
         """The class of each row: ``pos_label_`` where its score is above 0.
@@ -127,7 +146,13 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
             proof,
             title=title,
             meanings=meanings,
+            rates="" if has_changed(self) else self._told_rates,
         )
+
+    @property
+    def _told_rates(self) -> str:
+        first, second = map(str, self.card_classes_.tolist())
+        return rates_sentence(self._group_rates, (first, second))
 
     def worst_case(self, X: Any, y: Any, *, radius: float | None = None) -> WorstCase:
         """The shift of a table that would hurt this card most, at the prices of ``radius`` and ``shift`` above.
@@ -163,12 +188,14 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
         library: str | None,
         *,
         turned: bool = False,
+        rates: Mapping[str, Rates] = MappingProxyType({}),
     ) -> None:
         """Take over what predictions need. Nothing is set before a fit has succeeded, so a failed one leaves no trace."""
         schema, card = rows.design.schema, outcome.primal
         self.schema_ = schema
         self.classes_ = rows.classes
         self._turned = turned
+        self._group_rates, self._library = dict(rates), library
         self.points_ = {schema.names[at]: int(card.points[at]) for at in np.flatnonzero(card.points)}
         self.intercept_ = int(card.intercept)
         self.multiplier_ = float(card.multiplier)
@@ -204,8 +231,16 @@ class RiskScoreModel(ProvenModel, LogisticClassifier, BaseEstimator):
                 told = f"its card says {self._ranges[name]} of {name!r:.80}, and {found} was proven"
                 raise CertificateError(f"{CHANGED}: {told}.")
 
+    def _require_told_rates(self, rates: Mapping[str, Rates]) -> None:
+        """Raise unless the rates of groups that the card tells are those of these rows."""
+        told = self._group_rates
+        same = list(told) == list(rates) and all(np.allclose(told[name], rates[name], 1e-9, 1e-12, True) for name in rates)
+        if not same:
+            raise CertificateError(f"{CHANGED}: it tells other rates of groups than these rows have.")
+
     def _proven_numbers(self) -> Mapping[str, Any]:
         names = ("coef_", "intercept_", "multiplier_", "points_", "classes_", "_ranges", "_n_rows")
         # Said only where it is so: seals of earlier models know nothing of it.
         turned = {"turned": True} if self._turned else {}
-        return {**{name: getattr(self, name) for name in names}, **turned, "schema_": self.schema_.to_dict()}
+        rates = {f"rates of {name}": np.array(own) for name, own in self._group_rates.items()}
+        return {**{name: getattr(self, name) for name in names}, **turned, **rates, "schema_": self.schema_.to_dict()}
