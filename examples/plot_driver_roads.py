@@ -7,6 +7,8 @@ roads that one driver has taken we learn what a kilometre of each kind of street
 plan the next tours as they would.
 """
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
@@ -28,8 +30,8 @@ for (r, c), (s, d), street in city.edges(data=True):
     street["lights"] = float((s, d) in lights)
 
 # %%
-# What the driver has in mind, which we will not tell: minutes for a kilometre of each kind, and for a light. One trip in fifteen
-# is driven on a whim, at other prices.
+# What the driver has in mind, which we will not tell: minutes for a kilometre of each kind, and for a light. Some trips are
+# driven on a whim, at other prices.
 prices = {"avenue": 1.5, "street": 2.4, "alley": 4.0, "school": 6.0, "lights": 0.5}
 nodes = list(city)
 
@@ -60,12 +62,13 @@ model.certificate_.verified
 learned = roads.priced_by_name(model.cost_)
 ratios = {name: (prices[name] / prices["avenue"], learned[name] / learned["avenue"]) for name in prices}
 
+
 # %%
 # Forty more trips, which the model has not seen: how many of their kilometres were on the road that we would have proposed, and
 # how many on the shortest.
 def shared(proposed, taken):
-    ours = set(zip(proposed, proposed[1:], strict=False))
-    theirs = list(zip(taken, taken[1:], strict=False))
+    ours = set(pairwise(proposed))
+    theirs = list(pairwise(taken))
     return sum(city.edges[edge]["km"] for edge in theirs if edge in ours) / sum(city.edges[edge]["km"] for edge in theirs)
 
 
