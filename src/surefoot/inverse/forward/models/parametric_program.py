@@ -74,12 +74,15 @@ class ParametricProgram(NamedProgram):
     def fault(self) -> str | None:
         """What does not fit together; None if all does."""
         n, m, size = self.whole.size, self.n_rows, self.base.size
+        tables = [table for table in (self.entries, self.slope_at, self.priced_entries) if table is not None]
+        if any(table.shape[0] != 2 for table in tables):
+            return "its arrays do not fit together"
         priced = 0 if self.priced_entries is None else len(self.priced_names or ())
         own = 0 if self.priced_entries is None else self.priced_entries.shape[1]
         count = sum(math.prod(shape) for _, shape in self.parameters)
 
         def within(places: Any, ends: tuple[int, int]) -> bool:
-            return bool(places.shape[0] == 2 and np.all(places >= 0) and np.all(places < np.array(ends)[:, None]))
+            return bool(np.all(places >= 0) and np.all(places < np.array(ends)[:, None]))
 
         sound = (
             sum(math.prod(shape) for _, shape in self.blocks) == n
