@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from reference.enumerated_inverse import binary_vectors
 
-from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
+from surefoot.exceptions import ConvergenceLimitWarning, ForwardSolveError, UnsupportedProblemError
 from surefoot.inverse import InverseOptimizer, forward
 from surefoot.inverse.certificate.cone_center import certify_rays
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
@@ -205,8 +205,14 @@ def test_assignments_and_knapsacks_are_decided_as_by_listing() -> None:
 def test_an_unbounded_forward_problem_names_its_observation() -> None:
     signals = [(np.array([[1.0, 0.0]]), np.array([1.0]))] * 2
     responses = [np.array([0.0, 0.0]), np.array([1.0, 0.0])]
+    model = InverseOptimizer(forward.LinearProgram(), distance="none", kappa=1.0, center=[-1.0, -1.0])
     with pytest.raises(ForwardSolveError, match="observation 0: the forward problem has no smallest cost"):
-        InverseOptimizer(forward.LinearProgram(), distance="none", kappa=1.0, center=[-1.0, -1.0]).fit(signals, responses)
+        model.set_params(infeasible="clamp").fit(signals, [[2.0, 0.0], *responses[1:]])
+    # From a response that is a decision the way towards infinity is known, and costs that fall along it are cut off; the best
+    # cost lies at the edge of the others, where no multipliers prove a loss.
+    with pytest.warns(ConvergenceLimitWarning, match="the forward solver is right about the losses of observation 0"):
+        model.set_params(infeasible="error").fit(signals, responses)
+    assert np.allclose(model.cost_, [-0.5, 0.0], atol=1e-6)
     # Costs that cannot be negative are not to blame: the distance grows without a bound.
     model = InverseOptimizer(forward.LinearProgram(), distance="linf", kappa=1.0, prior="nonnegative")
     with pytest.raises(ForwardSolveError, match=r"observation 0: what a decision saves plus its distance .* distance='none'"):

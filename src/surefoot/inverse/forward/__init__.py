@@ -10,6 +10,7 @@ from surefoot.inverse.forward.graphs.graph_path import GraphPath
 from surefoot.inverse.forward.models.called_model import ModelProblem, SolverProblem, from_solver
 from surefoot.inverse.forward.models.from_cvxpy import from_cvxpy
 from surefoot.inverse.forward.models.from_mps import from_mps
+from surefoot.inverse.forward.models.from_pyomo import from_pyomo
 from surefoot.inverse.forward.models.parametric_program import ParametricProgram
 from surefoot.inverse.forward.programs import (
     BinaryProgram,
@@ -44,6 +45,7 @@ __all__ = [
     "from_cvxpy",
     "from_mps",
     "from_networkx",
+    "from_pyomo",
     "from_scipy",
     "from_solver",
 ]

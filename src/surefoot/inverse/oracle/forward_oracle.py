@@ -21,8 +21,9 @@ from surefoot.core.outcome import Status
 from surefoot.exceptions import ForwardSolveError, UnsupportedProblemError
 from surefoot.inverse.oracle.binary_search import BinarySearch
 from surefoot.inverse.oracle.milp_branch_and_bound import BranchAndBound, SearchResult
-from surefoot.inverse.oracle.parameters import BinarySearchParameters, TrustRegionParameters
+from surefoot.inverse.oracle.parameters import BinarySearchParameters, BranchAndBoundParameters, TrustRegionParameters
 from surefoot.inverse.oracle.quadratic_decisions import QuadraticDecisions
+from surefoot.inverse.oracle.recession import far_decision
 from surefoot.inverse.oracle.trust_region import smallest_in_ball
 from surefoot.inverse.problem.augmented_terms import Term, distance_terms
 from surefoot.inverse.problem.decision_proof import DecisionTrees, Leaf
@@ -223,6 +224,7 @@ class _Linear:
         self.parameters = BinarySearchParameters()
         self.small = self.decisions.n_unknowns <= self.parameters.max_unknowns and bool(self.decisions.binary.all())
         self.milp: BranchAndBound | None = None
+        self.far_steps = 0
         self.binary: dict[bytes, BinarySearch] = {}
         self.terms: dict[tuple[Distance, int | None], tuple[list[Term], FloatArray]] = {}
 
@@ -251,6 +253,13 @@ class _Linear:
             self.milp = BranchAndBound(self.decisions, example.response)
         return self.milp.search(cost, table, cutoff=cutoff, seconds=seconds)
 
+    def _far(self, example: Example, cost: FloatArray) -> FloatArray | None:
+        """A decision towards infinity, each time farther away; None where that does not end or the response is no decision."""
+        self.far_steps += 1
+        if not example.inside or self.far_steps > BranchAndBoundParameters.far_decisions:
+            return None
+        return far_decision(self.decisions, example.response, cost, float(self.far_steps))
+
     def __call__(self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float) -> Choice:
         cost = self.features.linear_cost(theta)
         terms = self._terms(example, NO_DISTANCE if weight == 0.0 else distance)
@@ -266,6 +275,10 @@ class _Linear:
             left = max(0.0, until - time.perf_counter())
             found = self._search(example, cost + weight * term.tilt, table, value - constant, left)
             if found.status is Status.UNBOUNDED:
+                far = self._far(example, cost + weight * term.tilt) if weight > 0.0 else None
+                if far is not None:
+                    # A cut against this cost; what it saves has no bound.
+                    return _choice(example, far, theta, distance, weight, np.inf)
                 what = "the forward problem has no smallest cost; bound its unknowns, or the cost vector with a prior"
                 if weight > 0.0 and not distance.absent:
                     what = (

@@ -149,7 +149,8 @@ class BranchAndBound:
             left = seconds - (time.perf_counter() - started)
             if left <= 0:
                 return SearchResult(best, value, max(value, -low), Status.ITERATION_LIMIT)
-            narrowed = self._propagated(node)
+            # Where corners are whole the first relaxation decides, and its rows have small entries.
+            narrowed = node if relaxed else self._propagated(node)
             if narrowed is None:
                 continue
             node = narrowed

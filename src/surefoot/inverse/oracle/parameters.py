@@ -45,11 +45,14 @@ class BranchAndBoundParameters:
     propagations : int
         Most passes over the rows to narrow the box of a node before its relaxation is solved. Not tuned: a pass costs far less
         than a relaxation, and most boxes do not change in the second one.
+    far_decisions : int
+        Decisions towards infinity, of one observation, after which costs without a best decision are no longer cut off.
     """
 
     integrality_tolerance: float = 1e-6
     value_tolerance: float = 1e-8
     propagations: int = 8
+    far_decisions: int = 100
 
 
 @dataclass(frozen=True)

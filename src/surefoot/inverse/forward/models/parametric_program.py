@@ -74,12 +74,15 @@ class ParametricProgram(NamedProgram):
     def fault(self) -> str | None:
         """What does not fit together; None if all does."""
         n, m, size = self.whole.size, self.n_rows, self.base.size
+        tables = [table for table in (self.entries, self.slope_at, self.priced_entries) if table is not None]
+        if any(table.shape[0] != 2 for table in tables):
+            return "its arrays do not fit together"
         priced = 0 if self.priced_entries is None else len(self.priced_names or ())
         own = 0 if self.priced_entries is None else self.priced_entries.shape[1]
         count = sum(math.prod(shape) for _, shape in self.parameters)
 
         def within(places: Any, ends: tuple[int, int]) -> bool:
-            return bool(places.shape[0] == 2 and np.all(places >= 0) and np.all(places < np.array(ends)[:, None]))
+            return bool(np.all(places >= 0) and np.all(places < np.array(ends)[:, None]))
 
         sound = (
             sum(math.prod(shape) for _, shape in self.blocks) == n
@@ -284,46 +287,73 @@ def parametric(
             return None
     base[finite & (np.abs(base) <= 1e-12 * np.abs(first))] = 0.0
 
-    # Rows with one entry that no parameter changes are bounds.
+    # Rows with one entry, which no parameter changes, are bounds.
     m = shapes[0][0]
-    matrix, low, high = first[: m * n].reshape(m, n), first[m * n : m * n + m], first[m * n + m : m * n + 2 * m]
+    wide = m * n
     touched = np.zeros(first.size, dtype=np.bool_)
     touched[places] = True
-    rows = touched[: m * n].reshape(m, n).any(axis=1) | touched[m * n : m * n + m] | touched[m * n + m : m * n + 2 * m]
+    matrix, changing = first[:wide].reshape(m, n), touched[:wide].reshape(m, n)
     lower, upper = (side.copy() for side in bounds)
-    single = ~rows & ((matrix != 0).sum(axis=1) == 1)
-    for row in np.flatnonzero(single).tolist():
+    kept = np.ones(m, dtype=np.bool_)
+    moved_sides: list[tuple[int, int, float]] = []
+    for row in np.flatnonzero(((matrix != 0).sum(axis=1) == 1) & ~changing.any(axis=1)).tolist():
         column = int(np.flatnonzero(matrix[row])[0])
-        ends = sorted((low[row] / matrix[row, column], high[row] / matrix[row, column]))
-        lower[column], upper[column] = max(lower[column], ends[0]), min(upper[column], ends[1])
-    kept = np.flatnonzero(~single)
-    nonzero = (matrix != 0) | touched[: m * n].reshape(m, n)
-    entries = np.array(np.nonzero(nonzero[kept]), dtype=np.int64)
+        unit = float(matrix[row, column])
+        for side in (wide + row, wide + m + row):
+            is_lower = (side == wide + row) == (unit > 0)
+            if not touched[side]:
+                end = float(first[side]) / unit
+                bound, best = (lower, max) if is_lower else (upper, min)
+                bound[column] = best(bound[column], end)
+            else:
+                moved_sides.append((side, column + (0 if is_lower else n), unit))
+        kept[row] = False
+    # A parameter is a bound where there is no other; otherwise its row stays.
+    ends = np.concatenate((lower, upper))
+    side_at: dict[int, tuple[int, float]] = {}
+    for side, place, unit in moved_sides:
+        if np.isfinite(ends[place]) or place in side_at:
+            kept[(side - wide) % m] = True
+        else:
+            side_at[place] = (side, unit)
+    rows = np.flatnonzero(kept)
+    entries = np.array(np.nonzero(((matrix != 0) | changing)[rows]), dtype=np.int64)
     p = shapes[4][0]
-    own = first[m * n + 2 * m : m * n + 2 * m + p * n].reshape(p, n)
-    own_touched = touched[m * n + 2 * m : m * n + 2 * m + p * n].reshape(p, n)
-    priced = np.array(np.nonzero((own != 0) | own_touched), dtype=np.int64)
-    # Where each number that stays was, bounds being new.
-    wide, tall = m * n + 2 * m, p * n
-    was = [kept[entries[0]] * n + entries[1], m * n + kept, m * n + m + kept]
-    later = [wide + priced[0] * n + priced[1], wide + tall + np.arange(p)]
-    order = np.concatenate((*was, np.full(2 * n, -1), *later))
-    now = np.full(first.size, -1)
-    now[order[order >= 0]] = np.flatnonzero(order >= 0)
-    told = now[places] >= 0
-    data = np.where(order >= 0, base[order], 0.0)
-    data[order < 0] = np.concatenate((lower, upper))
+    tall = wide + 2 * m
+    own, own_changing = (part[tall : tall + p * n].reshape(p, n) for part in (first, touched))
+    priced = np.array(np.nonzero((own != 0) | own_changing), dtype=np.int64)
+    # Where each number was that stays, and by what it is divided.
+    was = np.concatenate(
+        (
+            rows[entries[0]] * n + entries[1],
+            wide + rows,
+            wide + m + rows,
+            [side_at.get(place, (-1, 1.0))[0] for place in range(2 * n)],
+            tall + priced[0] * n + priced[1],
+            tall + p * n + np.arange(p),
+        )
+    ).astype(np.int64)
+    units = np.ones(was.size)
+    box = entries.shape[1] + 2 * rows.size + np.arange(2 * n)
+    units[box] = [side_at.get(place, (-1, 1.0))[1] for place in range(2 * n)]
+    data = np.where(was >= 0, base[was], 0.0) / units
+    data[box] = np.where(was[box] >= 0, data[box], ends)
+    # A number may stand at two places: in a row that stays for its other side, and as a bound.
+    order = np.argsort(was, kind="stable")
+    start_at, end_at = (np.searchsorted(was[order], places, side=side) for side in ("left", "right"))
+    told = np.repeat(np.arange(places.size), end_at - start_at)
+    now = order[np.concatenate([np.arange(0), *map(np.arange, start_at, end_at)]).astype(np.int64)]
     return ParametricProgram(
         blocks=[(name, tuple(shape)) for name, shape in blocks],
         parameters=[(name, tuple(shape)) for name, shape in parameters],
         defaults=np.array(defaults, dtype=np.float64),
-        n_rows=int(kept.size),
+        n_rows=int(rows.size),
         whole=np.asarray(whole, dtype=np.bool_),
         entries=entries,
         priced_entries=priced,
         priced_names=list(priced_names),
         base=data,
-        slope_at=np.array((now[places][told], owners[told]), dtype=np.int64),
-        slopes=steep[told],
+        slope_at=np.array((now, owners[told]), dtype=np.int64),
+        slopes=steep[told] / units[now],
         origin=origin,
     )
