@@ -92,7 +92,6 @@ def _why_zero(problem: InverseProblem, objective: float) -> str:
             "no decision that is open is at a distance from the observed one, so that there is nothing to learn from. Give "
             "observations with a choice, or another distance."
         )
-    return "no observation has another decision open, so that there is nothing to learn from. Give observations with a choice."
     return (
         "as far as this model can see, the decisions contradict each other, or kappa outweighs them. Give features that tell "
         "the decisions apart, a smaller kappa, a prior that excludes 0 (prior='simplex'), or approach='suboptimality'."

@@ -27,8 +27,9 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 
-NAMES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none", "features")
-GIVEN = "given"
+# Of decisions, coordinate by coordinate; of their features; and of a caller's function.
+NAMES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none")
+FEATURES, GIVEN = "features", "given"
 CONTINUOUS_NAMES = ("linf", "squared-l2", "none")
 
 
@@ -57,7 +58,7 @@ class Distance:
     Attributes
     ----------
     integer : str
-        For whole unknowns and for listed decisions: one of ``NAMES``, or ``GIVEN``.
+        For whole unknowns and for listed decisions: one of ``NAMES``, ``FEATURES`` or ``GIVEN``.
     continuous : str
         For continuous unknowns: "linf" or "none", or "squared-l2" over an ellipsoid.
     """
@@ -66,8 +67,9 @@ class Distance:
     continuous: str = "linf"
 
     def __post_init__(self) -> None:
-        if self.integer not in (*NAMES, GIVEN):
-            raise ValueError(f"distance={self.integer!r} is not known. Choose one of {', '.join(map(repr, NAMES))}.")
+        if self.integer not in (*NAMES, FEATURES, GIVEN):
+            known = ", ".join(map(repr, (*NAMES, FEATURES)))
+            raise ValueError(f"distance={self.integer!r} is not known. Choose one of {known}.")
         if self.continuous not in CONTINUOUS_NAMES:
             raise ValueError(
                 f"distance={self.continuous!r} is not possible for continuous unknowns: the augmented problem would not be "
@@ -85,9 +87,10 @@ class Distance:
             return cls(GIVEN, "none")
         if isinstance(given, tuple) and len(given) == 2:
             return cls(str(given[1]), str(given[0]))
+        known = ", ".join(map(repr, ("auto", *NAMES, FEATURES)))
         raise ValueError(
-            f"distance={given!r} must be one of {', '.join(map(repr, NAMES))}, or a pair: the distance of the continuous part "
-            "('linf' or 'none') and that of the integer part."
+            f"distance={given!r} must be one of {known}, a function, or a pair: the distance of the continuous part ('linf' or "
+            "'none') and that of the integer part."
         )
 
     @property

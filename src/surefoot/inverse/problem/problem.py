@@ -31,7 +31,7 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray, RowArray
 from surefoot.inverse.problem.decision_set import DecisionSet, ListedSet, fingerprint
-from surefoot.inverse.problem.distance import GIVEN, Distance
+from surefoot.inverse.problem.distance import FEATURES, GIVEN, Distance
 from surefoot.inverse.problem.hypothesis import Features
 from surefoot.inverse.problem.prior_set import PriorSet
 
@@ -68,7 +68,7 @@ class Example:
 
     def distances(self, distance: Distance, points: FloatArray) -> FloatArray:
         """Distances of the rows of ``points`` from the response."""
-        if distance.integer == "features":
+        if distance.integer == FEATURES:
             return np.asarray(np.linalg.norm(self.slopes(points), axis=1))
         return distance.between(self.response, points, self.instance.decisions.whole)
 
