@@ -10,7 +10,7 @@ from reference.enumerated_inverse import binary_vectors
 from scipy.optimize import minimize
 
 from surefoot import verify
-from surefoot.exceptions import CertificateError, InvalidObservationError, UnsupportedProblemError
+from surefoot.exceptions import CertificateError, InvalidObservationError, UnsupportedProblemError, ZeroCostWarning
 from surefoot.inverse import InverseOptimizer, InverseOptimizerCV, forward
 
 TASTE = np.array([-1.0, -2.0, 0.5])
@@ -87,6 +87,31 @@ def test_a_function_may_use_the_signal_and_a_change_of_it_is_noticed() -> None:
     importance["factor"] = 2.0
     with pytest.raises(CertificateError):
         verify(model, offers, chosen)
+
+
+@pytest.mark.parametrize("distance", ["l1", "l2", "squared-l2", "zero-one", "linf"])
+def test_whole_numbers_beyond_0_and_1_take_every_distance(distance: str) -> None:
+    """How many of each to buy; the same choices as a list have the same best objective."""
+    draw = np.random.default_rng(3)
+    signals, listed, chosen = [], [], []
+    every = np.array(np.meshgrid(*[np.arange(4.0)] * 3, indexing="ij")).reshape(3, -1).T
+    for _ in range(6):
+        prices = draw.uniform(0.5, 1.5, 3)
+        signals.append((np.empty((1, 0)), prices[None, :], np.array([4.0])))
+        listed.append(every[every @ prices <= 4.0])
+        chosen.append(listed[-1][int(np.argmin(listed[-1] @ [-1.0, -0.8, -1.3] + draw.normal(0, 0.3, len(listed[-1]))))])
+    model = InverseOptimizer(forward.MixedIntegerProgram(integer_bounds=(0, 3)), distance=distance, kappa=0.1)
+    other = InverseOptimizer(forward.FiniteChoice(), distance=distance, kappa=0.1).fit(listed, chosen)
+    assert model.fit(signals, chosen).certificate_.verified
+    assert model.certificate_.upper_bound == pytest.approx(other.certificate_.upper_bound, rel=1e-5)
+
+
+def test_a_pair_without_a_distance_of_whole_unknowns_needs_no_solver_of_its_own() -> None:
+    corners = binary_vectors(2)
+    problem = forward.CallableProblem(lambda theta, signal: corners[np.argmin(corners @ theta)], n_unknowns=2)
+    with pytest.warns(ZeroCostWarning):  # in truth there is no distance
+        model = InverseOptimizer(problem, distance=("linf", "none"), kappa=0.1).fit([0], [[0, 0]])
+    assert model.certificate_.trust and not model.cost_.any()
 
 
 def test_features_of_decisions_as_they_are_need_no_list() -> None:

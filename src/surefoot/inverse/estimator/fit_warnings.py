@@ -33,7 +33,7 @@ def warn_of_fit(model: Any, problem: InverseProblem, separation: Separation, opt
     limited = model.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
     doubt = "" if options.out_of_time else solver_doubt(problem, separation, model.cost_)
     if doubt:
-        text = f"InverseOptimizer learned from a forward solver that is not to be relied on: {doubt}"
+        text = f"InverseOptimizer learned from a forward solver about which there is a doubt: {doubt}"
         warnings.warn(text, WeakModelWarning, stacklevel=3)
     if model.approach == "predictability" and not limited and 0 < certificate.upper_bound < np.inf:
         warnings.warn(

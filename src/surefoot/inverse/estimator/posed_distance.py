@@ -1,8 +1,8 @@
 """The distance that a model asks for, over the observations that it has: what it takes to measure them exactly.
 
 Distances between features, and functions of the caller's, are convex functions of nothing in particular: the decision that
-saves most beyond its distance is found by going through all of them. Vectors of a few 0/1 unknowns become lists for that; other
-decisions are refused.
+saves most beyond its distance is found by going through all of them. Vectors of a few whole unknowns become lists for that;
+other decisions are refused. Distances by name are concave on 0/1 unknowns; on other whole ones they take a list, too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from surefoot.core.arrays import FloatArray
 from surefoot.exceptions import InvalidObservationError, UnsupportedProblemError
-from surefoot.inverse.oracle.binary_vectors import few_decisions
 from surefoot.inverse.oracle.parameters import MAX_LISTED
 from surefoot.inverse.problem.decision_set import LinearSet, ListedSet, OpaqueSet
 from surefoot.inverse.problem.distance import Distance
@@ -23,6 +22,8 @@ from surefoot.inverse.problem.hypothesis import LinearFeatures
 from surefoot.inverse.problem.problem import Example, MeasuredExample
 
 FEATURES = Distance("features", "none")
+# Names that programmes are exact for on 0/1 unknowns alone.
+BINARY_NAMES = ("l1", "l2", "squared-l2", "zero-one")
 
 
 def posed_distance(
@@ -39,6 +40,8 @@ def posed_distance(
         measured = zip(examples, signals, strict=True)
         return tuple(_measured(_listed(each, given), signal, given) for each, signal in measured), Distance.of(given)
     distance = Distance.of(given)
+    if distance.integer in BINARY_NAMES:
+        return tuple(_listed_if_general(example) for example in examples), distance
     if distance.integer != "features":
         return examples, distance
     if all(_is_plain(example) for example in examples):
@@ -58,15 +61,36 @@ def _listed(example: Example, distance: Any) -> Example:
     decisions = example.instance.decisions
     if isinstance(decisions, ListedSet) or (isinstance(decisions, OpaqueSet) and distance == "features"):
         return example
-    points = few_decisions(decisions, MAX_LISTED) if isinstance(decisions, LinearSet) else None
+    points = _few_points(decisions) if isinstance(decisions, LinearSet) else None
     if points is None:
         what = "between features" if distance == "features" else "that is a function"
         raise UnsupportedProblemError(
             f"observation {example.index}: a distance {what} needs decisions that can be listed: alternatives, or at most "
-            f"{MAX_LISTED} unknowns that are all 0/1. Choose distance='l2', which measures the decisions themselves, or 'l1', "
-            "'linf', 'zero-one'."
+            f"{MAX_LISTED} unknowns that are all 0/1, or as few other whole ones. Choose distance='l2', which measures the "
+            "decisions themselves, or 'l1', 'linf', 'zero-one'."
         )
     return replace(example, instance=replace(example.instance, decisions=ListedSet(points)))
+
+
+def _listed_if_general(example: Example) -> Example:
+    """The example with its decisions as a list, if they are whole numbers beyond 0 and 1, and few."""
+    decisions = example.instance.decisions
+    if not isinstance(decisions, LinearSet) or not decisions.whole.all() or decisions.binary.all():
+        return example
+    points = _few_points(decisions)
+    return example if points is None else replace(example, instance=replace(example.instance, decisions=ListedSet(points)))
+
+
+def _few_points(decisions: LinearSet) -> FloatArray | None:
+    """All decisions of a set of whole unknowns whose bounds leave at most 2^16 vectors, or None."""
+    if not decisions.whole.all() or not np.isfinite(decisions.upper - decisions.lower).all():
+        return None
+    low, high = np.ceil(decisions.lower), np.floor(decisions.upper)
+    if np.prod(high - low + 1, dtype=np.float64) > 2**MAX_LISTED:
+        return None
+    spans = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
+    every = np.stack(np.meshgrid(*spans, indexing="ij"), axis=-1).reshape(-1, len(spans))
+    return np.asarray(every[decisions.allowed(every)])
 
 
 def _measured(example: Example, signal: Any, function: Callable[[Any, FloatArray, FloatArray], Any]) -> Example:
