@@ -77,8 +77,9 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         Distance of a decision from the observed one: "l1", "l2", "linf", "squared-l2", "zero-one" or "none". Continuous
         unknowns are measured by "linf"; a pair (continuous, integer) can leave them out: ("none", "l2"). "features" is the
         Euclidean distance of their features, a callable ``distance(signal, observed, decision)`` what it returns, 0 for the
-        observed decision itself; both need alternatives, or at most 16 unknowns that are all 0/1 ("features" also takes your
-        own solver with ``augmented``). "auto" means "l2", but for an incenter with ``features`` and without continuous unknowns
+        observed decision itself; both need alternatives, at most 16 unknowns that are all 0/1, or as few other whole ones
+        ("features" also takes your own solver with ``augmented``). Whole unknowns beyond 0 and 1 need to be as few for names
+        but "linf" and "none". "auto" means "l2", but for an incenter with ``features`` and without continuous unknowns
         "features", which is the incenter of Definition 3.3 of the paper.
     regularizer : {"l2", "l1"}, default="l2"
     center : array, optional
