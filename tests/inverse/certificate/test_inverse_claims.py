@@ -131,12 +131,14 @@ def test_data_are_called_inconsistent_only_if_they_are(approach: str, scale: flo
 
 def test_decisions_that_look_alike_are_said_to_leave_no_distance_and_nothing_more() -> None:
     signal = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    model = InverseOptimizer(forward.FiniteChoice(), approach="incenter", features=lambda _s, x: x[:1])
+    model = InverseOptimizer(forward.FiniteChoice(), approach="incenter", features=lambda _s, x: x[:1], distance="l2")
     with pytest.raises(InconsistentDataError, match="by the distance asked for") as caught:
         model.fit([signal], [0])
     assert caught.value.certificate.lower_bound > 0
     # Without distances the same choice is explained.
     assert model.set_params(approach="feasibility").fit([signal], [0]).certificate_.verified
+    # So it is with distances between features, of which Definition 3.3 speaks.
+    assert model.set_params(approach="incenter", distance="auto").fit([signal], [0]).certificate_.verified
 
 
 def test_empty_priors_are_named() -> None:

@@ -78,11 +78,16 @@ def test_the_incenter_does_not_depend_on_the_scale_of_rows_or_the_order_of_obser
     scaled = [(7.0 * matrix, 7.0 * ceiling) for matrix, ceiling in signals[::-1]]
     second = InverseOptimizer(forward.BinaryProgram(), approach="incenter", prior="nonnegative").fit(scaled, responses[::-1])
     np.testing.assert_allclose(first.cost_, second.cost_, rtol=1e-5)
-    # Features in other units: the cost is in their inverse.
-    third = InverseOptimizer(
-        forward.BinaryProgram(), approach="incenter", prior="nonnegative", features=lambda _s, x: 1000.0 * x
-    ).fit(signals, responses)
-    np.testing.assert_allclose(first.cost_, 1000.0 * third.cost_, rtol=1e-4)
+    # Features in other units: the cost is in their inverse where decisions are measured, and the same between features.
+    for name, unit in (("l2", 1000.0), ("auto", 1.0)):
+        third = InverseOptimizer(
+            forward.BinaryProgram(),
+            approach="incenter",
+            prior="nonnegative",
+            features=lambda _s, x: 1000.0 * x,
+            distance=name,
+        ).fit(signals, responses)
+        np.testing.assert_allclose(first.cost_, unit * third.cost_, rtol=1e-4)
 
 
 def test_twice_the_same_observations_change_nothing() -> None:

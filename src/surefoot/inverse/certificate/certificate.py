@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 NEAR = 1e-7
 # What is missed by less is said to be missed by this: nobody reads 3e-300.
 READ = 1e-16
-DISTANCES = {"none", "l1", "l2", "linf", "squared-l2", "zero-one"}
+DISTANCES = {"none", "l1", "l2", "linf", "squared-l2", "zero-one", "features", "given"}
 FLOOR_FRACTION = 0.1
 # Decisions whose cost exceeds the smallest by no more than this are best decisions too, for a cost whose largest entry is 1 and
 # whose largest product with a feature is 1 or more; smaller products make it smaller.
@@ -321,11 +321,13 @@ def _scales(problem: InverseProblem, theta: FloatArray) -> tuple[FloatArray, flo
 
 def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
     """What an incenter says about angles, where the distance of a decision is the length of its slope."""
-    plain = problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1 and problem.distance.integer == "l2"
+    name = problem.distance.integer
+    plain = problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1 and name in ("l2", "features")
     plain = plain and is_cone(problem.prior) and not problem.regularizer.center.any()
     for example in problem.examples:
         matrix = getattr(example.instance.features, "matrix", np.empty(0))
-        plain = plain and np.array_equal(matrix, np.eye(example.response.size)) and bool(whole_unknowns(example).all())
+        same = name == "features" or np.array_equal(matrix, np.eye(example.response.size))
+        plain = plain and same and bool(whole_unknowns(example).all())
     if not plain or not lower > 0:
         return ""
     least, most = 1.0 / (2.0 * enclose(upper)).sqrt(), 1.0 / (2.0 * enclose(lower)).sqrt()
@@ -348,6 +350,8 @@ def _spelled(problem: InverseProblem) -> str:
     """The distance in words."""
     continuous, integer = problem.distance.continuous, problem.distance.integer
     whole = np.concatenate([whole_unknowns(example) for example in problem.examples])
+    if integer == "given":
+        return "the distances that a function of the caller's returned"
     if whole.all() or not whole.any() or continuous == integer == "none":
         return f"the distance {(integer if whole.any() else continuous)!r}"
     return f"the distances {continuous!r} of continuous and {integer!r} of whole unknowns"

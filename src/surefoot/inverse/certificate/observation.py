@@ -67,9 +67,20 @@ def cuts(pairs: Iterable[tuple[Example, FloatArray]], distance: Distance) -> tup
             steep = apart @ enclose(features.matrix.T)
         else:
             steep = features_of(features, responses[:1]) - features_of(features, points)
-        lengths = measured(distance.integer, apart[:, whole])
+        if distance.integer == "features":
+            lengths = measured("l2", steep)
+        elif distance.integer == "given":
+            lengths = enclose(np.concatenate([_given(each, block) for each, block in zip(examples, blocks, strict=True)]))
+        else:
+            lengths = measured(distance.integer, apart[:, whole])
         found.append((steep, lengths if whole.all() else lengths + measured(distance.continuous, apart[:, ~whole])))
     return join([pair[0] for pair in found]), join([pair[1] for pair in found])
+
+
+def _given(example: Any, points: FloatArray) -> FloatArray:
+    """The distances that are part of the problem, of points of its list; infinite for others, of which nothing is known."""
+    same = (points[:, None, :] == example.instance.decisions.points[None, :, :]).all(axis=2)
+    return np.asarray(np.where(same.any(axis=1), example.lengths[same.argmax(axis=1)], np.inf))
 
 
 def _likeness(example: Example) -> object:

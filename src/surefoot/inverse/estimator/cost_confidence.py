@@ -26,7 +26,7 @@ from surefoot.inverse.estimator.proven_fit import proven_fit
 from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.problem.cost_proof import CostProof
 from surefoot.inverse.problem.cost_witness import CostWitness
-from surefoot.inverse.problem.problem import Example, InverseProblem
+from surefoot.inverse.problem.problem import InverseProblem
 from surefoot.sklearn_api.parameter_checks import is_number
 
 BANDS = ("bootstrap", "leave-one-out")
@@ -266,7 +266,7 @@ def _drawn(n: int, count: int, random_state: Any) -> Iterator[list[int]]:
 def _refit(model: InverseOptimizer, problem: InverseProblem, sample: list[int], options: SolveOptions) -> FloatArray | None:
     """The cost of length 1 that other observations give, or None."""
     # Copies: an observation that was drawn twice counts as two.
-    examples = tuple(Example(each.instance, each.response, each.inside) for each in (problem.examples[i] for i in sample))
+    examples = tuple(replace(problem.examples[i]) for i in sample)
     if not examples:
         return None
     with warnings.catch_warnings():

@@ -34,7 +34,7 @@ def warn_of_fit(model: Any, problem: InverseProblem, separation: Separation, opt
     limited = model.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
     doubt = "" if options.out_of_time else solver_doubt(problem, separation, model.cost_)
     if doubt:
-        text = f"InverseOptimizer learned from a forward solver that is not to be relied on: {doubt}"
+        text = f"InverseOptimizer learned from a forward solver about which there is a doubt: {doubt}"
         warnings.warn(text, WeakModelWarning, stacklevel=3)
     if model.approach == "predictability" and not limited and 0 < certificate.upper_bound < np.inf:
         warnings.warn(
@@ -93,7 +93,6 @@ def _why_zero(problem: InverseProblem, objective: float) -> str:
             "no decision that is open is at a distance from the observed one, so that there is nothing to learn from. Give "
             "observations with a choice, or another distance."
         )
-    return "no observation has another decision open, so that there is nothing to learn from. Give observations with a choice."
     return (
         "as far as this model can see, the decisions contradict each other, or kappa outweighs them. Give features that tell "
         "the decisions apart, a smaller kappa, a prior that excludes 0 (prior='simplex'), or approach='suboptimality'."

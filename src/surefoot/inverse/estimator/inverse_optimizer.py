@@ -24,6 +24,7 @@ from surefoot.inverse.certificate.certificate import problem_digest
 from surefoot.inverse.estimator.cost_fit import begin_online, observe_all, require_members
 from surefoot.inverse.estimator.fit_warnings import unit_advice, warn_of_fit
 from surefoot.inverse.estimator.judged_cost import CERTIFY, certified, proof_arguments
+from surefoot.inverse.estimator.posed_distance import posed_distance
 from surefoot.inverse.estimator.proven_fit import proof_seconds, proven_fit
 from surefoot.inverse.forward.models.called_model import as_forward
 from surefoot.inverse.forward.programs import ForwardProblem
@@ -32,7 +33,6 @@ from surefoot.inverse.oracle.cut_separation import Separation
 from surefoot.inverse.oracle.forward_oracle import ForwardOracle
 from surefoot.inverse.problem.approaches import APPROACHES
 from surefoot.inverse.problem.decision_set import LinearSet
-from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.ellipsoidal_cost import EllipsoidalCost
 from surefoot.inverse.problem.hypothesis import LinearFeatures, QuadraticFeatures
 from surefoot.inverse.problem.prior_set import PriorSet
@@ -77,9 +77,14 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         search found, and the certificate says so.
     features : callable, optional
         ``features(signal, decision)`` returns the vector that the cost vector prices; the decision itself by default.
-    distance : str or pair of str, default="l2"
+    distance : str, pair of str, or callable, default="auto"
         Distance of a decision from the observed one: "l1", "l2", "linf", "squared-l2", "zero-one" or "none". Continuous
-        unknowns are measured by "linf"; a pair (continuous, integer) can leave them out: ("none", "l2").
+        unknowns are measured by "linf"; a pair (continuous, integer) can leave them out: ("none", "l2"). "features" is the
+        Euclidean distance of their features, a callable ``distance(signal, observed, decision)`` what it returns, 0 for the
+        observed decision itself; both need alternatives, at most 16 unknowns that are all 0/1, or as few other whole ones
+        ("features" also takes your own solver with ``augmented``). Whole unknowns beyond 0 and 1 need to be as few for names
+        but "linf" and "none". "auto" means "l2", but for an incenter with ``features`` and without continuous unknowns
+        "features", which is the incenter of Definition 3.3 of the paper.
     regularizer : {"l2", "l1"}, default="l2"
     center : array, optional
         What the regularizer measures from; 0 by default.
@@ -164,7 +169,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
         *,
         approach: str = "asl",
         features: Callable[[Any, FloatArray], Any] | None = None,
-        distance: Any = "l2",
+        distance: Any = "auto",
         regularizer: str = "l2",
         center: Any = None,
         kappa: float = 0.0,
@@ -338,7 +343,7 @@ class InverseOptimizer(ProvenModel, BaseEstimator):
             raise ValueError(f"infeasible={self.infeasible!r} must be 'error' or 'clamp'.")
         examples = self._examples(signals, responses)
         p = examples[0].instance.features.n_features
-        distance = Distance.of(self.distance)
+        examples, distance = posed_distance(examples, signals, self.distance, self.approach, self.features)
         center = np.zeros(p) if self.center is None else np.asarray(self.center, dtype=np.float64).ravel()
         if center.size != p or not np.isfinite(center).all():
             raise ValueError(f"center has {center.size} entries, or some that are not finite; features have {p}.")

@@ -27,7 +27,6 @@ from surefoot.inverse.forward.programs import ForwardProblem
 from surefoot.inverse.measures.decision_scores import decision_measure
 from surefoot.inverse.oracle.cut_pool import CutPool
 from surefoot.inverse.oracle.cut_separation import Separation
-from surefoot.inverse.problem.distance import Distance
 from surefoot.inverse.problem.problem import InverseProblem, Regularizer
 from surefoot.sklearn_api.left_out_groups import left_out_whole
 from surefoot.sklearn_api.parameter_checks import is_number, require_gap
@@ -125,7 +124,7 @@ class InverseOptimizerCV(BaseEstimator):
         metric: str | Callable[[FloatArray, FloatArray], float] = "decision error",
         approach: str = "asl",
         features: Callable[[Any, FloatArray], Any] | None = None,
-        distance: Any = "l2",
+        distance: Any = "auto",
         regularizer: str = "l2",
         center: Any = None,
         kappa: float = 0.0,
@@ -218,16 +217,18 @@ class InverseOptimizerCV(BaseEstimator):
         require_select(self.select)
         require_gap(self.tol)
         measure = decision_measure(self.metric)
-        problem = self._model()._pose(signals, responses)
-        folds = self._folds(len(problem.examples), groups)
+        distances = _listed("distances", self.distances, self.distance)
+        # Distances that are functions have values of their own for every decision.
+        posed = {distance: self._model(distance=distance)._pose(signals, responses) for distance in distances}
+        folds = self._folds(len(posed[distances[0]].examples), groups)
         separation = Separation(retains_cuts=True)
-        grid = self._grid(problem, separation)
+        grid = self._grid(posed, separation)
         scores, proven = np.empty((len(grid), len(folds))), np.zeros((len(grid), len(folds)), dtype=np.bool_)
         for fold, (train, test) in enumerate(folds):
-            part = replace(problem, examples=tuple(problem.examples[i] for i in train))
-            held_out = [problem.examples[i] for i in test]
+            parts = {name: replace(each, examples=tuple(each.examples[i] for i in train)) for name, each in posed.items()}
             for at, point in enumerate(grid):
-                cost, proven[at, fold] = self._cost(part, point, separation)
+                cost, proven[at, fold] = self._cost(parts[point.distance], point, separation)
+                held_out = [posed[point.distance].examples[i] for i in test]
                 if not np.any(cost):
                     scores[at, fold] = -np.inf
                     continue
@@ -287,15 +288,14 @@ class InverseOptimizerCV(BaseEstimator):
     @staticmethod
     def _at(problem: InverseProblem, point: _GridPoint) -> InverseProblem:
         regularizer = Regularizer(point.regularizer, problem.regularizer.center)  # type: ignore[arg-type]
-        return replace(problem, kappa=point.kappa, distance=Distance.of(point.distance), regularizer=regularizer)
+        return replace(problem, kappa=point.kappa, regularizer=regularizer)
 
-    def _grid(self, problem: InverseProblem, separation: Separation) -> list[_GridPoint]:
+    def _grid(self, posed: Mapping[Any, InverseProblem], separation: Separation) -> list[_GridPoint]:
         """All points, by rising kappa; of one kappa what was listed first comes last: it is taken where scores agree."""
-        distances = _listed("distances", self.distances, self.distance)
         regularizers = _listed("regularizers", self.regularizers, self.regularizer)
         found = []
-        for distance, regularizer in product(distances, regularizers):
-            start = self._at(problem, _GridPoint(float(self.kappa), distance, regularizer))
+        for distance, regularizer in product(posed, regularizers):
+            start = self._at(posed[distance], _GridPoint(float(self.kappa), distance, regularizer))
             found += [_GridPoint(kappa, distance, regularizer) for kappa in self._kappas(start, separation)]
         return sorted(reversed(found), key=lambda point: point.kappa)
 

@@ -41,7 +41,7 @@ def solver_doubt(problem: InverseProblem, separation: Separation, cost: FloatArr
     about = f"{len(asked)} observations" if len(asked) > 1 else "an observation"
     return (
         f"asked at {COSTS} different costs about {about}, it always returned the same decision. Check that it uses the cost "
-        "that it is given, and the sign: decisions of least cost are asked for."
+        "that it is given, and its sign (decisions of least cost are asked for), and that the prior leaves it a choice."
     )
 
 

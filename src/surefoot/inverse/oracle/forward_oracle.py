@@ -145,7 +145,7 @@ class _Opaque:
     def __call__(self, example: Example, theta: FloatArray, distance: Distance, weight: float, seconds: float) -> Choice:
         index, decisions = self.instance.index, self.decisions
         try:
-            if weight == 0.0 or distance.absent:
+            if weight == 0.0 or distance.integer == "none":  # none of its unknowns is known to be continuous
                 given = decisions.solve(theta)
             elif decisions.augmented is not None:
                 given = decisions.augmented(theta / weight, example.response)

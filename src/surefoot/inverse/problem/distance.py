@@ -13,6 +13,10 @@ over integers:
 On continuous unknowns the maximum of a norm is a maximum of a convex function; "linf" is the largest of 2 u linear forms, one
 for every coordinate and sign (Theorem 4.5 of Zattoni Scroccaro, Atasoy and Mohajerin Esfahani), so 2 u programmes find it.
 "squared-l2" is exact over an ellipsoid (Appendix B), and nowhere else.
+
+Where decisions are listed any distance is exact. "features" is ||phi(x_hat) - phi(x)||_2, with which the incenter is that of
+Definition 3.3; "given" stands for values of a caller's function, one for each decision of the list
+(:class:`~surefoot.inverse.problem.problem.MeasuredExample`).
 """
 
 from __future__ import annotations
@@ -23,7 +27,9 @@ import numpy as np
 
 from surefoot.core.arrays import BoolArray, FloatArray
 
+# Of decisions, coordinate by coordinate; of their features; and of a caller's function.
 NAMES = ("l1", "l2", "linf", "squared-l2", "zero-one", "none")
+FEATURES, GIVEN = "features", "given"
 CONTINUOUS_NAMES = ("linf", "squared-l2", "none")
 
 
@@ -52,7 +58,7 @@ class Distance:
     Attributes
     ----------
     integer : str
-        For whole unknowns and for listed decisions: one of ``NAMES``.
+        For whole unknowns and for listed decisions: one of ``NAMES``, ``FEATURES`` or ``GIVEN``.
     continuous : str
         For continuous unknowns: "linf" or "none", or "squared-l2" over an ellipsoid.
     """
@@ -61,8 +67,9 @@ class Distance:
     continuous: str = "linf"
 
     def __post_init__(self) -> None:
-        if self.integer not in NAMES:
-            raise ValueError(f"distance={self.integer!r} is not known. Choose one of {', '.join(map(repr, NAMES))}.")
+        if self.integer not in (*NAMES, FEATURES, GIVEN):
+            known = ", ".join(map(repr, (*NAMES, FEATURES)))
+            raise ValueError(f"distance={self.integer!r} is not known. Choose one of {known}.")
         if self.continuous not in CONTINUOUS_NAMES:
             raise ValueError(
                 f"distance={self.continuous!r} is not possible for continuous unknowns: the augmented problem would not be "
@@ -74,13 +81,16 @@ class Distance:
         """A distance from its name, or from the pair (continuous, integer) of names."""
         if isinstance(given, Distance):
             return given
-        if isinstance(given, str):
+        if isinstance(given, str) and given != GIVEN:
             return cls(given, given if given in ("none", "squared-l2") else "linf")
+        if callable(given):
+            return cls(GIVEN, "none")
         if isinstance(given, tuple) and len(given) == 2:
             return cls(str(given[1]), str(given[0]))
+        known = ", ".join(map(repr, ("auto", *NAMES, FEATURES)))
         raise ValueError(
-            f"distance={given!r} must be one of {', '.join(map(repr, NAMES))}, or a pair: the distance of the continuous part "
-            "('linf' or 'none') and that of the integer part."
+            f"distance={given!r} must be one of {known}, a function, or a pair: the distance of the continuous part ('linf' or "
+            "'none') and that of the integer part."
         )
 
     @property

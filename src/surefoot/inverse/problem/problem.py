@@ -23,15 +23,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from surefoot.core.arrays import FloatArray, IntArray, RowArray
-from surefoot.inverse.problem.decision_set import DecisionSet, fingerprint
-from surefoot.inverse.problem.distance import Distance
+from surefoot.inverse.problem.decision_set import DecisionSet, ListedSet, fingerprint
+from surefoot.inverse.problem.distance import FEATURES, GIVEN, Distance
 from surefoot.inverse.problem.hypothesis import Features
 from surefoot.inverse.problem.prior_set import PriorSet
 
@@ -68,7 +68,26 @@ class Example:
 
     def distances(self, distance: Distance, points: FloatArray) -> FloatArray:
         """Distances of the rows of ``points`` from the response."""
+        if distance.integer == FEATURES:
+            return np.asarray(np.linalg.norm(self.slopes(points), axis=1))
         return distance.between(self.response, points, self.instance.decisions.whole)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasuredExample(Example):
+    """An example whose decisions are listed, with the distance of each from the response: values of a caller's function."""
+
+    lengths: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def distances(self, distance: Distance, points: FloatArray) -> FloatArray:
+        """Distances of the rows of ``points`` from the response."""
+        if distance.integer != GIVEN:
+            return super().distances(distance, points)
+        listed = self.instance.decisions
+        assert isinstance(listed, ListedSet)
+        if points is listed.points:
+            return self.lengths
+        return np.array([self.lengths[np.argmax((listed.points == point).all(axis=1))] for point in points])
 
 
 @dataclass(frozen=True, eq=False)
