@@ -87,8 +87,8 @@ class SqpParameters:
     max_cut_cells: int = 20_000  # rows times features above which cuts would cost more than they save
     working_fraction: float = 1e-3  # of its row's mass from which on a piece stays in the working set after a full step
     failed_fraction: float = 1e-4  # the same after a shortened one
-    # First active set of the quadratic programme, over the active width of the model: chosen on 2,500 rows of HELOC, all columns
-    # with a range, at radius 1 (a third of the time of 0.05); confirmed on other rows of it at 0.1 and on adult, shoppers,
+    # First active set of the quadratic programme, over the active width of the model: chosen on 2,500 rows of HELOC, all of it
+    # within ranges, at radius 1 (a third of the time of 0.05); confirmed on other rows of it at 0.1 and on adult, shoppers,
     # German credit and nursery, where it takes 0.3 to 1.0 of the time and 0.02 s more on one small table.
     qp_active_width: float = 0.002
     qp_max_iterations: int = 100  # of its interior point, which takes 10 to 30
