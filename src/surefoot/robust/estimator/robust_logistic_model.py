@@ -85,7 +85,7 @@ class Solution:
 class RobustLogisticModel(ProvenModel, FittedRobustModel):
     """Base of the robust logistic estimators; it has no constructor, its subclasses name the parameters."""
 
-    later_parameters: ClassVar[Mapping[str, Any]] = {"numeric_range": None}
+    later_parameters: ClassVar[Mapping[str, Any]] = {"numeric_range": None, "category_levels": None}
 
     shift: Any
     numeric_weights: Any
