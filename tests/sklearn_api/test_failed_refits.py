@@ -43,8 +43,8 @@ STEPS = {
         "surefoot.chancesvm.estimator.chance_svc.calibrated",
     ],
     "cost": [
-        "surefoot.inverse.estimator.inverse_optimizer.fit_cost",
-        "surefoot.inverse.estimator.inverse_optimizer.judged",
+        "surefoot.inverse.estimator.proven_fit.fit_cost",
+        "surefoot.inverse.estimator.proven_fit.judged",
     ],
 }
 

@@ -321,12 +321,12 @@ def _scales(problem: InverseProblem, theta: FloatArray) -> tuple[FloatArray, flo
 
 def _radius(problem: InverseProblem, upper: float, lower: float) -> str:
     """What an incenter says about angles, where the distance of a decision is the length of its slope."""
-    name = problem.distance.integer
-    plain = problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1 and name in ("l2", "features")
+    named, plain = problem.distance.integer, problem.hard and problem.regularizer.kind == "l2" and problem.kappa == 1
+    plain = plain and named in ("l2", "features")
     plain = plain and is_cone(problem.prior) and not problem.regularizer.center.any()
     for example in problem.examples:
         matrix = getattr(example.instance.features, "matrix", np.empty(0))
-        same = name == "features" or np.array_equal(matrix, np.eye(example.response.size))
+        same = named == "features" or np.array_equal(matrix, np.eye(example.response.size))
         plain = plain and same and bool(whole_unknowns(example).all())
     if not plain or not lower > 0:
         return ""

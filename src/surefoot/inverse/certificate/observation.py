@@ -67,20 +67,19 @@ def cuts(pairs: Iterable[tuple[Example, FloatArray]], distance: Distance) -> tup
             steep = apart @ enclose(features.matrix.T)
         else:
             steep = features_of(features, responses[:1]) - features_of(features, points)
-        if distance.integer == "features":
-            lengths = measured("l2", steep)
-        elif distance.integer == "given":
-            lengths = enclose(np.concatenate([_given(each, block) for each, block in zip(examples, blocks, strict=True)]))
-        else:
-            lengths = measured(distance.integer, apart[:, whole])
+        name, of = distance.integer, steep if distance.integer == "features" else apart[:, whole]
+        given = [_given(each, block) for each, block in zip(examples, blocks, strict=True) if name == "given"]
+        lengths = enclose(np.concatenate(given)) if given else measured(name, of)
         found.append((steep, lengths if whole.all() else lengths + measured(distance.continuous, apart[:, ~whole])))
     return join([pair[0] for pair in found]), join([pair[1] for pair in found])
 
 
 def _given(example: Any, points: FloatArray) -> FloatArray:
-    """The distances that are part of the problem, of points of its list; infinite for others, of which nothing is known."""
-    same = (points[:, None, :] == example.instance.decisions.points[None, :, :]).all(axis=2)
-    return np.asarray(np.where(same.any(axis=1), example.lengths[same.argmax(axis=1)], np.inf))
+    """The distances that the problem has of points of its list; minus infinity, which proves nothing, of others."""
+    every, lengths = example.instance.decisions.points, example.lengths
+    if points is every:
+        return np.asarray(lengths)
+    return np.array([lengths[(every == point).all(axis=1)].max(initial=-np.inf) for point in points])
 
 
 def _likeness(example: Example) -> object:
@@ -131,7 +130,7 @@ def _products(left: Enclosure, right: FloatArray) -> Enclosure:
 
 
 def measured(name: str, apart: Enclosure) -> Enclosure:
-    """The distance of rows of differences."""
+    """The distance of rows of differences, of decisions or of features."""
     if name == "none" or apart.shape[1] == 0:
         return enclose(np.zeros(apart.shape[0]))
     if name == "zero-one":
