@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.exceptions import ConvergenceLimitWarning, ForwardSolveError
+from surefoot.exceptions import ConvergenceLimitWarning, ForwardSolveError, WeakModelWarning
 from surefoot.inverse import InverseOptimizer, forward
 
 ROUTES = np.array([[1.0, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 1, 0]])
@@ -71,7 +71,9 @@ def test_a_solver_may_say_that_it_promises_nothing() -> None:
     solver.exact = False  # type: ignore[attr-defined]
     with pytest.warns(ConvergenceLimitWarning, match="at most inf"):
         InverseOptimizer(solver, **OPTIONS).fit(SIGNALS, OBSERVED)
-    InverseOptimizer(Deaf(), infeasible="clamp", **OPTIONS).fit(SIGNALS, OBSERVED)
+    # It is not refused, but that it never reacts is told.
+    with pytest.warns(WeakModelWarning, match="it always returned the same decision"):
+        InverseOptimizer(Deaf(), infeasible="clamp", **OPTIONS).fit(SIGNALS, OBSERVED)
 
 
 def test_checks_ask_only_for_costs_of_the_prior_set() -> None:

@@ -72,7 +72,7 @@ def test_balls_and_doubles_agree(form: str, rules: str, seed: int) -> None:
 
 @pytest.mark.parametrize(("form", "rules", "said"), [
     ("plain", "none", "points and columns has"), ("plain", "supports", "and these rules has"),
-    ("plain", "rates", "and these rules (risks and rates to 1e-9) has"),
+    ("plain", "rates", "and these rules (risks, rates and costs to 1e-9) has"),
     ("free", "none", "at a multiplier of its range (to a factor of 1e-12) has"),
 ])  # fmt: skip
 def test_a_claim_says_what_holds_to_a_tolerance(form: str, rules: str, said: str) -> None:

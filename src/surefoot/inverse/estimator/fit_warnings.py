@@ -1,8 +1,8 @@
 """What is told after a fit: that it is not proven, or that its cost is of no use, and what to do about it.
 
 A cost of 0 prices all decisions alike. A cost for which none of the observed decisions is a best one explains nothing. A
-caller's solver that answers alike whatever things cost, or with decisions that cost more than observed ones, makes every cost
-a guess. None of this contradicts a certificate: the best of useless answers is still the best.
+caller's solver that answers alike whatever things cost makes every cost a guess. None of this contradicts a certificate: the
+best of useless answers is still the best.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from surefoot.core.certificate import rounded_up
 from surefoot.core.outcome import Status
 from surefoot.core.solve_options import SolveOptions
 from surefoot.exceptions import ConvergenceLimitWarning, WeakModelWarning, ZeroCostWarning
-from surefoot.inverse.estimator.solver_check import solver_doubt
+from surefoot.inverse.estimator.deaf_solver import deafness
 from surefoot.inverse.forward.models.called_model import as_forward
 from surefoot.inverse.forward.programs import CallableProblem
 from surefoot.inverse.oracle.cut_separation import Separation
@@ -32,7 +32,7 @@ def warn_of_fit(model: Any, problem: InverseProblem, separation: Separation, opt
     """Warn of what is wrong with a fitted model; called by its fit."""
     nothing, certificate = not np.any(model.cost_), model.certificate_
     limited = model.outcome_.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-    doubt = "" if options.out_of_time else solver_doubt(problem, separation, model.cost_)
+    doubt = "" if options.out_of_time else deafness(problem, separation)
     if doubt:
         text = f"InverseOptimizer learned from a forward solver about which there is a doubt: {doubt}"
         warnings.warn(text, WeakModelWarning, stacklevel=3)
