@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from surefoot import verify
 from surefoot.exceptions import CertificateError, InvalidObservationError, UnsupportedProblemError, ZeroCostWarning
 from surefoot.inverse import InverseOptimizer, InverseOptimizerCV, forward
+from surefoot.inverse.certificate.observation import exact_product
 
 TASTE = np.array([-1.0, -2.0, 0.5])
 
@@ -168,3 +169,13 @@ def test_functions_can_be_chosen_from() -> None:
 
     search = InverseOptimizerCV(forward.FiniteChoice(), kappas=[0.0], distances=[squared, "features"], cv=3)
     assert search.fit(offers, chosen).best_params_["distance"] in (squared, "features") and search.certificate_.verified
+
+
+def test_angles_are_spoken_of_only_where_features_are_measured() -> None:
+    signals, responses = baskets()
+    model = InverseOptimizer(forward.BinaryProgram(), approach="incenter", features=described, distance="l2")
+    assert "The sine of its angle" not in model.fit(signals, responses).certificate_.claim and model.certificate_.verified
+
+
+def test_exact_products_count_what_is_below_0() -> None:
+    assert exact_product([-1.0, 0.0, 2.0], [3.0, 5.0, 0.5]) == -2
