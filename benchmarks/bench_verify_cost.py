@@ -25,7 +25,7 @@ from tables import Cell, Report, Table
 from threadpoolctl import threadpool_limits
 
 import surefoot as sf
-from surefoot.inverse.estimator import inverse_optimizer
+from surefoot.inverse.estimator import proven_fit
 from surefoot.riskscore.estimator import risk_score
 
 DESCRIPTION = "CPU seconds of a certificate and of surefoot.verify beside those of the search"
@@ -220,8 +220,8 @@ def _cost_row(n: int, rows: int, count: int, repeats: int) -> dict[str, Cell]:
         proofs: list[float] = []
         verdicts: list[float] = []
         with (
-            mock.patch.object(inverse_optimizer, "witnessed", _clocked(inverse_optimizer.witnessed, proofs)),
-            mock.patch.object(inverse_optimizer, "judged", _clocked(inverse_optimizer.judged, verdicts)),
+            mock.patch.object(proven_fit, "witnessed", _clocked(proven_fit.witnessed, proofs)),
+            mock.patch.object(proven_fit, "judged", _clocked(proven_fit.judged, verdicts)),
         ):
             model = sf.inverse.InverseOptimizer(forward, kappa=0.01)
             _clocked(model.fit, whole := [])(signals, responses)
