@@ -45,7 +45,7 @@ def line(found: Any, name: str) -> Any:
 
 
 def quick(*tables: Any, **options: Any) -> Any:
-    return sf.compare(*tables, **{"n_permutations": 99, "n_resamples": 40, **options})
+    return sf.compare(*tables, **{"n_permutations": 99, "n_resamples": 79, **options})
 
 
 def test_distances_are_those_of_the_columns_in_the_prices_of_a_default_model() -> None:
@@ -98,7 +98,7 @@ def test_tables_of_one_population_are_seldom_called_shifted() -> None:
     alarms = 0
     for seed in range(200):
         a, b = pair(80, 60, seed=1000 + seed)
-        alarms += sf.compare(a, b, n_permutations=39, n_resamples=1, max_rows=1, random_state=seed).beyond_chance
+        alarms += sf.compare(a, b, n_permutations=39, n_resamples=79, max_rows=1, random_state=seed).beyond_chance
     # 17 or more of 200 happen with probability 0.027 at the level 0.05 itself.
     assert alarms <= 16
 
@@ -110,7 +110,7 @@ def test_the_estimate_of_the_radius_has_no_large_bias_and_its_interval_covers() 
         a, b = rng.normal(size=(300, 4)), rng.normal(size=(300, 4))
         b[:, 0] += 0.5
         b[:, 1] -= 0.8
-        radius = sf.compare(a, b, n_permutations=59, n_resamples=60, max_rows=1, random_state=seed).radius
+        radius = sf.compare(a, b, n_permutations=59, n_resamples=79, max_rows=1, random_state=seed).radius
         estimates.append(radius.estimate)
         inside += radius.low <= 1.3 <= radius.high
     # The standard error of the mean is 0.025.

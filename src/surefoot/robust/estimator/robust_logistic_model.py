@@ -18,8 +18,10 @@ from typing import Any, ClassVar
 import joblib
 import numpy as np
 import scipy.sparse
+from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+from surefoot.core.arrays import FloatArray
 from surefoot.core.certificate import Certificate
 from surefoot.core.outcome import Progress
 from surefoot.core.solve_options import SolveOptions
@@ -32,6 +34,7 @@ from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingErro
 from surefoot.robust.estimator.certified_outcome import certified, further_attempts
 from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
+from surefoot.robust.estimator.held_out_answers import TOLERANCE, held_out_scores
 from surefoot.robust.estimator.held_out_radius import HeldOut, asked
 from surefoot.robust.estimator.lone_intercept import NEGLIGIBLE, warn_of_lone_intercept
 from surefoot.robust.estimator.proven_settings import require_proven_prices, require_proven_ranges, require_proven_settings
@@ -214,6 +217,13 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
         if started is not None:  # the search for a radius is part of the time
             options = replace(options, started=started)
         return solver.solve(problem, options, warm_start=warm_start)
+
+    def _held_out_probability(self, X: Any, y: Any) -> FloatArray | None:
+        rows = reread_training_rows(self, X, y)
+        problem = self._problem(rows.design, rows.labels, rows.weights, self.ground_cost_, self.radius_)
+        options = replace(self._options(""), tolerance=max(float(self.tol), TOLERANCE), polish=False, on_progress=None)
+        scores = held_out_scores(problem, self._answer(), named_solver("auto"), options)
+        return None if scores is None else expit(scores)
 
     def _find_radius(self, rows: TrainingRows, cost: GroundCost, solver: RobustLogisticSolver) -> FoundRadius:
         design, sums = rows.design, _sums(rows)
