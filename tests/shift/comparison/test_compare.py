@@ -290,7 +290,7 @@ def test_a_column_whose_type_changed_is_named_and_the_rest_is_compared(model: bo
         found = quick(*tables, *labels, fitted)
         assert found.retyped == ("smoker",) and "smoker" not in {own.name for own in found.lines}
         assert {"x", "c"} <= {own.name for own in found.lines}
-        told = "because the type changed, numbers in one table and text in the other: the column 'smoker'."
+        told = "because the type changed, numbers in one table and text or truth values in the other: the column 'smoker'."
         assert told in repr(found) and found.decomposition is None and bool(found.unjudged) is model
         # Nothing is proven of rows that were not compared as a whole, and no radius is said to stand.
         assert np.isnan(found.radius.upper) and found.radius.covered is None
@@ -338,3 +338,14 @@ def test_identifiers_are_named_and_not_compared_but_numbers_that_happen_to_diffe
         assert quick(a.assign(own=values[0]), b.assign(own=values[1])).identifiers == ()
     with pytest.raises(sf.InvalidTableError, match="no column is left to compare: 'growing'"):
         quick(*(pd.DataFrame({"growing": values}) for values in ids["growing"]))
+
+
+@pytest.mark.parametrize("n", [40, 60])
+def test_truth_values_that_became_measurements_have_changed_their_type(n: int) -> None:
+    rng = np.random.default_rng(3)
+    before = pd.DataFrame({"a": rng.random(80) < 0.5, "b": rng.normal(size=80)})
+    after = pd.DataFrame({"a": rng.normal(50, 10, n), "b": rng.normal(size=n)})
+    for pair in ((before, after), (after, before), (before, after.round())):
+        found = quick(*pair)
+        assert found.retyped == ("a",) and found.identifiers == ()
+    assert quick(before, before[:n].assign(a=before["a"][:n].astype(float))).retyped == ()

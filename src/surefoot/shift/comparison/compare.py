@@ -107,9 +107,9 @@ def compare(
     -----
     Gaps are compared too: filled with the median, and 1 for a value that goes missing, unless the model fills them. Columns
     that one table lacks, levels that the other lacks and columns without any value are named, and so are columns that hold
-    numbers in one table and text in the other, and identifiers (a text or a whole number of its own in every row, where chance
-    would have repeated some), which are not compared: identifiers of now differ from those of before and mean nothing. Name
-    such a column in ``categorical_features`` to compare it.
+    numbers in one table and text or truth values in the other, and identifiers (a text or a whole number of its own in every
+    row, where chance would have repeated some), which are not compared: identifiers of now differ from those of before and
+    mean nothing. Name such a column in ``categorical_features`` to compare it.
 
     Examples
     --------
