@@ -32,7 +32,7 @@ from surefoot.exceptions import RoundedInterceptWarning
 from surefoot.robust.certificate.certificate import certify_robust_logistic
 from surefoot.robust.estimator.automatic_radius import FoundRadius, SamplingError, find_radius, sampling_error
 from surefoot.robust.estimator.certified_outcome import certified, further_attempts
-from surefoot.robust.estimator.column_ranges import Observed, observed_numbers, unknown_ranges, with_ranges
+from surefoot.robust.estimator.column_ranges import Observed, far_ranges, observed_numbers, unknown_ranges, with_ranges
 from surefoot.robust.estimator.fitted_robust_model import FittedRobustModel
 from surefoot.robust.estimator.held_out_answers import TOLERANCE, held_out_scores
 from surefoot.robust.estimator.held_out_radius import HeldOut, asked
@@ -270,11 +270,12 @@ class RobustLogisticModel(ProvenModel, FittedRobustModel):
     def _advice(self, rows: TrainingRows) -> str:
         """What to do about a fit that is not proven, if the columns tell."""
         numeric = rows.design.numeric
-        if self.fit_intercept or not isinstance(numeric, np.ndarray):
-            return ""
+        far = far_ranges(self.ground_cost_, rows.design.schema, numeric)
+        if far or self.fit_intercept or not isinstance(numeric, np.ndarray):
+            return far
         with np.errstate(over="ignore", invalid="ignore"):
-            far = np.abs(numeric.mean(axis=0)) > FAR * np.ptp(numeric, axis=0)
-        names = [column.name for column, is_far in zip(rows.design.schema.numeric_columns, far, strict=True) if is_far]
+            distant = np.abs(numeric.mean(axis=0)) > FAR * np.ptp(numeric, axis=0)
+        names = [column.name for column, is_far in zip(rows.design.schema.numeric_columns, distant, strict=True) if is_far]
         if not names:
             return ""
         return (

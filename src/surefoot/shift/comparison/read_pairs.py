@@ -101,8 +101,8 @@ def read_shared_columns(
     if not columns:
         raise InvalidTableError(
             f"no column is left to compare: {', '.join(map(repr, retyped))} hold{'s' * (len(retyped) == 1)} numbers in one "
-            "table and text or truth values in the other. Give both the same type, or name columns in categorical_features to take every "
-            "distinct value as a level."
+            "table and text or truth values in the other. Give both the same type, or name columns in categorical_features to "
+            "take every distinct value as a level."
         )
     return SharedColumns(
         tuple(columns),
